@@ -41,12 +41,12 @@ from wikisync.markup.asciidoc.engines import (  # noqa: E402
     choose_engine,
     is_installed,
 )
-from wikisync.markup.context import PageContext, include_nothing  # noqa: E402
+from wikisync.markup.context import ParseContext, include_nothing  # noqa: E402
 from wikisync.markup.org import to_html as org_html  # noqa: E402
 from wikisync.markup.rdoc import to_html as rdoc_html  # noqa: E402
 from wikisync.model import Slug  # noqa: E402
 
-PAGE = PageContext(Slug("home"))
+PAGE = ParseContext(Slug("home"))
 ORG_BYTES_MAX = 60_000
 SHORT_BYTES_MAX = 20_000
 SHORT_PAGES = 16

@@ -196,7 +196,7 @@ def killed(command: Sequence[str], token: str, after_s: float) -> None:
 async def cycles_inside(root: Path, token: str, repeat: int) -> list[Run]:
     """Cycles one after the other in this process, as the daemon runs them."""
     from wikisync.cli.console import Console
-    from wikisync.sync.cycle import run_cycle
+    from wikisync.sync.run.cycle import run_cycle
     from wikisync.workspace.configured import find_workspace
     from wikisync.workspace.opening import open_workspace
     from wikisync.workspace.service import open_service

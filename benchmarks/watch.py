@@ -8,8 +8,8 @@ round.  ``idle``: nothing happens for a while; processor time and memory are tho
 the kernel accounts, traffic goes through a counter; ``many`` is the same with a hundred
 wikis, and each takes four minutes.  ``soak``: edits on both sides, as
 many as 20,000 in an hour; the memory has to stay flat, and all has to be in sync.
-Then many files are made at once, and all of them changed at once, which a brake holds
-until somebody says yes; each text has to be on the wiki.
+Then many files are made at once, and all of them changed at once, which a safety stop
+holds until somebody says yes; each text has to be on the wiki.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ class Bench:
     async def has_all(self, texts: dict[str, str]) -> bool:
         """Whether the service has each of these pages with its text.
 
-        What a brake holds meanwhile is said yes to.
+        What a safety stop holds meanwhile is said yes to.
         """
         await asyncio.sleep(2)
         for number in self.asked():

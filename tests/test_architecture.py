@@ -161,8 +161,8 @@ ALLOWED: dict[str, set[str]] = {
         "model",
         "errors",
         "messages",
-        "sync.narrowing",
-        "sync.plan",
+        "sync.decide.narrowing",
+        "sync.decide.plan",
         "workspace",
     },
     "cli": {
@@ -198,9 +198,9 @@ PURE_BY_DESIGN = {
     "api.routes",
     "api.parameters",
     "folder.naming",
-    "sync.plan",
-    "sync.reconcile",
-    "sync.safety",
+    "sync.decide.plan",
+    "sync.decide.reconcile",
+    "sync.decide.safety",
     "service.access",
     "markup.links",
 }
@@ -239,31 +239,6 @@ def imported_names(path: Path) -> set[str]:
 MODULES = modules()
 
 
-CIRCULAR = {"markup", "sync", "workspace"}
-"""Packages whose modules import each other in circles so far; no other may begin."""
-
-
-@pytest.mark.parametrize("package", sorted(ALLOWED.keys() - CIRCULAR))
-def test_modules_of_a_package_import_each_other_in_no_circle(package: str) -> None:
-    """Imports for types alone, and inside functions, count: they hide circles."""
-    paths = {
-        module_name(path): path
-        for path in MODULES
-        if module_name(path).partition(".")[0] == package
-    }
-    imports = {
-        name: {one.removeprefix("wikisync.") for one in imported_names(path)}
-        & (paths.keys() - {name})
-        for name, path in paths.items()
-    }
-    while ends := {name for name, others in imports.items() if not others}:
-        imports = {
-            name: others - ends for name, others in imports.items() if name not in ends
-        }
-
-    assert not imports
-
-
 @pytest.mark.parametrize("path", MODULES, ids=module_name)
 def test_module_imports_only_what_its_package_may(path: Path) -> None:
     package = module_name(path).split(".", maxsplit=1)[0]
@@ -283,8 +258,31 @@ def test_module_imports_only_what_its_package_may(path: Path) -> None:
     assert not forbidden
 
 
-KNOWN_CIRCLES: dict[str, list[set[str]]] = {}
-"""Modules of a package that import each other in a circle, to be taken apart."""
+SYNC_LAYERS: dict[str, set[str]] = {
+    "decide": set(),
+    "base": {"decide"},
+    "wiki": {"decide", "base", "replica"},
+    "run": {"decide", "base", "replica"},
+    "daemon": set(),
+}
+"""Folder of ``sync`` to the others, and the protocol, that it may import."""
+
+
+@pytest.mark.parametrize("folder", SYNC_LAYERS)
+def test_folders_of_the_sync_import_only_what_stands_below(folder: str) -> None:
+    imported = {
+        name.split(".")[2]
+        for path in (PACKAGE / "sync" / folder).glob("*.py")
+        for name in imported_names(path)
+        if name.startswith("wikisync.sync.")
+    }
+    assert imported <= SYNC_LAYERS[folder] | {folder}
+
+
+def test_what_decides_is_pure() -> None:
+    paths = [*(PACKAGE / "sync" / "decide").glob("*.py")]
+    assert paths
+    assert not [path.name for path in paths if not is_declared_pure(path)]
 
 
 def circles_in(modules: dict[str, set[str]]) -> list[set[str]]:
@@ -329,7 +327,8 @@ def imports_within(package: str) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("package", sorted(ALLOWED))
 def test_no_modules_of_a_package_import_each_other_in_a_circle(package: str) -> None:
-    assert circles_in(imports_within(package)) == KNOWN_CIRCLES.get(package, [])
+    """Imports for types alone, and inside functions, count: they hide circles."""
+    assert circles_in(imports_within(package)) == []
 
 
 def test_a_circle_is_found() -> None:
@@ -348,6 +347,44 @@ def test_every_module_that_must_be_pure_says_so() -> None:
 def test_pure_module_imports_no_effects(path: Path) -> None:
     tops = {imported.split(".")[0] for imported in imported_names(path)}
     assert not tops & EFFECTS
+
+
+RETIRED = {
+    "bent",
+    "brake",
+    "braked",
+    "brakes",
+    "bundle",
+    "bundles",
+    "descent",
+    "overtaken",
+    "passing",
+    "standings",
+    "vain",
+}
+"""Words of our own that the field's words have replaced (glossary)."""
+
+
+@pytest.mark.parametrize("path", MODULES, ids=module_name)
+def test_no_name_has_a_retired_word(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    names = {path.stem}
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                names.add(name)
+            case ast.ClassDef(name=name) | ast.Name(id=name) | ast.arg(arg=name):
+                names.add(name)
+            case ast.Attribute(attr=name):
+                names.add(name)
+            case _:
+                pass
+    words = {
+        word.lower()
+        for name in names
+        for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
+    }
+    assert not words & RETIRED
 
 
 MAKERS = {"json_decoder", "msgpack_decoder"}
@@ -501,7 +538,7 @@ MAKERS_OF_FOLDERS = {
     "workspace.page_files",
     "cli.theme",
     "workspace.opening",  # a wiki's
-    "folder.descent",  # with the mode that its caller says
+    "folder.safe_open",  # with the mode that its caller says
     "folder.private",
     "folder.replica",  # a wiki's
     "folder.trash",

@@ -80,7 +80,7 @@ def test_public_names_are_functions_in_whatever_order(names: str) -> None:
     program = (
         f"from wikisync import {names}\nimport wikisync\n"
         "assert wikisync.sync.__module__ == 'wikisync.library'\n"
-        "from wikisync.sync.plan import describe\n"
+        "from wikisync.sync.decide.plan import describe\n"
         "assert wikisync.sync.__module__ == 'wikisync.library'\n"
     )
 
@@ -133,7 +133,7 @@ async def test_page_that_both_sides_changed_waits(cloned: Cloned) -> None:
 
     result = await asyncio.to_thread(sync, cloned.root, token=cloned.service.token)
 
-    assert not result.is_in_step
+    assert not result.is_in_sync
     (sentence,) = result.wikis[0].waiting
     assert sentence.startswith("handbook/home: ")
 

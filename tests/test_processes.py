@@ -34,7 +34,7 @@ from wikisync.processes import (
     start_worker,
 )
 from wikisync.service.committing import Author
-from wikisync.service.editing import Change
+from wikisync.service.editing import CommitPlan
 from wikisync.service.import_worker import FetchJob, fetch_repository
 from wikisync.service.render_pool import RenderPool
 from wikisync.service.repository import WikiRepository
@@ -218,7 +218,7 @@ async def test_rendering_of_the_service_runs_nothing_of_the_current_folder(
 ) -> None:
     folder = trap.folder.parent / "a.git"
     repository = WikiRepository(folder, "main")
-    change = Change("first", writes={"home.md": b"# T\n"})
+    change = CommitPlan("first", writes={"home.md": b"# T\n"})
     repository.change(lambda _tree: change, Author("Dana", "dana@example.com"))
     pool = RenderPool(Rendering())
     html = await pool.render(job_of(repository, "# T\n"), is_stranger=True)
@@ -228,7 +228,7 @@ async def test_rendering_of_the_service_runs_nothing_of_the_current_folder(
 
 @pytest.mark.usefixtures("trap")
 async def test_import_runs_nothing_of_the_current_folder(tmp_path: Path) -> None:
-    change = Change("first", writes={"README.md": b"# X\n"})
+    change = CommitPlan("first", writes={"README.md": b"# X\n"})
     WikiRepository(tmp_path / "served" / "x.git", "trunk").change(
         lambda _tree: change, Author("Dana", "dana@example.com")
     )

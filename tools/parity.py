@@ -20,7 +20,7 @@ from corpora import OWN_CASES, corpora
 
 from tests.support.markup import shape
 from wikisync.markup import fast
-from wikisync.markup.context import PageContext
+from wikisync.markup.context import ParseContext
 from wikisync.markup.frontmatter import split_front_matter
 from wikisync.markup.markdown import to_html
 from wikisync.markup.record import MarkdownEngine
@@ -32,7 +32,7 @@ CONTEXT_TOKENS = 3
 
 def html_of(source: str, engine: MarkdownEngine) -> str:
     """What one engine and the steps around it give."""
-    return to_html(source, PageContext(Slug("page"), engine=engine))
+    return to_html(source, ParseContext(Slug("page"), engine=engine))
 
 
 def difference(source: str) -> str | None:

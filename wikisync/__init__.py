@@ -2,14 +2,11 @@
 
 Public are ``Workspace``, ``export`` and ``sync`` (``docs/python.md``); everything else
 may change with any version.  They are loaded when they are asked for, so that
-``import wikisync`` costs nothing.
+``import wikisync`` costs nothing.  This module imports nothing at its start: with
+``python -m wikisync`` it runs while the current folder is still first on the path.
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from wikisync.library import Workspace as Workspace
     from wikisync.library import export as export
@@ -21,7 +18,7 @@ __all__ = ["Workspace", "export", "sync"]
 
 if not TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name):  # noqa: ANN001, ANN202 - types would be an import
         """Load the public names, all at once.
 
         The library imports the package ``wikisync.sync``, and the import system binds
@@ -29,6 +26,8 @@ if not TYPE_CHECKING:
         """
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        import importlib
+
         library = importlib.import_module("wikisync.library")
         globals().update({public: getattr(library, public) for public in __all__})
         return globals()[name]

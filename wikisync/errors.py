@@ -19,7 +19,7 @@
     │   └── PlaceTaken          a link, a folder or a pipe has a file's name
     ├── SyncError
     │   ├── PreconditionFailed  the other side changed since it was read
-    │   ├── Halted              a brake; a person must say yes
+    │   ├── Halted              a safety stop; a person must say yes
     │   └── StateError          .wikisync/state.db
     │       └── StateDamaged    it is set aside and made anew
     ├── RenderError             a page that cannot be rendered
@@ -210,7 +210,7 @@ class PreconditionFailed(SyncError):
 
 
 class Halted(SyncError):
-    """A brake stopped the cycle before it did harm."""
+    """A safety stop stopped the cycle before it did harm."""
 
     exit_code = ExitCode.HALTED
 

@@ -19,8 +19,8 @@ from msgspec import Struct
 from wikisync.errors import WikisyncError
 from wikisync.messages import NoMessages
 from wikisync.model import Problem
-from wikisync.sync.narrowing import Direction
-from wikisync.sync.plan import describe
+from wikisync.sync.decide.narrowing import Direction
+from wikisync.sync.decide.plan import describe
 from wikisync.workspace import configured, exporting, sync_run
 from wikisync.workspace.attention import batch_sentence, held_sentence
 from wikisync.workspace.discovery import Selection
@@ -112,7 +112,7 @@ class SyncResult(Struct, frozen=True):
     """Problems of the workspace, which are no single wiki's."""
 
     @property
-    def is_in_step(self) -> bool:
+    def is_in_sync(self) -> bool:
         """Whether nothing failed, and nothing waits for a person."""
         return not self.problems and not any(
             wiki.error or wiki.waiting or wiki.problems for wiki in self.wikis

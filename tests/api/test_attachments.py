@@ -15,7 +15,7 @@ from tests.support.git import needs_git
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.attachments import KEPT_S, AttachmentSource
 from wikisync.api.client import Client
-from wikisync.api.git import WikiRepository
+from wikisync.api.git import RemoteRepository
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, Unavailable
@@ -41,7 +41,7 @@ async def replica(
     service: EmbeddedService, tmp_path: Path
 ) -> AsyncIterator[WikiReplica]:
     async with Client(service.url, service.token) as client:
-        repository = WikiRepository(client, OWNER, tmp_path / "cache")
+        repository = RemoteRepository(client, OWNER, tmp_path / "cache")
         wiki = Wiki(client, OWNER)
         source = AttachmentSource(wiki, repository)
         yield WikiReplica(wiki, attachments=source)
@@ -176,7 +176,7 @@ async def source_at(
     proxy: BendingProxy, service: EmbeddedService, cache: Path | None
 ) -> AsyncIterator[AttachmentSource]:
     async with Client(proxy.url, service.token) as client:
-        git = WikiRepository(client, OWNER, cache) if cache else None
+        git = RemoteRepository(client, OWNER, cache) if cache else None
         yield AttachmentSource(Wiki(client, OWNER), git)
 
 
@@ -245,7 +245,7 @@ async def test_file_route_that_something_in_front_refuses_is_asked_again_later(
     async with Client(
         proxy.url, service.token, sleep=time.sleep, clock=time.clock
     ) as client:
-        git = WikiRepository(client, OWNER, tmp_path / "cache")
+        git = RemoteRepository(client, OWNER, tmp_path / "cache")
         source = AttachmentSource(Wiki(client, OWNER), git)
         assert await content(source) == b"own p.png"
         asked = refusal.met

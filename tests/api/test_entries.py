@@ -50,7 +50,7 @@ async def test_malformed_entries_are_problems_and_all_other_pages_are_seen(
     assert subjects(seen) == ["first", "entry 4 of the list of pages (Nowhere)"]
 
 
-async def test_malformed_entries_of_a_big_wiki_are_problems_in_every_look(
+async def test_malformed_entries_of_a_big_wiki_are_problems_in_every_scan(
     service: EmbeddedService, wiki: Wiki
 ) -> None:
     """Its pages are read in turns, and what was seen before is not seen now."""
@@ -130,7 +130,7 @@ async def test_page_that_is_listed_well_too_is_seen(
     assert not seen.is_complete
 
 
-async def test_attachment_that_looks_like_a_page_is_no_problem(
+async def test_attachment_that_scans_like_a_page_is_no_problem(
     wired_wiki: Wiki, wire: Wire
 ) -> None:
     wire.will(json_answer([SOUND, SOUND | {"slug": "uploads/a/b", "title": 7}]))

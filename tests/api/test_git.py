@@ -28,8 +28,8 @@ from wikisync.api.git import (
     REFUSED_S,
     RETRY_S,
     NoRepository,
+    RemoteRepository,
     WikiHistory,
-    WikiRepository,
 )
 from wikisync.api.secret import Secret
 from wikisync.errors import FolderError, NotFound, Unavailable
@@ -64,8 +64,8 @@ def cache(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def repository(client: Client, cache: Path) -> WikiRepository:
-    return WikiRepository(client, OWNER, cache)
+def repository(client: Client, cache: Path) -> RemoteRepository:
+    return RemoteRepository(client, OWNER, cache)
 
 
 def packs(cache: Path) -> list[Path]:
@@ -163,7 +163,7 @@ async def test_token_goes_to_git_as_a_password_and_not_elsewhere(
 
 
 async def test_file_is_fetched_once_and_read_from_disk_then(
-    service: EmbeddedService, repository: WikiRepository, cache: Path
+    service: EmbeddedService, repository: RemoteRepository, cache: Path
 ) -> None:
     assert await repository.read(PICTURE) == b"\x89PNG one"
     service.quirks = {Quirk.NO_GIT}
@@ -172,7 +172,7 @@ async def test_file_is_fetched_once_and_read_from_disk_then(
 
 
 async def test_newest_commit_alone_is_fetched(
-    service: EmbeddedService, repository: WikiRepository, cache: Path
+    service: EmbeddedService, repository: RemoteRepository, cache: Path
 ) -> None:
     await service.put_file(OWNER, "home.md", b"second")
     await repository.read(PICTURE)
@@ -180,7 +180,7 @@ async def test_newest_commit_alone_is_fetched(
 
 
 async def test_file_that_is_new_on_the_wiki_is_fetched_too(
-    service: EmbeddedService, repository: WikiRepository, time: FakeTime
+    service: EmbeddedService, repository: RemoteRepository, time: FakeTime
 ) -> None:
     await repository.read(PICTURE)
     await service.put_file(OWNER, OTHER, b"\x89PNG two")
@@ -190,7 +190,7 @@ async def test_file_that_is_new_on_the_wiki_is_fetched_too(
 
 
 async def test_file_that_is_missing_is_not_asked_for_again_and_again(
-    service: EmbeddedService, repository: WikiRepository, time: FakeTime
+    service: EmbeddedService, repository: RemoteRepository, time: FakeTime
 ) -> None:
     with pytest.raises(NotFound, match="it is not in the wiki's git repository"):
         await repository.read(OTHER)
@@ -202,7 +202,7 @@ async def test_file_that_is_missing_is_not_asked_for_again_and_again(
 
 
 async def test_commit_that_is_here_is_not_fetched_again(
-    repository: WikiRepository, time: FakeTime, caplog: pytest.LogCaptureFixture
+    repository: RemoteRepository, time: FakeTime, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
     with pytest.raises(NotFound):
@@ -213,13 +213,13 @@ async def test_commit_that_is_here_is_not_fetched_again(
     assert caplog.text.count("fetching the git repository") == 1
 
 
-async def test_folder_is_no_file(repository: WikiRepository) -> None:
+async def test_folder_is_no_file(repository: RemoteRepository) -> None:
     with pytest.raises(NotFound):
         await repository.read(AttachmentPath(FOLDER))
 
 
 async def test_pointer_to_a_big_file_elsewhere_is_no_file(
-    service: EmbeddedService, repository: WikiRepository
+    service: EmbeddedService, repository: RemoteRepository
 ) -> None:
     pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 9\n"
     await service.put_file(OWNER, OTHER, pointer)
@@ -230,28 +230,28 @@ async def test_pointer_to_a_big_file_elsewhere_is_no_file(
 async def test_repository_of_another_run_is_used(
     client: Client, cache: Path, service: EmbeddedService
 ) -> None:
-    await WikiRepository(client, OWNER, cache).read(PICTURE)
+    await RemoteRepository(client, OWNER, cache).read(PICTURE)
     service.quirks = {Quirk.NO_GIT}
-    assert await WikiRepository(client, OWNER, cache).read(PICTURE) == b"\x89PNG one"
+    assert await RemoteRepository(client, OWNER, cache).read(PICTURE) == b"\x89PNG one"
 
 
 async def test_damaged_repository_is_fetched_anew(client: Client, cache: Path) -> None:
-    await WikiRepository(client, OWNER, cache).read(PICTURE)
+    await RemoteRepository(client, OWNER, cache).read(PICTURE)
     (pack,) = packs(cache)
     pack.chmod(0o600)
     pack.write_bytes(b"PACK" + b"\0" * (pack.stat().st_size - 4))
-    again = WikiRepository(client, OWNER, cache)
+    again = RemoteRepository(client, OWNER, cache)
     assert await again.read(PICTURE) == b"\x89PNG one"
 
 
 async def test_what_a_cut_fetch_left_is_removed_by_the_next_one(
     service: EmbeddedService, client: Client, cache: Path
 ) -> None:
-    await WikiRepository(client, OWNER, cache).read(PICTURE)
+    await RemoteRepository(client, OWNER, cache).read(PICTURE)
     left = packs(cache)[0].parent / "pack_ab12cd"
     left.write_bytes(b"half a pack")
     await service.put_file(OWNER, OTHER, b"\x89PNG two")
-    await WikiRepository(client, OWNER, cache).read(OTHER)
+    await RemoteRepository(client, OWNER, cache).read(OTHER)
     assert not left.exists()
 
 
@@ -262,14 +262,14 @@ async def test_repository_that_grew_by_many_fetches_is_fetched_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(git_fetch, "PACKS_MAX", 1)
-    await WikiRepository(client, OWNER, cache).read(PICTURE)
+    await RemoteRepository(client, OWNER, cache).read(PICTURE)
     await service.put_file(OWNER, OTHER, b"\x89PNG two")
-    await WikiRepository(client, OWNER, cache).read(OTHER)
+    await RemoteRepository(client, OWNER, cache).read(OTHER)
     assert len(packs(cache)) == 1
 
 
 async def test_repository_that_is_too_large_is_not_fetched_whole(
-    repository: WikiRepository,
+    repository: RemoteRepository,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(git_fetch, "REPOSITORY_BYTES_MAX", 10)
@@ -278,7 +278,7 @@ async def test_repository_that_is_too_large_is_not_fetched_whole(
 
 
 async def test_file_that_is_too_large_is_not_read(
-    repository: WikiRepository, monkeypatch: pytest.MonkeyPatch
+    repository: RemoteRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(git_fetch, "FILE_BYTES_MAX", 3)
     with pytest.raises(NotFound):
@@ -290,7 +290,7 @@ async def test_token_that_git_refuses_is_told_and_not_tried_again_at_once(
 ) -> None:
     token = await service.add_user("ann", scopes=("read_api",), is_admin=True)
     async with Client(service.url, token, clock=time.clock) as client:
-        repository = WikiRepository(client, OWNER, cache)
+        repository = RemoteRepository(client, OWNER, cache)
         with pytest.raises(NoRepository, match="the token may not read") as refused:
             await repository.read(PICTURE)
         assert "read_repository" in (refused.value.hint or "")
@@ -312,7 +312,7 @@ async def test_service_hears_no_error_when_a_fetch_is_done(
         await service.add_project(OWNER.full_path)
         await service.put_file(OWNER, PICTURE, b"\x89PNG one")
         async with Client(service.url, service.token) as client:
-            await WikiRepository(client, OWNER, cache).read(PICTURE)
+            await RemoteRepository(client, OWNER, cache).read(PICTURE)
     assert not [one for one in caplog.records if one.levelno >= logging.WARNING]
 
 
@@ -340,7 +340,7 @@ async def test_redirect_of_git_gives_the_token_to_no_other_port(
         with pytest.raises(
             Unavailable, match="another server, to which the token is not sent"
         ):
-            await WikiRepository(client, OWNER, cache).read(PICTURE)
+            await RemoteRepository(client, OWNER, cache).read(PICTURE)
         assert proxy.redirected == 1
     assert set(sent) == {""}
 
@@ -356,7 +356,7 @@ async def test_redirect_of_git_to_another_host_is_not_followed(
     ):
         proxy.goal = other.replace("127.0.0.1", "localhost")
         with pytest.raises(Unavailable, match="cannot redirect"):
-            await WikiRepository(client, OWNER, cache).read(PICTURE)
+            await RemoteRepository(client, OWNER, cache).read(PICTURE)
         assert proxy.redirected == 1
     assert sent == []
 
@@ -383,14 +383,14 @@ async def test_wiki_that_moved_on_its_service_is_fetched_where_it_is_now(
         Client(proxy.url, service.token) as client,
     ):
         proxy.goal = proxy.url + MOVED
-        content = await WikiRepository(client, OWNER, cache).read(PICTURE)
+        content = await RemoteRepository(client, OWNER, cache).read(PICTURE)
         assert proxy.redirected == 1
     assert content == b"\x89PNG one"
 
 
 async def test_token_is_in_no_error_log_or_file(
     service: EmbeddedService,
-    repository: WikiRepository,
+    repository: RemoteRepository,
     cache: Path,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -418,7 +418,7 @@ async def test_server_that_falls_silent_in_a_fetch_is_given_up(
 
 
 async def test_fetch_that_takes_too_long_is_ended_before_anything_else_goes_on(
-    repository: WikiRepository, monkeypatch: pytest.MonkeyPatch
+    repository: RemoteRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(git, "FETCH_TIMEOUT_S", 0.01)
     monkeypatch.setattr(git_fetch, "SILENCE_S", 0.3)
@@ -431,7 +431,7 @@ async def test_fetch_that_takes_too_long_is_ended_before_anything_else_goes_on(
 
 
 async def test_fetch_that_failed_stands_for_every_file_and_is_tried_again_later(
-    repository: WikiRepository, time: FakeTime, monkeypatch: pytest.MonkeyPatch
+    repository: RemoteRepository, time: FakeTime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as small:
         small.setattr(git_fetch, "REPOSITORY_BYTES_MAX", 10)
@@ -449,4 +449,4 @@ async def test_cache_that_cannot_be_written_is_an_error_of_the_folder(
 ) -> None:
     (tmp_path / "cache").write_text("no folder")
     with pytest.raises(FolderError, match="cannot be written"):
-        await WikiRepository(client, OWNER, tmp_path / "cache").read(PICTURE)
+        await RemoteRepository(client, OWNER, tmp_path / "cache").read(PICTURE)

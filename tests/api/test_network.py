@@ -12,7 +12,7 @@ import pytest
 
 from wikisync.api.answers import Purpose
 from wikisync.api.network import translating
-from wikisync.api.retry import PassingFailure
+from wikisync.api.retry import TransientFailure
 from wikisync.errors import RemoteError, Unavailable
 
 URL = "https://gitlab.example.com/api/v4/version"
@@ -22,7 +22,7 @@ KEY: Any = SimpleNamespace(host="gitlab.example.com", port=443, ssl=True, is_ssl
 
 def translated(exc: Exception, *, is_known_host: bool) -> Exception:
     with (
-        pytest.raises((RemoteError, PassingFailure)) as raised,
+        pytest.raises((RemoteError, TransientFailure)) as raised,
         translating(PURPOSE, URL, is_known_host=is_known_host),
     ):
         raise exc
@@ -91,7 +91,7 @@ def test_a_first_connection_that_fails_is_an_error_at_once(
 def test_a_service_that_answered_before_may_come_back(exc: Exception) -> None:
     failure = translated(exc, is_known_host=True)
 
-    assert isinstance(failure, PassingFailure)
+    assert isinstance(failure, TransientFailure)
     assert isinstance(failure.error, Unavailable)
 
 

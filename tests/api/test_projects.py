@@ -218,7 +218,7 @@ async def test_fork_is_waited_for_no_longer_than_the_deadline(
     assert sum(time.slept) <= 60
 
 
-async def test_pauses_between_looks_at_a_fork_have_a_limit(
+async def test_pauses_between_scans_at_a_fork_have_a_limit(
     projects: Projects, network: PlayedNetwork, time: FakeTime
 ) -> None:
     network.post(f"{API}/projects/7/fork", status=201, payload=fork("scheduled"))
@@ -304,7 +304,7 @@ async def test_role_that_does_not_suffice_is_told(
 
 
 @pytest.mark.parametrize(
-    ("look", "deletion_state"),
+    ("scan", "deletion_state"),
     [
         ({"status": 404, "payload": {"message": "404 Project Not Found"}}, "removed"),
         ({"payload": MARKED}, "scheduled"),
@@ -314,13 +314,13 @@ async def test_role_that_does_not_suffice_is_told(
     ],
 )
 async def test_delete_says_what_became_of_it(
-    look: dict[str, Any],
+    scan: dict[str, Any],
     deletion_state: str,
     projects: Projects,
     network: PlayedNetwork,
 ) -> None:
     network.delete(HANDBOOK, status=202, payload={"message": "202 Accepted"})
-    network.get(HANDBOOK, **look)
+    network.get(HANDBOOK, **scan)
 
     assert (await projects.delete_project("docs/handbook")).state == deletion_state
 

@@ -339,7 +339,7 @@ async def test_text_missing_in_a_single_read_is_no_empty_page(
         await odd.read(Slug("a"))
 
 
-async def test_service_that_went_away_ends_the_look(
+async def test_service_that_went_away_ends_the_scan(
     odd: WikiReplica, wire: Wire
 ) -> None:
     """Ten thousand time-outs in a row would take hours and tell nothing more."""

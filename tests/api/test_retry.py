@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.api.faketime import FakeTime
-from wikisync.api.retry import PassingFailure, parse_retry_after, pause_s, repeated
+from wikisync.api.retry import TransientFailure, parse_retry_after, pause_s, repeated
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import (
     NoAnswerInTime,
@@ -56,7 +56,7 @@ def test_a_date_is_measured_from_the_clock_of_the_service() -> None:
 def test_back_off_doubles_up_to_its_limit_with_full_jitter(
     attempt: int, limit_s: float
 ) -> None:
-    failure, settings = PassingFailure(LATE), ClientSettings()
+    failure, settings = TransientFailure(LATE), ClientSettings()
 
     assert pause_s(failure, attempt, settings, lambda: 0.0) == 0.0
     assert pause_s(failure, attempt, settings, lambda: 1.0) == limit_s
@@ -65,13 +65,13 @@ def test_back_off_doubles_up_to_its_limit_with_full_jitter(
 @pytest.mark.parametrize(
     ("failure", "least_s"),
     [
-        (PassingFailure(LIMITED, after_s=3.0), 3.0),
-        (PassingFailure(LATE, after_s=0.0), 0.0),
-        (PassingFailure(LIMITED), 60.0),
+        (TransientFailure(LIMITED, after_s=3.0), 3.0),
+        (TransientFailure(LATE, after_s=0.0), 0.0),
+        (TransientFailure(LIMITED), 60.0),
     ],
 )
 def test_the_wish_of_the_service_is_the_least_pause(
-    failure: PassingFailure, least_s: float
+    failure: TransientFailure, least_s: float
 ) -> None:
     settings = ClientSettings()
 
@@ -111,34 +111,34 @@ async def attempt(
 
 
 async def test_a_read_is_repeated_until_it_succeeds(time: FakeTime) -> None:
-    attempts = Attempts(PassingFailure(LATE), PassingFailure(LATE))
+    attempts = Attempts(TransientFailure(LATE), TransientFailure(LATE))
 
     assert await attempt(attempts, time) == "done"
     assert time.slept == [0.25, 0.5]
 
 
 async def test_a_read_is_given_up_after_its_last_attempt(time: FakeTime) -> None:
-    attempts = Attempts(*[PassingFailure(LATE)] * 9)
+    attempts = Attempts(*[TransientFailure(LATE)] * 9)
 
-    with pytest.raises(PassingFailure):
+    with pytest.raises(TransientFailure):
         await attempt(attempts, time)
 
     assert attempts.count == 5
 
 
 async def test_an_operation_is_given_up_when_its_time_is_over(time: FakeTime) -> None:
-    attempts = Attempts(*[PassingFailure(LATE, after_s=40.0)] * 9)
+    attempts = Attempts(*[TransientFailure(LATE, after_s=40.0)] * 9)
 
-    with pytest.raises(PassingFailure):
+    with pytest.raises(TransientFailure):
         await attempt(attempts, time, settings=ClientSettings(deadline_s=100.0))
 
     assert time.slept == [40.25, 40.5]
 
 
 async def test_a_pause_longer_than_allowed_is_not_begun(time: FakeTime) -> None:
-    attempts = Attempts(PassingFailure(LIMITED, after_s=301.0))
+    attempts = Attempts(TransientFailure(LIMITED, after_s=301.0))
 
-    with pytest.raises(PassingFailure):
+    with pytest.raises(TransientFailure):
         await attempt(attempts, time)
 
     assert time.slept == []
@@ -160,9 +160,9 @@ async def test_what_will_not_pass_is_not_repeated(
 async def test_a_write_is_repeated_only_where_it_was_not_carried_out(
     error: RemoteError, count: int, time: FakeTime
 ) -> None:
-    attempts = Attempts(PassingFailure(error, after_s=1.0), PassingFailure(LATE))
+    attempts = Attempts(TransientFailure(error, after_s=1.0), TransientFailure(LATE))
 
-    with pytest.raises(PassingFailure):
+    with pytest.raises(TransientFailure):
         await attempt(attempts, time, is_write=True)
 
     assert attempts.count == count
@@ -175,9 +175,9 @@ async def test_a_write_is_repeated_only_where_it_was_not_carried_out(
 async def test_a_usual_pause_that_is_too_long_is_not_made(
     settings: ClientSettings, waits: bool, time: FakeTime
 ) -> None:
-    with pytest.raises(PassingFailure):
+    with pytest.raises(TransientFailure):
         await repeated(
-            Attempts(PassingFailure(LIMITED)),
+            Attempts(TransientFailure(LIMITED)),
             settings,
             is_write=False,
             sleep=time.sleep,
@@ -190,9 +190,9 @@ async def test_a_usual_pause_that_is_too_long_is_not_made(
 
 
 async def test_what_a_gateway_refuses_is_asked_twice(time: FakeTime) -> None:
-    attempts = Attempts(*[PassingFailure(RefusedInFront("blocked"))] * 9)
+    attempts = Attempts(*[TransientFailure(RefusedInFront("blocked"))] * 9)
 
-    with pytest.raises(PassingFailure):
+    with pytest.raises(TransientFailure):
         await attempt(attempts, time)
 
     assert attempts.count == 2
@@ -203,9 +203,9 @@ async def test_what_gets_no_answer_in_time_is_not_asked_five_times(
     most: int | None, count: int, time: FakeTime
 ) -> None:
     """Each attempt takes a minute."""
-    attempts = Attempts(*[PassingFailure(NoAnswerInTime("silent"))] * 9)
+    attempts = Attempts(*[TransientFailure(NoAnswerInTime("silent"))] * 9)
 
-    with pytest.raises(PassingFailure):
+    with pytest.raises(TransientFailure):
         await repeated(
             attempts,
             ClientSettings(),

@@ -20,7 +20,7 @@ def rotation() -> Rotation:
     return Rotation.after({slug: state(slug) for slug in NAMES}, START)
 
 
-def look(turns: Rotation, now: float, text: str = "text") -> list[Slug]:
+def scan(turns: Rotation, now: float, text: str = "text") -> list[Slug]:
     """One look that reads what it is told to, and finds it as it was."""
     taken = turns.take_turns(NAMES, frozenset(), now)
     for slug in taken:
@@ -28,9 +28,9 @@ def look(turns: Rotation, now: float, text: str = "text") -> list[Slug]:
     return taken
 
 
-def test_every_page_is_looked_at_within_the_hour() -> None:
+def test_every_page_is_scanned_within_the_hour() -> None:
     turns = rotation()
-    taken = [look(turns, START + ROTATION_S * n / 4) for n in range(1, 5)]
+    taken = [scan(turns, START + ROTATION_S * n / 4) for n in range(1, 5)]
     assert {slug for some in taken for slug in some} == set(NAMES)
     assert max(map(len, taken)) <= len(NAMES) // 4 + 1
     assert turns.oldest_s(START + ROTATION_S) < ROTATION_S
@@ -38,14 +38,14 @@ def test_every_page_is_looked_at_within_the_hour() -> None:
 
 def test_page_that_waits_the_longest_comes_first() -> None:
     turns = rotation()
-    first = look(turns, START + 1)
-    second = look(turns, START + 2)
+    first = scan(turns, START + 1)
+    second = scan(turns, START + 2)
     assert len(first) == len(second) == READS_MIN
     assert not set(first) & set(second)
 
 
 def test_long_pause_makes_one_round_and_not_two() -> None:
-    assert sorted(look(rotation(), START + 10 * ROTATION_S)) == NAMES
+    assert sorted(scan(rotation(), START + 10 * ROTATION_S)) == NAMES
 
 
 def test_new_page_and_one_that_somebody_waits_for_are_read_at_once() -> None:
@@ -56,16 +56,16 @@ def test_new_page_and_one_that_somebody_waits_for_are_read_at_once() -> None:
     assert len(taken) == len(set(taken)) == READS_MIN + 2
 
 
-def test_page_that_changed_lately_is_read_at_each_look() -> None:
+def test_page_that_changed_lately_is_read_at_each_scan() -> None:
     turns = rotation()
     turns.note(state(NAMES[0], "other"), None, START + 1)
-    assert look(turns, START + LATELY_S)[0] == NAMES[0]
+    assert scan(turns, START + LATELY_S)[0] == NAMES[0]
 
 
 def test_page_that_changed_long_ago_waits_for_its_turn() -> None:
     turns = rotation()
     turns.note(state(NAMES[0], "other"), None, START + 1)
-    assert NAMES[0] not in look(turns, START + 1 + LATELY_S)
+    assert NAMES[0] not in scan(turns, START + 1 + LATELY_S)
 
 
 def test_page_that_was_read_and_is_the_same_did_not_change() -> None:
@@ -73,7 +73,7 @@ def test_page_that_was_read_and_is_the_same_did_not_change() -> None:
     turns.note(state(NAMES[0], "other"), '"1"', START)
     turns.note_same(NAMES[0], START + LATELY_S)
     turns.note(state(NAMES[0], "other"), '"1"', START + LATELY_S)
-    assert NAMES[0] not in look(turns, START + LATELY_S + 1)
+    assert NAMES[0] not in scan(turns, START + LATELY_S + 1)
 
 
 def test_page_that_is_gone_is_forgotten() -> None:

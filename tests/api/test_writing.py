@@ -211,7 +211,7 @@ async def test_nobody_else_writes_between_a_read_and_its_answer(
     assert not turn.locked()
 
 
-async def test_name_that_the_last_look_saw_free_is_not_asked_for(
+async def test_name_that_the_last_scan_saw_free_is_not_asked_for(
     replica: WikiReplica, written: list[Request], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wiki = replica._wiki
@@ -237,7 +237,7 @@ async def test_name_that_the_last_look_saw_free_is_not_asked_for(
 @pytest.mark.parametrize(
     ("name", "kind"), [("late", PreconditionFailed), ("LATE", Rejected)]
 )
-async def test_page_that_came_after_the_last_look_is_not_written_over(
+async def test_page_that_came_after_the_last_scan_is_not_written_over(
     service: EmbeddedService, replica: WikiReplica, name: str, kind: type[Exception]
 ) -> None:
     await replica.snapshot()
@@ -250,23 +250,23 @@ async def test_page_that_came_after_the_last_look_is_not_written_over(
     }
 
 
-async def test_next_page_is_looked_for_while_one_is_written(
+async def test_next_page_is_scanned_for_while_one_is_written(
     replica: WikiReplica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wiki = replica._wiki
     get_page, create_page = wiki.get_page, wiki.create_page
-    is_looked_for = asyncio.Event()
+    is_scanned_for = asyncio.Event()
 
     async def get(slug: str) -> Any:
         try:
             return await get_page(slug)
         finally:
             if slug == "second":
-                is_looked_for.set()
+                is_scanned_for.set()
 
     async def create(slug: str, *rest: Any) -> Any:
         async with asyncio.timeout(10):
-            await is_looked_for.wait()
+            await is_scanned_for.wait()
         return await create_page(slug, *rest)
 
     monkeypatch.setattr(wiki, "get_page", get)

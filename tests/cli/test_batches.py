@@ -1,4 +1,4 @@
-"""``approve`` and ``refuse``: a person's word on what a brake holds."""
+"""``approve`` and ``refuse``: a person's word on what a safety stop holds."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from wikisync.service.quirks import Quirk
 
 
 @pytest.fixture
-async def braked(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
-    """Every page was deleted on the wiki, for certain; a brake holds that."""
+async def stopped(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
+    """Every page was deleted on the wiki, for certain; a safety stop holds that."""
     cloned = await clone_handbook(service, run, tmp_path / "wikis")
     for slug in PAGES:
         await cloned.remove(slug)
@@ -30,35 +30,35 @@ async def braked(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
 
 @pytest.mark.parametrize("name", ["handbook:1", "1"])
 async def test_approved_deletion_is_carried_out_into_the_trash(
-    braked: Cloned, name: str
+    stopped: Cloned, name: str
 ) -> None:
-    ran = await braked.run("approve", name)
+    ran = await stopped.run("approve", name)
     assert ran.code == 0
     assert "handbook:1 is approved: 4 of 4 pages would be removed here" in ran.err
     assert ran.out == "handbook: 0 pages, 4 removed\n"
-    assert braked.files() == {}
-    assert not (braked.root / "WIKISYNC-ATTENTION.md").exists()
-    assert len(list((braked.root / ".wikisync/trash").rglob("*.md"))) == 4
+    assert stopped.files() == {}
+    assert not (stopped.root / "WIKISYNC-ATTENTION.md").exists()
+    assert len(list((stopped.root / ".wikisync/trash").rglob("*.md"))) == 4
 
 
-async def test_sync_counts_what_waits_for_a_yes(braked: Cloned) -> None:
+async def test_sync_counts_what_waits_for_a_yes(stopped: Cloned) -> None:
     """ "Nothing to do" would be said of a folder that is not in sync."""
-    ran = await braked.run("sync")
+    ran = await stopped.run("sync")
     assert (ran.code, ran.out) == (
         4,
         "handbook: 0 pages, 4 waiting for your approval\n",
     )
 
 
-async def test_refused_deletion_brings_the_pages_back(braked: Cloned) -> None:
-    before = braked.files()
-    ran = await braked.run("refuse", "handbook:1")
+async def test_refused_deletion_brings_the_pages_back(stopped: Cloned) -> None:
+    before = stopped.files()
+    ran = await stopped.run("refuse", "handbook:1")
     assert ran.code == 0
-    assert await braked.wiki() == before
-    assert braked.files() == before
+    assert await stopped.wiki() == before
+    assert stopped.files() == before
 
 
-async def test_refused_deletion_is_not_looked_for_again(
+async def test_refused_deletion_is_not_scanned_for_again(
     service: EmbeddedService, run: Run, tmp_path: Path
 ) -> None:
     """The pages are back; "run it again in 10 s" was said of nothing at all."""
@@ -92,44 +92,44 @@ async def test_page_that_comes_back_after_a_refusal_is_named_with_the_reason(
     assert "handbook/home" not in ran.err
 
 
-async def test_unknown_batch_tells_which_are_waiting(braked: Cloned) -> None:
-    ran = await braked.run("approve", "handbook:7")
+async def test_unknown_batch_tells_which_are_waiting(stopped: Cloned) -> None:
+    ran = await stopped.run("approve", "handbook:7")
     assert ran.code == 2
     assert "no batch handbook:7 is waiting for approval" in ran.err
     assert "held batches: handbook:1 (4 of 4 pages would be removed here" in ran.err
 
 
-async def test_batch_is_decided_once(braked: Cloned) -> None:
-    with locked(braked.root / ".wikisync", "it"):
-        await braked.run("refuse", "handbook:1")
-        ran = await braked.run("approve", "handbook:1")
+async def test_batch_is_decided_once(stopped: Cloned) -> None:
+    with locked(stopped.root / ".wikisync", "it"):
+        await stopped.run("refuse", "handbook:1")
+        ran = await stopped.run("approve", "handbook:1")
     assert ran.code == 2
     assert "handbook:1 is refused already" in ran.err
     assert "no batch is held" in ran.err
 
 
-async def test_running_watch_is_left_to_carry_it_out(braked: Cloned) -> None:
-    with locked(braked.root / ".wikisync", "it"):
-        ran = await braked.run("approve", "handbook:1")
+async def test_running_watch_is_left_to_carry_it_out(stopped: Cloned) -> None:
+    with locked(stopped.root / ".wikisync", "it"):
+        ran = await stopped.run("approve", "handbook:1")
     assert ran.code == 0
     assert "the running wikisync applies it (process" in ran.err
-    assert set(braked.files()) == {f"{slug}.md" for slug in PAGES}
-    await braked.run("sync")
-    assert braked.files() == {}
+    assert set(stopped.files()) == {f"{slug}.md" for slug in PAGES}
+    await stopped.run("sync")
+    assert stopped.files() == {}
 
 
-async def test_batch_of_no_wiki_here_is_a_usage_error(braked: Cloned) -> None:
-    ran = await braked.run("approve", "handbok:1")
+async def test_batch_of_no_wiki_here_is_a_usage_error(stopped: Cloned) -> None:
+    ran = await stopped.run("approve", "handbok:1")
     assert ran.code == 2
     assert "its wikis are: handbook" in ran.err
 
 
-async def test_page_edited_since_is_not_what_was_approved(braked: Cloned) -> None:
-    braked.write("home.md", "edited since\n")
-    ran = await braked.run("approve", "handbook:1")
+async def test_page_edited_since_is_not_what_was_approved(stopped: Cloned) -> None:
+    stopped.write("home.md", "edited since\n")
+    ran = await stopped.run("approve", "handbook:1")
     assert ran.code == 0
-    assert braked.files() == {"home.md": "edited since\n"}
-    assert await braked.wiki() == {"home.md": "edited since\n"}
+    assert stopped.files() == {"home.md": "edited since\n"}
+    assert await stopped.wiki() == {"home.md": "edited since\n"}
 
 
 # -- changes -----------------------------------------------------------------------
@@ -137,7 +137,7 @@ async def test_page_edited_since_is_not_what_was_approved(braked: Cloned) -> Non
 
 @pytest.fixture
 async def shrunk(cloned: Cloned) -> Cloned:
-    """Nearly all of a page's text is gone here; a brake holds that."""
+    """Nearly all of a page's text is gone here; a safety stop holds that."""
     cloned.write("guide.md", "word " * 100)
     assert (await cloned.run("sync")).code == 0
     cloned.write("guide.md", "word\n")
@@ -146,7 +146,7 @@ async def shrunk(cloned: Cloned) -> Cloned:
 
 
 @pytest.mark.parametrize("is_refused", [False, True])
-async def test_page_that_a_brake_holds_back_is_shown(
+async def test_page_that_a_safety_stop_holds_back_is_shown(
     shrunk: Cloned, is_refused: bool
 ) -> None:
     """Nobody is told that both sides are in sync while they are not."""

@@ -14,7 +14,7 @@ from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
 from tests.support.watching import watching
 from wikisync.model import WikiOwner
-from wikisync.sync.standings import LASTING_TRIES
+from wikisync.sync.daemon.schedule import LASTING_TRIES
 
 NAMES = ("p1", "p2", "p3")
 ALL = ("--group", "docs", "--all")
@@ -178,7 +178,7 @@ async def test_excluding_every_wiki_is_refused(cloned: Three) -> None:
     assert "every wiki of the workspace is excluded" in ran.err
 
 
-async def test_status_looks_at_the_other_wikis(cloned: Three) -> None:
+async def test_status_scans_at_the_other_wikis(cloned: Three) -> None:
     cloned.break_one()
     cloned.save("p3", "edited\n")
     ran = await cloned.run("status", "--json")

@@ -9,7 +9,7 @@ from tests.support.service import EmbeddedService
 from wikisync.config import load_config
 from wikisync.model import WikiOwner
 from wikisync.service.quirks import Quirk
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
 from wikisync.workspace.cloning import folder_names
 
 HANDBOOK = WikiOwner("project", "docs/handbook")
@@ -191,7 +191,7 @@ async def test_page_that_only_the_list_misses_is_not_removed(
     assert (workspace / "handbook/home.md").exists()
 
 
-async def test_emptied_wiki_is_stopped_by_the_brake_until_a_person_says_yes(
+async def test_emptied_wiki_is_stopped_by_the_safety_stop_until_a_person_says_yes(
     handbook: EmbeddedService, run: Run, workspace: Path
 ) -> None:
     words = ("clone", handbook.url, "--project", "docs/handbook", workspace)

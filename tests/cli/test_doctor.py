@@ -23,7 +23,7 @@ def graded(ran: Ran, grade: str) -> list[str]:
     return [line[7:] for line in lines if line.startswith(f"{grade:<5}  ")]
 
 
-async def test_healthy_workspace_has_nothing_to_look_at(cloned: Cloned) -> None:
+async def test_healthy_workspace_has_nothing_to_scan(cloned: Cloned) -> None:
     ran = await cloned.run("doctor")
     assert (graded(ran, "look"), graded(ran, "wrong")) == ([], [])
     assert ran.code == 0

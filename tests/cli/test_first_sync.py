@@ -13,8 +13,8 @@ from tests.support.service import EmbeddedService
 from tests.support.workspaces import Cloned
 from wikisync.api.client import Client
 from wikisync.errors import Unavailable
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.standing import Why
+from wikisync.sync.daemon.wiki_status import Why
+from wikisync.sync.run.options import CycleOptions
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
@@ -97,7 +97,7 @@ async def test_page_is_left_in_every_round_of_the_first_sync(first: Cloned) -> N
     assert LEFT in (await first.run("status")).out
 
 
-async def test_folder_that_never_met_its_wiki_says_so_without_a_look(
+async def test_folder_that_never_met_its_wiki_says_so_without_a_scan(
     first: Cloned,
 ) -> None:
     ran = await first.run("status", "--offline")

@@ -13,8 +13,8 @@ from tests.support.git import needs_git
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, Cloned
 from wikisync.model import AttachmentPath, LooseFile, digest_of
-from wikisync.sync.ledger import FetchedFile
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.ledger import FetchedFile
 
 BLOCKED = b"<html><head><title>Request Rejected</title></head><body>no</body></html>"
 SSO = "https://sso.example.com/adfs/ls?RelayState=x"
@@ -211,7 +211,7 @@ async def test_sign_in_page_that_an_earlier_version_stored_is_replaced(
     assert behind.read(path) == "<html>own</html>"
 
 
-async def test_rename_to_a_look_alike_name_survives_a_fault_between_its_two_writes(
+async def test_rename_to_a_scan_alike_name_survives_a_fault_between_its_two_writes(
     behind: Cloned, proxy: BendingProxy
 ) -> None:
     """One 502 made the temporary name everybody's."""

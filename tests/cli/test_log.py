@@ -18,6 +18,9 @@ async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
     return found
 
 
+CLONED = "handbook: 4 pages came from the wiki"
+
+
 def told(out: str) -> list[str]:
     return [line.partition("  ")[2] for line in out.splitlines()]
 
@@ -31,6 +34,7 @@ async def test_log_tells_both_ways_the_newest_first(cloned: Cloned) -> None:
         "handbook: create new on the wiki",
         "handbook: update guide on the wiki",
         "handbook: update home",
+        CLONED,
     ]
 
 
@@ -63,12 +67,22 @@ async def test_json_is_for_programs(cloned: Cloned) -> None:
     assert [(one["page"], one["level"]) for one in ran.json] == [
         ("guide", "info"),
         ("home", "info"),
+        ("", "info"),
     ]
+
+
+async def test_a_clone_is_one_line(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    other = await clone_handbook(service, run, tmp_path / "other")
+    assert told((await other.run("log")).out) == [CLONED]
 
 
 async def test_new_workspace_has_an_empty_log(
     service: EmbeddedService, run: Run, tmp_path: Path
 ) -> None:
-    other = await clone_handbook(service, run, tmp_path / "other")
-    ran = await other.run("log")
+    await service.add_project("docs/handbook")
+    words = ("init", tmp_path / "new", "--url", service.url, "--yes")
+    assert (await run(*words, "--project", "docs/handbook")).code == 0
+    ran = await run("log", "-C", tmp_path / "new")
     assert (ran.out, ran.err) == ("", "nothing has been done yet\n")

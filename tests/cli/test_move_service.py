@@ -20,7 +20,7 @@ from tests.workspace.test_whose import (
 from wikisync.config import load_config
 from wikisync.config.writing import with_service_url
 from wikisync.errors import FolderError
-from wikisync.sync.state import MOVING, State
+from wikisync.sync.base.state import MOVING, State
 from wikisync.workspace import moving
 
 

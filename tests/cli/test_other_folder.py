@@ -124,7 +124,7 @@ async def test_saves_do_not_make_another_folder_of_it(cloned: Cloned) -> None:
         ("diff", "-a guide"),
     ],
 )
-async def test_who_only_looks_sees_what_a_sync_does_and_remembers_nothing(
+async def test_who_only_scans_sees_what_a_sync_does_and_remembers_nothing(
     cloned: Cloned, command: str, line: str
 ) -> None:
     older(cloned)

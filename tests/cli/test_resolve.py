@@ -485,7 +485,7 @@ async def test_edit_while_the_tool_is_open_is_not_written_over(
 ) -> None:
     """A watch would have brought the three texts up to date below the tool."""
     with clashing.state() as state:
-        record = state.wiki(HANDBOOK).bundles()[Slug("home")]
+        record = state.wiki(HANDBOOK).conflict_files()[Slug("home")]
     renew = tmp_path / "renew.py"
     renew.write_text(RENEW.format(root=clashing.root, url=clashing.service.url))
     words = tool(tmp_path, f'echo settled > "$5"; {sys.executable} {renew}')
@@ -501,11 +501,11 @@ RENEW = """
 from msgspec.structs import replace
 from pathlib import Path
 from wikisync.model import Slug, WikiOwner
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
 with State.open(Path("{root}/.wikisync/state.db"), service_url="{url}") as state:
     wiki = state.wiki(WikiOwner("project", "docs/handbook"))
-    record = wiki.bundles()[Slug("home")]
-    wiki.record_bundle(Slug("home"), replace(record, remote="newer\\n"))
+    record = wiki.conflict_files()[Slug("home")]
+    wiki.record_conflict_file(Slug("home"), replace(record, remote="newer\\n"))
 """
 
 

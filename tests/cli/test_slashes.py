@@ -50,9 +50,9 @@ async def test_a_workspace_made_with_an_id_is_synced_by_it(
     files = await service.files(HANDBOOK)
     assert files["team/people.md"] == b"Bob\n"
     for command in ("status", "doctor"):
-        looked = await run(command, "-C", root)
-        assert "wrong" not in looked.out, looked.out
-        assert looked.err == ""
+        scanned = await run(command, "-C", root)
+        assert "wrong" not in scanned.out, scanned.out
+        assert scanned.err == ""
 
 
 async def test_a_path_alone_is_told_how_to_get_through(

@@ -14,7 +14,7 @@ from yarl import URL
 
 from tests.support.workspaces import PAGES, Cloned
 from wikisync.service.quirks import Quirk
-from wikisync.sync.conflict import MARKER
+from wikisync.sync.decide.conflict import MARKER
 
 SPACED = {
     "My Notes": "one\n",

@@ -12,11 +12,11 @@ from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned, clone_handb
 from wikisync.config.sections import WikiSection
 from wikisync.folder.workspace import locked
 from wikisync.model import Slug
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 from wikisync.service.quirks import Quirk
-from wikisync.sync import ledger
-from wikisync.sync.arrive import STALE_SAVE
-from wikisync.sync.ledger import Health
+from wikisync.sync.decide import ledger
+from wikisync.sync.decide.ledger import Health
+from wikisync.sync.run.arrive import STALE_SAVE
 from wikisync.workspace.status import WikiStatus, notes
 
 
@@ -46,7 +46,7 @@ async def test_all_in_sync_is_one_line(cloned: Cloned) -> None:
     assert ran.out == "handbook: 4 pages, in sync, last good sync just now\n"
 
 
-async def test_a_wiki_that_was_not_looked_at_is_not_said_to_be_in_sync(
+async def test_a_wiki_that_was_not_scanned_is_not_said_to_be_in_sync(
     cloned: Cloned,
 ) -> None:
     await cloned.edit({"home": "theirs\n"})
@@ -194,7 +194,9 @@ async def test_rename_into_a_taken_name_names_the_file_in_the_way(
     assert cloned.files() == await cloned.wiki() == expected
 
 
-async def test_what_a_brake_holds_is_told_and_is_exit_code_4(cloned: Cloned) -> None:
+async def test_what_a_safety_stop_holds_is_told_and_is_exit_code_4(
+    cloned: Cloned,
+) -> None:
     cloned.service.quirks = {Quirk.EMPTY_LIST}
     await cloned.run("sync")
     ran = await cloned.run("status")
@@ -282,7 +284,7 @@ async def test_offline_removal_waits_until_a_sync_would_be_certain(
     )
 
 
-async def test_offline_tells_what_the_brake_of_the_next_sync_would_hold(
+async def test_offline_tells_what_the_safety_stop_of_the_next_sync_would_hold(
     cloned: Cloned,
 ) -> None:
     """Before any sync: nothing is deleted without a yes, and nothing says so."""
@@ -296,7 +298,7 @@ async def test_offline_tells_what_the_brake_of_the_next_sync_would_hold(
     assert "the next sync deletes the page" not in ran.out
 
 
-async def test_offline_still_tells_what_the_brake_holds_of_the_wiki(
+async def test_offline_still_tells_what_the_safety_stop_holds_of_the_wiki(
     cloned: Cloned,
 ) -> None:
     cloned.service.quirks = {Quirk.EMPTY_LIST}
@@ -359,7 +361,7 @@ async def test_json_tells_everything_for_programs(cloned: Cloned) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "is_told"), [(0.9, False), (7.1, True)])
-def test_long_time_between_look_and_write_is_told(
+def test_long_time_between_scan_and_write_is_told(
     seconds: float,
     is_told: bool,
 ) -> None:
@@ -405,7 +407,7 @@ async def test_page_refused_for_want_of_rights_is_told_what_to_do(
 ) -> None:
     """Nothing that could be written into the file would help."""
     token = await cloned.service.add_user("ann")
-    await cloned.service.add_member("docs/handbook", "ann", Level.REPORTER)
+    await cloned.service.add_member("docs/handbook", "ann", AccessLevel.REPORTER)
     monkeypatch.setenv("WIKISYNC_TOKEN", token)
     cloned.write("guide.md", "mine\n")
     await cloned.run("sync")
@@ -459,8 +461,8 @@ async def test_save_over_what_its_window_did_not_show_is_told_for_a_day(
 
 
 async def test_notice_of_another_day_is_left_to_the_log(cloned: Cloned) -> None:
-    event = ledger.Event(
-        time.time() - 90_000, ledger.Level.WARNING, Slug("guide"), STALE_SAVE
+    event = ledger.LogEntry(
+        time.time() - 90_000, ledger.Severity.WARNING, Slug("guide"), STALE_SAVE
     )
     with cloned.state() as state:
         state.wiki(HANDBOOK).note(event)

@@ -12,7 +12,7 @@ from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import HANDBOOK, Cloned, clone_handbook
 from wikisync.model import Slug, digest_of
-from wikisync.sync.conflict import MARKER
+from wikisync.sync.decide.conflict import MARKER
 
 PICTURE = b"\x89PNG"
 

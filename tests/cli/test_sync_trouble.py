@@ -19,7 +19,7 @@ from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from wikisync.cli.console import Console
 from wikisync.errors import ConfigError, ExitCode, FolderError
 from wikisync.service.quirks import Quirk
-from wikisync.sync.conflict import MARKER
+from wikisync.sync.decide.conflict import MARKER
 
 
 async def test_folder_emptied_stops_and_deletes_nothing(cloned: Cloned) -> None:
@@ -176,13 +176,13 @@ async def test_state_that_says_what_was_never_written_is_set_aside(
     cloned.write("home.md", "edited here\n")
     await cloned.edit({"guide": "edited there\n"})
 
-    looked, ran, again = [
+    scanned, ran, again = [
         await cloned.run(command) for command in ("status", "sync", "sync")
     ]
 
     assert ran.code == ExitCode.FAILED
     assert "state.db is damaged: Error -3 while decompressing" in ran.err
-    assert "state.db is damaged" in looked.out + looked.err
+    assert "state.db is damaged" in scanned.out + scanned.err
     assert (cloned.root / ".wikisync/state.db.damaged-1").exists()
     assert again.code == ExitCode.HELD
     assert {"edited here\n", PAGES["guide"]} <= set(cloned.files().values())

@@ -59,7 +59,7 @@ async def test_status_tells_of_the_error_as_sync_does(blocked: Cloned) -> None:
     assert f"  {WAITS}" in ran.out
 
 
-async def test_status_without_a_look_at_the_wiki_tells_of_the_error(
+async def test_status_without_a_scan_the_wiki_tells_of_the_error(
     blocked: Cloned,
 ) -> None:
     """Nothing that the folder tells says that the page came meanwhile."""

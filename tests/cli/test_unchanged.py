@@ -13,7 +13,7 @@ from tests.support.service import EmbeddedService
 from tests.support.watching import make_workspace
 from tests.support.workspaces import Cloned, clone_handbook
 
-ONLY_LOOK = [
+ONLY_SCAN = [
     ("status",),
     ("status", "--offline"),
     ("sync", "--dry-run"),
@@ -55,8 +55,8 @@ async def cloned(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
     return found
 
 
-@pytest.mark.parametrize("words", [*ONLY_LOOK, ("restore", "handbook/home", "--list")])
-async def test_a_command_that_only_looks_changes_nothing(
+@pytest.mark.parametrize("words", [*ONLY_SCAN, ("restore", "handbook/home", "--list")])
+async def test_a_command_that_only_scans_changes_nothing(
     cloned: Cloned, words: tuple[str, ...]
 ) -> None:
     before = seen(cloned.root)
@@ -74,7 +74,7 @@ async def test_a_check_writes_its_cache_alone(cloned: Cloned, run: Run) -> None:
     assert all(name.startswith(".wikisync/cache") for name in changed)
 
 
-@pytest.mark.parametrize("words", ONLY_LOOK)
+@pytest.mark.parametrize("words", ONLY_SCAN)
 async def test_a_workspace_that_was_never_synced_stays_so(
     service: EmbeddedService, run: Run, tmp_path: Path, words: tuple[str, ...]
 ) -> None:

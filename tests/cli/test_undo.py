@@ -242,10 +242,10 @@ async def test_follow_the_wiki_and_think_again(cloned: Cloned) -> None:
 KILLS = [
     ("wikisync.folder.pages", "PageFolder", "delete", 3),
     ("wikisync.folder.pages", "PageFolder", "write_many", 1),
-    ("wikisync.sync.state", "WikiState", "remember_replaced", 2),
+    ("wikisync.sync.base.state", "WikiState", "remember_replaced", 2),
     ("wikisync.api.wikis", "Wiki", "edit_page", 1),
     ("wikisync.api.wikis", "Wiki", "delete_page", 2),
-    ("wikisync.sync.journal", "Journal", "settle", 2),
+    ("wikisync.sync.base.journal", "Journal", "settle", 2),
 ]
 """Where the process ends, and how often it got there before."""
 

@@ -406,7 +406,7 @@ async def test_folder_replaced_by_another_is_told_once_and_filled(
     assert watch.log.count("not the folder of the last sync") == 1
 
 
-async def test_touched_file_asks_for_a_look_at_everything(
+async def test_touched_file_asks_for_a_scan_everything(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
     async with watching(service, tmp_path / "ws") as watch:

@@ -69,7 +69,7 @@ async def test_text_can_be_kept_without_its_page(local: LocalReplica) -> None:
     assert not (await local.snapshot()).pages
 
 
-async def test_pages_are_looked_for_by_what_their_texts_say(
+async def test_pages_are_scanned_for_by_what_their_texts_say(
     local: LocalReplica,
 ) -> None:
     """A page that is gone by now is none of them, and stops no other."""

@@ -103,7 +103,7 @@ def test_known_pages_that_are_not_asked_for_keep_their_places() -> None:
     assert path != "README.md"
 
 
-def test_folder_that_looks_like_a_file_is_in_the_pages_way() -> None:
+def test_folder_that_scans_like_a_file_is_in_the_pages_way() -> None:
     (path,) = assigned("foo", known={"foo.md/bar": "foo.md/bar.md"}, folds_case=False)
     assert path.startswith("foo~")
     assert parse_path(path) == ("foo", MARKDOWN)

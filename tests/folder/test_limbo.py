@@ -15,9 +15,9 @@ from tests.folder.rooms import NEW, OLD, SAVED, Crash, Room
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import limbo as limbo_module
 from wikisync.folder import writers
-from wikisync.folder.descent import read_all
 from wikisync.folder.limbo import ORPHAN_S, STREAM_S
 from wikisync.folder.rename import put_back
+from wikisync.folder.safe_open import read_all
 from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.trash import Trash
 from wikisync.folder.writers import UNTOLD_S
@@ -407,7 +407,7 @@ def test_clock_that_was_set_back_keeps_nothing_for_ever(room: Room) -> None:
     assert room.files() == []
 
 
-def test_removed_page_is_looked_at_again_too(room: Room) -> None:
+def test_removed_page_is_scanned_again_too(room: Room) -> None:
     trash = Trash(room.private / "trash")
     with room.page.open("r+b") as editor:
         with FolderWriter(room.root, limbo=room.limbo, trash=trash) as writer:
@@ -441,13 +441,13 @@ def test_page_removed_right_before_it_is_taken_is_gone(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trash = Trash(room.private / "trash")
-    take = limbo_module.Batch.take
+    take = limbo_module.LimboBatch.take
 
-    def remove_and_take(batch: limbo_module.Batch, *args: int | str) -> None:
+    def remove_and_take(batch: limbo_module.LimboBatch, *args: int | str) -> None:
         room.page.unlink()
         take(batch, *args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(limbo_module.Batch, "take", remove_and_take)
+    monkeypatch.setattr(limbo_module.LimboBatch, "take", remove_and_take)
     writing = FolderWriter(room.root, limbo=room.limbo, trash=trash)
     with writing as writer, pytest.raises(PreconditionFailed, match="is gone"):
         writer.remove("home.md", expected=digest_of(OLD))
@@ -459,9 +459,9 @@ def test_text_that_cannot_come_back_from_a_removal_is_a_late_save(
 ) -> None:
     """Two saves right before and after the page was taken: neither is lost."""
     trash = Trash(room.private / "trash")
-    take = limbo_module.Batch.take
+    take = limbo_module.LimboBatch.take
 
-    def save_and_take(batch: limbo_module.Batch, *args: int | str) -> None:
+    def save_and_take(batch: limbo_module.LimboBatch, *args: int | str) -> None:
         save_by_rename(room.page, SAVED)
         take(batch, *args)  # type: ignore[arg-type]
 
@@ -469,7 +469,7 @@ def test_text_that_cannot_come_back_from_a_removal_is_a_late_save(
         room.page.write_bytes(NEW)
         put_back(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(limbo_module.Batch, "take", save_and_take)
+    monkeypatch.setattr(limbo_module.LimboBatch, "take", save_and_take)
     monkeypatch.setattr(limbo_module, "put_back", save_and_put_back)
     writing = FolderWriter(room.root, limbo=room.limbo, trash=trash)
     with writing as writer, pytest.raises(PreconditionFailed):
@@ -489,7 +489,7 @@ def test_crash_at_the_swap_leaves_one_text_and_no_late_save(
     room.limbo.can_swap = True
 
     def crash() -> None:
-        monkeypatch.setattr(limbo_module.Batch, "clear", lambda _: None)
+        monkeypatch.setattr(limbo_module.LimboBatch, "clear", lambda _: None)
         raise Crash
 
     at_swap(monkeypatch, crash, after=after)
@@ -509,7 +509,7 @@ def test_save_that_came_out_right_before_a_crash_is_a_late_save(
     def swap_and_crash(*args: int | str) -> None:
         room.page.write_bytes(SAVED)
         swap_names(*args)  # type: ignore[arg-type]
-        monkeypatch.setattr(limbo_module.Batch, "clear", lambda _: None)
+        monkeypatch.setattr(limbo_module.LimboBatch, "clear", lambda _: None)
         raise Crash
 
     monkeypatch.setattr(limbo_module, "swap_names", swap_and_crash)
@@ -525,10 +525,10 @@ def test_half_written_file_of_a_crash_is_no_late_save(
     """Without a record no name was touched, so nothing of a person's is here."""
 
     def crash(_: object) -> None:
-        monkeypatch.setattr(limbo_module.Batch, "clear", lambda _: None)
+        monkeypatch.setattr(limbo_module.LimboBatch, "clear", lambda _: None)
         raise Crash
 
-    monkeypatch.setattr(limbo_module.Batch, "seal", crash)
+    monkeypatch.setattr(limbo_module.LimboBatch, "seal", crash)
     with pytest.raises(Crash):
         room.replace()
     assert len(room.files()) == 1
@@ -546,11 +546,11 @@ def test_record_is_on_the_disk_before_any_name_is_touched(
     room.limbo.can_swap = True
     seen: list[object] = []
 
-    def look() -> None:
+    def scan() -> None:
         (record,) = (room.private / "limbo").glob("*.json")
         seen.append(list(json.loads(record.read_text()).values()))
 
-    at_swap(monkeypatch, look)
+    at_swap(monkeypatch, scan)
     room.replace()
     assert seen == [[["home.md", digest_of(OLD), digest_of(NEW)]]]
 
@@ -600,7 +600,7 @@ def test_full_disk_while_the_record_is_written_changes_nothing(
     assert room.files() == []
 
 
-def test_limbo_that_cannot_be_looked_into_is_named(room: Room) -> None:
+def test_limbo_that_cannot_be_scanned_into_is_named(room: Room) -> None:
     (room.private / "limbo").write_text("somebody's file")
     with pytest.raises(FolderError, match="limbo"):
         room.late()

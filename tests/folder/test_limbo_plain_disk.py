@@ -47,13 +47,13 @@ def test_page_is_replaced_on_a_disk_that_cannot_swap(
 def test_edited_page_stays_on_a_disk_that_cannot_swap(
     room: Room, plain_disk: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    swap = limbo_module.Batch.swap
+    swap = limbo_module.LimboBatch.swap
 
-    def save_and_swap(batch: limbo_module.Batch, *args: int | str) -> None:
+    def save_and_swap(batch: limbo_module.LimboBatch, *args: int | str) -> None:
         room.page.write_bytes(SAVED)
         swap(batch, *args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(limbo_module.Batch, "swap", save_and_swap)
+    monkeypatch.setattr(limbo_module.LimboBatch, "swap", save_and_swap)
     with pytest.raises(PreconditionFailed):
         room.replace()
     assert plain_disk
@@ -91,7 +91,7 @@ def test_crash_before_the_replacement_leaves_the_page_to_its_person(
     monkeypatch.setattr(limbo_module, "swap_names", no_swap)
 
     def crash(*_args: object, **_kwargs: object) -> None:
-        monkeypatch.setattr(limbo_module.Batch, "clear", lambda _: None)
+        monkeypatch.setattr(limbo_module.LimboBatch, "clear", lambda _: None)
         raise Crash
 
     monkeypatch.setattr(os, "replace", crash)
@@ -113,7 +113,7 @@ def test_save_after_a_crash_at_the_replacement_is_a_late_save(
 
     def replace_and_crash(*args: object, **folders: object) -> None:
         replace(*args, **folders)  # type: ignore[arg-type]
-        monkeypatch.setattr(limbo_module.Batch, "clear", lambda _: None)
+        monkeypatch.setattr(limbo_module.LimboBatch, "clear", lambda _: None)
         raise Crash
 
     with room.page.open("r+b") as editor:

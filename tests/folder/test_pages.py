@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from wikisync import file_status
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import pages as pages_module
-from wikisync.folder.looks import SeenFile
 from wikisync.folder.pages import READ_ALL_S, PageFolder
 from wikisync.folder.patterns import Patterns
 from wikisync.folder.probe import Folding
 from wikisync.folder.scan import scan_pages
+from wikisync.folder.scan_cache import SeenFile
 from wikisync.folder.text import decode_page, title_of
 from wikisync.model import Format, Page, Problem, Slug, digest_of
 
@@ -192,7 +192,7 @@ def test_young_file_is_read_again_though_its_times_are_the_same(
     assert [problem.code for problem in folder.snapshot().problems] == ["seen"]
 
 
-def test_file_that_goes_while_we_look_is_simply_not_there(
+def test_file_that_goes_while_we_scan_is_simply_not_there(
     folder: PageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a.md").write_text("x")

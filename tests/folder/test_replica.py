@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
-from wikisync.folder.descent import CHUNK_BYTES
 from wikisync.folder.replica import FolderReplica
+from wikisync.folder.safe_open import CHUNK_BYTES
 from wikisync.model import AttachmentPath, Format, Page, Slug, digest_of
 from wikisync.sync.replica import Replica
 

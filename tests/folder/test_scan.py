@@ -182,7 +182,7 @@ def test_pipe_that_can_be_no_page_is_passed_by(tmp_path: Path) -> None:
     assert codes(scan_pages(tmp_path, patterns)) == []
 
 
-def test_file_that_becomes_a_pipe_during_the_look_is_told(
+def test_file_that_becomes_a_pipe_during_the_scan_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(tmp_path, "home.md")
@@ -199,7 +199,7 @@ def test_file_that_becomes_a_pipe_during_the_look_is_told(
     assert codes(scanned) == [("no-regular-file", "home.md")]
 
 
-def test_folder_that_cannot_be_listed_makes_the_look_incomplete(
+def test_folder_that_cannot_be_listed_makes_the_scan_incomplete(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tests may run as root, to whom no folder is closed."""

@@ -107,7 +107,7 @@ def test_new_file_does_not_replace_one_that_is_there(root: Path) -> None:
     assert files_below(root) == {"home.md": b"theirs"}
 
 
-def test_new_file_does_not_replace_one_made_after_the_look(
+def test_new_file_does_not_replace_one_made_after_the_scan(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     link = os.link

@@ -86,7 +86,7 @@ def test_text_whose_copy_somebody_took_out_is_kept_anew(
     assert trash.read(kept) == b"text"
 
 
-def test_trash_that_cannot_be_looked_into_is_not_taken_for_empty(
+def test_trash_that_cannot_be_scanned_into_is_not_taken_for_empty(
     trash: Trash, tmp_path: Path
 ) -> None:
     (tmp_path / "trash").symlink_to(tmp_path)

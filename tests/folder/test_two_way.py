@@ -91,7 +91,7 @@ async def test_folder_is_a_local_replica(desk: Desk) -> None:
     assert not (await replica.snapshot()).pages
 
 
-async def test_look_tells_identity_size_and_folded_text(desk: Desk) -> None:
+async def test_scan_tells_identity_size_and_folded_text(desk: Desk) -> None:
     desk.put("home.md", "é\r\n")
     desk.put("plain.md", "x\n")
     pages = (await desk.replica.snapshot()).pages
@@ -157,7 +157,7 @@ async def test_page_that_goes_while_vim_tries_the_folder_is_busy(desk: Desk) -> 
 # -- settling ------------------------------------------------------------------------
 
 
-async def test_look_waits_for_a_file_that_was_just_saved(tmp_path: Path) -> None:
+async def test_scan_waits_for_a_file_that_was_just_saved(tmp_path: Path) -> None:
     desk = Desk(tmp_path, settle_s=0.3)
     desk.put("home.md")
     assert set((await desk.replica.snapshot()).pages) == {"home"}
@@ -167,7 +167,7 @@ async def test_look_waits_for_a_file_that_was_just_saved(tmp_path: Path) -> None
     assert len(desk.waits) == 1
 
 
-async def test_file_that_was_looked_at_already_is_not_waited_for(
+async def test_file_that_was_scanned_already_is_not_waited_for(
     tmp_path: Path,
 ) -> None:
     desk = Desk(tmp_path, settle_s=0.3)
@@ -179,7 +179,7 @@ async def test_file_that_was_looked_at_already_is_not_waited_for(
     assert desk.waits == []
 
 
-async def test_clock_that_was_set_back_holds_no_look_up(tmp_path: Path) -> None:
+async def test_clock_that_was_set_back_holds_no_scan_up(tmp_path: Path) -> None:
     desk = Desk(tmp_path, settle_s=0.3)
     desk.put("home.md")
 
@@ -194,14 +194,14 @@ async def test_clock_that_was_set_back_holds_no_look_up(tmp_path: Path) -> None:
     assert sum(desk.waits) <= 2.0
 
 
-async def test_look_waits_longer_for_an_empty_file(tmp_path: Path) -> None:
+async def test_scan_waits_longer_for_an_empty_file(tmp_path: Path) -> None:
     desk = Desk(tmp_path, settle_s=0.3)
     desk.put("home.md", "")
     await desk.replica.snapshot()
     assert 1.5 < sum(desk.waits) <= 2.0
 
 
-async def test_look_waits_longer_for_a_file_that_lost_half(tmp_path: Path) -> None:
+async def test_scan_waits_longer_for_a_file_that_lost_half(tmp_path: Path) -> None:
     desk = Desk(tmp_path, settle_s=0.3)
     file = desk.put("home.md", "x" * 100)
     await desk.replica.snapshot()
@@ -212,7 +212,7 @@ async def test_look_waits_longer_for_a_file_that_lost_half(tmp_path: Path) -> No
     assert 1.5 < sum(desk.waits) <= 2.0
 
 
-async def test_look_waits_no_longer_for_a_file_that_changes_all_the_time(
+async def test_scan_waits_no_longer_for_a_file_that_changes_all_the_time(
     tmp_path: Path,
 ) -> None:
     desk = Desk(tmp_path, settle_s=0.3)
@@ -242,7 +242,7 @@ async def test_our_own_writes_are_not_waited_for(tmp_path: Path) -> None:
     assert desk.waits == []
 
 
-async def test_other_coroutines_go_on_while_a_look_waits(tmp_path: Path) -> None:
+async def test_other_coroutines_go_on_while_a_scan_waits(tmp_path: Path) -> None:
     desk = Desk(tmp_path, settle_s=0.3)
     desk.put("home.md")
     asleep, wake = asyncio.Event(), asyncio.Event()
@@ -256,11 +256,11 @@ async def test_other_coroutines_go_on_while_a_look_waits(tmp_path: Path) -> None
         desk.root, settle_s=0.3, clock=desk.now, sleep=sleep
     )
     async with asyncio.TaskGroup() as group:
-        looking = group.create_task(replica.snapshot())
+        scanning = group.create_task(replica.snapshot())
         await asleep.wait()
         await replica.write(page("b", "x"), expected=None)
         wake.set()
-    assert set(looking.result().pages) == {"home", "b"}
+    assert set(scanning.result().pages) == {"home", "b"}
 
 
 # -- renames -------------------------------------------------------------------------
@@ -484,7 +484,7 @@ async def test_ignored_page_is_not_written(desk: Desk) -> None:
     assert set(desk.files) == {".wikisyncignore", "a.md"}
 
 
-async def test_ignore_file_that_cannot_be_read_stops_the_look(desk: Desk) -> None:
+async def test_ignore_file_that_cannot_be_read_stops_the_scan(desk: Desk) -> None:
     """Or drafts would be uploaded."""
     (desk.root / ".wikisyncignore").write_bytes(b"\xff")
     with pytest.raises(FolderError, match="is not UTF-8"):

@@ -20,7 +20,7 @@ from wikisync.folder import watch
 from wikisync.folder.watch import (
     EVERYTHING,
     EventSource,
-    Hint,
+    FolderHint,
     is_watched,
     open_events,
     watch_folders,
@@ -34,10 +34,10 @@ UNSHARED = ("unshare", "--user", "--map-root-user")
 class Watcher:
     """Hints of some folders as a test asks for them."""
 
-    def __init__(self, hints: AsyncGenerator[Hint, None]) -> None:
+    def __init__(self, hints: AsyncGenerator[FolderHint, None]) -> None:
         self._hints = hints
 
-    async def next(self) -> Hint:
+    async def next(self) -> FolderHint:
         async with asyncio.timeout(WAIT_S):
             return await anext(self._hints)
 
@@ -84,7 +84,9 @@ def no_events(_roots: Sequence[str]) -> EventSource:
 async def test_a_saved_file_is_told_by_its_path(tmp_path: Path) -> None:
     async with watching(tmp_path) as watcher:
         (tmp_path / "home.md").write_text("hello")
-        assert await watcher.next() == Hint(frozenset([str(tmp_path / "home.md")]))
+        assert await watcher.next() == FolderHint(
+            frozenset([str(tmp_path / "home.md")])
+        )
 
 
 async def test_a_save_is_told_at_once(tmp_path: Path) -> None:
@@ -207,7 +209,7 @@ async def test_many_changes_at_once_are_told_as_everything(
         await watcher.until_everything()
 
 
-async def test_without_watches_folders_are_looked_through_with_a_notice(
+async def test_without_watches_folders_are_scanned_through_with_a_notice(
     tmp_path: Path,
 ) -> None:
     page = tmp_path / "folder" / "home.md"
@@ -228,7 +230,7 @@ async def test_without_watches_folders_are_looked_through_with_a_notice(
     assert "sysctl" in notices[0].hint
 
 
-async def test_a_root_that_is_looked_through_may_be_another_folder(
+async def test_a_root_that_is_scanned_through_may_be_another_folder(
     tmp_path: Path,
 ) -> None:
     root, other = tmp_path / "wiki", tmp_path / "other"
@@ -267,7 +269,7 @@ async def test_a_watch_that_breaks_is_opened_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder made below when no watch is left breaks the watch of all others."""
-    monkeypatch.setattr(watch, "LOOK_INTERVAL_S", 0.05)
+    monkeypatch.setattr(watch, "SCAN_INTERVAL_S", 0.05)
     opened: list[EventSource] = []
 
     class Breaking:
@@ -369,7 +371,7 @@ class StillEvents:
 
 
 @pytest.mark.parametrize(("rests", "step_ms"), [(True, 80), (False, 10)])
-async def test_quiet_folder_is_looked_at_less_often_unless_a_person_waits(
+async def test_quiet_folder_is_scanned_less_often_unless_a_person_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rests: bool, step_ms: int
 ) -> None:
     monkeypatch.setattr(watch, "IDLE_AFTER_S", 0.2)

@@ -13,7 +13,7 @@ from wikisync.errors import FolderError, Halted
 from wikisync.folder import workspace as workspace_module
 from wikisync.folder.workspace import (
     Identity,
-    Standing,
+    StateMatch,
     adopt,
     file_system_of,
     locked,
@@ -107,12 +107,12 @@ def test_lock_is_not_written_through_a_link(private: Path, tmp_path: Path) -> No
 def test_workspace_stays_the_same(private: Path) -> None:
     identity = adopt(private)
     assert adopt(private) == identity
-    assert standing_of(private, identity) is Standing.SAME
+    assert standing_of(private, identity) is StateMatch.SAME
     assert Identity.parse(str(identity)) == identity
 
 
 def test_state_without_a_sync_says_nothing(private: Path) -> None:
-    assert standing_of(private, None) is Standing.NEW
+    assert standing_of(private, None) is StateMatch.NEW
 
 
 def test_missing_marker_stops_and_offers_to_adopt(private: Path) -> None:
@@ -137,7 +137,7 @@ def test_copied_workspace_is_known_by_its_place(private: Path, tmp_path: Path) -
     copy = tmp_path / "copy" / ".wikisync"
     copy.mkdir(parents=True)
     (copy / FOLDER_ID_FILE).write_text((private / FOLDER_ID_FILE).read_text())
-    assert standing_of(copy, identity) is Standing.COPIED
+    assert standing_of(copy, identity) is StateMatch.COPIED
 
 
 def test_workspace_of_another_machine_is_known(
@@ -146,14 +146,14 @@ def test_workspace_of_another_machine_is_known(
     identity = adopt(private)
     (tmp_path / "machine-id").write_text("0123456789abcdef\n")
     monkeypatch.setattr(workspace_module, "MACHINE_IDS", (tmp_path / "machine-id",))
-    assert standing_of(private, identity) is Standing.COPIED
+    assert standing_of(private, identity) is StateMatch.COPIED
     assert "0123456789abcdef" not in str(adopt(private))
 
 
 def test_other_marker_is_another_workspace(private: Path) -> None:
     identity = adopt(private)
     (private / FOLDER_ID_FILE).write_text("f" * 32)
-    assert standing_of(private, identity) is Standing.COPIED
+    assert standing_of(private, identity) is StateMatch.COPIED
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe"])
@@ -260,7 +260,7 @@ def test_folder_within_another_by_way_of_a_link_is_refused(tmp_path: Path) -> No
         refuse_overlaps(ws, [ws / "a", ws / "b/c"])
 
 
-def test_a_thousand_folders_cost_few_looks_at_the_disk(
+def test_a_thousand_folders_cost_few_scans_at_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each pair was compared: a minute of a processor for a thousand wikis."""
@@ -294,7 +294,7 @@ def test_wikis_folder_that_is_a_workspace_is_refused(tmp_path: Path) -> None:
         refuse_overlaps(ws, [other])
 
 
-def test_folder_that_cannot_be_looked_into_is_no_other_workspace(
+def test_folder_that_cannot_be_scanned_into_is_no_other_workspace(
     tmp_path: Path,
 ) -> None:
     """Its own wiki says what is wrong with it; the others go on."""

@@ -15,7 +15,7 @@ from tests.support.corpus import corpus_path
 from tests.support.markup import CASES, load_cases, shape
 from wikisync.errors import RenderError
 from wikisync.markup import fast, markdown
-from wikisync.markup.context import PageContext
+from wikisync.markup.context import ParseContext
 from wikisync.markup.glfm import engine as own
 from wikisync.markup.record import MarkdownEngine
 from wikisync.model import Slug
@@ -35,7 +35,7 @@ def to_html(source: str, engine: MarkdownEngine = "markdown-it") -> str:
     """What one engine and the steps around it give."""
     if engine == "comrak":
         pytest.importorskip("comrak")
-    return markdown.to_html(source, PageContext(Slug("home"), engine=engine))
+    return markdown.to_html(source, ParseContext(Slug("home"), engine=engine))
 
 
 def without_heading_ids(html: str) -> str:
@@ -81,7 +81,7 @@ def test_absent_engine_is_an_error_that_names_the_extra(
 ) -> None:
     monkeypatch.setattr(markdown, "has_fast", lambda: False)
     with pytest.raises(RenderError, match="its extra fast"):
-        markdown.to_html("x", PageContext(Slug("home"), engine="comrak"))
+        markdown.to_html("x", ParseContext(Slug("home"), engine="comrak"))
     assert markdown.parser_for("x", "auto") is own.parse
 
 

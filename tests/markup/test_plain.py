@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from wikisync.markup.context import PageContext
+from wikisync.markup.context import ParseContext
 from wikisync.markup.plain import to_html
 from wikisync.model import Slug
 
 
 def test_text_is_shown_as_it_stands() -> None:
-    html = to_html('a  <b>\n & "c"', PageContext(Slug("home")))
+    html = to_html('a  <b>\n & "c"', ParseContext(Slug("home")))
     assert html == "<pre>a  &lt;b&gt;\n &amp; &quot;c&quot;</pre>\n"

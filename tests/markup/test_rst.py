@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from wikisync.errors import RenderError
-from wikisync.markup.context import PageContext
+from wikisync.markup.context import ParseContext
 from wikisync.markup.rst import SOURCE_CHARACTERS_MAX, to_html
 from wikisync.model import Slug
 
 
 def html_of(source: str) -> str:
     """HTML without the line ends that stand beside a tag."""
-    html = to_html(source, PageContext(Slug("home")))
+    html = to_html(source, ParseContext(Slug("home")))
     return re.sub(r"\n(?=<)|(?<=>)\n", "", html)
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.security.service_bodies import announce, endless_file, endless_parts, spool
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.service import server
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 
 MIB = 1024 * 1024
 API = "/api/v4/projects/docs%2Fbook"
@@ -53,7 +53,7 @@ async def test_endless_body_of_somebody_without_the_right_is_not_stored(
 ) -> None:
     stranger = await service.add_user("eve")
     guest = await service.add_user("gus")
-    await service.add_member("docs/book", "gus", Level.MINIMAL)
+    await service.add_member("docs/book", "gus", AccessLevel.MINIMAL)
 
     answers = [
         await spool(service.url, path, token, body=endless_file())

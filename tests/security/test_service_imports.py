@@ -17,7 +17,7 @@ from tests.support.git_http import git_server, redirecting_server, silent_server
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.service.committing import Author
 from wikisync.service.copying import copy_repository
-from wikisync.service.editing import Change
+from wikisync.service.editing import CommitPlan
 from wikisync.service.import_address import address_problem
 from wikisync.service.import_tunnel import NoWay, tunnel_to
 from wikisync.service.import_worker import FetchFailed, FetchJob, fetch_repository
@@ -94,7 +94,7 @@ async def test_open_and_closed_ports_inside_look_the_same(tmp_path: Path) -> Non
 @pytest.fixture
 def served(tmp_path: Path) -> Path:
     """A folder with one bare repository, ``x.git``."""
-    change = Change("first", writes={"README.md": b"# X\n"})
+    change = CommitPlan("first", writes={"README.md": b"# X\n"})
     WikiRepository(tmp_path / "served" / "x.git", "trunk").change(
         lambda _tree: change, Author("Dana", "dana@example.com")
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from wikisync.service.access import (
-    Level,
+    AccessLevel,
+    Membership,
     Operation,
-    Standing,
     Verdict,
     WikiDoor,
     judge_container,
@@ -17,13 +17,13 @@ from wikisync.service.access import (
 
 OK, NO, HIDDEN = Verdict.ALLOWED, Verdict.FORBIDDEN, Verdict.HIDDEN
 
-ANONYMOUS = Standing()
-STRANGER = Standing(is_signed_in=True)
-ADMIN = Standing(is_signed_in=True, is_admin=True)
+ANONYMOUS = Membership()
+STRANGER = Membership(is_signed_in=True)
+ADMIN = Membership(is_signed_in=True, is_admin=True)
 
 
-def member(level: int) -> Standing:
-    return Standing(is_signed_in=True, level=level)
+def member(level: int) -> Membership:
+    return Membership(is_signed_in=True, level=level)
 
 
 PRIVATE = WikiDoor("private")
@@ -45,21 +45,29 @@ MATRIX = [
     ("stranger", STRANGER, "internal", INTERNAL, OK, NO, NO),
     ("stranger", STRANGER, "public", PUBLIC, OK, NO, NO),
     ("stranger", STRANGER, "members-only", MEMBERS_ONLY, NO, NO, NO),
-    ("minimal", member(Level.MINIMAL), "private", PRIVATE, HIDDEN, HIDDEN, HIDDEN),
-    ("guest", member(Level.GUEST), "private", PRIVATE, OK, NO, NO),
-    ("guest", member(Level.GUEST), "members-only", MEMBERS_ONLY, OK, NO, NO),
-    ("guest", member(Level.GUEST), "disabled", DISABLED, NO, NO, NO),
-    ("planner", member(Level.PLANNER), "private", PRIVATE, OK, OK, OK),
-    ("planner", member(Level.PLANNER), "archived", ARCHIVED, OK, NO, NO),
-    ("reporter", member(Level.REPORTER), "private", PRIVATE, OK, NO, NO),
+    (
+        "minimal",
+        member(AccessLevel.MINIMAL),
+        "private",
+        PRIVATE,
+        HIDDEN,
+        HIDDEN,
+        HIDDEN,
+    ),
+    ("guest", member(AccessLevel.GUEST), "private", PRIVATE, OK, NO, NO),
+    ("guest", member(AccessLevel.GUEST), "members-only", MEMBERS_ONLY, OK, NO, NO),
+    ("guest", member(AccessLevel.GUEST), "disabled", DISABLED, NO, NO, NO),
+    ("planner", member(AccessLevel.PLANNER), "private", PRIVATE, OK, OK, OK),
+    ("planner", member(AccessLevel.PLANNER), "archived", ARCHIVED, OK, NO, NO),
+    ("reporter", member(AccessLevel.REPORTER), "private", PRIVATE, OK, NO, NO),
     ("security", member(25), "private", PRIVATE, OK, NO, NO),
-    ("developer", member(Level.DEVELOPER), "private", PRIVATE, OK, OK, NO),
-    ("developer", member(Level.DEVELOPER), "disabled", DISABLED, NO, NO, NO),
-    ("developer", member(Level.DEVELOPER), "archived", ARCHIVED, OK, NO, NO),
-    ("maintainer", member(Level.MAINTAINER), "private", PRIVATE, OK, OK, OK),
-    ("maintainer", member(Level.MAINTAINER), "archived", ARCHIVED, OK, NO, NO),
-    ("owner", member(Level.OWNER), "private", PRIVATE, OK, OK, OK),
-    ("owner", member(Level.OWNER), "disabled", DISABLED, NO, NO, NO),
+    ("developer", member(AccessLevel.DEVELOPER), "private", PRIVATE, OK, OK, NO),
+    ("developer", member(AccessLevel.DEVELOPER), "disabled", DISABLED, NO, NO, NO),
+    ("developer", member(AccessLevel.DEVELOPER), "archived", ARCHIVED, OK, NO, NO),
+    ("maintainer", member(AccessLevel.MAINTAINER), "private", PRIVATE, OK, OK, OK),
+    ("maintainer", member(AccessLevel.MAINTAINER), "archived", ARCHIVED, OK, NO, NO),
+    ("owner", member(AccessLevel.OWNER), "private", PRIVATE, OK, OK, OK),
+    ("owner", member(AccessLevel.OWNER), "disabled", DISABLED, NO, NO, NO),
     ("admin", ADMIN, "private", PRIVATE, OK, OK, OK),
     ("admin", ADMIN, "disabled", DISABLED, NO, NO, NO),
     ("admin", ADMIN, "archived", ARCHIVED, OK, NO, NO),
@@ -72,7 +80,7 @@ MATRIX = [
     ids=[f"{row[0]}-{row[2]}" for row in MATRIX],
 )
 def test_each_caller_may_do_what_the_matrix_says(
-    standing: Standing,
+    standing: Membership,
     door: WikiDoor,
     read: Verdict,
     write: Verdict,
@@ -84,17 +92,17 @@ def test_each_caller_may_do_what_the_matrix_says(
 
 
 def test_delete_level_can_be_lowered_to_developer() -> None:
-    developer = member(Level.DEVELOPER)
+    developer = member(AccessLevel.DEVELOPER)
 
     verdict = judge_wiki(
-        PRIVATE, developer, Operation.DELETE, delete_level=Level.DEVELOPER
+        PRIVATE, developer, Operation.DELETE, delete_level=AccessLevel.DEVELOPER
     )
 
     assert verdict is OK
 
 
 def test_member_below_a_private_group_sees_it_but_not_its_wiki() -> None:
-    inside = Standing(is_signed_in=True, sees_inside=True)
+    inside = Membership(is_signed_in=True, sees_inside=True)
 
     assert judge_container("private", inside) is OK
     assert judge_wiki(PRIVATE, inside, Operation.READ) is NO

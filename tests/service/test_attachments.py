@@ -11,7 +11,7 @@ import pytest
 
 from tests.service.conftest import GROUP, PROJECT, WIKIS, Answer, Api
 from tests.support.service import EmbeddedService
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 from wikisync.service.attachments import clean_name, file_headers, markdown_link
 from wikisync.service.quirks import Quirk
 
@@ -112,7 +112,7 @@ async def test_upload_without_a_name_is_refused(
 async def test_guest_may_not_upload(service: EmbeddedService, api: Api) -> None:
     await service.add_project("docs/handbook")
     token = await service.add_user("gus")
-    await service.add_member("docs/handbook", "gus", Level.GUEST)
+    await service.add_member("docs/handbook", "gus", AccessLevel.GUEST)
 
     answer = await upload(api.as_user(token), "a.png", b"x")
 

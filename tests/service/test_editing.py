@@ -9,8 +9,8 @@ import pytest
 from wikisync.model import Format
 from wikisync.service.answers import Refusal
 from wikisync.service.editing import (
-    Change,
-    Edit,
+    CommitPlan,
+    EditRequest,
     find_page,
     plan_create,
     plan_delete,
@@ -27,23 +27,28 @@ def tree_of(*paths: str) -> WikiTree:
     return WikiTree("c", [RepositoryFile(path, path.encode()) for path in paths])
 
 
-def create(tree: WikiTree, title: str, content: str = "x", **more: Any) -> Change:
+def create(tree: WikiTree, title: str, content: str = "x", **more: Any) -> CommitPlan:
     page_format = more.pop("format", Format.MARKDOWN)
     return plan_create(
         tree, title, content, page_format, limits=LIMITS, message="m", **more
     )
 
 
-def edit(tree: WikiTree, slug: str, **wishes: Any) -> Change:
+def edit(tree: WikiTree, slug: str, **wishes: Any) -> CommitPlan:
     redirects = wishes.pop("redirects", b"")
     limits = wishes.pop("limits", LIMITS)
     page = find_page(tree, slug)
     return plan_edit(
-        tree, page, Edit(**wishes), limits=limits, redirects=redirects, message="m"
+        tree,
+        page,
+        EditRequest(**wishes),
+        limits=limits,
+        redirects=redirects,
+        message="m",
     )
 
 
-def after(tree: WikiTree, change: Change) -> set[str]:
+def after(tree: WikiTree, change: CommitPlan) -> set[str]:
     kept = {file.path for file in tree.files} - change.removes
     return (kept | change.writes.keys() | change.links.keys()) - {REDIRECTS_PATH}
 

@@ -16,7 +16,7 @@ import pytest
 from tests.service.conftest import PROJECT, WIKIS, Api
 from tests.support.git import clone, commit_and_push, needs_git, run_git, with_token
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 from wikisync.service.quirks import Quirk
 from wikisync.service.settings import GitService, Profile, Settings
 
@@ -403,16 +403,16 @@ async def test_public_wiki_is_open_to_read_and_closed_to_write(
     ("level", "wiki", "code"),
     [
         (None, (404, 404), (404, 404)),
-        (Level.GUEST, (403, 403), (403, 403)),
-        (Level.PLANNER, (200, 200), (403, 403)),
-        (Level.REPORTER, (200, 403), (200, 403)),
-        (Level.DEVELOPER, (200, 200), (200, 200)),
+        (AccessLevel.GUEST, (403, 403), (403, 403)),
+        (AccessLevel.PLANNER, (200, 200), (403, 403)),
+        (AccessLevel.REPORTER, (200, 403), (200, 403)),
+        (AccessLevel.DEVELOPER, (200, 200), (200, 200)),
     ],
 )
 async def test_members_clone_and_push_by_their_role(
     handbook: EmbeddedService,
     api: Api,
-    level: Level | None,
+    level: AccessLevel | None,
     wiki: tuple[int, int],
     code: tuple[int, int],
 ) -> None:
@@ -447,7 +447,7 @@ async def test_scopes_of_a_token_count(
     write: int,
 ) -> None:
     token = await handbook.add_user("anna", scopes=scopes)
-    await handbook.add_member("docs/handbook", "anna", Level.DEVELOPER)
+    await handbook.add_member("docs/handbook", "anna", AccessLevel.DEVELOPER)
     anna = api.as_user(token)
 
     assert (await anna.get(REFERENCES)).status == read
@@ -656,7 +656,7 @@ async def test_disabled_repository_is_closed_and_its_wiki_is_not(
     handbook: EmbeddedService, api: Api
 ) -> None:
     token = await handbook.add_user("anna")
-    await handbook.add_member("docs/handbook", "anna", Level.OWNER)
+    await handbook.add_member("docs/handbook", "anna", AccessLevel.OWNER)
     await api.put(SHOWN, json={"repository_access_level": "disabled"})
     anna = api.as_user(token)
 

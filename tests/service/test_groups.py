@@ -6,7 +6,7 @@ import pytest
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 from wikisync.service.tables import Tables
 
 GROUPS = "/api/v4/groups"
@@ -73,11 +73,11 @@ async def test_project_is_shared_with_groups_of_the_caller(
     await filled(service)
     person = api.as_user(await service.add_user("dana"))
     await service.add_group("club")
-    await service.add_member("club", "dana", Level.GUEST)
-    await service.add_member("docs/handbook", "dana", Level.DEVELOPER)
+    await service.add_member("club", "dana", AccessLevel.GUEST)
+    await service.add_member("docs/handbook", "dana", AccessLevel.DEVELOPER)
     path = "/api/v4/projects/docs%2Fhandbook/share_locations"
     before = await paths(person, path)
-    await service.add_member("docs/handbook", "dana", Level.MAINTAINER)
+    await service.add_member("docs/handbook", "dana", AccessLevel.MAINTAINER)
 
     assert before == []
     assert await paths(person, path) == ["club"]
@@ -106,7 +106,7 @@ async def test_member_of_a_project_sees_the_groups_above_it(
 ) -> None:
     await filled(service)
     person = api.as_user(await service.add_user("dana"))
-    await service.add_member("docs/team/notes", "dana", Level.GUEST)
+    await service.add_member("docs/team/notes", "dana", AccessLevel.GUEST)
 
     assert await paths(person, GROUPS) == ["docs", "docs/team", "open"]
     assert (await person.get(f"{GROUPS}/docs/wikis")).status == 403

@@ -21,7 +21,7 @@ from tests.service.conftest import GROUP, GROUP_WIKIS, PROJECT, WIKIS, Api
 from tests.support.git import clone, commit_and_push, needs_git
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.model import Format
-from wikisync.service.hooks import Event, shown_url
+from wikisync.service.hooks import WikiEvent, shown_url
 from wikisync.service.quirks import Quirk
 from wikisync.service.settings import Hook, HookLimits, Settings
 from wikisync.service.tables import Tables
@@ -418,7 +418,7 @@ async def test_event_of_a_page_that_is_gone_ends_nothing(
     user = await handbook.ask(Tables.user_named, "root")
     assert project is not None
     assert user is not None
-    event = Event(
+    event = WikiEvent(
         id=uuid4(),
         action="update",
         project=project,

@@ -6,7 +6,7 @@ import pytest
 
 from tests.service.conftest import WIKIS, Api
 from tests.support.service import EmbeddedService
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 from wikisync.service.quirks import Quirk
 
 VERSION = "/api/v4/version"
@@ -175,7 +175,7 @@ async def test_who_acts_as_another_has_the_rights_of_that_one(
 
     own = await boss.get(f"{WIKIS}/home")
     acted = await boss.get(f"{WIKIS}/home?sudo=dana")
-    await service.add_member("docs/handbook", "dana", Level.DEVELOPER)
+    await service.add_member("docs/handbook", "dana", AccessLevel.DEVELOPER)
     written = await boss.put(f"{WIKIS}/home?sudo=dana", json={"content": "y"})
 
     assert (own.status, acted.status, written.status) == (200, 404, 200)

@@ -13,7 +13,7 @@ import pytest
 from tests.support.git_http import git_server, redirecting_server, silent_server
 from wikisync.frames import read_frames, write_frame
 from wikisync.service.committing import Author
-from wikisync.service.editing import Change
+from wikisync.service.editing import CommitPlan
 from wikisync.service.import_worker import (
     GRACE_S,
     FetchFailed,
@@ -32,7 +32,7 @@ IN_URL = "dana:pass%2Fw%C3%B6rd%401@"
 @pytest.fixture
 def served(tmp_path: Path) -> Path:
     """A folder with one bare repository, ``x.git``."""
-    change = Change("first", writes={"README.md": b"# X\n", "a/b.py": b"x = 1\n"})
+    change = CommitPlan("first", writes={"README.md": b"# X\n", "a/b.py": b"x = 1\n"})
     WikiRepository(tmp_path / "served" / "x.git", "trunk").change(
         lambda _tree: change, Author("Dana", "dana@example.com")
     )

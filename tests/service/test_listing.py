@@ -10,7 +10,7 @@ import pytest
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
 from wikisync.service import jobs
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 from wikisync.service.projects import facts as project_facts
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.tables import Tables
@@ -25,7 +25,7 @@ async def filled(service: EmbeddedService, api: Api) -> Api:
     await service.add_project("docs/alpha", visibility="public", description="First")
     await service.add_project("docs/team/beta", visibility="internal")
     await service.add_project("dana/gamma")
-    await service.add_member("docs/alpha", "dana", Level.DEVELOPER)
+    await service.add_member("docs/alpha", "dana", AccessLevel.DEVELOPER)
     await service.add_code("docs/alpha", {"a.py": b"x = 1", "b.js": b"x"})
     await api.put(f"{PROJECTS}/1", json={"topics": ["Sea", "deep"]})
     await api.put(

@@ -11,7 +11,7 @@ from tests.service.conftest import GROUP, PROJECT, WIKIS, Api
 from tests.support.service import EmbeddedService
 from wikisync.errors import ServiceError
 from wikisync.model import WikiOwner
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 
 UPLOAD = "uploads/0123456789abcdef0123456789abcdef/pic.png"
 MANIFEST = """
@@ -83,7 +83,7 @@ async def test_members_of_the_manifest_have_their_levels(
     answer = await person.get("/api/v4/projects/docs%2Fhandbook")
 
     level = answer.json["permissions"]["group_access"]["access_level"]
-    assert level == Level.MAINTAINER
+    assert level == AccessLevel.MAINTAINER
 
 
 async def test_folder_without_a_manifest_is_one_local_project(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wikisync.errors import ServiceError
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 from wikisync.service.manifest import level_of, parse_manifest
 
 GOOD = """
@@ -40,7 +40,7 @@ def test_manifest_is_read() -> None:
 
 
 def test_role_is_a_level() -> None:
-    assert level_of("maintainer") == Level.MAINTAINER
+    assert level_of("maintainer") == AccessLevel.MAINTAINER
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from wikisync.api.schema import WikiPageRecord
 from wikisync.model import Format
 from wikisync.service import pages as pages_module
 from wikisync.service.committing import Author
-from wikisync.service.editing import Change
+from wikisync.service.editing import CommitPlan
 from wikisync.service.pages import (
     FullList,
     PageCache,
@@ -50,7 +50,7 @@ def encode_full_list(
 def repository(tmp_path: Path) -> WikiRepository:
     made = WikiRepository(tmp_path / "r.git")
     files = {f"p{n}.md": f"text {n}".encode() for n in range(5)}
-    made.change(lambda _tree: Change("m", writes=files), AUTHOR)
+    made.change(lambda _tree: CommitPlan("m", writes=files), AUTHOR)
     return made
 
 
@@ -106,7 +106,7 @@ def test_only_the_changed_page_is_read_again(repository: WikiRepository) -> None
     cache = PageCache(10_000)
     encode_full_list(repository, repository.tree().pages, cache, 1000)
 
-    change = Change("m", writes={"p3.md": b"new"})
+    change = CommitPlan("m", writes={"p3.md": b"new"})
     repository.change(lambda _tree: change, AUTHOR)
     pages = repository.tree().pages
 

@@ -11,7 +11,7 @@ import pytest
 
 from wikisync.processes import Child
 from wikisync.service.committing import Author
-from wikisync.service.editing import Change
+from wikisync.service.editing import CommitPlan
 from wikisync.service.pages import ShownPage
 from wikisync.service.render_pool import RenderJob, RenderPool
 from wikisync.service.repository import WikiRepository
@@ -28,7 +28,7 @@ async def pool() -> AsyncIterator[RenderPool]:
 @pytest.fixture
 def repository(tmp_path: Path) -> WikiRepository:
     made = WikiRepository(tmp_path / "r.git")
-    change = Change("m", writes={"home.md": b"x", "other.md": b"y"})
+    change = CommitPlan("m", writes={"home.md": b"x", "other.md": b"y"})
     made.change(lambda _tree: change, Author("n", "e"))
     return made
 

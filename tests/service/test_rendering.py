@@ -10,7 +10,7 @@ from tests.service.conftest import GROUP_WIKIS, PROJECT, WIKIS, Api
 from tests.support.service import EmbeddedService
 from wikisync.model import Slug
 from wikisync.service.committing import Author
-from wikisync.service.editing import Change
+from wikisync.service.editing import CommitPlan
 from wikisync.service.rendering import INCLUDED_BYTES_MAX, included_text
 from wikisync.service.repository import WikiRepository
 
@@ -25,7 +25,7 @@ def repository(tmp_path: Path) -> WikiRepository:
         "huge.md": b"x" * (INCLUDED_BYTES_MAX + 1),
     }
     made = WikiRepository(tmp_path / "r.git")
-    made.change(lambda _tree: Change("m", writes=files), Author("n", "e"))
+    made.change(lambda _tree: CommitPlan("m", writes=files), Author("n", "e"))
     return made
 
 

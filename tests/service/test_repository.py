@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from wikisync.service.committing import Author, GitRefused
-from wikisync.service.editing import Change
+from wikisync.service.editing import CommitPlan
 from wikisync.service.repository import WikiRepository
 from wikisync.service.tree import RepositoryFile, WikiTree
 
@@ -24,7 +24,7 @@ PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
 def write(
     repository: WikiRepository, files: dict[str, bytes], branch: str | None = None
 ) -> WikiTree:
-    change = Change("write", writes=files)
+    change = CommitPlan("write", writes=files)
     return repository.change(lambda _tree: change, AUTHOR, branch=branch)
 
 
@@ -85,7 +85,9 @@ def test_page_that_becomes_a_link_is_a_page_no_more(tmp_path: Path) -> None:
     before = write(repository, {"a.md": b"b.md", "b.md": b"text"})
     link = RepositoryFile("a.md", before.page("a.md").blob, 0o120000)
 
-    after = repository.change(lambda _tree: Change("m", links={"a.md": link}), AUTHOR)
+    after = repository.change(
+        lambda _tree: CommitPlan("m", links={"a.md": link}), AUTHOR
+    )
 
     assert [page.slug for page in after.pages] == ["b"]
     assert after.find("a") is None
@@ -117,7 +119,7 @@ def test_change_gives_the_files_it_says(
         if path.startswith(new + "/") or new.startswith(path + "/")
     )
     wanted = {p: c for p, c in before.items() if p not in removes} | writes
-    change = Change("m", writes=writes, removes=removes - writes.keys())
+    change = CommitPlan("m", writes=writes, removes=removes - writes.keys())
 
     write(repository, before)
     if is_possible(writes):
@@ -142,7 +144,7 @@ def test_nothing_is_replaced_that_was_not_removed(tmp_path: Path, path: str) -> 
 
 def test_refusal_of_git_does_not_say_where_the_data_is(tmp_path: Path) -> None:
     repository = WikiRepository(tmp_path / "x.git")
-    change = Change("m", writes={"a.md": b"x"})
+    change = CommitPlan("m", writes={"a.md": b"x"})
 
     with pytest.raises(GitRefused) as refused:
         repository.change(lambda _tree: change, AUTHOR, branch="b" * 300)
@@ -154,7 +156,7 @@ def test_removing_a_file_never_takes_a_directory(tmp_path: Path) -> None:
     repository = WikiRepository(tmp_path / "r.git")
     write(repository, {"a/b": b"kept"})
 
-    change = Change("m", removes=frozenset({"a"}))
+    change = CommitPlan("m", removes=frozenset({"a"}))
     repository.change(lambda _tree: change, AUTHOR)
 
     assert contents(repository) == {"a/b": b"kept"}
@@ -216,13 +218,13 @@ def test_tree_at_hand_is_not_waited_for_while_somebody_writes(tmp_path: Path) ->
     write(repository, {"a.md": b"a"})
     found: list[WikiTree | None] = []
 
-    def decide(_tree: WikiTree) -> Change:
+    def decide(_tree: WikiTree) -> CommitPlan:
         asking = threading.Thread(
             target=lambda: found.append(repository.tree_at_hand()), daemon=True
         )
         asking.start()
         asking.join(5)
-        return Change("write", writes={"b.md": b"b"})
+        return CommitPlan("write", writes={"b.md": b"b"})
 
     repository.change(decide, AUTHOR)
     assert found == [None]
@@ -231,7 +233,7 @@ def test_tree_at_hand_is_not_waited_for_while_somebody_writes(tmp_path: Path) ->
 def test_commit_of_a_decision_that_refuses_is_not_made(tmp_path: Path) -> None:
     repository = WikiRepository(tmp_path / "r.git")
 
-    def refuse(_tree: WikiTree) -> Change:
+    def refuse(_tree: WikiTree) -> CommitPlan:
         raise LookupError
 
     with pytest.raises(LookupError):
@@ -277,7 +279,7 @@ def test_stored_files_are_linked_without_being_stored_again(tmp_path: Path) -> N
     source.write_bytes(b"x")
 
     stored = repository.store_files({"a.md": source})
-    repository.change(lambda _tree: Change("m", links=stored), AUTHOR)
+    repository.change(lambda _tree: CommitPlan("m", links=stored), AUTHOR)
     packs = repository.path / "objects" / "pack"
     before = len(list(packs.iterdir()))
     repository.store_files({"b.md": source})

@@ -14,7 +14,7 @@ import pytest
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 from wikisync.service.projects import facts as project_facts
 from wikisync.service.projects import groups as project_groups
 from wikisync.service.projects import tables as project_tables
@@ -31,11 +31,11 @@ ROLES = (
     "admin",
 )
 LEVELS = {
-    "guest": Level.GUEST,
-    "reporter": Level.REPORTER,
-    "developer": Level.DEVELOPER,
-    "maintainer": Level.MAINTAINER,
-    "owner": Level.OWNER,
+    "guest": AccessLevel.GUEST,
+    "reporter": AccessLevel.REPORTER,
+    "developer": AccessLevel.DEVELOPER,
+    "maintainer": AccessLevel.MAINTAINER,
+    "owner": AccessLevel.OWNER,
 }
 READ_PRIVATE = "404 404 200 200 200 200 200 200"
 READ_PUBLIC = "200 200 200 200 200 200 200 200"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from wikisync.errors import ServiceError
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 from wikisync.service.rows import User
 from wikisync.service.tables import Tables
 
@@ -120,13 +120,13 @@ def test_project_needs_a_namespace(tables: Tables, dana: User) -> None:
 def test_highest_of_all_memberships_counts(tables: Tables, dana: User) -> None:
     project = tables.add_project("a/b/c", creator_id=dana.id)
     group = tables.add_group("a")
-    tables.add_member("group", group, dana.id, Level.DEVELOPER)
-    tables.add_member("project", project, dana.id, Level.GUEST)
+    tables.add_member("group", group, dana.id, AccessLevel.DEVELOPER)
+    tables.add_member("project", project, dana.id, AccessLevel.GUEST)
 
-    assert level_in(tables, "a/b/c", dana) == Level.DEVELOPER
+    assert level_in(tables, "a/b/c", dana) == AccessLevel.DEVELOPER
 
-    tables.add_member("project", project, dana.id, Level.OWNER)
-    assert level_in(tables, "a/b/c", dana) == Level.OWNER
+    tables.add_member("project", project, dana.id, AccessLevel.OWNER)
+    assert level_in(tables, "a/b/c", dana) == AccessLevel.OWNER
 
 
 def test_membership_ends_on_its_last_day(tables: Tables, dana: User) -> None:

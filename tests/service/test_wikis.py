@@ -13,7 +13,7 @@ import pytest
 from tests.service.conftest import GROUP_WIKIS, PROJECT, WIKIS, Api
 from tests.support.service import EmbeddedService
 from wikisync.model import WikiOwner
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 from wikisync.service.quirks import Quirk
 
 
@@ -25,28 +25,33 @@ async def last_commit(service: EmbeddedService, owner: WikiOwner) -> pygit2.Comm
 
 # who may do what
 
-STATUSES: list[tuple[str, Level | None, dict[str, Any], tuple[int, ...]]] = [
+STATUSES: list[tuple[str, AccessLevel | None, dict[str, Any], tuple[int, ...]]] = [
     # caller, level, state; list, get, create, edit, delete
     ("anonymous", None, {}, (404, 404, 404, 404, 404)),
     ("anonymous", None, {"visibility": "public"}, (200, 200, 403, 403, 403)),
-    ("stranger", Level.NONE, {}, (404, 404, 404, 404, 404)),
-    ("stranger", Level.NONE, {"visibility": "internal"}, (200, 200, 403, 403, 403)),
-    ("guest", Level.GUEST, {}, (200, 200, 403, 403, 403)),
-    ("planner", Level.PLANNER, {}, (200, 200, 201, 200, 204)),
-    ("reporter", Level.REPORTER, {}, (200, 200, 403, 403, 403)),
-    ("developer", Level.DEVELOPER, {}, (200, 200, 201, 200, 403)),
-    ("maintainer", Level.MAINTAINER, {}, (200, 200, 201, 200, 204)),
-    ("owner", Level.OWNER, {}, (200, 200, 201, 200, 204)),
-    ("owner", Level.OWNER, {"is_archived": True}, (200, 200, 403, 403, 403)),
+    ("stranger", AccessLevel.NONE, {}, (404, 404, 404, 404, 404)),
+    (
+        "stranger",
+        AccessLevel.NONE,
+        {"visibility": "internal"},
+        (200, 200, 403, 403, 403),
+    ),
+    ("guest", AccessLevel.GUEST, {}, (200, 200, 403, 403, 403)),
+    ("planner", AccessLevel.PLANNER, {}, (200, 200, 201, 200, 204)),
+    ("reporter", AccessLevel.REPORTER, {}, (200, 200, 403, 403, 403)),
+    ("developer", AccessLevel.DEVELOPER, {}, (200, 200, 201, 200, 403)),
+    ("maintainer", AccessLevel.MAINTAINER, {}, (200, 200, 201, 200, 204)),
+    ("owner", AccessLevel.OWNER, {}, (200, 200, 201, 200, 204)),
+    ("owner", AccessLevel.OWNER, {"is_archived": True}, (200, 200, 403, 403, 403)),
     (
         "owner",
-        Level.OWNER,
+        AccessLevel.OWNER,
         {"wiki_access_level": "disabled"},
         (403, 403, 403, 403, 403),
     ),
     (
         "stranger",
-        Level.NONE,
+        AccessLevel.NONE,
         {"visibility": "public", "wiki_access_level": "private"},
         (403, 403, 403, 403, 403),
     ),
@@ -62,7 +67,7 @@ async def test_status_follows_role_and_state(
     service: EmbeddedService,
     api: Api,
     caller: str,
-    level: Level | None,
+    level: AccessLevel | None,
     state: dict[str, Any],
     statuses: tuple[int, ...],
 ) -> None:
@@ -90,7 +95,7 @@ async def test_level_is_inherited_from_the_group_above(
 ) -> None:
     await service.add_project("docs/team/handbook", {"home": "x"})
     token = await service.add_user("dana")
-    await service.add_member("docs", "dana", Level.MAINTAINER)
+    await service.add_member("docs", "dana", AccessLevel.MAINTAINER)
 
     answer = await api.as_user(token).delete(
         "/api/v4/projects/docs%2Fteam%2Fhandbook/wikis/home"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.site.sites import Studio, with_handbook, with_instance
 from tests.support.preview import WIKI, Desk
+from wikisync import file_status
+from wikisync.folder import safe_open
+from wikisync.site import sources
 
 
 @pytest.fixture
@@ -34,3 +38,18 @@ def desk(tmp_path: Path) -> Desk:
     desk = Desk(tmp_path)
     desk.add(WIKI)
     return desk
+
+
+@pytest.fixture
+def read_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Paths of the files that a build reads, on a disk whose times tell all."""
+    paths: list[str] = []
+    read_chunks = safe_open.read_chunks
+
+    def noted(descriptor: int, path: str) -> Iterator[bytes]:
+        paths.append(path)
+        return read_chunks(descriptor, path)
+
+    monkeypatch.setattr(sources, "read_chunks", noted)
+    monkeypatch.setattr(file_status, "SETTLED_NS", 0)
+    return paths

@@ -10,8 +10,8 @@ from tests.site.sites import HOST, wiki_source
 from wikisync.model import AttachmentPath, Slug
 from wikisync.site.addresses import assign_addresses
 from wikisync.site.crosslinks import (
+    ItemKey,
     PageUrls,
-    Place,
     SiteLinks,
     WikiTable,
     place_of,
@@ -36,17 +36,17 @@ def table() -> WikiTable:
 @pytest.mark.parametrize(
     ("address", "place", "is_attachment", "fragment"),
     [
-        ("/groups/docs/-/wikis/x-y", Place(1, "x-y"), False, ""),
-        ("/groups/docs/-/wikis/X%20Y#p%20q", Place(1, "x-y"), False, "p q"),
-        ("/groups/docs/-/wikis", Place(1, "home"), False, ""),
-        ("/groups/docs/-/wikis/?a=b", Place(1, "home"), False, ""),
-        ("/docs/one/-/wikis/a/b?version=1", Place(0, "a/b"), False, ""),
-        ("/docs/one/-/wikis/nothing", Place(0, ""), False, ""),
-        ("/groups/docs/-/wikis/uploads/0a/f.txt", Place(1, FILE), True, ""),
+        ("/groups/docs/-/wikis/x-y", ItemKey(1, "x-y"), False, ""),
+        ("/groups/docs/-/wikis/X%20Y#p%20q", ItemKey(1, "x-y"), False, "p q"),
+        ("/groups/docs/-/wikis", ItemKey(1, "home"), False, ""),
+        ("/groups/docs/-/wikis/?a=b", ItemKey(1, "home"), False, ""),
+        ("/docs/one/-/wikis/a/b?version=1", ItemKey(0, "a/b"), False, ""),
+        ("/docs/one/-/wikis/nothing", ItemKey(0, ""), False, ""),
+        ("/groups/docs/-/wikis/uploads/0a/f.txt", ItemKey(1, FILE), True, ""),
     ],
 )
 def test_address_of_an_exported_wiki_is_a_place(
-    table: WikiTable, address: str, place: Place, is_attachment: bool, fragment: str
+    table: WikiTable, address: str, place: ItemKey, is_attachment: bool, fragment: str
 ) -> None:
     assert table.find(HOST + address) == (place, is_attachment, fragment)
 
@@ -81,14 +81,14 @@ def test_address_on_the_service_follows_the_kind_of_owner() -> None:
 
 
 def test_target_is_a_token_or_a_name_of_the_own_wiki() -> None:
-    assert place_of(Place(7, "a/b").token(), 1) == Place(7, "a/b")
-    assert place_of("a/b", 1) == Place(1, "a/b")
+    assert place_of(ItemKey(7, "a/b").token(), 1) == ItemKey(7, "a/b")
+    assert place_of("a/b", 1) == ItemKey(1, "a/b")
 
 
 def test_link_into_another_wiki_counts_as_crossing(table: WikiTable) -> None:
     links = SiteLinks(0, table, {})
     target = links.resolve(Slug("home"), f"{HOST}/groups/docs/-/wikis/x-y#p")
-    assert (target.kind, place_of(target.name, 0)) == ("page", Place(1, "x-y"))
+    assert (target.kind, place_of(target.name, 0)) == ("page", ItemKey(1, "x-y"))
     assert (target.fragment, links.crossings) == ("p", 1)
 
 
@@ -114,8 +114,8 @@ def test_own_links_do_not_cross(table: WikiTable) -> None:
 def test_urls_are_relative_to_the_page(table: WikiTable) -> None:
     urls = PageUrls("one/a/b.html", 0, table)
     assert urls.page(Slug("home"), "") == "../index.html"
-    assert urls.page(Slug(Place(1, "x-y").token()), "p") == "../../two/x-y.html#p"
-    token = AttachmentPath(Place(1, FILE).token())
+    assert urls.page(Slug(ItemKey(1, "x-y").token()), "p") == "../../two/x-y.html#p"
+    token = AttachmentPath(ItemKey(1, FILE).token())
     assert urls.attachment(token) == "../../two/uploads/0a/f.txt"
 
 

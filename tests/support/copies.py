@@ -13,13 +13,13 @@ from __future__ import annotations
 from tests.support.memory import MemoryReplica
 from wikisync.errors import Unavailable
 from wikisync.model import Digest, Page, Slug, WikiOwner
-from wikisync.sync.aliases import AliasedFolder
-from wikisync.sync.cycle import run_cycle
-from wikisync.sync.options import CycleOptions
+from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.decide.safety import Decision, decide
 from wikisync.sync.replica import GONE_THERE
-from wikisync.sync.result import CycleResult
-from wikisync.sync.safety import Decision, decide
-from wikisync.sync.state import State, WikiState
+from wikisync.sync.run.cycle import run_cycle
+from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.result import CycleResult
+from wikisync.sync.wiki.aliases import AliasedFolder
 
 OWNER = WikiOwner("project", "docs/handbook")
 ROUNDS_MAX = 12
@@ -98,7 +98,7 @@ class Copies:
         """Cycles until nothing is left to do."""
         for _ in range(ROUNDS_MAX):
             result = await self.cycle(options)
-            if result.is_quiet and not result.has_more and result.next_look_s is None:
+            if result.is_quiet and not result.has_more and result.next_scan_s is None:
                 return result
         raise AssertionError(f"never at rest: {result}")
 

@@ -51,12 +51,12 @@ def modules(*names: str) -> list[Any]:
 
 def recall(folder: Path) -> None:
     """Recall the last scans of several wikis, as a starting watch does."""
-    [looks, model] = modules("folder.looks", "model")
+    [scans, model] = modules("folder.scan_cache", "model")
     page = model.PageState(model.Slug("home"), model.Format("markdown"), "0f")
-    caches = [looks.LookCache(folder, folder / "look") for _ in range(THREADS)]
-    caches[0].keep(1.0, {"home.md": looks.SeenFile((1, 2, 3, 4), page)})
+    caches = [scans.ScanCache(folder, folder / "scans") for _ in range(THREADS)]
+    caches[0].keep(1.0, {"home.md": scans.SeenFile((1, 2, 3, 4), page)})
     found = at_once(lambda number: caches[number].recall())
-    assert all(look.files["home.md"].state == page for look in found)
+    assert all(scan.files["home.md"].state == page for scan in found)
 
 
 def make(folder: Path) -> None:

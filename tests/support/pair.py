@@ -23,7 +23,7 @@ from pathlib import Path
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.attachments import AttachmentSource
 from wikisync.api.client import Client
-from wikisync.api.git import WikiRepository
+from wikisync.api.git import RemoteRepository
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.errors import WikisyncError
@@ -32,14 +32,14 @@ from wikisync.folder.naming import parse_path
 from wikisync.folder.replica import FolderReplica
 from wikisync.model import Format, WikiOwner
 from wikisync.service.quirks import Quirk
-from wikisync.sync.aliases import AliasedFolder
-from wikisync.sync.cycle import run_cycle
-from wikisync.sync.linking import FileLinks
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.result import CycleResult
-from wikisync.sync.safety import Decision, decide
-from wikisync.sync.state import State, WikiState
-from wikisync.sync.translation import TranslatedWiki
+from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.decide.safety import Decision, decide
+from wikisync.sync.run.cycle import run_cycle
+from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.result import CycleResult
+from wikisync.sync.wiki.aliases import AliasedFolder
+from wikisync.sync.wiki.linking import FileLinks
+from wikisync.sync.wiki.translation import TranslatedWiki
 from wikisync.workspace.links import ParsedLinks
 
 OWNER = WikiOwner("project", "docs/handbook")
@@ -86,7 +86,7 @@ class Pair:
             self.state.close()
         self.state = State.open(self.private / "state.db", service_url=self.service.url)
         wiki = Wiki(self.client, OWNER, self.project)
-        git = WikiRepository(self.client, OWNER, self.private / "cache")
+        git = RemoteRepository(self.client, OWNER, self.private / "cache")
         local = FolderReplica.two_way(self.folder, private=self.private, settle_s=0)
         self.local = AliasedFolder(local, self.known)
         remote = WikiReplica(wiki, attachments=AttachmentSource(wiki, git))
@@ -169,7 +169,7 @@ class Pair:
             except WikisyncError as error:
                 self.problems.append(error.message)
                 continue
-            if result.is_quiet and not result.has_more and result.next_look_s is None:
+            if result.is_quiet and not result.has_more and result.next_scan_s is None:
                 break
         assert result is not None, self.problems
         return result
@@ -185,7 +185,7 @@ class Pair:
         self.service.quirks = frozenset()
 
     def approve_all(self) -> None:
-        """A person says yes to everything that a brake holds."""
+        """A person says yes to everything that a safety stop holds."""
         batches = self.known.batches()
         for batch in batches:
             if batch.decision is Decision.WAITING:

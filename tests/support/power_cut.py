@@ -75,7 +75,7 @@ class Disk:
     contents: dict[int, bytes] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
 
-    def look(self) -> None:
+    def scan(self) -> None:
         """Note what is there, all of it safely on the disk."""
         for path in self.place.rglob("*"):
             if path.is_file() and not path.is_symlink():
@@ -285,7 +285,7 @@ class _Recorder:
 def recorded(place: Path) -> Iterator[Disk]:
     """Record every call below a place, which holds what is on the disk already."""
     disk = Disk(place)
-    disk.look()
+    disk.scan()
     recorder = _Recorder(disk)
     changes: dict[tuple[Any, str], Callable[..., Any]] = {
         (os, "open"): recorder.open,

@@ -31,9 +31,9 @@ from msgspec.structs import replace
 
 from wikisync.model import OwnerKind, Page, WikiOwner
 from wikisync.service import jobs
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 from wikisync.service.committing import Author
-from wikisync.service.editing import Change
+from wikisync.service.editing import CommitPlan
 from wikisync.service.loading import LoadedFolder
 from wikisync.service.quirks import Quirk
 from wikisync.service.server import RunningService, running_service
@@ -145,7 +145,9 @@ class EmbeddedService:
         found = await records.ask(Tables.user_named, user)
         assert found is not None
         kind, owner_id = await self._find(path)
-        await records.ask(Tables.add_member, kind, owner_id, found.id, Level(level))
+        await records.ask(
+            Tables.add_member, kind, owner_id, found.id, AccessLevel(level)
+        )
 
     async def add_pages(self, owner: WikiOwner, pages: Pages) -> None:
         """Commit pages straight into the repository, all in one commit."""
@@ -163,7 +165,7 @@ class EmbeddedService:
         """Commit files as one git push would."""
         if files:
             wiki = await self.wiki(owner)
-            await wiki.change(lambda _tree: Change("push", writes=files), AUTHOR)
+            await wiki.change(lambda _tree: CommitPlan("push", writes=files), AUTHOR)
 
     async def add_code(
         self, full_path: str, files: Mapping[str, bytes], branch: str = "main"
@@ -171,7 +173,7 @@ class EmbeddedService:
         """Commit files into a project's own repository as a git push would."""
         _kind, project_id = await self._find(full_path)
         service = self.running.service
-        change = Change("push", writes=files)
+        change = CommitPlan("push", writes=files)
         await service.code(project_id, branch).change(lambda _tree: change, AUTHOR)
         await jobs.refresh_code(service, project_id)
 
@@ -187,7 +189,7 @@ class EmbeddedService:
     async def remove_file(self, owner: WikiOwner, path: str) -> None:
         """Commit the removal of a file as a git push would."""
         wiki = await self.wiki(owner)
-        change = Change("push", removes=frozenset({path}))
+        change = CommitPlan("push", removes=frozenset({path}))
         await wiki.change(lambda _tree: change, AUTHOR)
 
     async def files(self, owner: WikiOwner) -> dict[str, bytes]:

@@ -24,7 +24,7 @@ from wikisync.model import WikiOwner
 
 OWNER = WikiOwner("project", "docs/handbook")
 WAIT_S = 60.0
-LOOK_S = 0.01
+SCAN_S = 0.01
 END_S = 30.0
 
 
@@ -75,7 +75,7 @@ class WatchProcess:
         try:
             async with asyncio.timeout(wait_s):
                 while not await _answer(is_so()):  # noqa: ASYNC110 - another process
-                    await asyncio.sleep(LOOK_S)
+                    await asyncio.sleep(SCAN_S)
         except TimeoutError:
             raise AssertionError("\n".join(["never so:", *self.lines])) from None
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from tests.support.service import EmbeddedService
 from wikisync.model import WikiOwner
-from wikisync.sync.ledger import Side, Sighting
-from wikisync.sync.state import State, WikiState
+from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.decide.ledger import Side, Sighting
 
 if TYPE_CHECKING:
     from tests.support.commands import Ran, Run

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from wikisync.model import WikiOwner
-from wikisync.sync.state import State, WikiState
+from wikisync.sync.base.state import State, WikiState
 
 
 @pytest.fixture

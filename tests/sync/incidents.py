@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wikisync.model import Digest, LateSave, Slug, digest_of
-from wikisync.sync.conflict import Clash, read_bundle
-from wikisync.sync.safety import EMPTIED_PAGES_MIN
+from wikisync.sync.decide.conflict import Clash, read_conflict_file
+from wikisync.sync.decide.safety import EMPTIED_PAGES_MIN
 
 if TYPE_CHECKING:
     from tests.sync.persons import Copy, World
@@ -145,11 +145,11 @@ def acknowledge(copy: Copy, late: LateSave) -> None:
 
 def use_conflict_file(world: World, copy: Copy) -> None:
     """A person works in a conflict file, or moves or removes it."""
-    if not copy.bundles:
+    if not copy.conflict_files:
         if copy.pages:
             world.edit(copy, "edit")
         return
-    slug = world.random.choice(sorted(copy.bundles))
+    slug = world.random.choice(sorted(copy.conflict_files))
     kind = world.random.choices(
         (
             "settle",
@@ -164,43 +164,43 @@ def use_conflict_file(world: World, copy: Copy) -> None:
     world.trace.append(f"{copy.name}: {kind}: the conflict file of {slug}")
     match kind:
         case "begin":
-            copy.bundles[slug] += world.new_line()
-            world.trace.append(f"now {copy.bundles[slug]!r}")
+            copy.conflict_files[slug] += world.new_line()
+            world.trace.append(f"now {copy.conflict_files[slug]!r}")
         case "remove":
-            text = copy.bundles.pop(slug)
+            text = copy.conflict_files.pop(slug)
             # a page that got another's name here takes the place of that one there
             there = [t for s, t in world.wiki.texts().items() if s not in copy.given]
             world.remove_marks(text, but="".join([*there, *copy.texts().values()]))
         case "move both" | "move":
             _move(world, copy, slug, with_page=kind == "move both")
         case _:
-            before = copy.bundles[slug]
-            copy.bundles[slug] = settled(before)
-            world.trace.append(f"now {copy.bundles[slug]!r}")
+            before = copy.conflict_files[slug]
+            copy.conflict_files[slug] = settled(before)
+            world.trace.append(f"now {copy.conflict_files[slug]!r}")
             # one that was settled before may be the page by now
-            is_new = copy.bundles[slug] != before
+            is_new = copy.conflict_files[slug] != before
             if kind != "settle" and is_new and slug in copy.pages:
                 text = copy.pages.pop(slug)[0]
                 remove_file(copy, slug)
                 copy.history.append(text)
-                world.remove_marks(text, but=copy.bundles[slug])
+                world.remove_marks(text, but=copy.conflict_files[slug])
 
 
 def settled(text: str) -> str:
     """A conflict file with both texts in the place of each clash."""
     return "".join(
         piece.remote + piece.local if isinstance(piece, Clash) else piece
-        for piece in read_bundle(text).pieces
+        for piece in read_conflict_file(text).pieces
     )
 
 
 def _move(world: World, copy: Copy, slug: str, *, with_page: bool) -> None:
     target = world.free_name(copy, slug)
-    if target is None or target in copy.bundles:
+    if target is None or target in copy.conflict_files:
         return
-    copy.bundles[target] = copy.bundles.pop(slug)
+    copy.conflict_files[target] = copy.conflict_files.pop(slug)
     # it is what that page becomes, whatever was in conflict there before
-    world.remove_marks(copy.conflicts.get(target, ""), but=copy.bundles[target])
+    world.remove_marks(copy.conflicts.get(target, ""), but=copy.conflict_files[target])
     if with_page and slug in copy.pages:
         world.trace.append(f"{copy.name}: with {slug} to {target}")
         copy.given.add(target)

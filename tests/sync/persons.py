@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from tests.sync import incidents
 from tests.sync.incidents import Program, ReplacedFile
 from wikisync.model import Format, LateSave, Slug, digest_of
-from wikisync.sync.echo import front_matter_of
+from wikisync.sync.decide.normalisation import front_matter_of
 
 MARK = re.compile(r"<\d+>")
 LINK = re.compile(r"!\[\]\(/?([^)]*)\)")
@@ -110,7 +110,7 @@ class Copy:
     history: list[str] = field(default_factory=list)
     """Every text that was replaced or removed."""
     trash: list[str] = field(default_factory=list)
-    bundles: dict[str, str] = field(default_factory=dict)
+    conflict_files: dict[str, str] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
     """Names that a person gave a page here."""
     conflicts: dict[str, str] = field(default_factory=dict)
@@ -322,7 +322,7 @@ class World:
         free = [
             name
             for name in self.names
-            if not self.weather.conflicts or name not in copy.bundles
+            if not self.weather.conflicts or name not in copy.conflict_files
             if copy.away is None or not name.startswith(f"{incidents.DISK}/")
             if name not in copy.pages and (may_be_twin or not copy.is_taken(name))
         ]
@@ -442,7 +442,7 @@ class World:
             name
             for name in self.names
             if not copy.is_taken(name) and not name.startswith(f"{slug}/")
-            if not self.weather.conflicts or name not in copy.bundles
+            if not self.weather.conflicts or name not in copy.conflict_files
             if copy.away is None or not name.startswith(f"{incidents.DISK}/")
         ]
         return self.random.choice(free) if free else None

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from wikisync.sync.rewinding import NO_REWINDING
-from wikisync.sync.undoing import Write
+from wikisync.sync.decide.rewinding import NO_REWINDING
+from wikisync.sync.run.undoing import Write
 
 ROOT = Path(__file__).parents[2]
 SWITCH = "WIKISYNC_GUARD_OFF"
@@ -120,7 +120,7 @@ GUARDS = (
         "read before the write",
         f"{MEMORY}._require",
         answer(None),
-        "sync/test_push.py::test_a_page_that_changed_since_the_look_is_not_overwritten",
+        "sync/test_push.py::test_a_page_that_changed_since_the_scan_is_not_overwritten",
     ),
     Guard(
         "read before the write, of the client",
@@ -136,141 +136,141 @@ GUARDS = (
     ),
     Guard(
         "look at what came out of a swap",
-        "wikisync.folder.limbo:Batch._give_back",
+        "wikisync.folder.limbo:LimboBatch._give_back",
         answer(None),
         "folder/test_limbo.py::test_text_saved_right_before_the_swap_goes_back_in",
     ),
     Guard(
         "ring of replaced texts",
-        f"{SYNC}.journal:Journal.remember_replaced",
+        f"{SYNC}.base.journal:Journal.remember_replaced",
         answer(0),
         "sync/test_cycle.py::test_what_a_pull_replaces_is_kept",
     ),
     Guard(
         "old editor windows",
-        f"{SYNC}.merging:stale_ancestor",
+        f"{SYNC}.run.merging:stale_ancestor",
         answer(None),
         "sync/test_cycle.py::test_a_save_from_an_old_window_takes_nothing_back",
     ),
     Guard(
         "a second save is meant",
-        f"{SYNC}.arrive:Arrivals._merge",
+        f"{SYNC}.run.arrive:Arrivals._merge",
         lambda merge: _never_stale(merge),  # noqa: PLW0108 - it is defined below
         "sync/test_cycle.py::test_the_same_save_once_more_is_meant",
     ),
     Guard(
         "intents are looked after",
-        f"{SYNC}.intents:settle_intents",
+        f"{SYNC}.run.intents:settle_intents",
         async_answer(None),
         "sync/test_intents.py",
     ),
     Guard(
         "patience with absences",
-        f"{SYNC}.sightings:is_certain",
+        f"{SYNC}.run.sightings:is_certain",
         answer(True),
-        "sync/test_sightings.py::test_a_page_gone_from_the_wiki_goes_at_the_third_look",
+        "sync/test_sightings.py::test_a_page_gone_from_the_wiki_goes_at_the_third_scan",
     ),
     Guard(
         "pages that cannot be read may be renamed ones",
-        f"{SYNC}.sightings:_unread",
+        f"{SYNC}.run.sightings:_unread",
         answer({}),
         "sync/test_sightings.py"
         "::test_a_page_that_may_be_a_new_one_that_cannot_be_read_stays",
     ),
     Guard(
         "missing pages are asked for",
-        f"{SYNC}.sightings:still_there",
+        f"{SYNC}.run.sightings:still_there",
         async_answer(None),
         "sync/test_sightings.py"
         "::test_a_page_that_the_list_lacks_and_the_wiki_still_has_stays",
     ),
     Guard(
         "control read",
-        f"{SYNC}.sightings:is_answering",
+        f"{SYNC}.run.sightings:is_answering",
         async_answer(True),
         "sync/test_sightings.py::test_a_wiki_that_denies_everything_is_not_believed",
     ),
     Guard(
         "brakes",
-        f"{SYNC}.safety:_is_too_much",
+        f"{SYNC}.decide.safety:_is_too_much",
         answer(False),
         "sync/test_cycle.py::test_many_absences_wait_for_a_yes_and_edits_go_on",
     ),
     Guard(
         "never all pages",
-        f"{SYNC}.safety:removals_max",
+        f"{SYNC}.decide.safety:removals_max",
         lambda _guard: lambda tracked: tracked,
         "sync/test_cycle.py::test_an_empty_folder_deletes_no_page_on_the_wiki",
     ),
     Guard(
         "brake for shrunken pages",
-        f"{SYNC}.stopping:shrunk_pages",
+        f"{SYNC}.run.stopping:shrunk_pages",
         answer(frozenset()),
         "sync/test_cycle.py::test_a_page_that_lost_nearly_all_its_text_waits",
     ),
     Guard(
         "marker lines are not sent",
-        f"{SYNC}.conflict:has_marker",
+        f"{SYNC}.decide.conflict:has_marker",
         answer(False),
         "sync/test_push.py::test_a_text_with_a_marker_line_is_never_sent",
     ),
     Guard(
         "memory of refusals",
-        f"{SYNC}.deciding:REFUSAL_S",
+        f"{SYNC}.run.deciding:REFUSAL_S",
         constant(0.0),
         "sync/test_push.py::test_a_refused_page_waits_and_the_others_go_on",
     ),
     Guard(
         "loop breaker",
-        f"{SYNC}.deciding:SAME_TEXT_MAX",
+        f"{SYNC}.run.deciding:SAME_TEXT_MAX",
         constant(1_000_000),
         "sync/test_push.py::test_a_text_that_something_changes_back_is_held",
     ),
     Guard(
         "values of the state",
-        f"{SYNC}.database:Database.reading",
+        f"{SYNC}.base.database:Database.reading",
         answer(nullcontext()),
         "sync/test_damage.py::test_value_that_was_never_written_is_damage",
     ),
     Guard(
         "same wiki as last time",
-        f"{SYNC}.state:WikiState.is_same_wiki",
+        f"{SYNC}.base.state:WikiState.is_same_wiki",
         answer(True),
         "sync/test_cycle.py::test_another_wiki_under_the_path_is_left_alone",
     ),
     Guard(
         "deletes last and only in a clean cycle",
-        f"{SYNC}.cycle:_Cycle._carry_out",
+        f"{SYNC}.run.cycle:_Cycle._carry_out",
         _eager,
         "sync/test_sightings.py::test_nothing_is_removed_in_a_cycle_with_an_error",
     ),
     Guard(
         "open editors",
-        f"{SYNC}.narrowing:around_editors",
+        f"{SYNC}.decide.narrowing:around_editors",
         argument(0),
         "sync/test_cycle.py::test_an_open_page_is_pulled_when_it_is_closed",
     ),
     Guard(
         "another text in the answer",
-        f"{SYNC}.push:echo_of",
+        f"{SYNC}.run.push:normalisation_of",
         lambda _guard: _always_unicode,
         "sync/test_push.py::test_another_text_in_the_answer_is_somebodys_edit",
     ),
     Guard(
         "line ends are no edit",
-        f"{SYNC}.deciding:Deciding._is_folded",
+        f"{SYNC}.run.deciding:Deciding._is_folded",
         answer(False),
         "sync/test_cycle.py::test_line_ends_alone_are_no_edit",
     ),
     Guard(
         "a file's own line ends",
-        f"{SYNC}.pull:with_line_ends_of",
+        f"{SYNC}.run.pull:with_line_ends_of",
         argument(0),
         "sync/test_cycle.py::test_a_file_in_windows_style_keeps_its_line_ends",
     ),
     Guard(
         "late saves",
-        f"{SYNC}.late:LateSaves._merge",
+        f"{SYNC}.run.late:LateSaves._merge",
         async_answer(True),
         "sync/test_late.py::test_a_late_save_is_merged_with_what_replaced_it",
     ),
@@ -282,13 +282,13 @@ GUARDS = (
     ),
     Guard(
         "a late save's own ancestor",
-        f"{SYNC}.late:LateSaves._edited",
+        f"{SYNC}.run.late:LateSaves._edited",
         _newest_replaced,
         "sync/test_late.py::test_a_late_save_is_an_edit_of_what_its_file_held",
     ),
     Guard(
         "a person's work on a conflict file",
-        f"{SYNC}.holds:Holds._show",
+        f"{SYNC}.run.holds:Holds._show",
         lambda show: _always_fresh(show),  # noqa: PLW0108 - it is defined below
         "sync/test_holds.py::test_a_begun_settlement_is_never_written_over",
     ),
@@ -306,57 +306,57 @@ GUARDS = (
     ),
     Guard(
         "soundness of a merge",
-        f"{SYNC}.merge:_is_sound",
+        f"{SYNC}.decide.merge:_is_sound",
         answer(True),
         "sync/test_merge.py::test_fault_in_the_merger_holds_the_page",
     ),
     Guard(
         "a wiki that went back in time",
-        f"{SYNC}.stopping:rewinding_of",
+        f"{SYNC}.run.stopping:rewinding_of",
         answer(NO_REWINDING),
         "sync/test_rewinding.py::test_nothing_is_taken_back_unasked",
     ),
     Guard(
         "a wiki whose history lacks the last sync",
-        f"{SYNC}.stopping:rewinding_by_history",
+        f"{SYNC}.run.stopping:rewinding_by_history",
         answer(NO_REWINDING),
         f"{SCHEDULES}[last commit pushed over]",
     ),
     Guard(
         "what changed since a sync that is taken back",
-        f"{SYNC}.undoing:way_of",
+        f"{SYNC}.run.undoing:way_of",
         answer(Write()),
         f"{SCHEDULES}[syncs taken back]",
     ),
     Guard(
         "removals within an hour",
-        f"{SYNC}.stopping:removed_unasked",
+        f"{SYNC}.run.stopping:removed_unasked",
         answer({}),
         "sync/test_cycle.py::test_pages_removed_one_after_the_other_are_asked_about",
     ),
     Guard(
         "renames in two writes",
-        f"{SYNC}.deciding:renames_under_way",
+        f"{SYNC}.run.deciding:renames_under_way",
         answer({}),
         "sync/test_intents.py"
         "::test_another_folder_takes_no_temporary_name_for_a_persons",
     ),
     Guard(
         "emptied directories",
-        f"{SYNC}.deciding:emptied_pages",
+        f"{SYNC}.run.deciding:emptied_pages",
         async_answer(frozenset()),
         "sync/test_cycle.py::test_pages_of_a_directory_that_is_left_empty_wait",
     ),
     Guard(
         "what follows a rename that waits",
-        f"{SYNC}.safety:_followers",
+        f"{SYNC}.decide.safety:_followers",
         answer({}),
-        "sync/test_exchange.py"
+        "sync/test_cycle.py"
         "::test_no_file_is_renamed_into_a_directory_that_is_left_empty",
     ),
     Guard(
         "nothing below an emptied directory",
-        f"{SYNC}.deciding:emptied_pages",
+        f"{SYNC}.run.deciding:emptied_pages",
         async_answer(frozenset()),
         f"{SCHEDULES}[disks that come and go]",
     ),
@@ -368,34 +368,34 @@ GUARDS = (
     ),
     Guard(
         "files of renamed pages",
-        f"{SYNC}.plan:Plan.files",
+        f"{SYNC}.decide.plan:Plan.files",
         constant({}),
         "cli/test_spellings.py"
         "::test_page_whose_file_got_spaces_is_merged_under_its_name",
     ),
     Guard(
         "late saves of programs",
-        f"{SYNC}.late:LateSaves._merge",
+        f"{SYNC}.run.late:LateSaves._merge",
         async_answer(True),
         f"{SCHEDULES}[appending programs]",
     ),
     Guard(
         "a cut rename whose names are taken",
-        f"{SYNC}.intents:_Settling._give_back",
+        f"{SYNC}.run.intents:_Settling._give_back",
         lambda _guard: _given_back,
         "sync/test_intents.py"
         "::test_a_rename_whose_names_are_both_taken_keeps_no_other_page_back",
     ),
     Guard(
         "conflict files that went with their pages",
-        f"{SYNC}.holds:Holds._file_of",
+        f"{SYNC}.run.holds:Holds._file_of",
         lambda _guard: _beside_its_page,
         "sync/test_holds.py"
         "::test_a_settled_text_becomes_a_page_whatever_became_of_its_own",
     ),
     Guard(
         "uploads by content",
-        f"{SYNC}.agreements:Agreements.upload_of",
+        f"{SYNC}.base.agreements:Agreements.upload_of",
         answer(None),
         "sync/test_translation.py::test_a_picture_is_uploaded_once_for_many_pages",
     ),
@@ -419,9 +419,9 @@ GUARDS = (
     ),
     Guard(
         "this folder of a wiki",
-        "wikisync.folder.place:Place.is_same_folder",
+        "wikisync.folder.identity:FolderIdentity.is_same_folder",
         answer(True),
-        "folder/test_place.py::test_a_folder_in_the_place_of_another_is_another",
+        "folder/test_identity.py::test_a_folder_in_the_place_of_another_is_another",
     ),
     Guard(
         "emptied folder",
@@ -439,15 +439,15 @@ GUARDS = (
         "settling of fresh files",
         "wikisync.folder.replica:SETTLE_MAX_S",
         constant(0.0),
-        "folder/test_two_way.py::test_look_waits_for_a_file_that_was_just_saved",
+        "folder/test_two_way.py::test_scan_waits_for_a_file_that_was_just_saved",
     ),
 )
 
 
 def _always_unicode(sent: str, answered: str) -> Any:
-    from wikisync.sync.echo import Echo
+    from wikisync.sync.decide.normalisation import Normalisation
 
-    return Echo.SAME if sent == answered else Echo.UNICODE
+    return Normalisation.SAME if sent == answered else Normalisation.UNICODE
 
 
 async def _unread(self: Any, slug: Any, _expected: object) -> Any:
@@ -455,9 +455,9 @@ async def _unread(self: Any, slug: Any, _expected: object) -> Any:
 
 
 def _same_place(*_args: object) -> Any:
-    from wikisync.folder.workspace import Standing
+    from wikisync.folder.workspace import StateMatch
 
-    return Standing.SAME
+    return StateMatch.SAME
 
 
 def _never_stale(merge: Any) -> Any:
@@ -479,7 +479,7 @@ async def _beside_its_page(self: Any, slug: Any, _record: object) -> Any:
 
 def _always_fresh(show: Any) -> Any:
     async def fresh(self: Any, merged: Any) -> bool:
-        self._state.drop_bundle(merged.slug)
+        self._state.drop_conflict_file(merged.slug)
         return bool(await show(self, merged))
 
     return fresh

@@ -28,7 +28,7 @@ import pygit2
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.folder.naming import parse_path
 from wikisync.model import WikiOwner
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
 
 OWNER = WikiOwner("project", "docs/handbook")
 WIKISYNC = str(Path(sys.executable).with_name("wikisync"))
@@ -218,15 +218,15 @@ async def judge(
         path.removesuffix(".md"): content.decode()
         for path, content in (await service.files(OWNER)).items()
     }
-    bundles = [path.read_text() for path in folder.rglob("*.conflict.md")]
-    shown = "".join([*here.values(), *there.values(), *bundles])
+    conflict_files = [path.read_text() for path in folder.rglob("*.conflict.md")]
+    shown = "".join([*here.values(), *there.values(), *conflict_files])
     made = {f"<{number}>" for number in range(1, outcome.edits + 1)}
     missing = made - set(MARK.findall(shown))
     if missing:
         outcome.in_history = missing & set(MARK.findall(_history(service_data)))
     outcome.lost = missing - outcome.in_history
     with State.open(root / ".wikisync" / "state.db") as state:
-        held = set(map(str, state.wiki(OWNER).bundles()))
+        held = set(map(str, state.wiki(OWNER).conflict_files()))
     outcome.held = len(held)
     outcome.different = {
         slug

@@ -32,19 +32,19 @@ from tests.sync.virtual import VirtualLoop, run_virtually
 from tests.sync.wire import wired_wiki
 from wikisync.errors import WikisyncError
 from wikisync.model import STRAY_CONFLICT, Slug, WikiOwner, fold_text
-from wikisync.sync.aliases import AliasedFolder
-from wikisync.sync.conflict import read_bundle
-from wikisync.sync.cycle import run_cycle
-from wikisync.sync.database import Database
-from wikisync.sync.echo import front_matter_of
-from wikisync.sync.linking import FileLinks
-from wikisync.sync.migrations import SCHEMA_VERSION, create
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.result import CycleResult
-from wikisync.sync.safety import BatchKind, Decision, decide
-from wikisync.sync.sightings import Patience
-from wikisync.sync.state import State, WikiState
-from wikisync.sync.translation import TranslatedWiki
+from wikisync.sync.base.database import Database
+from wikisync.sync.base.migrations import SCHEMA_VERSION, create
+from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.decide.conflict import read_conflict_file
+from wikisync.sync.decide.normalisation import front_matter_of
+from wikisync.sync.decide.safety import BatchKind, Decision, decide
+from wikisync.sync.run.cycle import run_cycle
+from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.result import CycleResult
+from wikisync.sync.run.sightings import Patience
+from wikisync.sync.wiki.aliases import AliasedFolder
+from wikisync.sync.wiki.linking import FileLinks
+from wikisync.sync.wiki.translation import TranslatedWiki
 from wikisync.workspace.links import ParsedLinks
 
 OWNER = WikiOwner("project", "docs/handbook")
@@ -220,10 +220,10 @@ class Client:
     def settle_held(self) -> bool:
         """A person saves every conflict file with both texts in it."""
         settled = False
-        for slug, text in list(self.copy.bundles.items()):
-            bundle = read_bundle(text)
-            if bundle.text is None:
-                self.copy.bundles[slug] = settled_text(text)
+        for slug, text in list(self.copy.conflict_files.items()):
+            conflict_file = read_conflict_file(text)
+            if conflict_file.text is None:
+                self.copy.conflict_files[slug] = settled_text(text)
                 settled = True
         return settled
 
@@ -237,7 +237,9 @@ class Client:
         """Conflict files that lie there, and nobody knows of."""
         problems = self.result.problems if self.result else ()
         told = {one.subject for one in problems if one.code == STRAY_CONFLICT}
-        return self.copy.bundles.keys() - self.known.bundles().keys() - told
+        return (
+            self.copy.conflict_files.keys() - self.known.conflict_files().keys() - told
+        )
 
     def kept_marks(self) -> set[str]:
         """What is in the trash, in the ring, and in conflict files that are gone."""
@@ -362,7 +364,7 @@ class Schedule:
         kept: set[str] = set()
         for client in self.clients:
             shown |= client.copy.marks()
-            for text in client.copy.bundles.values():
+            for text in client.copy.conflict_files.values():
                 shown |= set(MARK.findall(text))
             kept |= client.kept_marks()
             world.removed |= client.told

@@ -96,7 +96,7 @@ class SimulatedFolder(_Side):
         incidents.take_or_bring_disk(self.world, self.copy)
         stray = [
             Problem(STRAY_CONFLICT, slug, "no conflict is open")
-            for slug in self.copy.bundles
+            for slug in self.copy.conflict_files
         ]
         pages = {Slug(s): self._state(s) for s in self.copy.pages}
         return Snapshot(pages, problems=tuple(stray))
@@ -212,7 +212,7 @@ class SimulatedFolder(_Side):
 
     async def conflict_file(self, slug: Slug) -> ConflictFile | None:
         self.world.step(f"read conflict {slug}")
-        text = self.copy.bundles.get(slug)
+        text = self.copy.conflict_files.get(slug)
         return None if text is None else ConflictFile(f"{slug}.conflict.md", text)
 
     async def write_conflict(
@@ -224,14 +224,14 @@ class SimulatedFolder(_Side):
         expected: Digest | None = None,
     ) -> str:
         self.world.step(f"write conflict {slug} as {page_format}")
-        before = self.copy.bundles.get(slug)
+        before = self.copy.conflict_files.get(slug)
         if not is_as_expected(before, expected):
             raise PreconditionFailed(f"the conflict file of {slug} was saved")
         if before not in {None, text}:
             self.copy.trash.append(str(before))
             self.copy.thrown.append((slug, str(before)))
             self.world.trace.append(f"replaced conflict {slug} {before!r}")
-        self.copy.bundles[slug] = self.copy.conflicts[slug] = text
+        self.copy.conflict_files[slug] = self.copy.conflicts[slug] = text
         self.world.step(f"wrote conflict {slug}")
         return f"{slug}.conflict.md"
 
@@ -239,10 +239,10 @@ class SimulatedFolder(_Side):
         self, slug: Slug, *, expected: Digest | None = None
     ) -> None:
         self.world.step(f"remove conflict {slug}")
-        if slug in self.copy.bundles:
-            if not is_as_expected(self.copy.bundles[slug], expected):
+        if slug in self.copy.conflict_files:
+            if not is_as_expected(self.copy.conflict_files[slug], expected):
                 raise PreconditionFailed(f"the conflict file of {slug} was saved")
-            self.copy.trash.append(self.copy.bundles.pop(slug))
+            self.copy.trash.append(self.copy.conflict_files.pop(slug))
             self.copy.thrown.append((slug, self.copy.trash[-1]))
             self.world.trace.append(f"removed conflict {slug} {self.copy.trash[-1]!r}")
 
@@ -286,7 +286,7 @@ class SimulatedWiki(_Side):
         return self._page(slug)
 
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
-        await self._look(page.slug, expected)
+        await self._scan(page.slug, expected)
         fault = await self._ask(f"put {page.slug}")
         if fault in {"cut", "not found"}:
             raise Unavailable("cut before it was taken")
@@ -314,7 +314,7 @@ class SimulatedWiki(_Side):
         return [await self.write(page, expected=was) for page, was in pages]
 
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
-        await self._look(slug, expected)
+        await self._scan(slug, expected)
         fault = await self._ask(f"rename {slug} to {target}")
         if fault in {"cut", "not found"}:
             raise Unavailable("cut before it was taken")
@@ -331,7 +331,7 @@ class SimulatedWiki(_Side):
         return answer
 
     async def delete(self, slug: Slug, *, expected: Digest) -> None:
-        await self._look(slug, expected)
+        await self._scan(slug, expected)
         fault = await self._ask(f"delete {slug}")
         if fault in {"cut", "not found"}:
             raise Unavailable("cut before it was taken")
@@ -364,7 +364,7 @@ class SimulatedWiki(_Side):
         await self._answer(fault, f"upload {path} as {stored}")
         return Attachment(stored, digest_of(content), len(content))
 
-    async def _look(self, slug: Slug, expected: Digest | None) -> None:
+    async def _scan(self, slug: Slug, expected: Digest | None) -> None:
         fault = await self._ask(f"look at {slug}")
         if fault in {"cut", "not found"}:
             raise ProtocolViolation("cut")

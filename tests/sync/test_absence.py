@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from tests.support.memory import MemoryReplica
 from wikisync.errors import NotFound
 from wikisync.model import Format, Slug, Snapshot, WikiOwner, digest_of
-from wikisync.sync.ledger import Agreed, PackedText
-from wikisync.sync.plan import BasePage, DeleteLocal, Plan
-from wikisync.sync.sightings import watch_absences
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.ledger import Agreed, PackedText
+from wikisync.sync.decide.plan import BasePage, DeleteLocal, Plan
+from wikisync.sync.run.sightings import watch_absences
 
 PAGES = {f"page-{number:02}": "text" for number in range(40)}
 TEXT = digest_of("text")

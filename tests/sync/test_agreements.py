@@ -16,9 +16,15 @@ from wikisync.model import (
     WikiOwner,
     digest_of,
 )
-from wikisync.sync.ledger import Agreed, BundleRecord, Edit, PackedText, WrittenLink
-from wikisync.sync.plan import BasePage
-from wikisync.sync.state import State, WikiState
+from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.decide.ledger import (
+    Agreed,
+    ConflictFileRecord,
+    PackedText,
+    RemoteEdit,
+    WrittenLink,
+)
+from wikisync.sync.decide.plan import BasePage
 
 A, B, C = Slug("a"), Slug("b"), Slug("c")
 PICTURE = AttachmentPath("uploads/" + "0123456789abcdef" * 2 + "/p.png")
@@ -104,19 +110,19 @@ def test_what_is_kept_of_a_page_follows_its_rename(known: WikiState) -> None:
     known.remember_replaced(A, "old", "new", 2.0)
     known.note_write(A, 2.0)
     known.settle_written_links(A, [LINK])
-    known.record_bundle(
-        A, BundleRecord(Format.ORG, digest_of("x"), "mine", "theirs", 3.0)
+    known.record_conflict_file(
+        A, ConflictFileRecord(Format.ORG, digest_of("x"), "mine", "theirs", 3.0)
     )
     known.record_refusal(A, digest_of("x"), "too long", 4.0)
-    known.note_edits({A: Edit(digest_of("x"), "ann", 5.0)})
+    known.note_edits({A: RemoteEdit(digest_of("x"), "ann", 5.0)})
     known.record(renamed={A: B})
     assert [one.replaced for one in known.replaced(B)] == ["old", "of another b"]
     assert known.writes_of(B) == 1
     assert known.written_links(B) == ((LINK,),)
-    assert set(known.bundles()) == {B}
+    assert set(known.conflict_files()) == {B}
     assert set(known.refusals()) == {B}
     assert known.edit_of(A) is None
-    assert known.edit_of(B) == Edit(digest_of("x"), "ann", 5.0)
+    assert known.edit_of(B) == RemoteEdit(digest_of("x"), "ann", 5.0)
 
 
 def test_dropped_page_leaves_only_what_can_be_restored(known: WikiState) -> None:
@@ -125,7 +131,7 @@ def test_dropped_page_leaves_only_what_can_be_restored(known: WikiState) -> None
     known.note_write(A, 2.0)
     known.settle_written_links(A, [LINK])
     known.record_refusal(A, digest_of("x"), "too long", 4.0)
-    known.note_edits({A: Edit(digest_of("x"), "ann", 5.0)})
+    known.note_edits({A: RemoteEdit(digest_of("x"), "ann", 5.0)})
     known.record(dropped=[A])
     assert not known.base()
     assert not known.writes_of(A)

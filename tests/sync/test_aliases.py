@@ -10,10 +10,10 @@ from tests.support.copies import Copies
 from tests.support.pair import paired
 from wikisync.model import Format, Page, Slug
 from wikisync.service.quirks import Quirk
-from wikisync.sync.aliases import AliasedFolder
-from wikisync.sync.conflict import MARKER
-from wikisync.sync.plan import HoldReason
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.conflict import MARKER
+from wikisync.sync.decide.plan import HoldReason
+from wikisync.sync.wiki.aliases import AliasedFolder
 
 FILE, PAGE = Slug("My Page"), Slug("My-Page")
 

@@ -9,7 +9,7 @@ import pytest
 from tests.support.copies import Copies
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.model import Slug
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
 
 HOME = Slug("home")
 TEXT = "one\ntwo\nthree\n"
@@ -33,7 +33,7 @@ def failing(copies: Copies, entry: str, error: Exception) -> None:
     copies.here.before = before
 
 
-async def test_a_save_after_the_look_is_not_overwritten(state: State) -> None:
+async def test_a_save_after_the_scan_is_not_overwritten(state: State) -> None:
     copies = await edited(state)
 
     async def before(entry: str) -> None:

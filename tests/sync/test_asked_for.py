@@ -10,10 +10,10 @@ import pytest
 from tests.support.copies import Copies
 from tests.support.pair import Pair, paired
 from wikisync.model import AttachmentPath, Slug
-from wikisync.sync.narrowing import Direction
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.safety import Decision
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.narrowing import Direction
+from wikisync.sync.decide.safety import Decision
+from wikisync.sync.run.options import CycleOptions
 
 HOME = Slug("home")
 PULL = CycleOptions(direction=Direction.PULL)
@@ -86,8 +86,8 @@ async def held(tmp_path: Path) -> AsyncIterator[Pair]:
         pair.save("home", MINE)
         await pair.edit("home", THEIRS)
         await pair.rest()
-        bundle = pair.folder / "home.conflict.md"
-        bundle.write_text(bundle.read_text() + "begun\n")
+        conflict_file = pair.folder / "home.conflict.md"
+        conflict_file.write_text(conflict_file.read_text() + "begun\n")
         pair.save("other", "edited\n")
         yield pair
 
@@ -96,7 +96,7 @@ async def held(tmp_path: Path) -> AsyncIterator[Pair]:
 async def test_a_begun_settlement_stays(held: Pair, less: CycleOptions) -> None:
     await held.rest(less)
     assert (held.folder / "home.conflict.md").read_text().endswith("begun\n")
-    assert Slug("home") in held.known.bundles()
+    assert Slug("home") in held.known.conflict_files()
 
 
 @pytest.mark.parametrize("less", [PULL, PUSH])
@@ -107,18 +107,18 @@ async def test_a_held_page_is_told_whichever_way_is_asked_for(
     assert [one.conflict_file for one in result.held] == ["home.conflict.md"]
 
 
-async def test_a_page_overtaken_by_an_edit_keeps_its_conflict_file(
+async def test_a_page_superseded_by_an_edit_keeps_its_conflict_file(
     held: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing was found out about it, which is not that it is settled."""
-    look = held.local.snapshot
+    scan = held.local.snapshot
 
-    async def edited_after_the_look() -> object:
-        seen = await look()
+    async def edited_after_the_scan() -> object:
+        seen = await scan()
         held.save("home", MINE + "three\n")
         return seen
 
-    monkeypatch.setattr(held.local, "snapshot", edited_after_the_look)
+    monkeypatch.setattr(held.local, "snapshot", edited_after_the_scan)
     await held.cycle()
     assert (held.folder / "home.conflict.md").read_text().endswith("begun\n")
 
@@ -142,7 +142,7 @@ async def test_the_conflict_file_of_a_settled_page_stays_until_it_is_asked_for(
     held.save("home", THEIRS)
     await held.rest(less)
     assert (held.folder / "home.conflict.md").read_text().endswith("begun\n")
-    assert Slug("home") in held.known.bundles()
+    assert Slug("home") in held.known.conflict_files()
     await held.rest()
     assert not (held.folder / "home.conflict.md").exists()
 
@@ -157,10 +157,10 @@ async def test_a_push_writes_no_conflict_file(tmp_path: Path) -> None:
         assert [path.name for path in pair.folder.iterdir()] == ["home.md"]
 
 
-# -- brakes ------------------------------------------------------------------------
+# -- safety stops -----------------------------------------------------------------
 
 
-async def braked(state: State) -> Copies:
+async def stopped(state: State) -> Copies:
     """So many pages were deleted here that a person is asked; it is certain."""
     copies = Copies(state, {f"page-{n:02d}": f"text {n}\n" for n in range(40)})
     await copies.rest()
@@ -176,7 +176,7 @@ PAGE_39 = CycleOptions(pages=frozenset({Slug("page-39")}))
 
 @pytest.mark.parametrize("less", [PULL, PAGE_39])
 async def test_a_yes_is_not_forgotten(state: State, less: CycleOptions) -> None:
-    copies = await braked(state)
+    copies = await stopped(state)
     copies.decide(Decision.APPROVED)
     await copies.cycle(less)
     assert len(copies.there.pages) == 40
@@ -188,7 +188,7 @@ async def test_a_yes_is_not_forgotten(state: State, less: CycleOptions) -> None:
 async def test_a_no_is_not_forgotten_nor_carried_out(
     state: State, less: CycleOptions
 ) -> None:
-    copies = await braked(state)
+    copies = await stopped(state)
     copies.decide(Decision.REFUSED)
     await copies.cycle(less)
     assert len(copies.here.pages) == 30
@@ -196,15 +196,17 @@ async def test_a_no_is_not_forgotten_nor_carried_out(
     assert (len(copies.here.pages), result.batches) == (40, ())
 
 
-async def test_what_a_brake_holds_is_told_whichever_way_is_asked_for(
+async def test_what_a_safety_stop_holds_is_told_whichever_way_is_asked_for(
     state: State,
 ) -> None:
-    copies = await braked(state)
+    copies = await stopped(state)
     assert [len(one.members) for one in (await copies.cycle(PULL)).batches] == [10]
 
 
-async def test_what_a_brake_holds_is_told_of_the_pages_asked_for(state: State) -> None:
-    copies = await braked(state)
+async def test_what_a_safety_stop_holds_is_told_of_the_pages_asked_for(
+    state: State,
+) -> None:
+    copies = await stopped(state)
     gone = CycleOptions(pages=frozenset({Slug("page-00")}))
     assert (await copies.cycle(PAGE_39)).batches == ()
     assert [one.id for one in (await copies.cycle(gone)).batches] == [1]

@@ -10,7 +10,7 @@ from tests.support.copies import Copies
 from tests.support.memory import nothing_before
 from wikisync.errors import FolderError, NotFound, Unavailable
 from wikisync.model import Attachment, AttachmentPath, Slug, digest_of
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
 
 H = "uploads/" + "0123456789abcdef" * 2
 CODE = f"Write `![a picture]({H}/example.png)`.\n"
@@ -64,7 +64,7 @@ async def test_spelling_that_the_wiki_has_is_fetched_and_all_is_well(
     assert asked(copies) == requests
 
 
-async def test_mentions_that_share_a_spelling_are_each_looked_for(
+async def test_mentions_that_share_a_spelling_are_each_scanned_for(
     state: State,
 ) -> None:
     text = f"{H}/a,b.png {H}/a,c.png {H}/p.png,x {H}/p.png,y"
@@ -89,7 +89,7 @@ async def test_name_in_code_is_told_once_and_every_cycle_is_a_good_one(
     assert event.what == first.absent[0].message
 
 
-async def test_what_was_told_is_still_looked_for(state: State) -> None:
+async def test_what_was_told_is_still_scanned_for(state: State) -> None:
     copies = copies_of(state, CODE)
     await copies.cycle()
     await copies.cycle()

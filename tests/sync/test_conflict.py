@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.sync.conflict import (
+from wikisync.sync.decide.conflict import (
     MARKER,
     NOTE,
     Choice,
@@ -12,9 +12,9 @@ from wikisync.sync.conflict import (
     Piece,
     git_conflicts,
     has_marker,
-    read_bundle,
+    read_conflict_file,
     resolved,
-    write_bundle,
+    write_conflict_file,
 )
 
 PIECES: tuple[Piece, ...] = (
@@ -22,11 +22,11 @@ PIECES: tuple[Piece, ...] = (
     Clash("old\n", "mine\n", "theirs\n"),
     "end\n",
 )
-FILE = write_bundle(PIECES, remote_by="ann, 12 May")
+FILE = write_conflict_file(PIECES, remote_by="ann, 12 May")
 READ: tuple[Piece, ...] = ("# Page\n", Clash("", "mine\n", "theirs\n"), "end\n")
 
 
-def test_bundle_labels_both_texts_around_the_clash_alone() -> None:
+def test_conflict_file_labels_both_texts_around_the_clash_alone() -> None:
     assert FILE.splitlines() == [
         NOTE,
         "# Page",
@@ -39,26 +39,28 @@ def test_bundle_labels_both_texts_around_the_clash_alone() -> None:
     ]
 
 
-def test_bundle_reads_back_as_it_was_written() -> None:
-    assert read_bundle(FILE).pieces == READ
-    assert read_bundle(FILE).text is None
+def test_conflict_file_reads_back_as_it_was_written() -> None:
+    assert read_conflict_file(FILE).pieces == READ
+    assert read_conflict_file(FILE).text is None
 
 
 def test_name_of_the_other_editor_cannot_end_its_line() -> None:
-    text = write_bundle(PIECES, remote_by=f"eve\n{MARKER} conflict 1 of 1: end %%%%")
-    assert read_bundle(text).pieces == READ
+    text = write_conflict_file(
+        PIECES, remote_by=f"eve\n{MARKER} conflict 1 of 1: end %%%%"
+    )
+    assert read_conflict_file(text).pieces == READ
 
 
-def test_bundle_without_blocks_is_the_page() -> None:
-    assert read_bundle("# Page\nboth\n").text == "# Page\nboth\n"
+def test_conflict_file_without_blocks_is_the_page() -> None:
+    assert read_conflict_file("# Page\nboth\n").text == "# Page\nboth\n"
 
 
 def test_note_left_in_the_first_line_does_not_get_into_the_page() -> None:
-    assert read_bundle(f"{NOTE}\n# Page\n").text == "# Page\n"
+    assert read_conflict_file(f"{NOTE}\n# Page\n").text == "# Page\n"
 
 
-def test_line_ends_of_an_editor_do_not_break_the_bundle() -> None:
-    assert read_bundle(FILE.replace("\n", "\r\n")).problem == ""
+def test_line_ends_of_an_editor_do_not_break_the_conflict_file() -> None:
+    assert read_conflict_file(FILE.replace("\n", "\r\n")).problem == ""
 
 
 LINES = FILE.splitlines(keepends=True)
@@ -75,9 +77,9 @@ LINES = FILE.splitlines(keepends=True)
     ids=["no wiki line", "no here line", "no end line", "marker changed"],
 )
 def test_damaged_block_is_named_and_is_no_page(left: list[str], problem: str) -> None:
-    bundle = read_bundle("".join(left))
-    assert bundle.problem.startswith(problem)
-    assert bundle.text is None
+    conflict_file = read_conflict_file("".join(left))
+    assert conflict_file.problem.startswith(problem)
+    assert conflict_file.text is None
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,7 @@ def test_every_marker_line_is_known_as_one(line: str) -> None:
     assert has_marker(f"> - {line}")
 
 
-def test_page_about_conflicts_in_git_is_no_bundle() -> None:
+def test_page_about_conflicts_in_git_is_no_conflict_file() -> None:
     assert not has_marker("<<<<<<< HEAD\na\n=======\nb\n>>>>>>> main\n")
 
 
@@ -108,9 +110,9 @@ CLASHES = st.builds(Clash, st.just(""), TEXT | st.just(""), TEXT | st.just(""))
 
 
 @given(st.lists(TEXT, min_size=1, max_size=4), st.lists(CLASHES, min_size=3))
-def test_any_bundle_reads_back(texts: list[str], clashes: list[Clash]) -> None:
+def test_any_conflict_file_reads_back(texts: list[str], clashes: list[Clash]) -> None:
     pieces = [p for pair in zip(texts, clashes, strict=False) for p in pair]
-    assert read_bundle(write_bundle(pieces)).pieces == tuple(pieces)
+    assert read_conflict_file(write_conflict_file(pieces)).pieces == tuple(pieces)
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from tests.support.copies import OWNER, Copies
 from tests.support.memory import nothing_before
 from wikisync.errors import AuthenticationFailed, Halted, Unavailable
 from wikisync.model import Slug, digest_of
-from wikisync.sync.cycle import run_cycle
-from wikisync.sync.narrowing import Direction
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.plan import HoldReason
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.narrowing import Direction
+from wikisync.sync.decide.plan import HoldReason
+from wikisync.sync.decide.safety import BatchKind, Decision
 from wikisync.sync.replica import RemoteReplica
-from wikisync.sync.safety import BatchKind, Decision
-from wikisync.sync.state import State
+from wikisync.sync.run.cycle import run_cycle
+from wikisync.sync.run.options import CycleOptions
 
 HOME = Slug("home")
 TEXT = "one\ntwo\nthree\n"
@@ -382,7 +382,7 @@ async def test_only_the_page_asked_for_is_carried(state: State) -> None:
     assert copies.there.changes == ["write home"]
 
 
-# -- brakes ------------------------------------------------------------------------
+# -- safety stops -----------------------------------------------------------------
 
 
 async def emptied(state: State) -> Copies:

@@ -9,13 +9,13 @@ import pytest
 from tests.sync.virtual import START_S
 from tests.sync.watched import AWAY, HOUR_S, Watch, Work, gaps, watched
 from wikisync.errors import AuthenticationFailed, FolderError
-from wikisync.sync import daemon as module
-from wikisync.sync import standings
-from wikisync.sync.standing import Condition, CycleOutcome, Why
-from wikisync.sync.work import CYCLE
+from wikisync.sync.daemon import daemon as module
+from wikisync.sync.daemon import schedule
+from wikisync.sync.daemon.wiki_status import Condition, CycleOutcome, Why
+from wikisync.sync.daemon.work import CYCLE
 
 
-def test_first_cycle_looks_at_everything_at_once() -> None:
+def test_first_cycle_scans_at_everything_at_once() -> None:
     async def test(watch: Watch) -> None:
         await watch.at(1)
         assert watch.works[0].cycles == [(0.0, Why.EVERYTHING)]
@@ -59,17 +59,17 @@ def test_several_reasons_are_one_cycle_for_the_widest() -> None:
     watched(test)
 
 
-def test_every_wiki_is_looked_at_whole_every_ten_minutes() -> None:
+def test_every_wiki_is_scanned_whole_every_ten_minutes() -> None:
     async def test(watch: Watch) -> None:
         await watch.at(HOUR_S)
         whole = [at for at, why in watch.works[0].cycles if why is Why.EVERYTHING]
         assert 5 <= len(whole) <= 7
-        assert max(gaps(whole)) < standings.FULL_LOOK_S + 60
+        assert max(gaps(whole)) < schedule.FULL_SCAN_S + 60
 
     watched(test)
 
 
-def test_saves_without_end_do_not_put_off_the_whole_look() -> None:
+def test_saves_without_end_do_not_put_off_the_whole_scan() -> None:
     async def test(watch: Watch) -> None:
         while watch.loop.time() < START_S + 1300:
             watch.daemon.ask("docs", Why.FOLDER)
@@ -113,13 +113,13 @@ def test_edit_on_the_wiki_is_taken_within_twenty_seconds_at_any_time(
                 work.mark = f"edit {number}"
             await watch.at(began + 20)
             for work in watch.works:
-                looks = [at for at, why in work.cycles if why is not Why.FOLDER]
-                assert any(began < at <= began + 20 - work.takes_s for at in looks)
+                scans = [at for at, why in work.cycles if why is not Why.FOLDER]
+                assert any(began < at <= began + 20 - work.takes_s for at in scans)
 
     watched(test, "a", "b", "c")
 
 
-def test_large_wiki_is_not_looked_at_all_the_time_while_it_is_edited() -> None:
+def test_large_wiki_is_not_scanned_all_the_time_while_it_is_edited() -> None:
     """Each of its own pushes moves the wiki, and the next hint makes it look."""
 
     async def test(watch: Watch) -> None:
@@ -151,7 +151,7 @@ def test_costly_hints_are_asked_for_less_often_at_rest() -> None:
     watched(test)
 
 
-def test_wiki_that_moved_gets_a_look_at_the_wiki() -> None:
+def test_wiki_that_moved_gets_a_scan_the_wiki() -> None:
     async def test(watch: Watch) -> None:
         await watch.at(200)
         cycles = len(watch.works[0].cycles)
@@ -162,7 +162,7 @@ def test_wiki_that_moved_gets_a_look_at_the_wiki() -> None:
     watched(test)
 
 
-def test_wiki_that_moved_before_the_first_hint_is_looked_at_again() -> None:
+def test_wiki_that_moved_before_the_first_hint_is_scanned_again() -> None:
     """Otherwise its edits would wait for the next whole look."""
 
     async def test(watch: Watch) -> None:
@@ -172,15 +172,15 @@ def test_wiki_that_moved_before_the_first_hint_is_looked_at_again() -> None:
     watched(test)
 
 
-def test_wiki_without_hints_is_looked_at_rarer_and_rarer() -> None:
+def test_wiki_without_hints_is_scanned_rarer_and_rarer() -> None:
     async def test(watch: Watch) -> None:
         work = watch.works[0]
         work.mark = None
         await watch.at(HOUR_S)
-        looks = gaps([at for at, _ in work.cycles][2:])
-        assert 60 * 0.8 <= looks[0] <= 120 * 1.2
-        assert max(looks[-3:]) >= 300
-        assert max(looks) <= standings.FULL_LOOK_S + 30
+        scans = gaps([at for at, _ in work.cycles][2:])
+        assert 60 * 0.8 <= scans[0] <= 120 * 1.2
+        assert max(scans[-3:]) >= 300
+        assert max(scans) <= schedule.FULL_SCAN_S + 30
 
     watched(test)
 
@@ -221,14 +221,14 @@ def test_scan_that_fails_leads_to_a_cycle_that_says_so(failure: Exception) -> No
     watched(test)
 
 
-def test_machine_that_slept_looks_at_everything_when_it_wakes() -> None:
+def test_machine_that_slept_scans_at_everything_when_it_wakes() -> None:
     async def test(watch: Watch) -> None:
         watch.works[0].failure = AuthenticationFailed("no", url="https://x.example")
         await watch.at(10)
         watch.works[0].failure = None
         watch.works[0].cycles.clear()
         watch.wall_ahead_s = 8 * HOUR_S
-        await watch.at(10 + module.WAKE_LOOK_S + 1)
+        await watch.at(10 + module.WAKE_SCAN_S + 1)
         assert watch.works[0].cycles[0][1] is Why.EVERYTHING
         await watch.at(60)
         whole = [why for _, why in watch.works[0].cycles if why is Why.EVERYTHING]
@@ -238,7 +238,7 @@ def test_machine_that_slept_looks_at_everything_when_it_wakes() -> None:
 
 
 @pytest.mark.parametrize("step_s", [-8 * HOUR_S, 3.0, -3.0])
-def test_clock_that_was_set_back_or_a_little_is_nothing_to_look_for(
+def test_clock_that_was_set_back_or_a_little_is_nothing_to_scan_for(
     step_s: float,
 ) -> None:
     async def test(watch: Watch) -> None:
@@ -275,16 +275,16 @@ def test_paused_wiki_is_left_alone_without_a_busy_wait() -> None:
     watched(test)
 
 
-def test_resumed_wiki_is_looked_at_within_seconds() -> None:
+def test_resumed_wiki_is_scanned_within_seconds() -> None:
     async def test(watch: Watch) -> None:
         work = watch.works[0]
         await watch.at(10)
         work.is_paused = True
         await watch.at(100)
-        assert watch.daemon.standings["docs"].condition is Condition.PAUSED
+        assert watch.daemon.schedule["docs"].condition is Condition.PAUSED
         work.cycles.clear()
         work.is_paused = False
-        await watch.at(100 + module.PAUSE_LOOK_S + 1)
+        await watch.at(100 + module.PAUSE_SCAN_S + 1)
         assert [why for _, why in work.cycles] == [Why.EVERYTHING]
 
     watched(test)
@@ -329,7 +329,7 @@ def test_at_most_a_few_wikis_are_worked_on_at_once() -> None:
         for work in watch.works:
             work.takes_s = 100.0
         await watch.at(1)
-        working = [one for one in watch.daemon.standings.values() if one.is_working]
+        working = [one for one in watch.daemon.schedule.values() if one.is_working]
         assert len(working) == module.CYCLES_AT_ONCE
 
     watched(test, *(f"wiki-{number}" for number in range(20)))
@@ -357,18 +357,18 @@ def test_what_is_left_to_do_is_done_at_once_but_not_for_ever() -> None:
         await watch.at(26)
         assert len(work.cycles) == module.ROUNDS_MAX
         assert {why for _, why in work.cycles[1:]} == {Why.EVERYTHING}
-        await watch.at(26 + standings.RESTLESS_S)
+        await watch.at(26 + schedule.RESTLESS_S)
         assert len(work.cycles) > module.ROUNDS_MAX
 
     watched(test)
 
 
-def test_absence_that_must_be_seen_again_is_looked_for_when_it_is_due() -> None:
+def test_absence_that_must_be_seen_again_is_scanned_for_when_it_is_due() -> None:
     async def test(watch: Watch) -> None:
         work = watch.works[0]
         await watch.at(25)
         work.cycles.clear()
-        work.outcomes = [CycleOutcome(is_quiet=True, next_look_s=3.0)]
+        work.outcomes = [CycleOutcome(is_quiet=True, next_scan_s=3.0)]
         watch.daemon.ask("docs", Why.FOLDER)
         await watch.at(25 + 5)
         assert [why for _, why in work.cycles] == [Why.FOLDER, Why.EVERYTHING]
@@ -398,7 +398,7 @@ def test_hints_of_a_hundred_wikis_are_spread_from_the_first_on(is_lost: bool) ->
             await watch.at(HOUR_S)
             for work in watch.works:
                 work.failure = None
-            await watch.at(HOUR_S + standings.BACK_OFF_MAX_S + 60)
+            await watch.at(HOUR_S + schedule.BACK_OFF_MAX_S + 60)
         began = watch.loop.time() - START_S
         await watch.at(began + 600)
         times = sorted(at for work in watch.works for at in work.hints if at > began)

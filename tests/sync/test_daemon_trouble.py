@@ -18,9 +18,9 @@ from wikisync.errors import (
     RateLimited,
     StateError,
 )
-from wikisync.sync import daemon as module
-from wikisync.sync import standings
-from wikisync.sync.standing import Condition, CycleOutcome, Why
+from wikisync.sync.daemon import daemon as module
+from wikisync.sync.daemon import schedule
+from wikisync.sync.daemon.wiki_status import Condition, CycleOutcome, Why
 
 
 def test_lost_service_is_told_once_and_tried_by_one_wiki_alone() -> None:
@@ -32,8 +32,8 @@ def test_lost_service_is_told_once_and_tried_by_one_wiki_alone() -> None:
         assert watch.told == []
         tries = sorted(at for work in watch.works for at, _ in work.cycles)
         assert len(tries) < 80, "an hour of at most five minutes between two tries"
-        assert max(gaps(tries)) <= standings.BACK_OFF_MAX_S + 1
-        assert {one.condition for one in watch.daemon.standings.values()} == {
+        assert max(gaps(tries)) <= schedule.BACK_OFF_MAX_S + 1
+        assert {one.condition for one in watch.daemon.schedule.values()} == {
             Condition.OFFLINE
         }
 
@@ -50,10 +50,10 @@ def test_service_that_is_back_after_an_hour_is_told_once_and_all_wikis_go_on() -
         for work in watch.works:
             work.failure = None
             work.cycles.clear()
-        await watch.at(HOUR_S + standings.BACK_OFF_MAX_S + 60)
+        await watch.at(HOUR_S + schedule.BACK_OFF_MAX_S + 60)
         assert watch.told_service == ["offline", "back"]
         assert all(work.cycles for work in watch.works)
-        assert {one.condition for one in watch.daemon.standings.values()} == {
+        assert {one.condition for one in watch.daemon.schedule.values()} == {
             Condition.IN_SYNC
         }
 
@@ -132,11 +132,11 @@ def test_one_try_is_made_however_long_the_service_asks_to_wait(
     async def test(watch: Watch) -> None:
         work = watch.works[0]
         work.outcomes = [limited(3e9, is_everywhere=is_everywhere)] * 3
-        await watch.at(3 * standings.REFUSED_RETRY_S + 60)
+        await watch.at(3 * schedule.REFUSED_RETRY_S + 60)
         assert [
             round(wait_s) for wait_s in gaps([at for at, _ in work.cycles[:4]])
-        ] == [standings.REFUSED_RETRY_S] * 3
-        assert watch.daemon.standings["docs"].condition is Condition.IN_SYNC
+        ] == [schedule.REFUSED_RETRY_S] * 3
+        assert watch.daemon.schedule["docs"].condition is Condition.IN_SYNC
 
     watched(test)
 
@@ -147,7 +147,7 @@ def test_hint_that_met_a_limit_is_no_trouble_of_the_service() -> None:
         watch.works[0].failure = limited(600, is_everywhere=False)
         await watch.at(60)
         assert watch.told_service == []
-        assert watch.daemon.standings["docs"].has_hints
+        assert watch.daemon.schedule["docs"].has_hints
 
     watched(test)
 
@@ -187,9 +187,9 @@ def test_wiki_that_fails_while_the_service_answers_is_its_own_trouble(
             assert watch.daemon.trouble is None
         assert max(gaps([at for at, _ in well.cycles])) <= 2
         assert watch.told_service == []
-        assert len(ill.cycles) >= standings.LASTING_TRIES - 1
-        standing = watch.daemon.standings["ill"]
-        assert standing.condition is condition
+        assert len(ill.cycles) >= schedule.LASTING_TRIES - 1
+        wiki_status = watch.daemon.schedule["ill"]
+        assert wiki_status.condition is condition
 
     watched(test, "ill", "well", is_away=False)
 
@@ -224,12 +224,12 @@ def test_refused_token_is_told_once_and_tried_again_after_a_quarter_of_an_hour()
     async def test(watch: Watch) -> None:
         for work in watch.works:
             work.failure = AuthenticationFailed("no", url="https://x.example")
-        await watch.at(standings.REFUSED_RETRY_S - 1)
+        await watch.at(schedule.REFUSED_RETRY_S - 1)
         assert watch.told_service == ["refused"]
         assert sum(len(work.cycles) for work in watch.works) == 3
         for work in watch.works:
             work.failure = None
-        await watch.at(standings.REFUSED_RETRY_S + 10)
+        await watch.at(schedule.REFUSED_RETRY_S + 10)
         assert watch.told_service == ["refused", "back"]
 
     watched(test, "a", "b", "c")
@@ -241,12 +241,12 @@ def test_refused_token_is_told_once_and_tried_again_after_a_quarter_of_an_hour()
         (
             PermissionDenied("no", url="https://x.example"),
             Condition.REFUSED,
-            standings.REFUSED_RETRY_S,
+            schedule.REFUSED_RETRY_S,
         ),
-        (Halted("emptied"), Condition.NEEDS_PERSON, standings.BACK_OFF_MAX_S),
-        (FolderError("gone"), Condition.FAILING, standings.BACK_OFF_MIN_S),
-        (StateError("damaged"), Condition.FAILING, standings.BACK_OFF_MIN_S),
-        (ZeroDivisionError("ours"), Condition.FAILING, standings.BACK_OFF_MIN_S),
+        (Halted("emptied"), Condition.NEEDS_PERSON, schedule.BACK_OFF_MAX_S),
+        (FolderError("gone"), Condition.FAILING, schedule.BACK_OFF_MIN_S),
+        (StateError("damaged"), Condition.FAILING, schedule.BACK_OFF_MIN_S),
+        (ZeroDivisionError("ours"), Condition.FAILING, schedule.BACK_OFF_MIN_S),
     ],
 )
 def test_wiki_in_trouble_waits_alone(
@@ -262,7 +262,7 @@ def test_wiki_in_trouble_waits_alone(
         await watch.at(wait_s - 0.1)
         assert ill.cycles == []
         assert len(well.cycles) >= 2
-        await watch.at(wait_s + 2 * standings.BACK_OFF_MIN_S + 1)
+        await watch.at(wait_s + 2 * schedule.BACK_OFF_MIN_S + 1)
         assert ill.cycles
 
     watched(_calm(test), "ill", "well")
@@ -288,8 +288,8 @@ def test_failures_in_a_row_wait_longer_and_longer_and_a_success_forgets_them() -
         waits = gaps([at for at, _ in work.cycles[:13]])
         assert max(waits[:2]) < 10
         assert max(waits) > 60
-        assert max(waits) <= standings.BACK_OFF_MAX_S + 1
-        assert watch.daemon.standings["docs"].failures == 0
+        assert max(waits) <= schedule.BACK_OFF_MAX_S + 1
+        assert watch.daemon.schedule["docs"].failures == 0
 
     watched(test)
 
@@ -337,7 +337,7 @@ def test_page_that_could_not_be_carried_over_is_tried_again_ever_more_rarely() -
         watch.daemon.ask("docs", Why.FOLDER)
         await watch.at(HOUR_S)
         tries = gaps([at for at, _ in work.cycles[:9]])
-        assert tries[0] <= standings.BACK_OFF_MIN_S * 2 + 1
+        assert tries[0] <= schedule.BACK_OFF_MIN_S * 2 + 1
         assert max(tries) > 20
         assert ("docs", Condition.PARTLY, "503") in watch.told
         assert watch.told[-1] == ("docs", Condition.IN_SYNC, "")
@@ -352,13 +352,13 @@ def test_what_to_do_about_a_page_that_is_kept_back_is_told_with_it() -> None:
         watch.works[0].outcomes = [outcome] * 8
         watch.daemon.ask("docs", Why.FOLDER)
         await watch.at(33)
-        standing = watch.daemon.standings["docs"]
-        assert (standing.problem, standing.hint) == ("read-only", "mount it")
+        wiki_status = watch.daemon.schedule["docs"]
+        assert (wiki_status.problem, wiki_status.hint) == ("read-only", "mount it")
 
     watched(test)
 
 
-def test_wiki_of_which_a_look_reads_a_part_is_not_said_to_be_in_sync() -> None:
+def test_wiki_of_which_a_scan_reads_a_part_is_not_said_to_be_in_sync() -> None:
     async def test(watch: Watch) -> None:
         held = CycleOutcome(is_quiet=True, is_in_turns=True, needs_person=True)
         wrong = CycleOutcome(is_quiet=True, is_in_turns=True, problem="503")
@@ -370,11 +370,11 @@ def test_wiki_of_which_a_look_reads_a_part_is_not_said_to_be_in_sync() -> None:
             watch.daemon.ask("docs")
         await watch.at(80)
         assert watch.told[:5] == [
-            ("docs", Condition.IN_TURNS, standings.IN_TURNS),
+            ("docs", Condition.IN_TURNS, schedule.IN_TURNS),
             ("docs", Condition.NEEDS_PERSON, ""),
             ("docs", Condition.PARTLY, "503"),
             ("docs", Condition.OPEN, "home"),
-            ("docs", Condition.IN_TURNS, standings.IN_TURNS),
+            ("docs", Condition.IN_TURNS, schedule.IN_TURNS),
         ]
 
     watched(test)
@@ -417,12 +417,12 @@ def test_since_when_a_wiki_fails_is_known_until_it_goes_well() -> None:
         await watch.at(30)
         watch.works[0].failure = AWAY
         await watch.at(60)
-        standing = watch.daemon.standings["docs"]
-        assert standing.failure is AWAY
-        assert 10 < standing.failing_since - START_S < 11
+        wiki_status = watch.daemon.schedule["docs"]
+        assert wiki_status.failure is AWAY
+        assert 10 < wiki_status.failing_since - START_S < 11
         watch.works[0].failure = None
-        await watch.at(60 + 2 * standings.BACK_OFF_MAX_S)
-        assert standing.failure is None
+        await watch.at(60 + 2 * schedule.BACK_OFF_MAX_S)
+        assert wiki_status.failure is None
 
     watched(test)
 
@@ -444,7 +444,7 @@ def test_wiki_that_needs_a_person_still_does_after_the_service_was_away() -> Non
         await watch.at(1)
         watch.daemon.ask("docs")
         await watch.at(1.2)
-        assert watch.daemon.standings["docs"].condition is Condition.OFFLINE
+        assert watch.daemon.schedule["docs"].condition is Condition.OFFLINE
         await watch.at(30)
         assert watch.told == [("docs", Condition.NEEDS_PERSON, "")]
 

@@ -11,11 +11,17 @@ from msgspec.structs import replace
 
 from wikisync.errors import StateDamaged
 from wikisync.model import Format, Slug, WikiOwner, digest_of
-from wikisync.sync.capabilities import ANY_SERVICE
-from wikisync.sync.ledger import BundleRecord, Event, Intent, Level, Operation
-from wikisync.sync.plan import BasePage
-from wikisync.sync.safety import Batch, BatchKind, Decision, Member
-from wikisync.sync.state import Agreed, PackedText, State
+from wikisync.sync.base.state import Agreed, PackedText, State
+from wikisync.sync.decide.capabilities import ANY_SERVICE
+from wikisync.sync.decide.ledger import (
+    ConflictFileRecord,
+    Intent,
+    LogEntry,
+    Severity,
+    WriteKind,
+)
+from wikisync.sync.decide.plan import BasePage
+from wikisync.sync.decide.safety import Batch, BatchKind, Decision, Member
 
 OWNER = WikiOwner("project", "docs/handbook")
 SERVICE = "https://gitlab.example.com"
@@ -53,14 +59,16 @@ def lived_in(path: Path) -> None:
         wiki, digest = state.wiki(OWNER), digest_of("text")
         base = BasePage(home, Format.ORG, digest, digest)
         wiki.record([Agreed(base, PackedText.of("text"))])
-        wiki.begin(Intent(Operation.REPLACE, home, text="new"))
+        wiki.begin(Intent(WriteKind.REPLACE, home, text="new"))
         wiki.remember_replaced(home, "old", "new", 1.0)
-        wiki.record_bundle(home, BundleRecord(Format.ORG, digest, "one", "two", 1.0))
+        wiki.record_conflict_file(
+            home, ConflictFileRecord(Format.ORG, digest, "one", "two", 1.0)
+        )
         member = Member(home, digest)
         batch = Batch(1, BatchKind.DELETES_HERE, (member,), 9, Decision.WAITING)
         wiki.record_batches([batch], 1)
         wiki.learn(replace(ANY_SERVICE, strips_front_matter_of=frozenset({Format.ORG})))
-        wiki.note(Event(1.0, Level.INFO, home, "done"))
+        wiki.note(LogEntry(1.0, Severity.INFO, home, "done"))
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
@@ -112,12 +120,12 @@ def test_fault_of_ours_is_no_damage(path: Path) -> None:
     assert not state.is_damaged
 
 
-def test_who_only_looks_leaves_a_damaged_file_where_it_is(path: Path) -> None:
+def test_who_only_scans_leaves_a_damaged_file_where_it_is(path: Path) -> None:
     """It may be another process's."""
     lived_in(path)
     run_on(path, DAMAGE["a text"])
-    looking = State.open(path, service_url=SERVICE, is_held=False)
-    with looking as state, pytest.raises(StateDamaged):
+    scanning = State.open(path, service_url=SERVICE, is_held=False)
+    with scanning as state, pytest.raises(StateDamaged):
         state.wiki(OWNER).read_through()
     assert path.exists()
 

@@ -10,10 +10,10 @@ import pytest
 
 from wikisync.errors import StateDamaged
 from wikisync.model import Format, Slug, WikiOwner, digest_of
-from wikisync.sync.database import Database
-from wikisync.sync.ledger import Agreed, PackedText
-from wikisync.sync.plan import BasePage
-from wikisync.sync.state import State
+from wikisync.sync.base.database import Database
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.ledger import Agreed, PackedText
+from wikisync.sync.decide.plan import BasePage
 
 OWNER = WikiOwner("project", "docs/handbook")
 
@@ -22,9 +22,9 @@ import os, shutil, signal, sys
 from itertools import count
 from pathlib import Path
 from wikisync.model import Format, Slug, WikiOwner, digest_of
-from wikisync.sync.ledger import Agreed, Intent, Operation, PackedText
-from wikisync.sync.plan import BasePage
-from wikisync.sync.state import State
+from wikisync.sync.decide.ledger import Agreed, Intent, WriteKind, PackedText
+from wikisync.sync.decide.plan import BasePage
+from wikisync.sync.base.state import State
 
 def agreed(slug, text):
     digest = digest_of(text)
@@ -39,7 +39,7 @@ def carry_out(path, left):
             os.kill(os.getpid(), signal.SIGKILL)
 
     wiki = State.open(path).wiki(WikiOwner("project", "docs/handbook"))
-    number = wiki.begin(Intent(Operation.REPLACE, Slug("a"), text="new"))
+    number = wiki.begin(Intent(WriteKind.REPLACE, Slug("a"), text="new"))
     wiki._database._connection.set_trace_callback(count_down)
     with wiki.together():
         wiki.record([agreed("a", "new")], dropped=["gone"], renamed={"old": "b"})

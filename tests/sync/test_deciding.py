@@ -11,10 +11,9 @@ from tests.support.copies import Copies
 from tests.support.memory import nothing_before
 from wikisync.errors import FolderError
 from wikisync.model import Digest, Format, PageState, Slug, Snapshot, digest_of
-from wikisync.sync.comparing import is_at_rest
-from wikisync.sync.deciding import Deciding
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.plan import (
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.comparing import is_at_rest
+from wikisync.sync.decide.plan import (
     Action,
     BasePage,
     CreateLocal,
@@ -25,8 +24,9 @@ from wikisync.sync.plan import (
     Skip,
     SkipReason,
 )
-from wikisync.sync.reconcile import reconcile
-from wikisync.sync.state import State
+from wikisync.sync.decide.reconcile import reconcile
+from wikisync.sync.run.deciding import Deciding
+from wikisync.sync.run.options import CycleOptions
 
 HOME = Slug("home")
 PAGES = {"home": "one\ntwo\n", "other": "other\n"}
@@ -164,8 +164,8 @@ async def planned(copies: Copies) -> tuple[Action, ...]:
         lambda: copies.now,
         outdated,
     )
-    looks = await copies.here.snapshot(), await copies.there.snapshot()
-    return (await deciding.run(*looks)).plan.actions
+    scans = await copies.here.snapshot(), await copies.there.snapshot()
+    return (await deciding.run(*scans)).plan.actions
 
 
 async def test_a_page_in_sync_is_sent_for_its_attachment(state: State) -> None:

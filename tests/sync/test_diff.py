@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.sync import diff
-from wikisync.sync.diff import Change, changes
+from wikisync.sync.decide import diff
+from wikisync.sync.decide.diff import Hunk, changes
 
 FEW = st.text("abc", max_size=14)
 MANY = st.text("abcdefghijklmnop", max_size=30)
 
 
-def patched(old: str, new: str, found: list[Change]) -> str:
+def patched(old: str, new: str, found: list[Hunk]) -> str:
     """The old text with every change put in."""
     parts, done = [], 0
     for one in found:
@@ -26,14 +26,14 @@ def patched(old: str, new: str, found: list[Change]) -> str:
     ("old", "new", "expected"),
     [
         ("abc", "abc", []),
-        ("", "a", [Change(0, 0, 0, 1)]),
-        ("a", "", [Change(0, 1, 0, 0)]),
-        ("abc", "axc", [Change(1, 2, 1, 2)]),
-        ("abcd", "xabcdy", [Change(0, 0, 0, 1), Change(4, 4, 5, 6)]),
-        ("aabb", "aab", [Change(3, 4, 3, 3)]),
+        ("", "a", [Hunk(0, 0, 0, 1)]),
+        ("a", "", [Hunk(0, 1, 0, 0)]),
+        ("abc", "axc", [Hunk(1, 2, 1, 2)]),
+        ("abcd", "xabcdy", [Hunk(0, 0, 0, 1), Hunk(4, 4, 5, 6)]),
+        ("aabb", "aab", [Hunk(3, 4, 3, 3)]),
     ],
 )
-def test_changes_are_found(old: str, new: str, expected: list[Change]) -> None:
+def test_changes_are_found(old: str, new: str, expected: list[Hunk]) -> None:
     assert changes(old, new) == expected
 
 
@@ -60,4 +60,4 @@ def test_search_that_takes_too_long_changes_the_whole_range(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(diff, "EDITS_MAX", 2)
-    assert changes("aabbaabb", "bbaabbaa") == [Change(0, 8, 0, 8)]
+    assert changes("aabbaabb", "bbaabbaa") == [Hunk(0, 8, 0, 8)]

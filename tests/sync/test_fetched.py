@@ -12,9 +12,9 @@ from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
 from wikisync.folder.loose import LooseFiles
 from wikisync.model import AttachmentPath, LooseFile, Slug, Snapshot
-from wikisync.sync.narrowing import Direction
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.plan import Push
+from wikisync.sync.decide.narrowing import Direction
+from wikisync.sync.decide.plan import Push
+from wikisync.sync.run.options import CycleOptions
 from wikisync.workspace.status import missing_attachments
 
 H = "uploads/" + "0123456789abcdef" * 2

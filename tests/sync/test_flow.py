@@ -6,8 +6,8 @@ import gc
 import pytest
 
 from wikisync.errors import Halted, NotFound
-from wikisync.sync import flow
-from wikisync.sync.flow import each, finish, plain_errors
+from wikisync.sync.run import flow
+from wikisync.sync.run.flow import each, finish, plain_errors
 
 
 async def test_each_does_everything_with_so_many_in_flight() -> None:

@@ -15,11 +15,11 @@ from tests.support.copies import Copies, Died
 from tests.support.pair import Pair, paired
 from wikisync.errors import FolderError, PreconditionFailed, WikisyncError
 from wikisync.model import Slug, digest_of
-from wikisync.sync.conflict import Clash, has_marker, read_bundle
-from wikisync.sync.ledger import Edit
-from wikisync.sync.narrowing import Direction
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.conflict import Clash, has_marker, read_conflict_file
+from wikisync.sync.decide.ledger import RemoteEdit
+from wikisync.sync.decide.narrowing import Direction
+from wikisync.sync.run.options import CycleOptions
 
 PULL = CycleOptions(direction=Direction.PULL)
 PUSH = CycleOptions(direction=Direction.PUSH)
@@ -40,14 +40,14 @@ async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
         yield opened
 
 
-def bundle_of(pair: Pair) -> Path:
+def conflict_file_of(pair: Pair) -> Path:
     return pair.folder / "home.conflict.md"
 
 
 async def test_a_clash_touches_neither_side_and_shows_both_texts(pair: Pair) -> None:
     assert pair.texts()["home"] == MINE
     assert (await pair.wiki_texts())["home"] == THEIRS
-    shown = read_bundle(bundle_of(pair).read_text())
+    shown = read_conflict_file(conflict_file_of(pair).read_text())
     clashes = [piece for piece in shown.pieces if isinstance(piece, Clash)]
     assert [(one.local, one.remote) for one in clashes] == [
         ("first, mine\n", "first, theirs\n")
@@ -67,15 +67,15 @@ async def test_a_conflict_file_is_no_page(pair: Pair) -> None:
 
 
 async def test_saved_without_marker_lines_it_becomes_the_page(pair: Pair) -> None:
-    bundle_of(pair).write_text(BOTH)
+    conflict_file_of(pair).write_text(BOTH)
     result = await pair.rest()
     assert pair.texts()["home"] == (await pair.wiki_texts())["home"] == BOTH
-    assert not bundle_of(pair).exists()
+    assert not conflict_file_of(pair).exists()
     assert not result.held
 
 
 async def test_the_wikis_text_that_a_settlement_replaces_is_kept(pair: Pair) -> None:
-    bundle_of(pair).write_text(MINE)
+    conflict_file_of(pair).write_text(MINE)
     await pair.rest()
     trash = pair.private / "trash"
     kept = [path.read_bytes() for path in trash.rglob("*") if path.is_file()]
@@ -83,25 +83,25 @@ async def test_the_wikis_text_that_a_settlement_replaces_is_kept(pair: Pair) -> 
 
 
 async def test_half_settled_it_waits(pair: Pair) -> None:
-    text = bundle_of(pair).read_text()
-    bundle_of(pair).write_text(text + "a thought\n")
+    text = conflict_file_of(pair).read_text()
+    conflict_file_of(pair).write_text(text + "a thought\n")
     result = await pair.rest()
-    assert bundle_of(pair).read_text() == text + "a thought\n"
+    assert conflict_file_of(pair).read_text() == text + "a thought\n"
     assert [one.slug for one in result.held] == ["home"]
 
 
 async def test_a_broken_marker_line_is_told_and_nothing_is_sent(pair: Pair) -> None:
-    text = bundle_of(pair).read_text()
-    bundle_of(pair).write_text(text.replace("1 of 1: end %%%%", "1 of 1: ende"))
+    text = conflict_file_of(pair).read_text()
+    conflict_file_of(pair).write_text(text.replace("1 of 1: end %%%%", "1 of 1: ende"))
     result = await pair.cycle()
     assert [one.code for one in result.problems] == ["conflict-unclear"]
     assert (await pair.wiki_texts())["home"] == THEIRS
 
 
 async def test_deleted_it_is_hidden_and_the_page_stays_held(pair: Pair) -> None:
-    bundle_of(pair).unlink()
+    conflict_file_of(pair).unlink()
     result = await pair.rest()
-    assert not bundle_of(pair).exists()
+    assert not conflict_file_of(pair).exists()
     assert [(one.slug, one.conflict_file) for one in result.held] == [("home", "")]
 
 
@@ -109,7 +109,7 @@ async def test_a_page_made_equal_to_the_wikis_is_settled(pair: Pair) -> None:
     pair.save("home", THEIRS)
     result = await pair.rest()
     assert not result.held
-    assert not bundle_of(pair).exists()
+    assert not conflict_file_of(pair).exists()
 
 
 async def test_a_page_taken_back_on_both_sides_is_settled(pair: Pair) -> None:
@@ -118,34 +118,34 @@ async def test_a_page_taken_back_on_both_sides_is_settled(pair: Pair) -> None:
     await pair.edit("home", BASE)
     result = await pair.rest()
     assert result.plan.actions == ()
-    assert not bundle_of(pair).exists()
+    assert not conflict_file_of(pair).exists()
 
 
 async def test_a_page_edited_beside_it_brings_it_up_to_date(pair: Pair) -> None:
     pair.save("home", MINE.replace("mine", "mine, later"))
     await pair.rest()
-    assert "first, mine, later" in bundle_of(pair).read_text()
+    assert "first, mine, later" in conflict_file_of(pair).read_text()
 
 
 async def test_a_wiki_edited_beside_it_brings_it_up_to_date(pair: Pair) -> None:
     await pair.edit("home", THEIRS.replace("theirs", "theirs, later"))
     await pair.rest()
-    assert "first, theirs, later" in bundle_of(pair).read_text()
+    assert "first, theirs, later" in conflict_file_of(pair).read_text()
 
 
 async def test_a_begun_settlement_is_never_written_over(pair: Pair) -> None:
-    begun = bundle_of(pair).read_text() + "begun\n"
-    bundle_of(pair).write_text(begun)
+    begun = conflict_file_of(pair).read_text() + "begun\n"
+    conflict_file_of(pair).write_text(begun)
     await pair.edit("home", THEIRS.replace("theirs", "theirs, later"))
     await pair.rest()
-    assert bundle_of(pair).read_text() == begun
+    assert conflict_file_of(pair).read_text() == begun
 
 
 async def test_settled_while_the_page_was_edited_elsewhere_keeps_both(
     pair: Pair,
 ) -> None:
     pair.save("home", MINE.replace("last", "last, later"))
-    bundle_of(pair).write_text(BOTH)
+    conflict_file_of(pair).write_text(BOTH)
     await pair.rest()
     wanted = BOTH.replace("last", "last, later")
     assert pair.texts()["home"] == (await pair.wiki_texts())["home"] == wanted
@@ -153,39 +153,39 @@ async def test_settled_while_the_page_was_edited_elsewhere_keeps_both(
 
 async def test_settled_while_the_same_line_was_edited_asks_again(pair: Pair) -> None:
     pair.save("home", MINE.replace("mine", "mine, later"))
-    bundle_of(pair).write_text(BOTH)
+    conflict_file_of(pair).write_text(BOTH)
     result = await pair.cycle()
     assert "conflict-again" in {one.code for one in result.problems}
     await pair.rest()
-    shown = bundle_of(pair).read_text()
+    shown = conflict_file_of(pair).read_text()
     assert "first, mine and theirs" in shown
     assert "first, mine, later" in shown
 
 
 async def test_what_was_asked_again_is_settled_by_saving_it(pair: Pair) -> None:
     pair.save("home", MINE.replace("mine", "mine, later"))
-    bundle_of(pair).write_text(BOTH)
+    conflict_file_of(pair).write_text(BOTH)
     await pair.rest()
     settled = BOTH.replace("theirs", "theirs, later")
-    bundle_of(pair).write_text(settled)
+    conflict_file_of(pair).write_text(settled)
     await pair.rest()
     assert pair.texts()["home"] == (await pair.wiki_texts())["home"] == settled
 
 
 async def test_settled_while_the_wiki_was_edited_merges_that_too(pair: Pair) -> None:
     await pair.edit("home", THEIRS.replace("last", "last, on the wiki"))
-    bundle_of(pair).write_text(BOTH)
+    conflict_file_of(pair).write_text(BOTH)
     await pair.rest()
     wanted = BOTH.replace("last", "last, on the wiki")
     assert pair.texts()["home"] == (await pair.wiki_texts())["home"] == wanted
 
 
 async def test_a_restart_remembers_what_is_held(pair: Pair) -> None:
-    before = bundle_of(pair).read_text()
+    before = conflict_file_of(pair).read_text()
     pair.restart()
     result = await pair.rest()
     assert [one.slug for one in result.held] == ["home"]
-    assert bundle_of(pair).read_text() == before
+    assert conflict_file_of(pair).read_text() == before
 
 
 async def test_pages_made_on_both_sides_are_shown_side_by_side(pair: Pair) -> None:
@@ -203,7 +203,7 @@ async def test_settled_while_the_page_was_renamed_keeps_no_cycle_busy(
 ) -> None:
     """It waits: another cycle at once would find no more than this one."""
     (pair.folder / "home.md").unlink()
-    bundle_of(pair).write_text(BOTH)
+    conflict_file_of(pair).write_text(BOTH)
     result = await pair.cycle(CycleOptions(direction=Direction.PUSH))
     assert not result.has_more
     await pair.rest()
@@ -214,7 +214,7 @@ async def test_settled_while_the_page_was_renamed_keeps_no_cycle_busy(
 
 
 def label_of(pair: Pair) -> str:
-    lines = bundle_of(pair).read_text().splitlines()
+    lines = conflict_file_of(pair).read_text().splitlines()
     return next(line for line in lines if "on the wiki" in line)
 
 
@@ -223,7 +223,7 @@ def minute(at: float) -> str:
 
 
 async def test_the_wikis_text_says_when_it_was_seen_first(pair: Pair) -> None:
-    at = pair.known.bundles()[Slug("home")].at
+    at = pair.known.conflict_files()[Slug("home")].at
     assert label_of(pair).endswith(f" on the wiki, seen {minute(at)} %%%%")
     pair.now += 3600
     pair.save("home", MINE.replace("mine", "mine, later"))
@@ -235,19 +235,19 @@ async def test_the_wikis_text_says_who_wrote_it_where_that_was_told(
     pair: Pair,
 ) -> None:
     later = THEIRS.replace("theirs", "theirs, later")
-    edit = Edit(digest_of(later), "Ann %%%% Example", pair.now + 60)
+    edit = RemoteEdit(digest_of(later), "Ann %%%% Example", pair.now + 60)
     pair.known.note_edits({Slug("home"): edit})
     await pair.edit("home", later)
     await pair.rest()
     told = f" on the wiki, Ann Example, {minute(edit.at)} %%%%"
     assert label_of(pair).endswith(told)
-    assert read_bundle(bundle_of(pair).read_text()).problem == ""
+    assert read_conflict_file(conflict_file_of(pair).read_text()).problem == ""
 
 
 async def test_who_wrote_another_text_is_not_said_to_have_written_this_one(
     pair: Pair,
 ) -> None:
-    edit = Edit(digest_of("another"), "Ann", pair.now)
+    edit = RemoteEdit(digest_of("another"), "Ann", pair.now)
     pair.known.note_edits({Slug("home"): edit})
     await pair.edit("home", THEIRS.replace("theirs", "theirs, later"))
     await pair.rest()
@@ -255,12 +255,12 @@ async def test_who_wrote_another_text_is_not_said_to_have_written_this_one(
 
 
 async def test_label_that_changes_alone_leaves_a_begun_settlement(pair: Pair) -> None:
-    begun = bundle_of(pair).read_text() + "begun\n"
-    bundle_of(pair).write_text(begun)
-    edit = Edit(digest_of(THEIRS), "Ann", pair.now)
+    begun = conflict_file_of(pair).read_text() + "begun\n"
+    conflict_file_of(pair).write_text(begun)
+    edit = RemoteEdit(digest_of(THEIRS), "Ann", pair.now)
     pair.known.note_edits({Slug("home"): edit})
     await pair.rest()
-    assert bundle_of(pair).read_text() == begun
+    assert conflict_file_of(pair).read_text() == begun
 
 
 # -- a dry run ---------------------------------------------------------------------
@@ -283,7 +283,7 @@ async def test_a_dry_run_takes_settled_conflict_files_as_the_run_does(
 ) -> None:
     pair.save("home", here)
     await pair.edit("home", there)
-    bundle_of(pair).write_text(settled)
+    conflict_file_of(pair).write_text(settled)
     files = {path: path.read_bytes() for path in pair.folder.iterdir()}
     dry = await pair.cycle(replace(less, is_dry_run=True))
     assert {path: path.read_bytes() for path in pair.folder.iterdir()} == files
@@ -320,23 +320,23 @@ async def test_a_settlement_is_never_taken_for_that_of_a_page_that_gets_the_name
     await copies.rest()
     assert copies.here.texts() == {"home": "other, mine\n"}
     assert copies.there.texts() == {"home": "other, theirs\n"}
-    (clash,) = read_bundle(copies.here.conflicts[Slug("home")]).pieces
+    (clash,) = read_conflict_file(copies.here.conflicts[Slug("home")]).pieces
     assert isinstance(clash, Clash)
     assert (clash.local, clash.remote) == ("other, mine\n", "other, theirs\n")
 
 
 async def test_a_begun_settlement_follows_its_page(pair: Pair) -> None:
-    begun = bundle_of(pair).read_text() + "begun\n"
-    bundle_of(pair).write_text(begun)
+    begun = conflict_file_of(pair).read_text() + "begun\n"
+    conflict_file_of(pair).write_text(begun)
     rename_here(pair)
     result = await pair.rest()
     assert (pair.folder / "start.conflict.md").read_text() == begun
-    assert not bundle_of(pair).exists()
+    assert not conflict_file_of(pair).exists()
     assert [one.conflict_file for one in result.held] == ["start.conflict.md"]
 
 
 async def test_a_settled_page_that_was_renamed_is_carried(pair: Pair) -> None:
-    bundle_of(pair).write_text(BOTH)
+    conflict_file_of(pair).write_text(BOTH)
     rename_here(pair)
     result = await pair.rest()
     assert pair.texts() == await pair.wiki_texts()
@@ -348,11 +348,11 @@ async def test_a_settled_page_that_was_renamed_is_carried(pair: Pair) -> None:
 async def test_a_begun_settlement_stays_where_its_rename_is_left_out(
     pair: Pair, less: CycleOptions
 ) -> None:
-    begun = bundle_of(pair).read_text() + "begun\n"
-    bundle_of(pair).write_text(begun)
+    begun = conflict_file_of(pair).read_text() + "begun\n"
+    conflict_file_of(pair).write_text(begun)
     rename_here(pair)
     await pair.rest(less)
-    assert bundle_of(pair).read_text() == begun
+    assert conflict_file_of(pair).read_text() == begun
     await pair.rest()
     assert (pair.folder / "start.conflict.md").read_text() == begun
 
@@ -360,11 +360,11 @@ async def test_a_begun_settlement_stays_where_its_rename_is_left_out(
 async def test_a_begun_settlement_stays_where_its_rename_is_refused(
     pair: Pair,
 ) -> None:
-    begun = bundle_of(pair).read_text() + "begun\n"
-    bundle_of(pair).write_text(begun)
+    begun = conflict_file_of(pair).read_text() + "begun\n"
+    conflict_file_of(pair).write_text(begun)
     (pair.folder / "home.md").rename(pair.folder / f"{'q' * 250}.md")
     await pair.cycle()
-    assert bundle_of(pair).read_text() == begun
+    assert conflict_file_of(pair).read_text() == begun
     assert len(list(pair.folder.glob("*.conflict.md"))) == 1
 
 
@@ -387,12 +387,12 @@ IN_THE_WAY = pytest.mark.parametrize(
 
 def forget_conflict(pair: Pair) -> None:
     """As if this had been in the place before both sides were edited."""
-    pair.known.drop_bundle(Slug("home"))
+    pair.known.drop_conflict_file(Slug("home"))
 
 
-def looks_of(pair: Pair) -> tuple[int, list[str]]:
+def scans_of(pair: Pair) -> tuple[int, list[str]]:
     """What is in the place of the conflict file, and beside the wiki's folder."""
-    mode = bundle_of(pair).lstat().st_mode
+    mode = conflict_file_of(pair).lstat().st_mode
     return mode, sorted(path.name for path in pair.root.iterdir())
 
 
@@ -402,10 +402,10 @@ async def test_what_is_in_its_place_is_named_and_other_pages_go_on(
     pair: Pair, put: Callable[[Path], None], forget: Callable[[Pair], None]
 ) -> None:
     """A problem would keep every removal back, for as long as it is there."""
-    bundle_of(pair).unlink()
-    put(bundle_of(pair))
+    conflict_file_of(pair).unlink()
+    put(conflict_file_of(pair))
     forget(pair)
-    before = looks_of(pair)
+    before = scans_of(pair)
     pair.remove("other")
     result = await pair.rest()
     (held,) = result.held
@@ -413,32 +413,32 @@ async def test_what_is_in_its_place_is_named_and_other_pages_go_on(
     assert (held.conflict_file, held.step) == ("", "move home.conflict.md away")
     assert result.problems == ()
     assert set(await pair.wiki_texts()) == {"home"}
-    assert looks_of(pair) == before
+    assert scans_of(pair) == before
 
 
 @IN_THE_WAY
 async def test_once_its_place_is_free_it_is_written(
     pair: Pair, put: Callable[[Path], None]
 ) -> None:
-    bundle_of(pair).unlink()
-    put(bundle_of(pair))
+    conflict_file_of(pair).unlink()
+    put(conflict_file_of(pair))
     await pair.rest()
-    bundle_of(pair).rename(pair.root / "away")
+    conflict_file_of(pair).rename(pair.root / "away")
     result = await pair.rest()
     assert [one.conflict_file for one in result.held] == ["home.conflict.md"]
-    assert "first, theirs" in bundle_of(pair).read_text()
+    assert "first, theirs" in conflict_file_of(pair).read_text()
 
 
 async def test_file_that_comes_into_its_place_is_no_settlement(pair: Pair) -> None:
     """Nobody was shown what clashes; it may be what the link led to."""
-    bundle_of(pair).unlink()
-    put_link(bundle_of(pair))
+    conflict_file_of(pair).unlink()
+    put_link(conflict_file_of(pair))
     await pair.rest()
-    bundle_of(pair).unlink()
-    bundle_of(pair).write_text("some notes\n")
+    conflict_file_of(pair).unlink()
+    conflict_file_of(pair).write_text("some notes\n")
     await pair.rest()
     assert pair.texts()["home"] == MINE
-    assert "first, theirs" in bundle_of(pair).read_text()
+    assert "first, theirs" in conflict_file_of(pair).read_text()
     trashed = (pair.private / "trash").rglob("*")
     assert "some notes\n" in {one.read_text() for one in trashed if one.is_file()}
 
@@ -447,30 +447,30 @@ async def test_file_that_comes_into_its_place_is_no_settlement(pair: Pair) -> No
 async def test_page_without_a_conflict_file_is_settled_and_all_is_quiet(
     pair: Pair, put: Callable[[Path], None]
 ) -> None:
-    bundle_of(pair).unlink()
-    put(bundle_of(pair))
+    conflict_file_of(pair).unlink()
+    put(conflict_file_of(pair))
     await pair.rest()
-    before = looks_of(pair)
+    before = scans_of(pair)
     pair.save("home", THEIRS)
     result = await pair.rest()
     assert (result.held, result.problems) == ((), ())
-    assert pair.known.bundles() == {}
-    assert looks_of(pair) == before
+    assert pair.known.conflict_files() == {}
+    assert scans_of(pair) == before
 
 
 @IN_THE_WAY
 async def test_page_that_is_renamed_has_its_conflict_file_there(
     pair: Pair, put: Callable[[Path], None]
 ) -> None:
-    bundle_of(pair).unlink()
-    put(bundle_of(pair))
+    conflict_file_of(pair).unlink()
+    put(conflict_file_of(pair))
     await pair.rest()
-    before = looks_of(pair)
+    before = scans_of(pair)
     rename_here(pair)
     result = await pair.rest()
     assert [one.conflict_file for one in result.held] == ["start.conflict.md"]
     assert "first, theirs" in (pair.folder / "start.conflict.md").read_text()
-    assert looks_of(pair) == before
+    assert scans_of(pair) == before
 
 
 async def test_page_renamed_on_the_wiki_goes_there_beside_a_link(pair: Pair) -> None:
@@ -525,7 +525,7 @@ async def test_conflict_file_that_cannot_be_removed_keeps_no_other_page_back(
     assert copies.there.texts()["other"] == "edited\n"
     copies.here.before = calm
     await copies.rest()
-    assert (copies.here.conflicts, copies.known.bundles()) == ({}, {})
+    assert (copies.here.conflicts, copies.known.conflict_files()) == ({}, {})
 
 
 # -- settled, and its page is elsewhere -----------------------------------------------
@@ -547,19 +547,19 @@ async def _renamed(pair: Pair, slug: str) -> None:
     await pair.remote.move(Slug(slug), Slug("there"), expected=digest_of(THEIRS))
 
 
-def _remove(page: Path, _bundle: Path) -> None:
+def _remove(page: Path, _conflict_file: Path) -> None:
     page.unlink()
 
 
-def _rename(page: Path, _bundle: Path) -> None:
+def _rename(page: Path, _conflict_file: Path) -> None:
     page.rename(page.with_name("here.md"))
 
 
-def _move(page: Path, bundle: Path) -> None:
+def _move(page: Path, conflict_file: Path) -> None:
     """With its conflict file, as with the folder of both."""
     (page.parent / "folder").mkdir()
     page.rename(page.parent / "folder" / page.name)
-    bundle.rename(page.parent / "folder" / bundle.name)
+    conflict_file.rename(page.parent / "folder" / conflict_file.name)
 
 
 async def _create(pair: Pair) -> Path:
@@ -586,9 +586,9 @@ async def test_a_settled_text_becomes_a_page_whatever_became_of_its_own(
     elsewhere: Callable[[Pair, str], Awaitable[None]],
 ) -> None:
     page = await held(pair)
-    bundle = page.with_suffix(".conflict.md")
-    bundle.write_text(BOTH)
-    act(page, bundle)
+    conflict_file = page.with_suffix(".conflict.md")
+    conflict_file.write_text(BOTH)
+    act(page, conflict_file)
     await elsewhere(pair, page.stem)
     await pair.rest()
     assert (await pair.rest()).problems == ()
@@ -630,10 +630,10 @@ def lock(pair: Pair) -> Path:
 async def test_conflict_file_that_is_open_is_taken_when_it_is_closed(
     pair: Pair, lock: Path
 ) -> None:
-    bundle_of(pair).write_text(BOTH)
+    conflict_file_of(pair).write_text(BOTH)
     result = await pair.rest()
     assert pair.texts()["home"] == MINE
-    assert bundle_of(pair).read_text() == BOTH
+    assert conflict_file_of(pair).read_text() == BOTH
     (problem,) = result.problems
     assert problem.code == "conflict-open"
     assert ".home.conflict.md.swp" in problem.message
@@ -641,20 +641,20 @@ async def test_conflict_file_that_is_open_is_taken_when_it_is_closed(
     result = await pair.rest()
     assert result.problems == ()
     assert await pair.wiki_texts() == pair.texts() == {"home": BOTH, "other": "other\n"}
-    assert not bundle_of(pair).exists()
+    assert not conflict_file_of(pair).exists()
 
 
 async def test_conflict_file_that_is_open_is_not_written_anew(
     pair: Pair, lock: Path
 ) -> None:
-    before = bundle_of(pair).read_text()
+    before = conflict_file_of(pair).read_text()
     await pair.edit("home", THEIRS.replace("theirs", "of others"))
     result = await pair.rest()
     assert [one.conflict_file for one in result.held] == ["home.conflict.md"]
-    assert bundle_of(pair).read_text() == before
+    assert conflict_file_of(pair).read_text() == before
     lock.unlink()
     await pair.rest()
-    assert "first, of others" in bundle_of(pair).read_text()
+    assert "first, of others" in conflict_file_of(pair).read_text()
 
 
 async def test_conflict_file_that_is_open_is_not_removed(
@@ -664,11 +664,11 @@ async def test_conflict_file_that_is_open_is_not_removed(
     pair.save("home", THEIRS)
     result = await pair.rest()
     assert [one.code for one in result.problems] == ["conflict-open"]
-    assert bundle_of(pair).exists()
+    assert conflict_file_of(pair).exists()
     lock.unlink()
     result = await pair.rest()
     assert result.problems == ()
-    assert not bundle_of(pair).exists()
+    assert not conflict_file_of(pair).exists()
 
 
 # -- saved in the same moment ----------------------------------------------------------
@@ -701,7 +701,7 @@ async def test_a_settlement_that_is_saved_once_more_is_the_page(state: State) ->
     save_before(copies, "remove_conflict home", again)
     await copies.rest()
     assert copies.texts() == {"home": again}
-    assert (copies.here.conflicts, copies.known.bundles()) == ({}, {})
+    assert (copies.here.conflicts, copies.known.conflict_files()) == ({}, {})
 
 
 async def test_a_settlement_that_is_saved_once_more_takes_no_edit_of_the_page_back(
@@ -756,18 +756,18 @@ async def test_what_was_thrown_away_is_in_the_log_of_a_cycle_that_failed(
     assert any("in the trash" in event.what for event in events)
 
 
-async def test_conflict_file_that_comes_while_the_folder_is_looked_at_stays(
+async def test_conflict_file_that_comes_while_the_folder_is_scanned_stays(
     state: State,
 ) -> None:
     """A person moves one beside a page that is held no more and had none left."""
     copies = await held(state)
     copies.here.conflicts.clear()
     copies.here.put("home", THEIRS)
-    looks = []
+    scans = []
 
     async def before(entry: str) -> None:
-        looks.extend([entry] * entry.startswith("snapshot"))
-        if len(looks) == 2:
+        scans.extend([entry] * entry.startswith("snapshot"))
+        if len(scans) == 2:
             copies.here.conflicts[Slug("home")] = BOTH
 
     copies.here.before = before
@@ -842,6 +842,6 @@ async def test_settled_where_another_page_has_got_the_name_asks_again(
     result = await copies.cycle()
     assert [one.code for one in result.problems] == ["conflict-again"]
     assert copies.here.texts() == {"home": "another page\n"}
-    (clash,) = read_bundle(copies.here.conflicts[Slug("home")]).pieces
+    (clash,) = read_conflict_file(copies.here.conflicts[Slug("home")]).pieces
     assert isinstance(clash, Clash)
     assert (clash.local, clash.remote) == ("another page\n", settled)

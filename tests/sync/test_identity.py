@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from wikisync.model import Digest, Format, PageState, Slug, Snapshot, WikiOwner
-from wikisync.sync.identity import (
+from wikisync.sync.decide.identity import (
     Agreement,
     Between,
     Known,
@@ -17,7 +17,7 @@ from wikisync.sync.identity import (
     record_before,
     whose,
 )
-from wikisync.sync.plan import BasePage
+from wikisync.sync.decide.plan import BasePage
 
 OLD, NEW = "https://old.example.com", "https://gitlab.example.com"
 OURS = Located(WikiOwner("project", "g/a"), 7)

@@ -11,8 +11,8 @@ import pytest
 from tests.support.copies import Copies, Died
 from wikisync.errors import ProtocolViolation, Rejected
 from wikisync.model import Digest, Page, Slug, temporary_name
-from wikisync.sync.ledger import Intent, Operation
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.ledger import Intent, WriteKind
 
 HOME, FRESH = Slug("home"), Slug("fresh")
 PAGES = {"home": "one\ntwo\nthree\n", "other": "other\n"}
@@ -74,7 +74,7 @@ async def test_an_edit_that_was_never_sent_is_planned_anew(state: State) -> None
     copies.here.put("home", "edited\n")
     die_before(copies, "write")
     await stopped(copies)
-    assert [one.operation for one in copies.known.intents()] == [Operation.REPLACE]
+    assert [one.operation for one in copies.known.intents()] == [WriteKind.REPLACE]
     await copies.rest()
     assert copies.texts()["home"] == "edited\n"
     assert writes(copies) == ["write home"]
@@ -236,7 +236,7 @@ async def test_a_rename_that_was_noted_is_not_noted_twice(state: State) -> None:
     await copies.rest()
     (page,) = (page for page in copies.known.base().values() if page.slug == "start")
     copies.known.begin(
-        Intent(Operation.MOVE, HOME, target=Slug("start"), before=page.remote)
+        Intent(WriteKind.MOVE, HOME, target=Slug("start"), before=page.remote)
     )
     await copies.rest()
     assert copies.known.base()[Slug("start")] == page
@@ -397,9 +397,9 @@ async def cut_rename(state: State) -> Copies:
     copies.rename_here("home/below", "Home/below")
     die_before(copies, "move")
     await stopped(copies)
-    passing = temporary_name(HOME, Slug("Home"))
-    copies.rename_there("home", passing)
-    copies.rename_there("home/below", f"{passing}/below")
+    transient = temporary_name(HOME, Slug("Home"))
+    copies.rename_there("home", transient)
+    copies.rename_there("home/below", f"{transient}/below")
     return copies
 
 
@@ -416,8 +416,8 @@ async def test_a_rename_cut_between_its_two_writes_is_finished(state: State) -> 
 
 async def test_an_edit_under_the_temporary_name_comes_here(state: State) -> None:
     copies = await cut_rename(state)
-    passing = temporary_name(HOME, Slug("Home"))
-    copies.there.put(passing, PAGES["home"] + "edited there\n")
+    transient = temporary_name(HOME, Slug("Home"))
+    copies.there.put(transient, PAGES["home"] + "edited there\n")
     await copies.rest()
     assert copies.texts()["Home"] == PAGES["home"] + "edited there\n"
 
@@ -445,19 +445,19 @@ async def test_another_folder_takes_no_temporary_name_for_a_persons(
     copies = Copies(state, {**PAGES, "home/below": "below\n"})
     await copies.rest()
     before = copies.here.texts()
-    passing = temporary_name(HOME, Slug("Home"))
-    copies.rename_there("home", passing)
-    copies.rename_there("home/below", f"{passing}/below")
+    transient = temporary_name(HOME, Slug("Home"))
+    copies.rename_there("home", transient)
+    copies.rename_there("home/below", f"{transient}/below")
     for _ in range(2):
         await copies.cycle()
     assert copies.here.texts() == before
-    copies.rename_there(passing, "Home")
-    copies.rename_there(f"{passing}/below", "Home/below")
+    copies.rename_there(transient, "Home")
+    copies.rename_there(f"{transient}/below", "Home/below")
     await copies.rest()
     assert copies.texts().keys() == {"Home", "Home/below", "other"}
 
 
-async def test_a_name_that_only_looks_like_a_temporary_one_is_a_persons(
+async def test_a_name_that_only_scans_like_a_temporary_one_is_a_persons(
     state: State,
 ) -> None:
     copies = await settled(state)
@@ -480,10 +480,10 @@ async def test_a_rename_whose_names_are_both_taken_keeps_no_other_page_back(
     monkeypatch.setattr(copies.there, "move", refuse)
     for _ in range(4):
         await copies.cycle()
-    passing = temporary_name(HOME, Slug("Home"))
+    transient = temporary_name(HOME, Slug("Home"))
     assert copies.texts() == {
-        passing: PAGES["home"],
-        f"{passing}/below": "below\n",
+        transient: PAGES["home"],
+        f"{transient}/below": "below\n",
         "HOME": "another\n",
         "other": "edited\n",
     }

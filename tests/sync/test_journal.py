@@ -4,9 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from wikisync.model import Digest, Format, Slug, WikiOwner, digest_of
-from wikisync.sync import journal
-from wikisync.sync.database import Database
-from wikisync.sync.ledger import (
+from wikisync.sync.base import journal
+from wikisync.sync.base.database import Database
+from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.decide.ledger import (
     CLOCK_SETTLED_S,
     EVENT_CHARS_MAX,
     EVENTS_KEPT_S,
@@ -14,15 +15,14 @@ from wikisync.sync.ledger import (
     REPLACED_KEPT_S,
     WRITES_KEPT_S,
     Agreed,
-    Event,
     Intent,
-    Level,
-    Operation,
+    LogEntry,
     PackedText,
     Replaced,
+    Severity,
+    WriteKind,
 )
-from wikisync.sync.plan import BasePage
-from wikisync.sync.state import State, WikiState
+from wikisync.sync.decide.plan import BasePage
 
 HOME, OTHER = Slug("home"), Slug("other")
 NOW = 1_800_000_000.0
@@ -35,8 +35,8 @@ def another(known: WikiState) -> WikiState:
     return State(database).wiki(WikiOwner("group", "docs"))
 
 
-def event(what: str, at: float = NOW, slug: Slug = HOME) -> Event:
-    return Event(at, Level.INFO, slug, what, "because", "c1")
+def event(what: str, at: float = NOW, slug: Slug = HOME) -> LogEntry:
+    return LogEntry(at, Severity.INFO, slug, what, "because", "c1")
 
 
 # -- intents -----------------------------------------------------------------------
@@ -44,7 +44,7 @@ def event(what: str, at: float = NOW, slug: Slug = HOME) -> Event:
 
 def test_intent_is_found_until_it_is_settled(known: WikiState) -> None:
     intent = Intent(
-        Operation.MOVE,
+        WriteKind.MOVE,
         HOME,
         target=OTHER,
         format=Format.ORG,
@@ -60,10 +60,10 @@ def test_intent_is_found_until_it_is_settled(known: WikiState) -> None:
 
 
 def test_intents_come_oldest_first_and_no_number_comes_twice(known: WikiState) -> None:
-    first = known.begin(Intent(Operation.CREATE, HOME))
+    first = known.begin(Intent(WriteKind.CREATE, HOME))
     known.settle(first)
-    second = known.begin(Intent(Operation.DELETE, OTHER))
-    third = known.begin(Intent(Operation.UPLOAD, HOME))
+    second = known.begin(Intent(WriteKind.DELETE, OTHER))
+    third = known.begin(Intent(WriteKind.UPLOAD, HOME))
     assert first < second < third
     assert [intent.id for intent in known.intents()] == [second, third]
 
@@ -71,7 +71,7 @@ def test_intents_come_oldest_first_and_no_number_comes_twice(known: WikiState) -
 def test_intent_of_another_wiki_is_left_alone(
     known: WikiState, another: WikiState
 ) -> None:
-    number = known.begin(Intent(Operation.CREATE, HOME))
+    number = known.begin(Intent(WriteKind.CREATE, HOME))
     another.settle(number)
     assert known.intents()
     assert not another.intents()
@@ -194,7 +194,7 @@ def test_events_come_newest_first_and_by_page(known: WikiState) -> None:
     known.note(event("second", slug=OTHER))
     known.note_done(NOW, HOME, "third", "why")
     assert known.events(2) == (
-        Event(NOW, Level.INFO, HOME, "third", "why"),
+        LogEntry(NOW, Severity.INFO, HOME, "third", "why"),
         event("second", slug=OTHER),
     )
     assert [one.what for one in known.events(9, HOME)] == ["third", "first"]

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from tests.support.copies import Copies
 from wikisync.model import LateSave, Problem, Slug, digest_of
-from wikisync.sync.late import LateSaves
-from wikisync.sync.state import State
-from wikisync.sync.tally import Tally
+from wikisync.sync.base.state import State
+from wikisync.sync.run.late import LateSaves
+from wikisync.sync.run.tally import Tally
 
 HOME = Slug("home")
 BEFORE = "one\ntwo\nthree\nfour\n"
@@ -45,7 +45,7 @@ async def test_a_late_save_is_merged_with_what_replaced_it(copies: Copies) -> No
     assert copies.here.late == []
 
 
-async def test_a_late_save_is_kept_before_anybody_looked_at_the_page(
+async def test_a_late_save_is_kept_before_anybody_scanned_the_page(
     copies: Copies,
 ) -> None:
     """A save from an old window may be the next text of the file."""

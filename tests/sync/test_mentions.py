@@ -5,7 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wikisync.model import AttachmentPath
-from wikisync.sync.mentions import CUTS_MAX, mentioned_attachments, unmet_mentions
+from wikisync.sync.decide.mentions import (
+    CUTS_MAX,
+    mentioned_attachments,
+    unmet_mentions,
+)
 
 H = "0123456789abcdef0123456789abcdef"
 
@@ -137,7 +141,7 @@ def test_attachment_mentioned_twice_is_named_once() -> None:
 
 
 def test_hostile_page_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wikisync.sync.mentions.MENTIONS_MAX", 3)
+    monkeypatch.setattr("wikisync.sync.decide.mentions.MENTIONS_MAX", 3)
     source = " ".join(f"uploads/{H}/{number}" for number in range(9))
     assert len(mentioned_attachments(source)) == 3
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from tests.sync.edited_twice import TwoEdits, in_one_place, long_paragraphs
 from tests.sync.prove_merge import outcome
 from wikisync.model import Format
-from wikisync.sync import merge as module
-from wikisync.sync.conflict import MARKER, Clash
-from wikisync.sync.merge import merge
-from wikisync.sync.units import Kind, kinds
+from wikisync.sync.decide import merge as module
+from wikisync.sync.decide.conflict import MARKER, Clash
+from wikisync.sync.decide.merge import merge
+from wikisync.sync.decide.units import Kind, kinds
 
 BASE = "one\ntwo\nthree\nfour\nfive\n"
 
@@ -300,8 +300,8 @@ def test_text_with_a_marker_line_clashes_as_a_whole(side: int) -> None:
     assert merge("a\nb\nc\n", *sides).pieces == (Clash("a\nb\nc\n", *sides),)
 
 
-def test_text_with_a_marker_line_is_never_put_into_a_bundle() -> None:
-    """A bundle in a bundle could not be read back."""
+def test_text_with_a_marker_line_is_never_put_into_a_conflict_file() -> None:
+    """A conflict file in a conflict file could not be read back."""
     local = f"X\nb\n{MARKER} conflict 1 of 1: here %%%%\n"
     assert merge("a\nb\n", local, "Y\nb\n").pieces == (
         Clash("a\nb\n", local, "Y\nb\n"),

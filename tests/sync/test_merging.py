@@ -9,12 +9,12 @@ import pytest
 
 from tests.support.copies import Copies
 from wikisync.model import Slug
-from wikisync.sync import flow, merging
-from wikisync.sync import merge as merge_module
-from wikisync.sync.diff import changes
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.plan import HoldReason
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
+from wikisync.sync.decide import merge as merge_module
+from wikisync.sync.decide.diff import changes
+from wikisync.sync.decide.plan import HoldReason
+from wikisync.sync.run import flow, merging
+from wikisync.sync.run.options import CycleOptions
 
 HOME = Slug("home")
 TEXT = "one\ntwo\nthree\n"

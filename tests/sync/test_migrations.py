@@ -20,11 +20,11 @@ from wikisync.model import (
     WikiOwner,
     digest_of,
 )
-from wikisync.sync import state as module
-from wikisync.sync.ledger import FetchedFile, WrittenLink
-from wikisync.sync.migrations import MIGRATIONS, SCHEMA_VERSION
-from wikisync.sync.plan import BasePage
-from wikisync.sync.state import State
+from wikisync.sync.base import state as module
+from wikisync.sync.base.migrations import MIGRATIONS, SCHEMA_VERSION
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.ledger import FetchedFile, WrittenLink
+from wikisync.sync.decide.plan import BasePage
 
 OWNER = WikiOwner("project", "docs/handbook")
 URL = "https://gitlab.example.com"

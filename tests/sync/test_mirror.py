@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from wikisync.model import Format, PageState, Slug, Snapshot, digest_of
-from wikisync.sync.mirror import mirror_base
-from wikisync.sync.narrowing import Direction, in_direction
-from wikisync.sync.plan import (
+from wikisync.sync.decide.mirror import mirror_base
+from wikisync.sync.decide.narrowing import Direction, in_direction
+from wikisync.sync.decide.plan import (
     Action,
     Adopt,
     BasePage,
@@ -29,7 +29,7 @@ from wikisync.sync.plan import (
     SkipReason,
     describe,
 )
-from wikisync.sync.reconcile import reconcile
+from wikisync.sync.decide.reconcile import reconcile
 
 Planner = Callable[[Mapping[Slug, BasePage], Snapshot, Snapshot], Plan]
 
@@ -216,7 +216,7 @@ def test_format_change_alone_is_an_edit(planned: Planner) -> None:
 
 
 @ONE_WAY
-def test_side_that_stores_its_own_version_does_not_look_changed(
+def test_side_that_stores_its_own_version_does_not_scan_changed(
     planned: Planner,
 ) -> None:
     """A folder with other line ends than the wiki must not loop for ever."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wikisync.model import Format, Slug, digest_of
-from wikisync.sync.narrowing import (
+from wikisync.sync.decide.narrowing import (
     Direction,
     around_editors,
     holding,
@@ -13,11 +13,11 @@ from wikisync.sync.narrowing import (
     only_pages,
     without_copies,
     without_creates,
+    without_futile,
     without_removals,
     without_twins,
-    without_vain,
 )
-from wikisync.sync.plan import (
+from wikisync.sync.decide.plan import (
     Action,
     CreateLocal,
     CreateRemote,
@@ -179,18 +179,18 @@ def test_a_page_that_comes_back_was_asked_for() -> None:
 
 
 def test_a_refused_text_is_not_sent_again() -> None:
-    held = without_vain(plan(PUSH), {HOME: A}, frozenset())
+    held = without_futile(plan(PUSH), {HOME: A}, frozenset())
     assert held.actions == (Hold(HOME, HoldReason.REFUSED),)
 
 
 def test_another_text_of_a_refused_page_is_sent() -> None:
-    assert without_vain(plan(PUSH), {HOME: B}, frozenset()).actions == (PUSH,)
+    assert without_futile(plan(PUSH), {HOME: B}, frozenset()).actions == (PUSH,)
 
 
 def test_a_text_that_went_round_too_often_is_held() -> None:
-    held = without_vain(plan(PUSH), {}, frozenset({(HOME, A)}))
+    held = without_futile(plan(PUSH), {}, frozenset({(HOME, A)}))
     assert held.actions == (Hold(HOME, HoldReason.LOOP),)
-    assert without_vain(plan(PUSH), {}, frozenset({(HOME, B)})).actions == (PUSH,)
+    assert without_futile(plan(PUSH), {}, frozenset({(HOME, B)})).actions == (PUSH,)
 
 
 def test_only_what_is_sent_is_held_for_its_markers() -> None:

@@ -5,10 +5,16 @@ from pathlib import Path
 import pytest
 
 from wikisync.model import Format, Slug, WikiOwner, digest_of
-from wikisync.sync.capabilities import ANY_SERVICE, Capabilities
-from wikisync.sync.ledger import BundleRecord, Health, Refusal, Side, Sighting
-from wikisync.sync.safety import Batch, BatchKind, Decision, Member
-from wikisync.sync.state import State, WikiState
+from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.decide.capabilities import ANY_SERVICE, Capabilities
+from wikisync.sync.decide.ledger import (
+    ConflictFileRecord,
+    Health,
+    Refusal,
+    Side,
+    Sighting,
+)
+from wikisync.sync.decide.safety import Batch, BatchKind, Decision, Member
 
 HOME, OTHER = Slug("home"), Slug("other")
 NOW = 1_800_000_000.0
@@ -86,15 +92,15 @@ def test_refusal_is_noted_replaced_and_dropped(known: WikiState) -> None:
     assert not known.refusals()
 
 
-def test_bundle_is_noted_replaced_and_dropped(known: WikiState) -> None:
-    first = BundleRecord(Format.ORG, digest_of("a"), "mine", "theirs", NOW)
-    second = BundleRecord(Format.RDOC, digest_of("b"), "mine \ud83d", "", NOW + 1)
-    known.record_bundle(HOME, first)
-    known.record_bundle(HOME, second)
-    known.record_bundle(OTHER, first)
-    assert known.bundles() == {HOME: second, OTHER: first}
-    known.drop_bundle(HOME)
-    assert known.bundles() == {OTHER: first}
+def test_conflict_file_is_noted_replaced_and_dropped(known: WikiState) -> None:
+    first = ConflictFileRecord(Format.ORG, digest_of("a"), "mine", "theirs", NOW)
+    second = ConflictFileRecord(Format.RDOC, digest_of("b"), "mine \ud83d", "", NOW + 1)
+    known.record_conflict_file(HOME, first)
+    known.record_conflict_file(HOME, second)
+    known.record_conflict_file(OTHER, first)
+    assert known.conflict_files() == {HOME: second, OTHER: first}
+    known.drop_conflict_file(HOME)
+    assert known.conflict_files() == {OTHER: first}
 
 
 def test_health_is_unknown_at_first(known: WikiState) -> None:

@@ -14,7 +14,7 @@ import pytest
 from tests.support.pair import OWNER, Pair, paired
 from wikisync.api.wikis import Wiki
 from wikisync.model import Slug
-from wikisync.sync.plan import HoldReason, SkipReason
+from wikisync.sync.decide.plan import HoldReason, SkipReason
 
 PAGES = {"guide": "g\n", "guide/one": "1\n", "guide/two": "2\n", "home": "h\n"}
 RENAMED = {"manual": "g\n", "manual/one": "1\n", "manual/two": "2\n", "home": "h\n"}

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from wikisync.model import Digest, Format, Slug
-from wikisync.sync.plan import (
+from wikisync.sync.decide.plan import (
     Action,
     Adopt,
     CreateLocal,

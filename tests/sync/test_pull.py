@@ -30,14 +30,14 @@ from wikisync.model import (
     Slug,
     WikiOwner,
 )
-from wikisync.sync.cycle import run_cycle
-from wikisync.sync.narrowing import Direction
-from wikisync.sync.options import CycleOptions
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.narrowing import Direction
+from wikisync.sync.decide.safety import Batch
 from wikisync.sync.replica import LocalReplica
-from wikisync.sync.result import CycleResult
-from wikisync.sync.safety import Batch
-from wikisync.sync.sightings import Patience
-from wikisync.sync.state import State
+from wikisync.sync.run.cycle import run_cycle
+from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.result import CycleResult
+from wikisync.sync.run.sightings import Patience
 
 OWNER = WikiOwner("project", "docs/handbook")
 HOME = Slug("home")
@@ -75,9 +75,9 @@ class Pair:
 
     async def mirror(self, *, allow_emptying: bool = False) -> CycleResult:
         """As many looks as make an absence certain."""
-        for _ in range(PULL.patience.remote_looks):
+        for _ in range(PULL.patience.remote_scans):
             result = await self.pull(MIRROR, allow_emptying=allow_emptying)
-            if result.next_look_s is None:
+            if result.next_scan_s is None:
                 break
         return result
 
@@ -187,9 +187,9 @@ async def test_page_that_is_equal_on_both_sides_is_adopted(pair: Pair) -> None:
 async def test_page_deleted_on_the_wiki_leaves_the_folder(pair: Pair) -> None:
     await pair.pull()
     pair.remote.remove("b")
-    looks = [await pair.pull() for _ in range(PULL.patience.remote_looks)]
+    scans = [await pair.pull() for _ in range(PULL.patience.remote_scans)]
     assert pair.is_equal
-    assert [result.removed for result in looks] == [0, 0, 1]
+    assert [result.removed for result in scans] == [0, 0, 1]
     assert "b" not in pair.base()
 
 
@@ -362,7 +362,7 @@ async def test_incomplete_list_removes_nothing(pair: Pair) -> None:
     assert "b" in pair.local.pages
 
 
-async def test_brake_lets_everything_else_through(state: State) -> None:
+async def test_safety_stop_lets_everything_else_through(state: State) -> None:
     """A stop for removals must not keep edits from coming."""
     pair = Pair(state, wiki_of(20))
     await pair.mirror()
@@ -476,7 +476,7 @@ async def test_missing_attachment_is_told_and_the_rest_goes_on(
     assert pictured.is_equal
 
 
-async def test_missing_attachment_is_looked_for_every_time(pictured: Pair) -> None:
+async def test_missing_attachment_is_scanned_for_every_time(pictured: Pair) -> None:
     content = pictured.remote.files.pop(PICTURE)
     await pictured.pull()
     pictured.remote.files[PICTURE] = content
@@ -578,7 +578,7 @@ async def test_pull_interrupted_anywhere_is_finished_by_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Real folder, real state; batches of one, so that there are many steps."""
-    monkeypatch.setattr("wikisync.sync.pull.BATCH_PAGES", 1)
+    monkeypatch.setattr("wikisync.sync.run.pull.BATCH_PAGES", 1)
     for at in range(1, 200):
         place = tmp_path / str(at)
         (place / "wiki").mkdir(parents=True)

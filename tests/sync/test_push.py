@@ -15,11 +15,11 @@ from wikisync.errors import (
     Unavailable,
 )
 from wikisync.model import Digest, Format, Page, Slug, digest_of
-from wikisync.sync.cycle import SENDS_MAX
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.plan import HoldReason
-from wikisync.sync.push import STEPS_TO_SEND, UNAVAILABLE_MAX
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.plan import HoldReason
+from wikisync.sync.run.cycle import SENDS_MAX
+from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.push import STEPS_TO_SEND, UNAVAILABLE_MAX
 
 HOME = Slug("home")
 PAGES = {"home": "one\ntwo\nthree\n", "other": "other\n"}
@@ -88,7 +88,7 @@ async def test_the_next_text_is_on_its_way_before_an_answer_is_noted(
     assert all(copies.known.base()[slug].local == digest_of("new\n") for slug in sent)
 
 
-async def test_a_page_that_changed_since_the_look_is_not_overwritten(
+async def test_a_page_that_changed_since_the_scan_is_not_overwritten(
     state: State,
 ) -> None:
     """The read before the write: the plan was made on another text."""

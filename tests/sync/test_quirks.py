@@ -14,7 +14,7 @@ import pytest
 from tests.support.pair import Pair, paired
 from wikisync.errors import Halted
 from wikisync.service.quirks import Quirk
-from wikisync.sync.narrowing import Direction
+from wikisync.sync.decide.narrowing import Direction
 
 PAGES = {
     "home": "# Home\n\nfirst\n\nsecond\n\nthird\n",
@@ -133,7 +133,7 @@ async def test_a_revoked_token_ends_the_cycle_and_removes_nothing(
 
 
 async def test_a_pull_writes_nothing_to_the_wiki(tmp_path: Path) -> None:
-    from wikisync.sync.options import CycleOptions
+    from wikisync.sync.run.options import CycleOptions
 
     async with paired(tmp_path, PAGES) as pair:
         await pair.rest()

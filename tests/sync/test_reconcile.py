@@ -13,8 +13,8 @@ from tests.sync import exhaustive
 from tests.sync.prove_plan import main
 from tests.sync.world import run_schedule
 from wikisync.model import Format, PageState, Slug, Snapshot, digest_of, fold_text
-from wikisync.sync.capabilities import ANY_SERVICE
-from wikisync.sync.plan import (
+from wikisync.sync.decide.capabilities import ANY_SERVICE
+from wikisync.sync.decide.plan import (
     BasePage,
     CreateLocal,
     Hold,
@@ -24,7 +24,7 @@ from wikisync.sync.plan import (
     Skip,
     SkipReason,
 )
-from wikisync.sync.reconcile import reconcile
+from wikisync.sync.decide.reconcile import reconcile
 
 ID = "id of "
 MD = Format.MARKDOWN
@@ -473,7 +473,7 @@ def test_page_whose_texts_clash_is_held_in_the_plan() -> None:
         ("n=b", "n=R"),
     ],
 )
-def test_incomplete_look_at_the_wiki_shows_no_absence(here: str, there: str) -> None:
+def test_incomplete_scan_the_wiki_shows_no_absence(here: str, there: str) -> None:
     """Nothing is removed, renamed or created there on the strength of it."""
     seen = replace(snapshot(there), is_complete=False)
     decided = reconcile(base("p=b"), snapshot(here), seen)
@@ -483,7 +483,7 @@ def test_incomplete_look_at_the_wiki_shows_no_absence(here: str, there: str) -> 
 
 
 @pytest.mark.parametrize("there", ["p=b", "p=R", "r=b"])
-def test_incomplete_look_at_the_folder_shows_no_absence(there: str) -> None:
+def test_incomplete_scan_the_folder_shows_no_absence(there: str) -> None:
     seen = replace(snapshot(""), is_complete=False)
     decided = reconcile(base("p=b"), seen, snapshot(there))
     assert set(decided.actions) == set(decided.skipped)

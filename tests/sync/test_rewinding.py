@@ -6,10 +6,10 @@ import pytest
 
 from tests.support.copies import Copies
 from wikisync.model import Slug, WikiOwner
-from wikisync.sync.agreements import EARLIER_MAX
-from wikisync.sync.ledger import REPLACED_CHECK_EVERY, REPLACED_KEPT_S
-from wikisync.sync.safety import Batch, BatchKind, Decision
-from wikisync.sync.state import State
+from wikisync.sync.base.agreements import EARLIER_MAX
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.ledger import REPLACED_CHECK_EVERY, REPLACED_KEPT_S
+from wikisync.sync.decide.safety import Batch, BatchKind, Decision
 
 PAGES = {f"page{number}": f"text {number}\n" for number in range(9)}
 EDITED = {slug: f"{PAGES[slug]}\nwork of a day\n" for slug in list(PAGES)[:4]}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from wikisync.model import Digest, Format, PageState, Slug, Snapshot, digest_of
-from wikisync.sync.plan import (
+from wikisync.sync.decide.plan import (
     Action,
     BasePage,
     CreateLocal,
@@ -17,14 +17,14 @@ from wikisync.sync.plan import (
     Pull,
     Push,
 )
-from wikisync.sync.reconcile import reconcile
-from wikisync.sync.safety import (
+from wikisync.sync.decide.reconcile import reconcile
+from wikisync.sync.decide.safety import (
     Batch,
     BatchKind,
     Decision,
-    braked,
     changes_max,
     decide,
+    hold_batches,
     removals_max,
     removed_unasked,
     shrunk_pages,
@@ -54,30 +54,30 @@ def test_removals_that_pass_unasked(pages: int, removals: int) -> None:
 
 
 @pytest.mark.parametrize("pages", [1, 2, 4, 30, 40, 1000])
-def test_brake_starts_at_one_more_than_passes(pages: int) -> None:
+def test_safety_stop_starts_at_one_more_than_passes(pages: int) -> None:
     base, limit = tracked(pages), removals_max(pages)
-    assert not braked(removing(limit), base).batches
-    assert len(braked(removing(limit + 1), base).batches) == 1
+    assert not hold_batches(removing(limit), base).batches
+    assert len(hold_batches(removing(limit + 1), base).batches) == 1
 
 
 def test_a_batch_names_pages_and_counts() -> None:
-    (batch,) = braked(removing(12), tracked(12)).batches
+    (batch,) = hold_batches(removing(12), tracked(12)).batches
     assert batch.share == "12 of 12 pages"
     assert batch.names.startswith("page-0000, page-0001, ")
     assert batch.names.endswith("page-0009 and 2 more")
 
 
 def test_a_batch_names_all_pages_where_they_are_few() -> None:
-    (batch,) = braked(removing(10), tracked(10)).batches
+    (batch,) = hold_batches(removing(10), tracked(10)).batches
     assert batch.names.endswith("page-0008, page-0009")
 
 
 def test_only_what_is_asked_about_is_held() -> None:
     """A mirror follows a wiki that changed as a whole, but not one that is empty."""
     plan = Plan.from_actions([*removing(50).actions, *pulls(100)[50:]])
-    result = braked(plan, BASE, kinds={BatchKind.DELETES_HERE})
+    result = hold_batches(plan, BASE, kinds={BatchKind.DELETES_HERE})
     assert result.plan == Plan.from_actions(pulls(100)[50:])
-    assert braked(plan, BASE, kinds=()).plan == plan
+    assert hold_batches(plan, BASE, kinds=()).plan == plan
 
 
 # -- batches -----------------------------------------------------------------------
@@ -100,19 +100,19 @@ def pulls(count: int) -> list[Action]:
 
 
 def waiting(actions: list[Action], memory: tuple[Batch, ...] = ()) -> Batch:
-    (batch,) = braked(Plan.from_actions(actions), BASE, memory).waiting
+    (batch,) = hold_batches(Plan.from_actions(actions), BASE, memory).waiting
     return batch
 
 
 def test_few_removals_go_through_both_ways() -> None:
     plan = Plan.from_actions([*remote_deletes(10), *removing(10).actions])
-    assert braked(plan, BASE).plan == plan
-    assert braked(plan, BASE).batches == ()
+    assert hold_batches(plan, BASE).plan == plan
+    assert hold_batches(plan, BASE).batches == ()
 
 
 def test_many_removals_wait_and_everything_else_goes_on() -> None:
     plan = Plan.from_actions([*remote_deletes(12), *pushes(5)])
-    result = braked(plan, BASE)
+    result = hold_batches(plan, BASE)
     assert result.plan == Plan.from_actions(pushes(5))
     assert str(result.batches[0]).startswith(
         "12 of 100 pages would be deleted on the wiki because their files are"
@@ -121,15 +121,15 @@ def test_many_removals_wait_and_everything_else_goes_on() -> None:
     assert str(result.batches[0]).endswith("page-0009 and 2 more")
 
 
-def test_each_direction_has_its_own_brake() -> None:
+def test_each_direction_has_its_own_safety_stop() -> None:
     plan = Plan.from_actions([*remote_deletes(12), *removing(3).actions])
-    assert braked(plan, BASE).plan == removing(3)
+    assert hold_batches(plan, BASE).plan == removing(3)
 
 
 def test_all_pages_gone_wait_however_few_they_are() -> None:
     base = tracked(2)
     plan = Plan.from_actions(remote_deletes(2))
-    assert braked(plan, base).batches[0].kind is BatchKind.DELETES_THERE
+    assert hold_batches(plan, base).batches[0].kind is BatchKind.DELETES_THERE
 
 
 def test_batch_keeps_its_number_while_pages_come_and_go() -> None:
@@ -143,8 +143,8 @@ def test_batch_keeps_its_number_while_pages_come_and_go() -> None:
 def test_pages_that_come_meanwhile_say_no_yes(pages: int, gone: int) -> None:
     """A disk that is away, and a note in its place: the wiki must not follow."""
     deletes = Plan.from_actions(remote_deletes(gone))
-    first = braked(deletes, tracked(pages))
-    again = braked(deletes, tracked(pages + 30), first.batches)
+    first = hold_batches(deletes, tracked(pages))
+    again = hold_batches(deletes, tracked(pages + 30), first.batches)
     assert not again.plan.actions
     assert [batch.id for batch in again.waiting] == [
         batch.id for batch in first.waiting
@@ -154,18 +154,18 @@ def test_pages_that_come_meanwhile_say_no_yes(pages: int, gone: int) -> None:
 
 def test_batch_is_withdrawn_when_the_pages_reappear() -> None:
     first = waiting(remote_deletes(12))
-    assert braked(Plan(), BASE, (first,)).batches == ()
+    assert hold_batches(Plan(), BASE, (first,)).batches == ()
 
 
 def test_approved_batch_goes_through() -> None:
     memory = decide((waiting(remote_deletes(12)),), 1, Decision.APPROVED)
     plan = Plan.from_actions(remote_deletes(12))
-    assert braked(plan, BASE, memory).plan == plan
+    assert hold_batches(plan, BASE, memory).plan == plan
 
 
 def test_yes_covers_no_page_that_was_not_on_the_list() -> None:
     memory = decide((waiting(remote_deletes(12)),), 1, Decision.APPROVED)
-    result = braked(Plan.from_actions(remote_deletes(30)), BASE, memory)
+    result = hold_batches(Plan.from_actions(remote_deletes(30)), BASE, memory)
     assert result.plan == Plan.from_actions(remote_deletes(12))
     assert [(b.id, len(b.members)) for b in result.waiting] == [(2, 18)]
 
@@ -173,7 +173,7 @@ def test_yes_covers_no_page_that_was_not_on_the_list() -> None:
 def test_yes_covers_no_text_that_came_later() -> None:
     memory = decide((waiting(remote_deletes(12)),), 1, Decision.APPROVED)
     edited = [DeleteRemote(slug, NEW, MD) for slug in list(BASE)[:12]]
-    result = braked(Plan.from_actions(edited), BASE, memory)
+    result = hold_batches(Plan.from_actions(edited), BASE, memory)
     assert result.plan == Plan()
     assert result.waiting[0].id == 2
 
@@ -184,7 +184,7 @@ def test_refused_deletion_brings_the_page_back(is_remote: bool) -> None:
     memory = decide((waiting(actions),), 1, Decision.REFUSED)
     back = CreateLocal if is_remote else CreateRemote
     again = [back(slug, MD, D, Notice.DELETION_REFUSED) for slug in list(BASE)[:12]]
-    result = braked(Plan.from_actions(actions), BASE, memory)
+    result = hold_batches(Plan.from_actions(actions), BASE, memory)
     assert result.plan == Plan.from_actions(list(again))
     assert result.skipped == ()
 
@@ -198,8 +198,8 @@ def test_batch_is_decided_once() -> None:
 def test_decision_is_about_one_batch_alone() -> None:
     """Who approves edits has not approved the removals that wait beside them."""
     plan = Plan.from_actions([*remote_deletes(12, first=50), *pulls(41)])
-    memory = decide(braked(plan, BASE).batches, 2, Decision.APPROVED)
-    result = braked(plan, BASE, memory)
+    memory = decide(hold_batches(plan, BASE).batches, 2, Decision.APPROVED)
+    result = hold_batches(plan, BASE, memory)
     assert result.plan == Plan.from_actions(pulls(41))
     assert [batch.kind for batch in result.waiting] == [BatchKind.DELETES_THERE]
 
@@ -211,7 +211,7 @@ def test_number_that_no_batch_has_decides_nothing() -> None:
 
 def test_number_of_a_forgotten_batch_is_not_given_again() -> None:
     plan = Plan.from_actions(remote_deletes(12))
-    assert braked(plan, BASE, last_id=7).batches[0].id == 8
+    assert hold_batches(plan, BASE, last_id=7).batches[0].id == 8
 
 
 @pytest.mark.parametrize(("pages", "changes"), [(0, 20), (50, 20), (100, 40)])
@@ -226,16 +226,16 @@ def test_changes_that_pass_unasked(pages: int, changes: int) -> None:
 def test_too_many_changes_of_one_side_wait(kind: BatchKind, actions: object) -> None:
     assert callable(actions)
     some = Plan.from_actions([*actions(40), *remote_deletes(1, first=90)])
-    assert braked(some, BASE).plan == some
+    assert hold_batches(some, BASE).plan == some
     many = Plan.from_actions([*actions(41), *remote_deletes(1, first=90)])
-    result = braked(many, BASE)
+    result = hold_batches(many, BASE)
     assert [batch.kind for batch in result.waiting] == [kind]
     assert result.plan == Plan.from_actions(remote_deletes(1, first=90))
 
 
 def test_merge_counts_as_a_change_of_both_sides() -> None:
     merges = [Merge(slug, MD, NEW, NEW) for slug in list(BASE)[:41]]
-    result = braked(Plan.from_actions(list(merges)), BASE)
+    result = hold_batches(Plan.from_actions(list(merges)), BASE)
     kinds = {batch.kind for batch in result.waiting}
     assert kinds == {BatchKind.CHANGES_HERE, BatchKind.CHANGES_THERE}
     assert result.plan == Plan()
@@ -243,10 +243,10 @@ def test_merge_counts_as_a_change_of_both_sides() -> None:
 
 def test_refused_change_stays_held_until_the_text_is_another() -> None:
     memory = decide((waiting(pushes(41)),), 1, Decision.REFUSED)
-    result = braked(Plan.from_actions(pushes(41)), BASE, memory)
+    result = hold_batches(Plan.from_actions(pushes(41)), BASE, memory)
     assert result.plan == Plan()
     assert result.waiting == ()
-    assert braked(Plan.from_actions(pulls(3)), BASE, memory).batches == ()
+    assert hold_batches(Plan.from_actions(pulls(3)), BASE, memory).batches == ()
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_page_that_loses_nearly_all_its_text_waits(
     )
     plan = reconcile(base, here, there)
     shrunk = shrunk_pages(plan, base, here, there)
-    assert (braked(plan, base, shrunk=shrunk).plan == Plan()) is is_held
+    assert (hold_batches(plan, base, shrunk=shrunk).plan == Plan()) is is_held
 
 
 def test_page_that_shrinks_is_found_under_its_new_name() -> None:
@@ -283,7 +283,7 @@ def test_page_that_shrinks_is_found_under_its_new_name() -> None:
     here = Snapshot({new: PageState(new, MD, digest_of(""), identity="7", size=0)})
     there = Snapshot({old: PageState(old, MD, D, size=5000)})
     plan = reconcile(base, here, there)
-    result = braked(plan, base, shrunk=shrunk_pages(plan, base, here, there))
+    result = hold_batches(plan, base, shrunk=shrunk_pages(plan, base, here, there))
     assert result.plan == Plan((MoveRemote(old, new, old, MD, D),))
     assert [batch.kind for batch in result.waiting] == [BatchKind.SHRUNK_THERE]
 
@@ -308,7 +308,7 @@ def test_page_renamed_on_both_sides_shrinks_by_the_size_it_had() -> None:
 )
 def test_shrunken_page_is_asked_about_once(action: Action, kind: BatchKind) -> None:
     shrunk = frozenset({Slug("page-0000")})
-    result = braked(Plan((action,)), BASE, shrunk=shrunk)
+    result = hold_batches(Plan((action,)), BASE, shrunk=shrunk)
     assert [batch.kind for batch in result.waiting] == [kind]
 
 
@@ -320,7 +320,7 @@ def test_renames_are_no_removals() -> None:
     moved = {Slug(f"b{slug[1:]}"): text for slug, text in texts.items()}
     here = Snapshot({slug: PageState(slug, MD, text) for slug, text in moved.items()})
     plan = reconcile(base, here, there)
-    assert braked(plan, base).plan == plan
+    assert hold_batches(plan, base).plan == plan
 
 
 # -- within an hour ----------------------------------------------------------------
@@ -333,32 +333,32 @@ def removed_before(count: int, first: int = 50) -> dict[BatchKind, frozenset[Slu
 
 def test_removals_within_an_hour_count_together() -> None:
     plan = Plan.from_actions(remote_deletes(4))
-    assert braked(plan, BASE, removed=removed_before(6)).plan == plan
-    assert len(braked(plan, BASE, removed=removed_before(7)).waiting) == 1
+    assert hold_batches(plan, BASE, removed=removed_before(6)).plan == plan
+    assert len(hold_batches(plan, BASE, removed=removed_before(7)).waiting) == 1
 
 
 def test_a_removal_that_is_planned_again_counts_once() -> None:
     plan = Plan.from_actions(remote_deletes(4))
-    assert braked(plan, BASE, removed=removed_before(9, first=0)).plan == plan
+    assert hold_batches(plan, BASE, removed=removed_before(9, first=0)).plan == plan
 
 
 def test_removals_on_the_other_side_do_not_count() -> None:
     plan = removing(4)
-    assert braked(plan, BASE, removed=removed_before(9)).plan == plan
+    assert hold_batches(plan, BASE, removed=removed_before(9)).plan == plan
 
 
 def test_removals_with_a_persons_yes_are_not_unasked() -> None:
     plan = Plan.from_actions(remote_deletes(12))
     memory = decide((waiting(remote_deletes(12)),), 1, Decision.APPROVED)
-    assert removed_unasked(braked(plan, BASE, memory)) == {}
-    few = braked(Plan.from_actions(remote_deletes(2)), BASE)
+    assert removed_unasked(hold_batches(plan, BASE, memory)) == {}
+    few = hold_batches(Plan.from_actions(remote_deletes(2)), BASE)
     assert removed_unasked(few) == removed_before(2, first=0)
 
 
 def test_pages_of_an_emptied_directory_wait_however_few_they_are() -> None:
     emptied = frozenset(list(BASE)[:3])
     plan = Plan.from_actions(remote_deletes(4))
-    result = braked(plan, BASE, emptied=emptied)
+    result = hold_batches(plan, BASE, emptied=emptied)
     assert [one.slug for one in result.plan.removals] == [list(BASE)[3]]
     assert [batch.kind for batch in result.waiting] == [BatchKind.EMPTIED]
     assert "its disk were not mounted" in str(result.waiting[0])

@@ -8,11 +8,11 @@ from tests.support.copies import Copies
 from tests.support.pair import paired
 from wikisync.errors import NotFound, Unavailable
 from wikisync.model import Slug, digest_of
-from wikisync.sync.ledger import Side, Sighting
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.plan import SkipReason
-from wikisync.sync.sightings import Patience, is_certain, seen_again
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.ledger import Side, Sighting
+from wikisync.sync.decide.plan import SkipReason
+from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.sightings import Patience, is_certain, seen_again
 
 HOME = Slug("home")
 PAGES = {"home": "one\n", "other": "other\n", "third": "third\n"}
@@ -24,7 +24,7 @@ async def settled(state: State) -> Copies:
     return copies
 
 
-def test_each_look_counts_and_the_first_one_is_remembered() -> None:
+def test_each_scan_counts_and_the_first_one_is_remembered() -> None:
     once = seen_again({}, {HOME}, 100.0)
     twice = seen_again(once, {HOME}, 130.0)
     assert twice == {HOME: Sighting(2, 100.0, 130.0)}
@@ -40,31 +40,31 @@ def test_a_clock_that_was_set_back_starts_the_count_anew() -> None:
     }
 
 
-def test_looks_without_time_between_are_not_certain() -> None:
+def test_scans_without_time_between_are_not_certain() -> None:
     assert not is_certain(Sighting(9, 0.0, 59.0), 3, 60.0)
 
 
-def test_time_without_looks_is_not_certain() -> None:
+def test_time_without_scans_is_not_certain() -> None:
     assert not is_certain(Sighting(2, 0.0, 3600.0), 3, 60.0)
 
 
-async def test_a_page_gone_from_the_wiki_goes_at_the_third_look(state: State) -> None:
+async def test_a_page_gone_from_the_wiki_goes_at_the_third_scan(state: State) -> None:
     copies = await settled(state)
     copies.there.remove("home")
     first, second, third = [await copies.cycle() for _ in range(3)]
     assert (first.removed, second.removed, third.removed) == (0, 0, 1)
-    assert first.next_look_s is not None
+    assert first.next_scan_s is not None
     assert [text for _, text, _ in copies.here.trash] == ["one\n"]
 
 
-async def test_a_page_gone_here_goes_at_the_second_look(state: State) -> None:
+async def test_a_page_gone_here_goes_at_the_second_scan(state: State) -> None:
     copies = await settled(state)
     copies.here.remove("home")
     first, second = [await copies.cycle() for _ in range(2)]
     assert (first.removed, second.removed) == (0, 1)
 
 
-async def test_quick_looks_remove_nothing(state: State) -> None:
+async def test_quick_scans_remove_nothing(state: State) -> None:
     copies = await settled(state)
     copies.there.remove("home")
     for _ in range(8):
@@ -85,7 +85,7 @@ async def test_a_page_that_comes_back_is_counted_anew(state: State) -> None:
     assert "home" in copies.here.texts()
 
 
-async def test_looks_count_across_restarts(state: State) -> None:
+async def test_scans_count_across_restarts(state: State) -> None:
     copies = await settled(state)
     copies.there.remove("home")
     await copies.cycle()
@@ -145,7 +145,7 @@ async def test_no_answer_is_no_denial(state: State) -> None:
     assert copies.here.changes == []
 
 
-async def test_an_incomplete_look_counts_for_nothing(state: State) -> None:
+async def test_an_incomplete_scan_counts_for_nothing(state: State) -> None:
     copies = await settled(state)
     copies.there.remove("home")
     copies.there.is_complete = False
@@ -155,7 +155,7 @@ async def test_an_incomplete_look_counts_for_nothing(state: State) -> None:
     assert copies.known.sightings(Side.REMOTE) == {}
 
 
-async def test_a_look_at_a_part_of_the_folder_counts_for_nothing(
+async def test_a_scan_a_part_of_the_folder_counts_for_nothing(
     state: State,
 ) -> None:
     copies = await settled(state)

@@ -18,9 +18,9 @@ from wikisync.model import (
     WikiOwner,
     digest_of,
 )
-from wikisync.sync.ledger import FetchedFile
-from wikisync.sync.plan import BasePage
-from wikisync.sync.state import Agreed, PackedText, State, WikiState
+from wikisync.sync.base.state import Agreed, PackedText, State, WikiState
+from wikisync.sync.decide.ledger import FetchedFile
+from wikisync.sync.decide.plan import BasePage
 
 OWNER = WikiOwner("project", "docs/handbook")
 HOME = Slug("home")

@@ -10,7 +10,7 @@ from tests.support.copies import Copies
 from tests.support.pair import paired
 from wikisync.model import Digest, Format, Page
 from wikisync.service.quirks import Quirk
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
 
 BLOCK = "---\ntitle: Notes\n---\n\n"
 PAGES = {"notes": BLOCK + "# Notes\n", "plain": "# Plain\n"}

@@ -25,7 +25,7 @@ from wikisync.markup import retarget
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.model import Digest, Format, LinkTarget, LooseFile, Page, Slug
-from wikisync.sync import linking, translation
+from wikisync.sync.wiki import linking, translation
 from wikisync.workspace.links import ParsedLinks
 
 WAYS = {

@@ -23,17 +23,17 @@ async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
         yield opened
 
 
-def count_looks(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def count_scans(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Looks at the wiki itself from now on."""
-    looks: list[str] = []
+    scans: list[str] = []
     snapshot = pair.remote._wiki.snapshot
 
     async def counted() -> Snapshot:
-        looks.append("look")
+        scans.append("look")
         return await snapshot()
 
     monkeypatch.setattr(pair.remote._wiki, "snapshot", counted)
-    return looks
+    return scans
 
 
 async def remembering(pair: Pair) -> None:
@@ -52,20 +52,20 @@ async def test_two_writes_at_once_are_both_remembered(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await remembering(pair)
-    looks = count_looks(pair, monkeypatch)
+    scans = count_scans(pair, monkeypatch)
     async with asyncio.TaskGroup() as group:
         group.create_task(pair.remote.write(new_page("first"), expected=None))
         group.create_task(pair.remote.write(new_page("second"), expected=None))
     seen = await pair.remote.snapshot()
     assert set(seen.pages) == {"home", "first", "second"}
-    assert not looks
+    assert not scans
 
 
-async def test_the_wiki_is_looked_at_while_a_write_is_not_answered(
+async def test_the_wiki_is_scanned_while_a_write_is_not_answered(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await remembering(pair)
-    looks = count_looks(pair, monkeypatch)
+    scans = count_scans(pair, monkeypatch)
     may_go_on, is_sent = asyncio.Event(), asyncio.Event()
     write = pair.remote._wiki.write
 
@@ -79,18 +79,18 @@ async def test_the_wiki_is_looked_at_while_a_write_is_not_answered(
         group.create_task(pair.remote.write(new_page("first"), expected=None))
         await is_sent.wait()
         await pair.remote.snapshot()
-        assert looks == ["look"]
+        assert scans == ["look"]
         may_go_on.set()
     # nor is that look remembered, which may have been before the write or after
     assert "first" in (await pair.remote.snapshot()).pages
-    assert looks == ["look", "look"]
+    assert scans == ["look", "look"]
 
 
-async def test_the_wiki_is_looked_at_after_a_write_that_failed(
+async def test_the_wiki_is_scanned_after_a_write_that_failed(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await remembering(pair)
-    looks = count_looks(pair, monkeypatch)
+    scans = count_scans(pair, monkeypatch)
 
     async def lost(_page: Page, *, expected: Digest | None) -> Page:
         raise Unavailable(f"no answer, {expected}")
@@ -99,10 +99,10 @@ async def test_the_wiki_is_looked_at_after_a_write_that_failed(
     with pytest.raises(Unavailable):
         await pair.remote.write(new_page("first"), expected=None)
     await pair.remote.snapshot()
-    assert looks == ["look"]
+    assert scans == ["look"]
 
 
-async def test_problems_on_the_wiki_are_not_over_because_nobody_looks(
+async def test_problems_on_the_wiki_are_not_over_because_nobody_scans(
     pair: Pair,
 ) -> None:
     """Else a person would be called again after each save here."""
@@ -126,7 +126,7 @@ async def linked(pair: Pair) -> None:
     pair.restart()
 
 
-def spoil_looks(pair: Pair, monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:
+def spoil_scans(pair: Pair, monkeypatch: pytest.MonkeyPatch, **changes: object) -> None:
     """Looks at the wiki itself are otherwise from now on."""
     snapshot = pair.remote._wiki.snapshot
 
@@ -136,18 +136,18 @@ def spoil_looks(pair: Pair, monkeypatch: pytest.MonkeyPatch, **changes: object) 
     monkeypatch.setattr(pair.remote._wiki, "snapshot", spoilt)
 
 
-async def test_a_look_that_is_not_whole_is_not_remembered(
+async def test_a_scan_that_is_not_whole_is_not_remembered(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Pages that it lacks would count as new names, and as gone."""
     pair.save("home", "home\n")
     await pair.rest()
-    spoil_looks(pair, monkeypatch, is_complete=False)
+    spoil_scans(pair, monkeypatch, is_complete=False)
     await pair.remote.snapshot()
-    looks = count_looks(pair, monkeypatch)
+    scans = count_scans(pair, monkeypatch)
     pair.remote.is_remembering = True
     await pair.remote.snapshot()
-    assert looks == ["look"]
+    assert scans == ["look"]
 
 
 async def test_a_page_whose_text_did_not_come_along_is_read(
@@ -156,12 +156,12 @@ async def test_a_page_whose_text_did_not_come_along_is_read(
     """Big wikis are listed without texts."""
     await linked(pair)
     await pair.edit("home", f"![red]({await upload_of(pair)})\n\nedited there\n")
-    spoil_looks(pair, monkeypatch, texts={})
+    spoil_scans(pair, monkeypatch, texts={})
     seen = await pair.remote.snapshot()
     assert seen.pages[Slug("home")].digest == digest_of(f"{LINK}\nedited there\n")
 
 
-async def test_a_page_that_was_not_looked_at_is_read_before_it_is_written(
+async def test_a_page_that_was_not_scanned_is_read_before_it_is_written(
     pair: Pair,
 ) -> None:
     """Where the service says that nothing changed, no text of its own is known."""
@@ -171,7 +171,7 @@ async def test_a_page_that_was_not_looked_at_is_read_before_it_is_written(
     assert "edited" in (await pair.wiki_texts())["home"]
 
 
-async def test_mark_of_the_wiki_outlives_a_cycle_that_did_not_look(pair: Pair) -> None:
+async def test_mark_of_the_wiki_outlives_a_cycle_that_did_not_scan(pair: Pair) -> None:
     """Or the next process reads the whole list, though nothing changed."""
     await remembering(pair)
     pair.remote.is_remembering = False

@@ -12,9 +12,9 @@ from tests.support.pair import Pair, paired
 from wikisync.errors import ProtocolViolation
 from wikisync.model import Page, Problem, Slug, Snapshot
 from wikisync.service.quirks import Quirk
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.plan import Plan, SkipReason
-from wikisync.sync.troubles import postponed, put_off
+from wikisync.sync.decide.plan import Plan, SkipReason
+from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.troubles import postponed, put_off
 
 PAGES = {"home": "one\n", "guide": "a guide\n", "notes": "notes\n", "old": "old\n"}
 WRONG = Problem("page-unwritable", "home", "read-only")
@@ -143,6 +143,6 @@ async def test_removal_that_fails_is_in_no_other_removals_way(pair: Pair) -> Non
     (pair.private / "trash").write_text("a file\n")
     result = await pair.cycle()
     assert [one.subject for one in result.problems] == ["old"]
-    looked = await pair.cycle(CycleOptions(is_dry_run=True))
-    assert [one.slug for one in looked.plan.deletes] == ["old"]
-    assert [one.subject for one in looked.problems] == ["old"]
+    scanned = await pair.cycle(CycleOptions(is_dry_run=True))
+    assert [one.slug for one in scanned.plan.deletes] == ["old"]
+    assert [one.subject for one in scanned.problems] == ["old"]

@@ -9,10 +9,10 @@ import pytest
 from tests.support.copies import Copies, Died
 from wikisync.errors import Unavailable
 from wikisync.model import Digest, Format, Slug
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.result import CycleResult
-from wikisync.sync.state import State
-from wikisync.sync.steps import Step
+from wikisync.sync.base.state import State
+from wikisync.sync.base.steps import Step
+from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.result import CycleResult
 
 PAGES = {"home": "one\n\ntwo\n\nthree\n", "guide": "a guide\n", "team/ann": "Ann\n"}
 MANY = {f"new{number}": f"{number}\n" for number in range(9)}
@@ -178,7 +178,7 @@ async def test_of_a_settled_conflict_the_wikis_text_stays(state: State) -> None:
     assert copies.here.conflicts == {}
 
 
-async def test_no_brake_asks_about_what_a_person_takes_back(state: State) -> None:
+async def test_no_safety_stop_asks_about_what_a_person_takes_back(state: State) -> None:
     copies = await in_sync(state)
     create_there(copies)
     await copies.rest()

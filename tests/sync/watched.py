@@ -10,10 +10,16 @@ from itertools import pairwise
 
 from tests.sync.virtual import START_S, VirtualLoop, run_virtually
 from wikisync.errors import OF_SERVICE, Unavailable, WikisyncError
-from wikisync.sync import daemon as module
-from wikisync.sync.daemon import Daemon
-from wikisync.sync.standing import Condition, CycleOutcome, Hint, Trouble, Why
-from wikisync.sync.work import CYCLE
+from wikisync.sync.daemon import daemon as module
+from wikisync.sync.daemon.daemon import Daemon
+from wikisync.sync.daemon.wiki_status import (
+    Condition,
+    CycleOutcome,
+    Outage,
+    RemoteHint,
+    Why,
+)
+from wikisync.sync.daemon.work import CYCLE
 
 QUIET = CycleOutcome(is_quiet=True)
 AWAY = Unavailable("the service does not answer", url="https://gitlab.example.com")
@@ -62,11 +68,11 @@ class Work:
             raise self.scan_failure
         return self.differs
 
-    async def hint(self) -> Hint | None:
+    async def hint(self) -> RemoteHint | None:
         self.hints.append(self.now)
         if self.failure is not None:
             raise self.failure
-        return None if self.mark is None else Hint(self.mark, self.is_costly)
+        return None if self.mark is None else RemoteHint(self.mark, self.is_costly)
 
 
 @dataclass
@@ -105,7 +111,7 @@ def watched(
         told: list[tuple[str, Condition, str]] = []
         told_service: list[str] = []
 
-        def note(trouble: Trouble | None) -> None:
+        def note(trouble: Outage | None) -> None:
             told_service.append(trouble.condition.value if trouble else "back")
 
         daemon = Daemon(

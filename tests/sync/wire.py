@@ -28,11 +28,11 @@ from wikisync.api.client import Client
 from wikisync.api.pool import Pool, failure_of
 from wikisync.api.replica import WikiReplica
 from wikisync.api.request import Request
-from wikisync.api.retry import PassingFailure
+from wikisync.api.retry import TransientFailure
 from wikisync.api.wikis import Wiki
 from wikisync.errors import Unavailable
 from wikisync.model import Format, WikiOwner
-from wikisync.sync.echo import front_matter_of
+from wikisync.sync.decide.normalisation import front_matter_of
 
 SLOW_STEPS = 5
 """Moments at which something happens while an answer is late."""
@@ -101,7 +101,7 @@ class Wire:
             raise _failure(404, Request("GET", path, purpose))
         if fault in {"cut", "answer dropped", "late"}:
             yield content[0].encode()[:3]
-            raise PassingFailure(Unavailable(f"{path} was cut"))
+            raise TransientFailure(Unavailable(f"{path} was cut"))
         yield content[0].encode()
 
     async def _send(self, request: Request) -> str | None:
@@ -111,7 +111,7 @@ class Wire:
         await asyncio.sleep(LATENCY_S)
         fault = self._world.fault(FAULTS)
         if fault in NOT_SENT:
-            raise PassingFailure(Unavailable(f"{what}: {fault}"))
+            raise TransientFailure(Unavailable(f"{what}: {fault}"))
         if fault in STATUSES and (fault != "500" or self._world.random.random() < 0.5):
             after = {"retry-after": "7"} if fault == "429 for 7 s" else {}
             raise _failure(STATUSES[fault], request, after)
@@ -133,7 +133,7 @@ class Wire:
     async def _spoilt(self, request: Request, fault: str, body: bytes) -> bytes:
         """The answer as it comes."""
         if fault == "answer dropped":
-            raise PassingFailure(Unavailable(f"{request.path}: no answer came"))
+            raise TransientFailure(Unavailable(f"{request.path}: no answer came"))
         if fault == "late":
             for _ in range(SLOW_STEPS):
                 self._world.step(f"still waiting for {request.path}")

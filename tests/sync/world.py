@@ -15,9 +15,9 @@ from functools import lru_cache
 from itertools import count
 
 from wikisync.model import Digest, Format, PageState, Slug, Snapshot, digest_of
-from wikisync.sync.capabilities import ANY_SERVICE, Capabilities
-from wikisync.sync.merge import merge
-from wikisync.sync.plan import (
+from wikisync.sync.decide.capabilities import ANY_SERVICE, Capabilities
+from wikisync.sync.decide.merge import merge
+from wikisync.sync.decide.plan import (
     Action,
     Adopt,
     BasePage,
@@ -37,7 +37,7 @@ from wikisync.sync.plan import (
     Rebind,
     Skip,
 )
-from wikisync.sync.reconcile import reconcile
+from wikisync.sync.decide.reconcile import reconcile
 
 NAMES = ("a", "b", "a/x", "a/y", "a/y/z", "b/x", "c", "A", "d", "e/x", "e/y")
 ROUNDS_MAX = 16

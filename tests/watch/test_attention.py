@@ -11,15 +11,15 @@ from typing import Any, cast
 import pytest
 
 from tests.support.service import EmbeddedService, embedded_service
-from tests.support.watching import LOOK_S, OWNER, WatchProcess, make_workspace, watching
+from tests.support.watching import OWNER, SCAN_S, WatchProcess, make_workspace, watching
 from wikisync.api.client import Client
 from wikisync.api.quiet import Area, Quiet, shown_time
 from wikisync.cli.console import Console
 from wikisync.config import WikiSection
 from wikisync.errors import Halted, StateDamaged, Unavailable, WikisyncError
 from wikisync.service.quirks import Quirk
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.standing import Condition, Standing, Trouble
+from wikisync.sync.daemon.wiki_status import Condition, Outage, WikiStatus
+from wikisync.sync.run.options import CycleOptions
 from wikisync.watch import attention as watch_attention
 from wikisync.watch.attention import lasting_in_s, seen, service_sentence
 from wikisync.watch.run import Watch
@@ -208,17 +208,17 @@ async def test_watch_that_cannot_begin_leaves_word_of_it(
 
 def fared(
     failure: WikisyncError | None = None,
-    trouble: Trouble | None = None,
+    trouble: Outage | None = None,
     *,
     since: float = 0.0,
     condition: Condition = Condition.FAILING,
 ) -> Any:
     """A daemon of one wiki, one second after something had lasted long."""
-    standing = Standing(
+    wiki_status = WikiStatus(
         "handbook", condition, failure=failure, failing_since=since, failures=1
     )
     return SimpleNamespace(
-        standings={"handbook": standing}, trouble=trouble, now=lambda: LASTING_S + 1
+        schedule={"handbook": wiki_status}, trouble=trouble, now=lambda: LASTING_S + 1
     )
 
 
@@ -228,8 +228,8 @@ def failure_of(daemon: Any) -> WikisyncError | None:
     return synced.failure
 
 
-def away(since: float, condition: Condition = Condition.OFFLINE) -> Trouble:
-    return Trouble(condition, "no answer", "wait", since, since, since, 1, {})
+def away(since: float, condition: Condition = Condition.OFFLINE) -> Outage:
+    return Outage(condition, "no answer", "wait", since, since, since, 1, {})
 
 
 def test_service_that_is_away_calls_a_person_after_hours_alone() -> None:
@@ -242,7 +242,7 @@ def test_service_that_is_away_calls_a_person_after_hours_alone() -> None:
 
 @pytest.mark.parametrize("trouble", [None, away(9e9, Condition.LIMITED)])
 def test_limit_of_hours_calls_a_person_at_once_and_in_the_same_words(
-    trouble: Trouble | None,
+    trouble: Outage | None,
 ) -> None:
     """Each try is told to wait for another day."""
     now = 0.0
@@ -308,7 +308,7 @@ def test_watch_knows_when_something_will_have_lasted_long() -> None:
 
 async def appeared(path: Path) -> None:
     while not path.exists():  # noqa: ASYNC110 - nobody tells
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(SCAN_S)
 
 
 async def test_person_is_called_in_time_though_nothing_happens(
@@ -331,7 +331,7 @@ async def test_person_is_called_in_time_though_nothing_happens(
                 notifies=False,
             )
             # not one more try, whose end would be told
-            monkeypatch.setattr("wikisync.sync.standings.BACK_OFF_MIN_S", 300.0)
+            monkeypatch.setattr("wikisync.sync.daemon.schedule.BACK_OFF_MIN_S", 300.0)
             async with asyncio.timeout(10), asyncio.TaskGroup() as group:
                 running = group.create_task(watch.run())
                 await appeared(tmp_path / ATTENTION_FILE)

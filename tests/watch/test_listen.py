@@ -17,7 +17,7 @@ import pytest
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WatchProcess, watching
 from wikisync.service.settings import Hook
-from wikisync.sync.conflict import MARKER
+from wikisync.sync.decide.conflict import MARKER
 from wikisync.watch.listen import BODY_BYTES_MAX
 
 pytestmark = pytest.mark.slow
@@ -211,7 +211,7 @@ async def test_page_of_a_big_wiki_that_a_webhook_names_is_here_at_once(
         )
         assert answer.status == 200
         await watch.until(lambda: watch.text("p079") == f"web {text}")
-        assert watch.health["wikis"][0]["oldest_look_s"] > 0
+        assert watch.health["wikis"][0]["oldest_scan_s"] > 0
         assert not any(": in sync" in line for line in watch.lines)
 
 
@@ -254,11 +254,11 @@ async def test_conflict_says_who_wrote_the_wikis_text_and_shows_all_three(
         await watch.until(lambda: watch.health["wikis"][0]["cycles"] > cycles)
         await service.add_pages(OWNER, {"home": text})
         watch.save("home", "my text\n")
-        bundle = watch.folder / "home.conflict.md"
-        await watch.until(bundle.exists)
-        assert "on the wiki, Ann [1mExample, " in bundle.read_text()
+        conflict_file = watch.folder / "home.conflict.md"
+        await watch.until(conflict_file.exists)
+        assert "on the wiki, Ann [1mExample, " in conflict_file.read_text()
         await watch.until(lambda: len(list(conflicts.glob("*/*.md"))) == 3)
         found = {path.stem: path.read_text() for path in conflicts.glob("*/*.md")}
         assert found == {"base": "one\n", "here": "my text\n", "wiki": text}
-        bundle.write_text("settled\n")
+        conflict_file.write_text("settled\n")
         await watch.until(lambda: not conflicts.exists())

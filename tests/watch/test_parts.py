@@ -20,10 +20,10 @@ from wikisync.errors import FolderError, Halted, UsageError, WikisyncError
 from wikisync.layout import HEALTH_FILE
 from wikisync.model import Format, Problem, Slug, digest_of
 from wikisync.site.preview.states import PageStatus
-from wikisync.sync.plan import Action, CreateRemote, HoldReason, Plan
-from wikisync.sync.result import Held
-from wikisync.sync.standing import Condition, Standing, Trouble
-from wikisync.sync.work import CYCLE
+from wikisync.sync.daemon.wiki_status import Condition, Outage, WikiStatus
+from wikisync.sync.daemon.work import CYCLE
+from wikisync.sync.decide.plan import Action, CreateRemote, HoldReason, Plan
+from wikisync.sync.run.result import Held
 from wikisync.watch.log import LOG_FILES_KEPT, logging_to
 from wikisync.watch.person import Caller
 from wikisync.watch.report import WatchReport, read_health
@@ -183,7 +183,7 @@ def fake_wiki(*actions: Action, held: tuple[Held, ...] = (), problems: Any = ())
     last = SimpleNamespace(plan=plan, problems=problems)
     synced = SimpleNamespace(held=held, batches=(), last=last)
     return SimpleNamespace(
-        section=SECTION, name="handbook", synced=synced, oldest_look_s=0.0
+        section=SECTION, name="handbook", synced=synced, oldest_scan_s=0.0
     )
 
 
@@ -191,33 +191,33 @@ def created(slug: str) -> CreateRemote:
     return CreateRemote(Slug(slug), Format.MARKDOWN, digest_of("text"))
 
 
-def report_of(*standings: Standing) -> WatchReport:
+def report_of(*schedule: WikiStatus) -> WatchReport:
     daemon = SimpleNamespace(
-        standings={one.name: one for one in standings}, trouble=None, now=lambda: 100.0
+        schedule={one.name: one for one in schedule}, trouble=None, now=lambda: 100.0
     )
     return WatchReport(cast("Any", daemon), [], Quiet(lambda: 100.0, 900.0))
 
 
 def test_one_lost_wiki_of_two_is_named_and_is_no_reason_to_start_anew() -> None:
     gone = WikisyncError("project docs/gone does not exist or is hidden")
-    lost = Standing("gone", Condition.FAILING, failure=gone, problem=gone.message)
-    found = report_of(lost, Standing("handbook", Condition.IN_SYNC))
+    lost = WikiStatus("gone", Condition.FAILING, failure=gone, problem=gone.message)
+    found = report_of(lost, WikiStatus("handbook", Condition.IN_SYNC))
     assert found.is_healthy
     assert found.health_lines() == [
         "failing",
         "gone: failing: project docs/gone does not exist or is hidden",
     ]
     assert not report_of(lost).is_healthy
-    assert not report_of(lost, Standing("rest", Condition.PAUSED)).is_healthy
-    assert report_of(Standing("rest", Condition.PAUSED)).is_healthy
+    assert not report_of(lost, WikiStatus("rest", Condition.PAUSED)).is_healthy
+    assert report_of(WikiStatus("rest", Condition.PAUSED)).is_healthy
 
 
 def report(
-    condition: Condition, trouble: Trouble | None = None, **values: Any
+    condition: Condition, trouble: Outage | None = None, **values: Any
 ) -> WatchReport:
-    standing = Standing("handbook", condition, **values)
+    wiki_status = WikiStatus("handbook", condition, **values)
     daemon = SimpleNamespace(
-        standings={"handbook": standing}, trouble=trouble, now=lambda: 100.0
+        schedule={"handbook": wiki_status}, trouble=trouble, now=lambda: 100.0
     )
     quiet = Quiet(lambda: 100.0, 900.0, wall=lambda: 5000.0)
     quiet.note(Area("git"), 3600.0)
@@ -250,7 +250,7 @@ def test_halted_wiki_is_no_health_but_while_it_is_paused() -> None:
 
 
 def test_service_that_is_away_is_no_health_and_is_told_with_its_reason() -> None:
-    trouble = Trouble(Condition.OFFLINE, "no answer", "wait", 90, 95, 102, 3, {})
+    trouble = Outage(Condition.OFFLINE, "no answer", "wait", 90, 95, 102, 3, {})
     found = report(Condition.OFFLINE, trouble)
     assert not found.is_healthy
     service = cast("Mapping[str, object]", found.health()["service"])
@@ -271,7 +271,7 @@ def test_what_waits_and_until_when_is_in_the_health() -> None:
 
 
 def test_status_tells_what_a_watch_waits_for() -> None:
-    trouble = Trouble(Condition.OFFLINE, "no answer", "wait", 90, 95, 700, 3, {})
+    trouble = Outage(Condition.OFFLINE, "no answer", "wait", 90, 95, 700, 3, {})
     now = time.time()
     health = json.loads(report(Condition.OFFLINE, trouble).health_text())
     first, second = notes_of_watch(health, now)
@@ -288,15 +288,15 @@ def test_health_that_cannot_be_read_is_none(tmp_path: Path) -> None:
     assert read_health(tmp_path) == {}
 
 
-@pytest.mark.parametrize(("look_at", "age_s"), [(60.0, 1800.0), (-1900.0, 2000.0)])
-def test_age_of_the_oldest_look_is_told(look_at: float, age_s: float) -> None:
+@pytest.mark.parametrize(("scan", "age_s"), [(60.0, 1800.0), (-1900.0, 2000.0)])
+def test_age_of_the_oldest_scan_is_told(scan: float, age_s: float) -> None:
     """Of a page that waits for its turn, or of the whole wiki."""
-    found = report(Condition.IN_TURNS, full_look_at=look_at)
-    cast("Any", found)._wikis["handbook"].oldest_look_s = 1800.0
+    found = report(Condition.IN_TURNS, full_scan=scan)
+    cast("Any", found)._wikis["handbook"].oldest_scan_s = 1800.0
 
     health = cast("Any", found.health())
-    assert health["wikis"][0]["oldest_look_s"] == age_s
-    assert f'wikisync_oldest_look_seconds{{wiki="handbook"}} {age_s}\n' in (
+    assert health["wikis"][0]["oldest_scan_s"] == age_s
+    assert f'wikisync_oldest_scan_seconds{{wiki="handbook"}} {age_s}\n' in (
         found.metrics()
     )
     assert found.status_line() == "1 wiki: read in turns"
@@ -307,16 +307,16 @@ def test_age_of_the_oldest_look_is_told(look_at: float, age_s: float) -> None:
     )
 
 
-def test_wiki_that_was_never_looked_at_has_the_age_of_its_watch() -> None:
+def test_wiki_that_was_never_scanned_has_the_age_of_its_watch() -> None:
     found = report(Condition.STARTING)
     json.loads(found.health_text())
-    assert 0 <= cast("Any", found.health())["wikis"][0]["oldest_look_s"] < 60
+    assert 0 <= cast("Any", found.health())["wikis"][0]["oldest_scan_s"] < 60
 
 
 def test_names_in_metrics_cannot_break_their_line() -> None:
     found = report(Condition.IN_SYNC, cycles=3)
     daemon = cast("Any", found)._daemon
-    daemon.standings["handbook"].name = 'a"b\nc\\'
+    daemon.schedule["handbook"].name = 'a"b\nc\\'
     cast("Any", found)._wikis['a"b\nc\\'] = fake_wiki()
     assert 'wikisync_cycles_total{wiki="a\\"b\\nc\\\\"} 3\n' in found.metrics()
 

@@ -19,8 +19,8 @@ from wikisync.model import WikiOwner
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.tables import ProjectChange
 from wikisync.service.quirks import Quirk
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.standing import Hint, Why
+from wikisync.sync.daemon.wiki_status import RemoteHint, Why
+from wikisync.sync.run.options import CycleOptions
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
@@ -230,7 +230,7 @@ async def test_without_git_the_project_tells_and_costs_little_from_then_on(
     with watched(client, tmp_path, PROJECT) as wiki:
         first = await wiki.hint()
         project = await client.project(PROJECT.full_path)
-        assert first == Hint(project.last_activity_at or "")
+        assert first == RemoteHint(project.last_activity_at or "")
         assert await wiki.hint() is first, "not changed: no record comes"
         await Wiki(client, PROJECT).edit_page("home", content="two\n")
         after = await wiki.hint()

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from wikisync.model import Slug, WikiOwner
-from wikisync.sync.plan import Hold, HoldReason
-from wikisync.sync.result import Held
-from wikisync.sync.safety import Batch, BatchKind
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.plan import Hold, HoldReason
+from wikisync.sync.decide.safety import Batch, BatchKind
+from wikisync.sync.run.result import Held
 from wikisync.workspace.attention import batch_sentence, held_sentence
 
 FOLDER = "our wiki"

@@ -134,7 +134,7 @@ async def test_workspace_that_is_halted_is_told_until_it_is_adopted(
 def test_every_problem_that_calls_nobody_is_one_that_there_is() -> None:
     """One that got another name would call everybody."""
     folders = ("api", "folder", "sync", "workspace")
-    paths = [path for name in folders for path in (PACKAGE / name).glob("*.py")]
+    paths = [path for name in folders for path in (PACKAGE / name).rglob("*.py")]
     text = "".join(path.read_text() for path in paths if path.name != "transient.py")
     named = {code for code in transient.TRANSIENT_PROBLEMS if f'"{code}"' in text}
     assert named == transient.TRANSIENT_PROBLEMS

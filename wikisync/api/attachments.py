@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from wikisync.api.answers import NotHandedOut
-from wikisync.api.git import NoRepository, WikiRepository
+from wikisync.api.git import NoRepository, RemoteRepository
 from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, RateLimited, RefusedInFront, Unavailable
 from wikisync.model import AttachmentPath
@@ -46,7 +46,7 @@ HINT = "attachments of a private wiki are read from its git repository"
 class AttachmentSource:
     """The attachments of one wiki."""
 
-    def __init__(self, wiki: Wiki, repository: WikiRepository | None = None) -> None:
+    def __init__(self, wiki: Wiki, repository: RemoteRepository | None = None) -> None:
         """Name the wiki; nothing is asked.
 
         Args:

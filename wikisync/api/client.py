@@ -39,9 +39,9 @@ from wikisync.api.refusals import LIMIT_HINT, in_words
 from wikisync.api.request import Request
 from wikisync.api.retry import (
     Clock,
-    PassingFailure,
     Random,
     Sleep,
+    TransientFailure,
     pause_s,
     repeated,
 )
@@ -371,7 +371,7 @@ class Client:
             try:
                 async for chunk in chunks:
                     yield chunk
-            except PassingFailure as failure:
+            except TransientFailure as failure:
                 raise failure.error from failure.__cause__
 
     @asynccontextmanager
@@ -395,7 +395,7 @@ class Client:
         async def noted() -> T:
             try:
                 answer = await attempt()
-            except PassingFailure as failure:
+            except TransientFailure as failure:
                 self._note(failure, area)
                 raise
             self.quiet.note_answer(area)
@@ -416,10 +416,10 @@ class Client:
                 waits=request.waits,
                 told=self._tell_pause,
             )
-        except PassingFailure as failure:
+        except TransientFailure as failure:
             raise failure.error from failure.__cause__
 
-    def _note(self, failure: PassingFailure, area: Area) -> None:
+    def _note(self, failure: TransientFailure, area: Area) -> None:
         if isinstance(failure.error, RateLimited):
             pause = pause_s(failure, 1, self.settings, lambda: 0.0)
             self.quiet.note(area, pause)
@@ -481,7 +481,7 @@ def _all_of(records: Iterator[T]) -> list[T]:
     try:
         return list(records)
     except CutAnswer as exc:
-        raise PassingFailure(exc) from exc
+        raise TransientFailure(exc) from exc
 
 
 def _decoded(answer: Answer, kind: type[T], purpose: Purpose) -> T:
@@ -489,4 +489,4 @@ def _decoded(answer: Answer, kind: type[T], purpose: Purpose) -> T:
     try:
         return decode(answer, kind, purpose)
     except CutAnswer as exc:
-        raise PassingFailure(exc) from exc
+        raise TransientFailure(exc) from exc

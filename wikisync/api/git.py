@@ -154,7 +154,7 @@ def _packet(line: str) -> str:
     return f"{len(line) + 4:04x}{line}"
 
 
-class WikiRepository:
+class RemoteRepository:
     """The files of one wiki's newest commit, fetched when they are asked for."""
 
     def __init__(self, client: Client, owner: WikiOwner, cache: Path) -> None:

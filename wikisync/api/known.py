@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from wikisync.api.look import state_of
 from wikisync.api.rotation import Rotation
+from wikisync.api.scan import state_of
 from wikisync.model import Page, PageState, Slug, Snapshot
 
 

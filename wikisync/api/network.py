@@ -1,7 +1,7 @@
 """Failures below HTTP: aiohttp's and the system's exceptions to our errors.
 
 The only place that knows aiohttp's exceptions.  What may pass is wrapped as a
-``PassingFailure``; a wrong host name or certificate does not pass.
+``TransientFailure``; a wrong host name or certificate does not pass.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import aiohttp
 
 from wikisync.api.answers import CutAnswer, Purpose, cut_hint
 from wikisync.api.proxy import Proxy
-from wikisync.api.retry import PassingFailure
+from wikisync.api.retry import TransientFailure
 from wikisync.errors import (
     NoAnswerInTime,
     ProtocolViolation,
@@ -41,7 +41,7 @@ def translating(
         proxy: what is connected to instead of the service.
 
     Raises:
-        PassingFailure: it may be over when the request is made again.
+        TransientFailure: it may be over when the request is made again.
         RemoteError: it will not.
     """
     try:
@@ -54,19 +54,19 @@ def translating(
 
 def _translated(
     exc: Exception, purpose: Purpose, url: str, *, is_known_host: bool
-) -> RemoteError | PassingFailure:
+) -> RemoteError | TransientFailure:
     match exc:
         case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
             return _untrusted(exc, purpose, url)
         case aiohttp.ClientConnectorError():
             error = _unreachable(exc, purpose, url)
-            return PassingFailure(error) if is_known_host else error
+            return TransientFailure(error) if is_known_host else error
         case aiohttp.ConnectionTimeoutError() if not is_known_host:
             return _late(purpose, url)
         case TimeoutError():
-            return PassingFailure(_late(purpose, url))
+            return TransientFailure(_late(purpose, url))
         case aiohttp.ClientPayloadError():
-            return PassingFailure(
+            return TransientFailure(
                 CutAnswer(
                     f"cannot {purpose.action}: the response was truncated ({url})",
                     url=url,
@@ -80,7 +80,7 @@ def _translated(
                 hint="check the port of the URL, and http against https",
             )
         case aiohttp.ClientConnectionError() | OSError():
-            return PassingFailure(_broken(purpose, url))
+            return TransientFailure(_broken(purpose, url))
         case _:
             return ProtocolViolation(
                 f"cannot {purpose.action}: {url} cannot be requested or read:"
@@ -91,7 +91,7 @@ def _translated(
 
 def _refused_by(
     proxy: Proxy, exc: Exception, purpose: Purpose, url: str
-) -> Unavailable | PassingFailure:
+) -> Unavailable | TransientFailure:
     """The proxy cannot be reached, or makes no connection with the service."""
     named = f"the proxy {proxy.url} ({proxy.variable})"
     if not isinstance(exc, aiohttp.ClientHttpProxyError):
@@ -109,7 +109,7 @@ def _refused_by(
         hint="check the URL of the service, or add its host to NO_PROXY",
     )
     is_fault = exc.status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    return PassingFailure(error) if is_fault else error
+    return TransientFailure(error) if is_fault else error
 
 
 def password_wanted(proxy: Proxy, purpose: Purpose, url: str) -> Unavailable:

@@ -29,7 +29,7 @@ from wikisync.api.network import password_wanted, translating
 from wikisync.api.proxy import Proxy
 from wikisync.api.refusals import AUTHENTICATION_HINT, error_of
 from wikisync.api.request import Request, headers_of
-from wikisync.api.retry import Clock, PassingFailure, parse_retry_after
+from wikisync.api.retry import Clock, TransientFailure, parse_retry_after
 from wikisync.api.secret import Secret
 from wikisync.api.settings import ClientSettings
 from wikisync.api.trust import system_trust
@@ -130,7 +130,7 @@ class Pool:
             A success, or a 304 where the request allows one.
 
         Raises:
-            PassingFailure: it may be over when the request is made again.
+            TransientFailure: it may be over when the request is made again.
             RemoteError: it will not.
         """
         url = URL(self.address.url(request.path, request.query), encoded=True)
@@ -152,7 +152,7 @@ class Pool:
         """Bytes of a file on the web side, in chunks; follows no redirect.
 
         Raises:
-            PassingFailure: it may be over when the file is asked again.
+            TransientFailure: it may be over when the file is asked again.
             NotFound: the service answers with something else than the file.
             RemoteError: in its other kinds.
         """
@@ -408,7 +408,7 @@ def log_answer(
 
 def failure_of(
     answer: Answer, purpose: Purpose, token: Secret | None
-) -> RemoteError | PassingFailure:
+) -> RemoteError | TransientFailure:
     """What an answer without success is raised as; it may echo our token."""
     answer = replace(answer, body=bytes(answer.body))
     if token is not None:
@@ -420,7 +420,7 @@ def failure_of(
     after_s = parse_retry_after(answer.headers, now=datetime.now(UTC))
     error = error_of(answer, purpose, retry_after_s=after_s)
     if isinstance(error, RateLimited | Unavailable):
-        return PassingFailure(error, after_s=after_s)
+        return TransientFailure(error, after_s=after_s)
     return error
 
 

@@ -93,7 +93,7 @@ def error_of(
             hint=LIMIT_HINT,
             is_write=purpose.is_write,
         )
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _PASSING:
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _TRANSIENT:
         return Unavailable(
             f"cannot {purpose.action}: the service failed with {_named(status)}; "
             f"{_quoted(answer)}{wish}",
@@ -165,7 +165,7 @@ def said(answer: Answer) -> str:
     return ""
 
 
-_PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
+_TRANSIENT = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY})
 _REFUSED_IN_FRONT = frozenset(
     {
         HTTPStatus.UNAUTHORIZED,

@@ -15,9 +15,9 @@ from pathlib import Path
 from wikisync.api.attachments import AttachmentSource
 from wikisync.api.git import WikiHistory
 from wikisync.api.known import KnownPages
-from wikisync.api.look import LISTED_BYTES_MAX, MEBIBYTE
-from wikisync.api.looking import READS_MAX, Looking
 from wikisync.api.rotation import ROTATION_BYTES_MIN
+from wikisync.api.scan import LISTED_BYTES_MAX, MEBIBYTE
+from wikisync.api.scanning import READS_MAX, Scanning
 from wikisync.api.upload import spooled
 from wikisync.api.wikis import Wiki
 from wikisync.api.writing import Writing
@@ -77,7 +77,7 @@ class WikiReplica:
         self.history = WikiHistory(wiki.client, wiki.owner)
         """Its commits, where git tells of them."""
         known = KnownPages(wiki.client.now, tag=tag, pages=pages)
-        self._looking = Looking(
+        self._scanning = Scanning(
             wiki, known, reads_max=reads_max, rotation_bytes_min=rotation_bytes_min
         )
         self._writing = Writing(wiki, known)
@@ -93,18 +93,18 @@ class WikiReplica:
         return self._writing.last_window_s
 
     @property
-    def oldest_look_s(self) -> float:
+    def oldest_scan_s(self) -> float:
         """How old the oldest part of what the last look gave is by now.
 
         More than nothing for big wikis only: an edit of a page there is seen when
         the page's turn comes.
         """
-        return self._looking.oldest_s
+        return self._scanning.oldest_s
 
     @property
     def is_in_turns(self) -> bool:
         """Whether the wiki is so big that a look reads a part of its pages."""
-        return self._looking.is_in_turns
+        return self._scanning.is_in_turns
 
     async def head(self) -> str:
         """The newest commit; empty where it cannot be told now."""
@@ -120,19 +120,19 @@ class WikiReplica:
 
     def await_pages(self, slugs: Iterable[Slug]) -> None:
         """Pages that every look at a big wiki is to read, such as open ones."""
-        self._looking.awaited = frozenset(slugs)
+        self._scanning.awaited = frozenset(slugs)
 
     async def snapshot(self) -> Snapshot:
         """Look at every page: one request, and one more for each big page.
 
         The texts that came along are in the snapshot.  Its tag is set only when
         every page could be seen as it is.  Of a big wiki, a part of the pages is
-        as it was at an earlier look (``oldest_look_s``).
+        as it was at an earlier look (``oldest_scan_s``).
 
         Raises:
             RemoteError: the list cannot be had.
         """
-        return await self._looking.snapshot()
+        return await self._scanning.snapshot()
 
     async def read(self, slug: Slug) -> Page:
         """One page as of now.

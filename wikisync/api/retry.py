@@ -28,7 +28,7 @@ ToldPause = Callable[[float, str], None]
 """Called with the length of a pause in seconds, and why it is made."""
 
 
-class PassingFailure(Exception):
+class TransientFailure(Exception):
     """A failure that may be over when the request is made again.
 
     Never leaves the client: who catches it raises its ``error``.
@@ -68,7 +68,7 @@ async def repeated(
         told: is called before each pause, with its length and its reason.
 
     Raises:
-        PassingFailure: the last of them.
+        TransientFailure: the last of them.
     """
     started = clock()
     late_max = (
@@ -77,7 +77,7 @@ async def repeated(
     for number in count(1):
         try:
             return await attempt()
-        except PassingFailure as failure:
+        except TransientFailure as failure:
             pause = pause_s(failure, number, settings, random)
             wish_max_s = settings.rate_limit_pause_max_s if waits else 0.0
             if (
@@ -108,7 +108,7 @@ def _attempts_max(error: RemoteError, settings: ClientSettings, late_max: int) -
 
 
 def pause_s(
-    failure: PassingFailure, attempt: int, settings: ClientSettings, random: Random
+    failure: TransientFailure, attempt: int, settings: ClientSettings, random: Random
 ) -> float:
     """Seconds to wait after the attempt with this number, counted from 1.
 
@@ -124,7 +124,7 @@ def pause_s(
     return _wish_s(failure, settings) + jitter
 
 
-def _wish_s(failure: PassingFailure, settings: ClientSettings) -> float:
+def _wish_s(failure: TransientFailure, settings: ClientSettings) -> float:
     """The pause that the service asks for, or is known to want."""
     if failure.after_s is not None:
         return failure.after_s

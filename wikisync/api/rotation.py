@@ -40,7 +40,7 @@ class Rotation(Struct):
     """Whose turn it is."""
 
     seen: dict[Slug, Seen] = field(default_factory=dict)
-    looked_at: float = 0.0
+    scanned: float = 0.0
     """When the last look began."""
 
     @classmethod
@@ -70,8 +70,8 @@ class Rotation(Struct):
             now: In seconds of the client's clock.
         """
         self.seen = {slug: one for slug, one in self.seen.items() if slug in listed}
-        share = min((now - self.looked_at) / ROTATION_S, 1.0)
-        self.looked_at = now
+        share = min((now - self.scanned) / ROTATION_S, 1.0)
+        self.scanned = now
         fresh = [slug for slug in listed if slug not in self.seen]
         known = self.seen.items()
         urgent = [s for s, one in known if s in first or self._is_lively(one, now)]

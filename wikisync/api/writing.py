@@ -17,7 +17,7 @@ import asyncio
 from http import HTTPStatus
 
 from wikisync.api.known import KnownPages
-from wikisync.api.look import known_format, require_whole, whole_page
+from wikisync.api.scan import known_format, require_whole, whole_page
 from wikisync.api.schema import WikiPageRecord
 from wikisync.api.wikis import Wiki
 from wikisync.errors import (
@@ -110,11 +110,11 @@ class Writing:
             if is_itself:
                 # the service finds the page itself under its new name, which it
                 # takes for the same, and refuses; so it goes by way of another name
-                passing = temporary_name(slug, target)
-                if await self._namesake(passing) is not None:
+                transient = temporary_name(slug, target)
+                if await self._namesake(transient) is not None:
                     # left by a rename that nobody finished
-                    passing = Slug(f"{passing}-{expected[:8]}")
-                held = await self._sent(held, passing, held)
+                    transient = Slug(f"{transient}-{expected[:8]}")
+                held = await self._sent(held, transient, held)
                 try:
                     return await self._sent(held, target, held)
                 except (Rejected, PreconditionFailed):

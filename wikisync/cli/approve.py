@@ -1,4 +1,4 @@
-"""``wikisync approve``: let what a brake holds go ahead."""
+"""``wikisync approve``: let what a safety stop holds go ahead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from wikisync.cli.batches import decide_batch
 from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
-from wikisync.sync.safety import Decision
+from wikisync.sync.decide.safety import Decision
 
 
 @click.command(name="approve", epilog="Example: wikisync approve handbook:1")

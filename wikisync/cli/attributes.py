@@ -30,7 +30,7 @@ ROLES = {
 }
 
 
-class Level(click.ParamType[int]):
+class Role(click.ParamType[int]):
     """A role by its number or its name."""
 
     name = "role"
@@ -79,7 +79,7 @@ def _option(row: Parameter) -> Callable[..., Any]:
     }
     match row.type:
         case "integer" if row.choices:
-            settings |= {"type": Level(), "metavar": "ROLE"}
+            settings |= {"type": Role(), "metavar": "ROLE"}
         case "integer":
             settings |= {"type": int, "metavar": "NUMBER"}
         case "string" if row.choices:

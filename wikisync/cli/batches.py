@@ -1,4 +1,4 @@
-"""What a person says about a batch that a brake holds: ``approve`` and ``refuse``.
+"""What a person says about a batch that is held: ``approve`` and ``refuse``.
 
 A decision is one transaction on the state, so it may be made while another process
 holds the workspace; that one carries it out with its next cycle.
@@ -16,8 +16,8 @@ from wikisync.cli.sync_report import report_sync
 from wikisync.config import WikiSection
 from wikisync.errors import ExitCode
 from wikisync.folder.workspace import holder_of
-from wikisync.sync.ledger import NO_SLUG
-from wikisync.sync.safety import Decision, decide
+from wikisync.sync.decide.ledger import NO_SLUG
+from wikisync.sync.decide.safety import Decision, decide
 from wikisync.workspace.batches import _find
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace

@@ -19,10 +19,10 @@ from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, NotFound
 from wikisync.model import Slug
-from wikisync.sync.cycle import run_cycle
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.plan import Action, Adopt, DropRecord, Hold, Merge, Move
+from wikisync.sync.decide.plan import Action, Adopt, DropRecord, Hold, Merge, Move
 from wikisync.sync.replica import Replica
+from wikisync.sync.run.cycle import run_cycle
+from wikisync.sync.run.options import CycleOptions
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.diff_text import unified
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace

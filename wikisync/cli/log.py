@@ -11,7 +11,7 @@ import click
 from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.config import WikiSection
-from wikisync.sync.ledger import Event
+from wikisync.sync.decide.ledger import LogEntry
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.named import named_page
 from wikisync.workspace.opening import open_workspace
@@ -44,7 +44,7 @@ def command(
     with open_workspace(
         workspace, is_read_only=True, allows_network_disk=True
     ) as opened:
-        found: list[tuple[WikiSection, Event]] = []
+        found: list[tuple[WikiSection, LogEntry]] = []
         whole = workspace.wiki_at(page) if page else None
         if page is not None and whole is None:
             section, named = named_page(workspace, page)
@@ -61,7 +61,7 @@ def command(
 
 
 def _show(
-    console: Console, found: Sequence[tuple[WikiSection, Event]], *, as_json: bool
+    console: Console, found: Sequence[tuple[WikiSection, LogEntry]], *, as_json: bool
 ) -> None:
     if as_json:
         rows = [
@@ -87,7 +87,7 @@ def _show(
     console.told(*lines)
 
 
-def sentence(event: Event) -> str:
+def sentence(event: LogEntry) -> str:
     """``update guide on the wiki``, ``guide: edited here and on the wiki``."""
     what = " ".join(event.what.split())
     if event.slug and event.slug not in what:

@@ -13,7 +13,7 @@ from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.config import WikiSection
 from wikisync.errors import UsageError
-from wikisync.sync.identity import WikiRecord
+from wikisync.sync.decide.identity import WikiRecord
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.times import ago

@@ -26,9 +26,14 @@ from wikisync.errors import (
 from wikisync.folder.swap import PRIVATE, write_atomically
 from wikisync.folder.workspace import holder_of
 from wikisync.model import Format, Slug, digest_of
-from wikisync.sync.conflict import Choice, read_bundle, resolved, write_bundle
-from wikisync.sync.holds import remote_label
-from wikisync.sync.ledger import BundleRecord
+from wikisync.sync.decide.conflict import (
+    Choice,
+    read_conflict_file,
+    resolved,
+    write_conflict_file,
+)
+from wikisync.sync.decide.ledger import ConflictFileRecord
+from wikisync.sync.run.holds import remote_label
 from wikisync.workspace.configured import Workspace, find_workspace
 from wikisync.workspace.conflict_texts import (
     conflict_path,
@@ -187,7 +192,7 @@ async def _without_conflict(
     if await has_conflict_file(opened, section, slug):
         return None
     name = f"{section.folder}/{slug}"
-    if holder is not None and slug in known.bundles():
+    if holder is not None and slug in known.conflict_files():
         raise FolderError(
             f"{name} has no conflict file, which the running wikisync needs to apply a"
             f" resolution ({holder})",
@@ -201,7 +206,7 @@ async def _without_conflict(
         return ExitCode.DONE
     wanted = [(section, frozenset({slug}))]
     done = await sync_pages(asked.console, opened, wanted, asked.token_file, os.environ)
-    if slug in known.bundles():
+    if slug in known.conflict_files():
         return None
     if any(one.held or one.failure or one.problems for one in done):
         asked.report.synced(done)
@@ -266,14 +271,14 @@ def _edit_with(tool: str, asked: Asked) -> int:
 
 
 def _refuse_others(
-    opened: OpenWorkspace, asked: Asked, record: BundleRecord, made: Path
+    opened: OpenWorkspace, asked: Asked, record: ConflictFileRecord, made: Path
 ) -> None:
     """See that a conflict is still about the texts that a person settled.
 
     Raises:
         PreconditionFailed: it is about others, or over.
     """
-    now = opened.known(asked.section).bundles().get(asked.slug)
+    now = opened.known(asked.section).conflict_files().get(asked.slug)
     if now is None or (now.local, now.remote) != (record.local, record.remote):
         raise PreconditionFailed(
             f"{asked.section.folder}/{asked.slug} was edited or resolved meanwhile",
@@ -299,17 +304,17 @@ async def _take_edited(
     else:
         file = await opened.local(section).conflict_file(slug)
         text = None if file is None else file.text
-    if text is not None and slug in opened.known(section).bundles():
-        bundle = read_bundle(text)
-        if bundle.text is None:
-            left = unresolved_parts(bundle)
+    if text is not None and slug in opened.known(section).conflict_files():
+        conflict_file = read_conflict_file(text)
+        if conflict_file.text is None:
+            left = unresolved_parts(conflict_file)
             sentence = (
                 f"{found.path}: {left}; open it again, and save it without marker lines"
             )
             asked.report.ended("unsettled", sentence)
             return ExitCode.HELD
         if found.is_own:
-            await take_text(opened, section, slug, bundle.text)
+            await take_text(opened, section, slug, conflict_file.text)
     if holder is not None:
         return _left_to(holder, asked)
     return await _sync_decided(asked, opened)
@@ -324,19 +329,19 @@ async def _conflict_file(
         return code
     section, slug = asked.section, asked.slug
     local, known = opened.local(section), opened.known(section)
-    record = known.bundles()[slug]
+    record = known.conflict_files()[slug]
     file = await local.conflict_file(slug) if record.has_file else None
     text = "" if file is None else file.text
     if file is None:
         told = remote_label(known, slug, record.remote, record.at)
-        text = write_bundle(pieces_again(known, slug), remote_by=told)
+        text = write_conflict_file(pieces_again(known, slug), remote_by=told)
     if not record.has_file:
         return OpenedFile(_own_file(asked, record, text), record, is_own=True)
     path = await local.write_conflict(slug, record.format, text)
     return OpenedFile(opened.folder_of(section) / path, record)
 
 
-def _own_file(asked: Asked, record: BundleRecord, text: str) -> Path:
+def _own_file(asked: Asked, record: ConflictFileRecord, text: str) -> Path:
     """A conflict file among our own, as a person left it if these were its texts."""
     private = asked.workspace.private
     name = f"conflict-{digest_of(text)[:8]}"

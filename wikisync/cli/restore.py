@@ -13,7 +13,7 @@ from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.cli.restore_all import restore_since
 from wikisync.errors import UsageError
-from wikisync.sync.conflict import MARKER, has_marker
+from wikisync.sync.decide.conflict import MARKER, has_marker
 from wikisync.workspace.configured import Workspace, find_workspace
 from wikisync.workspace.named import named_page
 from wikisync.workspace.opening import open_workspace

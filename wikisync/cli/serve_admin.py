@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 from wikisync.cli.console import Console
 from wikisync.errors import ServiceError, UsageError, command_line
 from wikisync.private import keep_private
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 from wikisync.service.manifest import PATH_PART
 from wikisync.service.removal import remove, to_remove
 from wikisync.service.rows import User
@@ -215,7 +215,7 @@ def add_member(
     check_day(expires)
     with opened(data) as tables:
         user = find_user(tables, username)
-        level = Level[role.upper()]
+        level = AccessLevel[role.upper()]
         if (group := tables.group(path, None)) is not None:
             tables.add_member("group", group.id, user.id, level, expires_on=expires)
         elif (project := tables.project(path, None)) is not None:

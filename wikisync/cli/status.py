@@ -28,9 +28,9 @@ from wikisync.workspace.status import (
     WikiStatus,
     exit_code_of,
     headline,
-    look_at,
     notes,
     notes_of_watch,
+    scan,
     status_as_json,
 )
 
@@ -69,13 +69,13 @@ def command(
     with open_workspace(
         workspace, is_read_only=True, allows_network_disk=True
     ) as opened:
-        found = asyncio.run(_look(console, opened, chosen, token_file, offline=offline))
+        found = asyncio.run(_scan(console, opened, chosen, token_file, offline=offline))
         notices = list(opened.notices())
     _show(console, workspace, found, notices, as_json=as_json)
     return exit_code_of(found)
 
 
-async def _look(
+async def _scan(
     console: Console,
     opened: OpenWorkspace,
     wikis: Sequence[WikiSection],
@@ -95,7 +95,7 @@ async def _look(
         for section in wikis:
             is_paused = opened.known(section).is_paused
             asked = None if is_paused else client
-            found.append(await look_at(opened, section, asked, unseen=unseen))
+            found.append(await scan(opened, section, asked, unseen=unseen))
             failure = found[-1].unseen
             if asked and failure is not None and await is_of_all(asked, failure):
                 client, unseen = None, _met_by(section, failure)

@@ -14,7 +14,7 @@ from wikisync.cli.options import exclude_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.cli.sync_report import report_sync
 from wikisync.errors import UsageError
-from wikisync.sync.narrowing import Direction
+from wikisync.sync.decide.narrowing import Direction
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.sync_run import SyncRequest, sync_workspace
 

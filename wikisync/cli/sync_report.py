@@ -73,8 +73,8 @@ def _show_waiting(console: Console, wiki: Synced, *, is_dry_run: bool) -> None:
         console.note(f"{folder}/{slug}: {notice}")
     if (more := len(wiki.notices) - WAITING_SHOWN_MAX) > 0:
         console.note(f"and {counted(more, 'page')} more; see wikisync log")
-    if wiki.results and wiki.last.next_look_s is not None:
-        again = max(1, round(wiki.last.next_look_s))
+    if wiki.results and wiki.last.next_scan_s is not None:
+        again = max(1, round(wiki.last.next_scan_s))
         console.note(f"run it again in {again} s, or wait with: wikisync sync --wait")
 
 

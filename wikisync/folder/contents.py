@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from wikisync.errors import FolderError
 from wikisync.file_status import UNSETTLED, FileStatus, status_of, trusted_status
-from wikisync.folder.descent import CHUNK_BYTES, Folders, opened_file, opened_root
+from wikisync.folder.safe_open import CHUNK_BYTES, Folders, opened_file, opened_root
 from wikisync.model import Digest, LooseFile
 
 P = TypeVar("P", bound=str)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from wikisync.folder.descent import folder_error
+from wikisync.folder.safe_open import folder_error
 
 
 def write_all(descriptor: int, content: bytes, path: str) -> None:

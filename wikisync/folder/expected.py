@@ -6,7 +6,7 @@ import os
 from enum import Enum
 
 from wikisync.errors import PreconditionFailed
-from wikisync.folder.descent import file_status, open_file, read_all
+from wikisync.folder.safe_open import file_status, open_file, read_all
 from wikisync.model import Digest, digest_of
 
 

@@ -36,8 +36,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from wikisync.errors import FolderError, PreconditionFailed
-from wikisync.folder.descent import folder_error, open_file, read_all
 from wikisync.folder.rename import link_to_free, put_back
+from wikisync.folder.safe_open import folder_error, open_file, read_all
 from wikisync.folder.writers import Writers
 from wikisync.libc import NotSupported, swap_names
 from wikisync.model import Digest, digest_of
@@ -83,7 +83,7 @@ class _Kept(Struct, frozen=True):
     """Of the text that is to go in; None where none is."""
 
 
-class _Looked(Struct, frozen=True):
+class _Scanned(Struct, frozen=True):
     """A file as it was seen: two that are equal are the same, untouched."""
 
     inode: int
@@ -107,7 +107,7 @@ class Limbo:
         """Whether the disk can swap names; None until it was tried."""
 
     @contextmanager
-    def batch(self) -> Iterator[Batch]:
+    def batch(self) -> Iterator[LimboBatch]:
         """Files that leave their folder together.
 
         Raises:
@@ -121,7 +121,9 @@ class Limbo:
         try:
             if self.can_swap is None:
                 self.can_swap = _can_swap(descriptor, str(self._place))
-            batch = Batch(self, descriptor, str(self._place), can_swap=self.can_swap)
+            batch = LimboBatch(
+                self, descriptor, str(self._place), can_swap=self.can_swap
+            )
             try:
                 yield batch
             finally:
@@ -203,7 +205,7 @@ class Limbo:
     ) -> list[Late]:
         """The late saves of one batch, whose record goes with its last file."""
         writers = Writers()
-        record = _look_status(folder, batch + _RECORD)
+        record = _scan_status(folder, batch + _RECORD)
         known_at = record.st_mtime if record else 0.0
         judged = [
             self._judge(
@@ -278,7 +280,7 @@ class Limbo:
                 _remove(folder, name)
 
 
-class Batch:
+class LimboBatch:
     """Files that leave their folder together; made by ``Limbo.batch``."""
 
     def __init__(
@@ -346,7 +348,7 @@ class Batch:
             return
         # At this point ``entry`` is our new file, which nobody else has open, and the
         # record says what is to come out for it.
-        ours = _look(self.folder, entry)
+        ours = _scan(self.folder, entry)
         try:
             swap_names(self.folder, entry, folder, name)
         except FileNotFoundError as exc:
@@ -354,7 +356,7 @@ class Batch:
         # The name has our file, and ``entry`` is whatever had the name in the moment of
         # the swap: the race is over, and we can look at leisure.
         self._unused.discard(entry)
-        came_out = _look(self.folder, entry)
+        came_out = _scan(self.folder, entry)
         if came_out.digest == kept.expected:
             # A program that still has it open may write to it: ``late_saves`` finds it.
             return
@@ -363,7 +365,7 @@ class Batch:
         raise PreconditionFailed(f"{kept.path} was changed in the meantime")
 
     def _give_back(
-        self, entry: str, folder: int, name: str, *, put: _Looked, held: _Looked
+        self, entry: str, folder: int, name: str, *, put: _Scanned, held: _Scanned
     ) -> None:
         """Swap until what comes out is what was put in last, untouched.
 
@@ -381,7 +383,7 @@ class Batch:
                     return
                 continue
             # The name has ``held`` now.
-            came_out = _look(self.folder, entry)
+            came_out = _scan(self.folder, entry)
             if came_out == put:
                 # Nobody saved since the swap before: the newest text has the name, and
                 # the one before it lies here.
@@ -407,8 +409,8 @@ class Batch:
             raise PreconditionFailed(f"{kept.path} is gone") from exc
         # Either the file has a second name here, by which a later save into it is
         # found, or the disk has no second names: such a save is lost with the name.
-        looked = _look(self.folder, aside) if aside else _look(folder, name)
-        if looked.digest != kept.expected or looked != _look(folder, name):
+        scanned = _scan(self.folder, aside) if aside else _scan(folder, name)
+        if scanned.digest != kept.expected or scanned != _scan(folder, name):
             if aside:
                 _remove(self.folder, aside)
             raise PreconditionFailed(f"{kept.path} was changed in the meantime")
@@ -434,7 +436,7 @@ class Batch:
         except FileNotFoundError as exc:
             raise PreconditionFailed(f"{kept.path} is gone") from exc
         # Nothing has the name now, or what a program made there since.
-        if _look(self.folder, entry).digest == kept.expected:
+        if _scan(self.folder, entry).digest == kept.expected:
             return
         # Another text came out.  It goes back unless the name was taken meanwhile; then
         # it stays here, and is a late save since no record knows it.
@@ -525,17 +527,17 @@ def _content(folder: int, name: str) -> bytes | None:
         return None
 
 
-def _look_status(folder: int, name: str) -> os.stat_result | None:
+def _scan_status(folder: int, name: str) -> os.stat_result | None:
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return None
 
 
-def _look(folder: int, name: str) -> _Looked:
-    status = _look_status(folder, name)
+def _scan(folder: int, name: str) -> _Scanned:
+    status = _scan_status(folder, name)
     content = _content(folder, name)
-    return _Looked(
+    return _Scanned(
         status.st_ino if status else 0,
         None if content is None else digest_of(content),
     )

@@ -16,18 +16,18 @@ from pathlib import Path
 from wikisync.decoding import msgpack_decoder
 from wikisync.errors import NotFound
 from wikisync.folder.contents import file_there, files_there
-from wikisync.folder.descent import CHUNK_BYTES, Folders, opened_below, opened_root
 from wikisync.folder.ignore import (
     CONFIG_FILE,
     PACKAGES,
     is_ignored_file,
     is_ignored_folder,
 )
-from wikisync.folder.looks import FolderCache
 from wikisync.folder.naming import is_fetched, path_of
 from wikisync.folder.pages import read_patterns
 from wikisync.folder.patterns import Patterns
 from wikisync.folder.private import own_place
+from wikisync.folder.safe_open import CHUNK_BYTES, Folders, opened_below, opened_root
+from wikisync.folder.scan_cache import FolderCache
 from wikisync.folder.threads import finish_in_thread
 from wikisync.layout import SCANS_FOLDER
 from wikisync.model import (
@@ -63,12 +63,12 @@ class LooseFiles:
 
     @classmethod
     def of_workspace(
-        cls, root: Path, private: Path, *, keeps_looks: bool = True
+        cls, root: Path, private: Path, *, keeps_scans: bool = True
     ) -> LooseFiles:
         """Those of a wiki's folder; ``private`` is the workspace's ``.wikisync``."""
         place = own_place(root, SCANS_FOLDER, private=private)
         file = place.with_name(f"{place.name}.files")
-        return cls(root, FolderCache(root, file, is_kept=keeps_looks))
+        return cls(root, FolderCache(root, file, is_kept=keeps_scans))
 
     async def names(self) -> frozenset[str]:
         """The names of all of them, without their folders."""
@@ -85,7 +85,7 @@ class LooseFiles:
         paths = {path for path in ways.values() if path and _is_loose(path)}
         if not paths:
             return {}
-        found = await finish_in_thread(self._look_at, paths)
+        found = await finish_in_thread(self._scan, paths)
         return {
             target: found[path]
             for target, path in ways.items()
@@ -136,7 +136,7 @@ class LooseFiles:
         self._patterns, _ = read_patterns(self._root)
         return frozenset(_names(str(self._root), self._patterns))
 
-    def _look_at(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
+    def _scan(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
         """Files, each read only where it is not the one that was read before."""
         if self._patterns is None:
             self._patterns, _ = read_patterns(self._root)

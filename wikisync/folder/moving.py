@@ -12,16 +12,16 @@ from contextlib import suppress
 from msgspec import Struct
 
 from wikisync.errors import FolderError, PreconditionFailed
-from wikisync.folder.descent import file_status
 from wikisync.folder.expected import check_expected
 from wikisync.folder.limbo import Limbo
-from wikisync.folder.rename import link_to_free, look_and_rename, put_back
+from wikisync.folder.rename import link_to_free, put_back, scan_and_rename
+from wikisync.folder.safe_open import file_status
 from wikisync.folder.trash import Trash
 from wikisync.libc import NotSupported, rename_to_free
 from wikisync.model import Digest
 
 
-class Place(Struct, frozen=True):
+class NameInFolder(Struct, frozen=True):
     """A name in an open folder."""
 
     folder: int
@@ -32,7 +32,7 @@ class Place(Struct, frozen=True):
 
 
 def move_file(
-    source: Place, target: Place, *, expected: Digest, limbo: Limbo | None
+    source: NameInFolder, target: NameInFolder, *, expected: Digest, limbo: Limbo | None
 ) -> None:
     """Give a file a name that nothing has.
 
@@ -60,7 +60,7 @@ def move_file(
 
 
 def take_file(
-    source: Place, *, expected: Digest, limbo: Limbo, trash: Trash, why: str
+    source: NameInFolder, *, expected: Digest, limbo: Limbo, trash: Trash, why: str
 ) -> None:
     """Remove a file by way of the limbo, with a copy in the trash before.
 
@@ -80,7 +80,7 @@ def take_file(
             raise
 
 
-def _is_one_file(source: Place, target: Place) -> bool:
+def _is_one_file(source: NameInFolder, target: NameInFolder) -> bool:
     """Whether a disk takes both names for one, as when only case changes."""
     old = file_status(source.folder, source.name, source.path)
     new = file_status(target.folder, target.name, target.path)
@@ -89,14 +89,14 @@ def _is_one_file(source: Place, target: Place) -> bool:
     return (old.st_dev, old.st_ino) == (new.st_dev, new.st_ino)
 
 
-def _rename(source: Place, target: Place) -> None:
+def _rename(source: NameInFolder, target: NameInFolder) -> None:
     os.rename(
         source.name, target.name, src_dir_fd=source.folder, dst_dir_fd=target.folder
     )
 
 
 def _rename_to_free(
-    source: Place, target: Place, expected: Digest, limbo: Limbo | None
+    source: NameInFolder, target: NameInFolder, expected: Digest, limbo: Limbo | None
 ) -> None:
     """The rename alone; where the disk cannot refuse, the file is linked first."""
     names = source.folder, source.name, target.folder, target.name
@@ -104,7 +104,7 @@ def _rename_to_free(
         rename_to_free(*names)
         return
     if not link_to_free(*names):
-        look_and_rename(*names)
+        scan_and_rename(*names)
         return
     if limbo is None:
         os.unlink(source.name, dir_fd=source.folder)
@@ -120,7 +120,7 @@ def _rename_to_free(
 
 
 def _move_back(
-    source: Place, target: Place, expected: Digest, limbo: Limbo | None
+    source: NameInFolder, target: NameInFolder, expected: Digest, limbo: Limbo | None
 ) -> None:
     """Move a file back that turned out to be another text.
 
@@ -135,4 +135,4 @@ def _move_back(
     with limbo.batch() as batch, suppress(FileNotFoundError):
         entry = batch.expect(source.path, expected=expected)
         batch.seal()
-        _rename(target, Place(batch.folder, entry, source.path))
+        _rename(target, NameInFolder(batch.folder, entry, source.path))

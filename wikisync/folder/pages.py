@@ -19,15 +19,7 @@ from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.file_status import FileStatus, status_of, trusted_status
 from wikisync.folder.birth import identity_of
 from wikisync.folder.clashes import PathBook
-from wikisync.folder.descent import (
-    Folders,
-    open_folder,
-    opened_file,
-    opened_root,
-    read_all,
-)
 from wikisync.folder.limbo import Limbo
-from wikisync.folder.looks import LookCache, SeenFile
 from wikisync.folder.naming import PATH_BYTES_MAX, parse_path, path_of
 from wikisync.folder.patterns import (
     FILE_BYTES_MAX,
@@ -37,11 +29,19 @@ from wikisync.folder.patterns import (
     parse_patterns,
 )
 from wikisync.folder.probe import Folding, probe_folding
+from wikisync.folder.safe_open import (
+    Folders,
+    open_folder,
+    opened_file,
+    opened_root,
+    read_all,
+)
 from wikisync.folder.scan import (
-    PageFile,
+    ListedFile,
     ScannedFolder,
     scan_pages,
 )
+from wikisync.folder.scan_cache import ScanCache, SeenFile
 from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.text import decode_page, encode_page, folded_digest, title_of
 from wikisync.folder.traces import busy_pages, pages_hidden
@@ -87,7 +87,7 @@ class PageFolder:
         temporary: Path | None = None,
         limbo: Limbo | None = None,
         trash: Trash | None = None,
-        cache: LookCache | None = None,
+        cache: ScanCache | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._root = root
@@ -123,7 +123,7 @@ class PageFolder:
         """
         return self._snapshot_of(self.rescan())
 
-    def look(self, *, now: float, quiet_s: float) -> Snapshot | float:
+    def scan(self, *, now: float, quiet_s: float) -> Snapshot | float:
         """A snapshot, or how many seconds to wait first, as a file was just saved.
 
         A file counts as whole when it was left alone for ``quiet_s``, or for
@@ -140,7 +140,7 @@ class PageFolder:
         wait_s = max((self._wait_s(file, now, quiet_s) for file in saved), default=0.0)
         return wait_s if wait_s > 0 else self._snapshot_of(scanned)
 
-    def _wait_s(self, file: PageFile, now: float, quiet_s: float) -> float:
+    def _wait_s(self, file: ListedFile, now: float, quiet_s: float) -> float:
         age_s = now - file.status.ctime_ns / 1e9
         before = self._looked.get(file.path)
         if before == file.status:
@@ -167,7 +167,7 @@ class PageFolder:
                     found = kept
                 else:
                     has_read = True
-                    found = self._look_at(folders, file)
+                    found = self._scan(folders, file)
                 if isinstance(found, Problem):
                     problems.append(found)
                     unreadable.add(file.slug)
@@ -428,9 +428,9 @@ class PageFolder:
         return Page(page.slug, page.format, page.content, title_of(page.slug))
 
     def _remember_moved(self, path: PagePath, new: PagePath) -> None:
-        written, looked = self._written.pop(path, None), self._looked.pop(path, None)
-        if written is None and looked is not None:
-            written = _written_of(looked)
+        written, scanned = self._written.pop(path, None), self._looked.pop(path, None)
+        if written is None and scanned is not None:
+            written = _written_of(scanned)
         if written is not None:
             self._written[new] = written
 
@@ -445,9 +445,9 @@ class PageFolder:
     def _known_files(self) -> Mapping[str, SeenFile]:
         """What was seen, by this process or the one before, as long as it counts."""
         if self._seen is None and self._cache is not None:
-            looked = self._cache.recall()
-            if looked is not None:
-                self._read_all_at, self._seen = looked
+            scanned = self._cache.recall()
+            if scanned is not None:
+                self._read_all_at, self._seen = scanned
         if not 0 <= self._clock() - self._read_all_at < READ_ALL_S:
             self._seen = {}
             self._read_all_at = self._clock()
@@ -461,7 +461,7 @@ class PageFolder:
         self._kept_at = now
         self._cache.keep(self._read_all_at, seen)
 
-    def _look_at(self, folders: Folders, file: PageFile) -> SeenFile | Problem | None:
+    def _scan(self, folders: Folders, file: ListedFile) -> SeenFile | Problem | None:
         """What a page file holds; None where the file has just gone."""
         started_ns = time.time_ns()
         try:

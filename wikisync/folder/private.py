@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from wikisync.folder.descent import folder_error
+from wikisync.folder.safe_open import folder_error
 from wikisync.layout import PRIVATE_FOLDER
 from wikisync.locks import open_locked_folder
 from wikisync.private import FOLDER_MODE, make_private_folder

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wikisync.folder.descent import folder_error
+from wikisync.folder.safe_open import folder_error
 
 
 class Folding(Struct, frozen=True):

@@ -37,7 +37,7 @@ def _put_back_slowly(source_folder: int, source: str, target: int, name: str) ->
     if link_to_free(source_folder, source, target, name):
         os.unlink(source, dir_fd=source_folder)
     else:
-        look_and_rename(source_folder, source, target, name)
+        scan_and_rename(source_folder, source, target, name)
 
 
 def link_to_free(source_folder: int, source: str, target: int, name: str) -> bool:
@@ -65,7 +65,7 @@ def link_to_free(source_folder: int, source: str, target: int, name: str) -> boo
     return True
 
 
-def look_and_rename(source_folder: int, source: str, target: int, name: str) -> None:
+def scan_and_rename(source_folder: int, source: str, target: int, name: str) -> None:
     """Rename a file to a name that is free, on a disk that cannot see to that.
 
     A file that takes the name in the last moment is replaced unseen.

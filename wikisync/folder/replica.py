@@ -1,7 +1,7 @@
 """The folder's side of a wiki, seen as a replica.
 
 Fulfils ``sync.replica.LocalReplica`` without importing it.  All work on the disk
-happens in threads, many files at a time: ``pages`` for pages, ``bundles`` for
+happens in threads, many files at a time: ``pages`` for pages, ``conflict files`` for
 conflict files, ``limbo`` and ``trash`` for what leaves the folder, here attachments.
 """
 
@@ -23,9 +23,13 @@ from collections.abc import (
 from pathlib import Path
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
-from wikisync.folder.bundles import Bundles
+from wikisync.folder.conflict_files import ConflictFiles
 from wikisync.folder.contents import files_there
-from wikisync.folder.descent import (
+from wikisync.folder.limbo import Limbo
+from wikisync.folder.naming import attachment_path, parse_path, path_of
+from wikisync.folder.pages import PageFolder, WrittenPage
+from wikisync.folder.private import own_place, private_place, way_of
+from wikisync.folder.safe_open import (
     CHUNK_BYTES,
     Folders,
     folder_error,
@@ -33,12 +37,8 @@ from wikisync.folder.descent import (
     opened_file,
     opened_root,
 )
-from wikisync.folder.limbo import Limbo
-from wikisync.folder.looks import LookCache
-from wikisync.folder.naming import attachment_path, parse_path, path_of
-from wikisync.folder.pages import PageFolder, WrittenPage
-from wikisync.folder.private import own_place, private_place, way_of
-from wikisync.folder.scan import PageFile, ScannedFolder, scan_pages
+from wikisync.folder.scan import ListedFile, ScannedFolder, scan_pages
+from wikisync.folder.scan_cache import ScanCache
 from wikisync.folder.swap import FolderWriter
 from wikisync.folder.text import decode_page
 from wikisync.folder.threads import finish_in_thread
@@ -64,7 +64,7 @@ from wikisync.model import (
 
 __all__ = [
     "FolderReplica",
-    "PageFile",
+    "ListedFile",
     "ScannedFolder",
     "WrittenPage",
     "scan_pages",
@@ -104,7 +104,7 @@ class FolderReplica:
         temporary: Path | None = None,
         limbo: Limbo | None = None,
         trash: Trash | None = None,
-        cache: LookCache | None = None,
+        cache: ScanCache | None = None,
         settle_s: float = 0.0,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -126,7 +126,7 @@ class FolderReplica:
             clock=clock,
         )
         self._published = published
-        self._bundles = Bundles(self._pages, root, temporary, limbo, trash)
+        self._conflict_files = ConflictFiles(self._pages, root, temporary, limbo, trash)
         self._one_at_a_time = asyncio.Lock()
 
     @classmethod
@@ -135,7 +135,7 @@ class FolderReplica:
         root: Path,
         *,
         private: Path | None = None,
-        keeps_looks: bool = True,
+        keeps_scans: bool = True,
         settle_s: float = SETTLE_S,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -146,7 +146,7 @@ class FolderReplica:
         Args:
             root: the wiki's folder, which exists.
             private: the workspace's ``.wikisync``; by default the one beside root.
-            keeps_looks: whether looks are kept there for the next process.
+            keeps_scans: whether looks are kept there for the next process.
             settle_s: how long a changed file must have been left alone.
             clock: seconds since 1970, as file times are.
             sleep: how a snapshot waits.
@@ -154,13 +154,13 @@ class FolderReplica:
         """
         limbo = own_place(root, LIMBO_FOLDER, private=private)
         trash = private_place(root, TRASH_FOLDER, private=private)
-        looks = own_place(root, SCANS_FOLDER, private=private)
+        scans = own_place(root, SCANS_FOLDER, private=private)
         return cls(
             root,
             temporary=private_place(root, TEMPORARY_FOLDER, private=private),
             limbo=Limbo(limbo, clock=clock),
             trash=Trash(trash, wiki=str(way_of(root, private)), clock=clock),
-            cache=LookCache(root, looks, is_kept=keeps_looks),
+            cache=ScanCache(root, scans, is_kept=keeps_scans),
             settle_s=settle_s,
             clock=clock,
             sleep=sleep,
@@ -195,7 +195,7 @@ class FolderReplica:
         while self._settle_s and left_s > 0:
             async with self._one_at_a_time:
                 seen = await finish_in_thread(
-                    self._pages.look, now=self._clock(), quiet_s=self._settle_s
+                    self._pages.scan, now=self._clock(), quiet_s=self._settle_s
                 )
             if isinstance(seen, Snapshot):
                 return seen
@@ -310,10 +310,10 @@ class FolderReplica:
             return await finish_in_thread(self._move, slug, target, expected)
 
     def _move(self, slug: Slug, target: Slug, expected: Digest) -> Page:
-        bundle = self._bundles.find(slug)
+        conflict_file = self._conflict_files.find(slug)
         path = self._pages.move(slug, target, expected=expected)
-        if bundle is not None:
-            self._bundles.move(bundle, target)
+        if conflict_file is not None:
+            self._conflict_files.move(conflict_file, target)
         page = self._pages.read(target)
         if page is None:
             raise PreconditionFailed(f"{path} is gone")
@@ -393,7 +393,7 @@ class FolderReplica:
             FolderError: it cannot be read, or is not text.
         """
         async with self._one_at_a_time:
-            return await finish_in_thread(self._bundles.read, slug)
+            return await finish_in_thread(self._conflict_files.read, slug)
 
     async def write_conflict(
         self,
@@ -414,7 +414,7 @@ class FolderReplica:
         """
         async with self._one_at_a_time:
             return await finish_in_thread(
-                self._bundles.write, slug, page_format, text, expected
+                self._conflict_files.write, slug, page_format, text, expected
             )
 
     async def remove_conflict(
@@ -427,7 +427,7 @@ class FolderReplica:
             FolderError: it cannot be removed.
         """
         async with self._one_at_a_time:
-            await finish_in_thread(self._bundles.remove, slug, expected)
+            await finish_in_thread(self._conflict_files.remove, slug, expected)
 
     # -- attachments ---------------------------------------------------------------
 

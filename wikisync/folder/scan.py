@@ -26,7 +26,6 @@ from wikisync.folder.busy import (
     backed_up_name,
     locked_name,
 )
-from wikisync.folder.descent import folder_error, open_folder, opened_root
 from wikisync.folder.ignore import (
     CONFIG_FILE,
     PACKAGES,
@@ -42,6 +41,7 @@ from wikisync.folder.left_out import (
 )
 from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.folder.patterns import NO_PATTERNS, Patterns
+from wikisync.folder.safe_open import folder_error, open_folder, opened_root
 from wikisync.model import (
     AttachmentPath,
     Format,
@@ -53,7 +53,7 @@ from wikisync.model import (
 from wikisync.terminal import path_text
 
 
-class PageFile(NamedTuple):
+class ListedFile(NamedTuple):
     """A page's file as the disk lists it; a tuple, for there are thousands."""
 
     path: PagePath
@@ -66,7 +66,7 @@ class PageFile(NamedTuple):
 class ScannedFolder(Struct, frozen=True):
     """What is in a wiki's folder."""
 
-    pages: tuple[PageFile, ...]
+    pages: tuple[ListedFile, ...]
     """In the order of their paths' bytes; one for each slug."""
     attachments: tuple[AttachmentPath, ...] = ()
     loose: frozenset[str] = frozenset()
@@ -112,7 +112,7 @@ def scan_pages(
     """
     scan = _Scan(patterns, published)
     with opened_root(root) as descriptor:
-        scan.look_into(descriptor)
+        scan.scan_into(descriptor)
     return scan.result()
 
 
@@ -122,7 +122,7 @@ class _Scan:
     def __init__(self, patterns: Patterns, published: Collection[Slug] | None) -> None:
         self._patterns = patterns
         self._published = published
-        self._pages: list[PageFile] = []
+        self._pages: list[ListedFile] = []
         self._attachments: list[AttachmentPath] = []
         self._loose: list[str] = []
         self._problems: list[Problem] = []
@@ -137,7 +137,7 @@ class _Scan:
         self._copies: dict[Slug, Problem] = {}
         self._left_out: list[Problem] = []
 
-    def look_into(self, root: int) -> None:
+    def scan_into(self, root: int) -> None:
         """Walk through everything below an open folder."""
         waiting: list[str] = [""]
         while waiting:
@@ -163,7 +163,7 @@ class _Scan:
 
     def result(self) -> ScannedFolder:
         """Everything seen, in order."""
-        first: dict[Slug, PageFile] = {}
+        first: dict[Slug, ListedFile] = {}
         duplicates: set[Slug] = set()
         # the order of code points is that of their bytes in UTF-8
         for page in sorted(self._pages, key=attrgetter("path")):
@@ -280,7 +280,7 @@ class _Scan:
             if copy is not None and not self._patterns.takes_back(path):
                 self._copies[slug] = copy
             self._pages.append(
-                PageFile(PagePath(path), slug, page_format, status_of(status))
+                ListedFile(PagePath(path), slug, page_format, status_of(status))
             )
 
     def _see_other(self, path: str, *, is_file: bool) -> None:
@@ -351,7 +351,7 @@ def _is_ours(path: str) -> bool:
     )
 
 
-def _duplicate(page: PageFile, first: PageFile) -> Problem:
+def _duplicate(page: ListedFile, first: ListedFile) -> Problem:
     return Problem(
         "duplicate-page",
         page.path,

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from wikisync.file_status import status_of
 from wikisync.folder.busy import locked_name
-from wikisync.folder.descent import folder_error
 from wikisync.folder.ignore import is_ignored_folder
 from wikisync.folder.patterns import IGNORE_FILE
+from wikisync.folder.safe_open import folder_error
 
 
 def folder_stamp(root: Path) -> int:

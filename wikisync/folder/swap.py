@@ -29,7 +29,13 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from wikisync.errors import FolderError, PreconditionFailed
-from wikisync.folder.descent import (
+from wikisync.folder.disk import fsync_file, write_all
+from wikisync.folder.expected import ANYTHING, Expected, check_expected
+from wikisync.folder.limbo import NEW_FILE, Limbo, LimboBatch
+from wikisync.folder.moving import NameInFolder, move_file, take_file
+from wikisync.folder.private import own_folder, private_place
+from wikisync.folder.rename import link_to_free, scan_and_rename
+from wikisync.folder.safe_open import (
     WHOLE_DISK,
     Folders,
     folder_error,
@@ -37,12 +43,6 @@ from wikisync.folder.descent import (
     opened_root,
     split_path,
 )
-from wikisync.folder.disk import fsync_file, write_all
-from wikisync.folder.expected import ANYTHING, Expected, check_expected
-from wikisync.folder.limbo import NEW_FILE, Batch, Limbo
-from wikisync.folder.moving import Place, move_file, take_file
-from wikisync.folder.private import own_folder, private_place
-from wikisync.folder.rename import link_to_free, look_and_rename
 from wikisync.folder.trash import Trash
 from wikisync.layout import TEMPORARY_FOLDER
 from wikisync.libc import sync_disk
@@ -108,7 +108,7 @@ class _Staged(Struct, frozen=True):
     folder: int
     """Descriptor of the folder it lies in."""
     name: str
-    batch: Batch | None = None
+    batch: LimboBatch | None = None
     """Where it is to swap names with the file that it replaces."""
 
 
@@ -216,7 +216,7 @@ class FolderWriter:
                 if self._trash and self._limbo:
                     # looks again at what came out, so that such a save is kept
                     take_file(
-                        Place(parent, name, path),
+                        NameInFolder(parent, name, path),
                         expected=expected,
                         limbo=self._limbo,
                         trash=self._trash,
@@ -244,8 +244,8 @@ class FolderWriter:
             Folders(self._root) as old,
             Folders(self._root, mode=self._modes.folder) as new,
         ):
-            source = Place(_opened_parent(old, parts, path), name, path)
-            goal = Place(new.open(target_parts, makes=True), target_name, target)
+            source = NameInFolder(_opened_parent(old, parts, path), name, path)
+            goal = NameInFolder(new.open(target_parts, makes=True), target_name, target)
             try:
                 move_file(source, goal, expected=expected, limbo=self._limbo)
                 new.fsync()
@@ -288,7 +288,7 @@ class FolderWriter:
 
         return Stream(descriptor, path, give_name)
 
-    def _stage(self, write: FileWrite, batch: Batch | None) -> _Staged:
+    def _stage(self, write: FileWrite, batch: LimboBatch | None) -> _Staged:
         """Make a file ready under a name that nobody else knows."""
         if batch is None or not isinstance(write.expected, str):
             name, descriptor = self._new_temporary(write.path)
@@ -349,7 +349,7 @@ class FolderWriter:
         if link_to_free(self._temporary, temporary, parent, name):
             self._discard(temporary)
         else:
-            look_and_rename(self._temporary, temporary, parent, name)
+            scan_and_rename(self._temporary, temporary, parent, name)
             self._staged.discard(temporary)
 
     def _rename(self, temporary: str, parent: int, name: str) -> None:

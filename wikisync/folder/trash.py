@@ -24,7 +24,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
-from wikisync.folder.descent import (
+from wikisync.folder.disk import fsync_file, write_all
+from wikisync.folder.naming import parse_path
+from wikisync.folder.rename import link_to_free
+from wikisync.folder.safe_open import (
     folder_error,
     open_file,
     open_folder,
@@ -32,9 +35,6 @@ from wikisync.folder.descent import (
     read_all,
     split_path,
 )
-from wikisync.folder.disk import fsync_file, write_all
-from wikisync.folder.naming import parse_path
-from wikisync.folder.rename import link_to_free
 from wikisync.model import Slug
 from wikisync.private import FOLDER_MODE
 

@@ -46,9 +46,9 @@ IDLE_STEP_MS = 80
 told of after at most 160 ms.
 """
 IDLE_AFTER_S = 30.0
-LOOK_INTERVAL_S = 1.0
+SCAN_INTERVAL_S = 1.0
 """How often the roots themselves are looked at ..."""
-IDLE_LOOK_INTERVAL_S = 3.0
+IDLE_SCAN_INTERVAL_S = 3.0
 """... and after a while without a change."""
 SCAN_INTERVAL_S = 2.0
 """Between two walks through the folders, where there are no events."""
@@ -65,7 +65,7 @@ NO_EVENTS = "watch-limit"
 log = logging.getLogger(__name__)
 
 
-class Hint(Struct, frozen=True):
+class FolderHint(Struct, frozen=True):
     """Where something may have changed."""
 
     paths: frozenset[str]
@@ -74,7 +74,7 @@ class Hint(Struct, frozen=True):
     """Anything may have changed, whatever ``paths`` says."""
 
 
-EVERYTHING = Hint(frozenset(), is_everything=True)
+EVERYTHING = FolderHint(frozenset(), is_everything=True)
 
 
 class EventSource(Protocol):
@@ -144,7 +144,7 @@ async def watch_folders(
     scan_interval_s: float = SCAN_INTERVAL_S,
     retry_interval_s: float = RETRY_INTERVAL_S,
     events: OpenEvents = open_events,
-) -> AsyncGenerator[Hint, None]:
+) -> AsyncGenerator[FolderHint, None]:
     """Hints without end, the first of them as soon as changes are noticed.
 
     The first hint is always ``EVERYTHING``: what changed before it was not seen.
@@ -205,8 +205,8 @@ class _Told:
         self._last = problem
 
 
-def _hint(found: set[str]) -> Hint:
-    return Hint(frozenset(found)) if len(found) <= PATHS_MAX else EVERYTHING
+def _hint(found: set[str]) -> FolderHint:
+    return FolderHint(frozenset(found)) if len(found) <= PATHS_MAX else EVERYTHING
 
 
 # What runs in the thread ----------------------------------------------------------
@@ -320,17 +320,17 @@ class _Events:
         self._last_change = time.monotonic()
 
     def wait(self) -> set[str] | None:
-        step_ms, look_s = STEP_MS, LOOK_INTERVAL_S
+        step_ms, scan_s = STEP_MS, SCAN_INTERVAL_S
         if time.monotonic() - self._last_change > IDLE_AFTER_S:
-            step_ms, look_s = self._how.idle_step_ms, IDLE_LOOK_INTERVAL_S
+            step_ms, scan_s = self._how.idle_step_ms, IDLE_SCAN_INTERVAL_S
         try:
             raw = self._source.watch(
-                DEBOUNCE_MS, step_ms, int(look_s * 1000), self._how.stop
+                DEBOUNCE_MS, step_ms, int(scan_s * 1000), self._how.stop
             )
         except (OSError, WatchfilesRustInternalError) as exc:
             # a folder that was made cannot be watched; opening anew tells why
             log.debug("events were lost: %s", exc)
-            self._how.stop.wait(LOOK_INTERVAL_S)
+            self._how.stop.wait(SCAN_INTERVAL_S)
             return None
         found: set[str] = set()
         for _, path in raw if isinstance(raw, set) else ():
@@ -369,7 +369,7 @@ class _Walks:
         self._known, self._next = self._walk()
 
     def wait(self) -> set[str] | None:
-        self._how.stop.wait(min(LOOK_INTERVAL_S, self._how.scan_interval_s))
+        self._how.stop.wait(min(SCAN_INTERVAL_S, self._how.scan_interval_s))
         if self._how.stop.is_set():
             return set()
         if not self._roots.are_same():

@@ -24,8 +24,8 @@ from msgspec import Struct
 
 from wikisync.decoding import json_decoder
 from wikisync.errors import FolderError, Halted
-from wikisync.folder.descent import REMOVED_HINT, folder_error, not_a_folder
 from wikisync.folder.ignore import CONFIG_FILE
+from wikisync.folder.safe_open import REMOVED_HINT, folder_error, not_a_folder
 from wikisync.folder.swap import PRIVATE, write_atomically
 from wikisync.layout import (
     FOLDER_ID_FILE,
@@ -189,7 +189,7 @@ class Identity(Struct, frozen=True):
 _IDENTITIES = json_decoder(Identity)
 
 
-class Standing(Enum):
+class StateMatch(Enum):
     """How a workspace stands to its state."""
 
     NEW = "new"
@@ -219,7 +219,7 @@ def adopt(private: Path) -> Identity:
     return _identity(private, marker)
 
 
-def standing_of(private: Path, recorded: Identity | None) -> Standing:
+def standing_of(private: Path, recorded: Identity | None) -> StateMatch:
     """See whether this is the workspace that the state knows.
 
     Args:
@@ -232,7 +232,7 @@ def standing_of(private: Path, recorded: Identity | None) -> Standing:
     """
     marker = _marker(private)
     if recorded is None:
-        return Standing.NEW
+        return StateMatch.NEW
     if marker is None:
         raise Halted(
             f"{private.parent} does not look like the workspace that was synced:"
@@ -241,7 +241,7 @@ def standing_of(private: Path, recorded: Identity | None) -> Standing:
             " run wikisync adopt, which deletes nothing",
         )
     now = _identity(private, marker)
-    return Standing.SAME if now == recorded else Standing.COPIED
+    return StateMatch.SAME if now == recorded else StateMatch.COPIED
 
 
 def refuse_emptied(root: Path, *, known_pages: int) -> None:

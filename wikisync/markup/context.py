@@ -37,7 +37,7 @@ def include_nothing(_target: str) -> str | None:
     return None
 
 
-class PageContext(Struct, frozen=True):
+class ParseContext(Struct, frozen=True):
     """The page that is being parsed, and what it may include."""
 
     slug: Slug

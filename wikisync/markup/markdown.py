@@ -13,7 +13,7 @@ from typing import Protocol
 
 from wikisync.errors import RenderError
 from wikisync.markup import fast
-from wikisync.markup.context import PageContext
+from wikisync.markup.context import ParseContext
 from wikisync.markup.glfm.include import include_files
 from wikisync.markup.json_tables import draw_json_tables
 from wikisync.markup.lines import LineMap
@@ -31,7 +31,7 @@ class Parse(Protocol):
         ...
 
 
-def to_html(source: str, context: PageContext) -> str:
+def to_html(source: str, context: ParseContext) -> str:
     """HTML of a markdown text, not yet safe.
 
     Raises:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 
 from wikisync.errors import Breach, LimitExceeded, RenderError
-from wikisync.markup.context import Include, PageContext, include_nothing
+from wikisync.markup.context import Include, ParseContext, include_nothing
 from wikisync.markup.draft import Draft
 from wikisync.markup.filters.code import filter_code
 from wikisync.markup.filters.colours import filter_colours
@@ -171,7 +171,7 @@ def front_html(
 ) -> str:
     """What the format's parser gives of a page that is split at its front matter."""
     module = load_parser(page.format)
-    context = PageContext(
+    context = ParseContext(
         page.slug, include, options.engine, options.asciidoc_engine, first_line
     )
     html: str = module.to_html(front.body, context)

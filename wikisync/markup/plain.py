@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from wikisync.markup.context import PageContext
+from wikisync.markup.context import ParseContext
 from wikisync.markup.tokens import escape
 
 
-def to_html(source: str, _context: PageContext) -> str:
+def to_html(source: str, _context: ParseContext) -> str:
     """The text, escaped, with its own line ends."""
     return f"<pre>{escape(source)}</pre>\n"

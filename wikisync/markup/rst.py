@@ -18,7 +18,7 @@ from docutils.core import publish_doctree
 from docutils.utils import SystemMessage
 
 from wikisync.errors import RenderError
-from wikisync.markup.context import PageContext
+from wikisync.markup.context import ParseContext
 from wikisync.markup.tokens import escape
 
 SOURCE_CHARACTERS_MAX = 256 << 10
@@ -110,7 +110,7 @@ ENUMERATIONS: Mapping[str, str] = {
 }
 
 
-def to_html(source: str, _context: PageContext) -> str:
+def to_html(source: str, _context: ParseContext) -> str:
     """HTML of a reStructuredText page, not yet safe.
 
     Raises:

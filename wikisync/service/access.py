@@ -17,7 +17,7 @@ Visibility = Literal["public", "internal", "private"]
 FeatureLevel = Literal["enabled", "private", "disabled"]
 
 
-class Level(IntEnum):
+class AccessLevel(IntEnum):
     """Access levels of members, by the service's own numbers."""
 
     NONE = 0
@@ -61,12 +61,12 @@ class Verdict(Enum):
     HIDDEN = 404
 
 
-class Standing(Struct, frozen=True):
+class Membership(Struct, frozen=True):
     """What a caller is to one project or group."""
 
     is_signed_in: bool = False
     is_admin: bool = False
-    level: int = Level.NONE
+    level: int = AccessLevel.NONE
     """The highest of the caller's memberships, inherited ones included."""
     sees_inside: bool = False
     """Member of something below a group: enough to know that the group exists."""
@@ -74,7 +74,7 @@ class Standing(Struct, frozen=True):
     @property
     def is_member(self) -> bool:
         """Whether private things are open to the caller."""
-        return self.is_admin or self.level >= Level.GUEST
+        return self.is_admin or self.level >= AccessLevel.GUEST
 
 
 class WikiDoor(Struct, frozen=True):
@@ -85,7 +85,7 @@ class WikiDoor(Struct, frozen=True):
     is_archived: bool = False
 
 
-def judge_container(visibility: Visibility, standing: Standing) -> Verdict:
+def judge_container(visibility: Visibility, standing: Membership) -> Verdict:
     """Whether the caller may know of a project or group."""
     match visibility:
         case "public":
@@ -103,10 +103,10 @@ def judge_container(visibility: Visibility, standing: Standing) -> Verdict:
 
 def judge_wiki(
     door: WikiDoor,
-    standing: Standing,
+    standing: Membership,
     operation: Operation,
     *,
-    delete_level: int = Level.MAINTAINER,
+    delete_level: int = AccessLevel.MAINTAINER,
 ) -> Verdict:
     """Whether the caller may do the operation on the wiki.
 
@@ -121,7 +121,7 @@ def judge_wiki(
         case Operation.READ:
             return Verdict.ALLOWED
         case Operation.WRITE:
-            is_allowed = _has(standing, Level.DEVELOPER)
+            is_allowed = _has(standing, AccessLevel.DEVELOPER)
         case Operation.DELETE:
             is_allowed = _has(standing, delete_level)
         case _:
@@ -131,20 +131,24 @@ def judge_wiki(
     return Verdict.FORBIDDEN
 
 
-def judge_clone(door: WikiDoor, standing: Standing) -> Verdict:
+def judge_clone(door: WikiDoor, standing: Membership) -> Verdict:
     """Whether the caller may have the wiki's repository.
 
     Guests read the pages of a private wiki, but do not get all of it.
     """
     verdict = judge_wiki(door, standing, Operation.READ)
     is_open = door.visibility != "private" and door.wiki == "enabled"
-    if verdict is not Verdict.ALLOWED or is_open or _has(standing, Level.REPORTER):
+    if (
+        verdict is not Verdict.ALLOWED
+        or is_open
+        or _has(standing, AccessLevel.REPORTER)
+    ):
         return verdict
     return Verdict.FORBIDDEN
 
 
 def judge_project(
-    door: WikiDoor, standing: Standing, act: Act, *, is_archived_too: bool = False
+    door: WikiDoor, standing: Membership, act: Act, *, is_archived_too: bool = False
 ) -> Verdict:
     """Whether the caller may do something to a project.
 
@@ -166,7 +170,7 @@ def judge_project(
 
 
 def may_read_code(
-    visibility: Visibility, repository: FeatureLevel, standing: Standing
+    visibility: Visibility, repository: FeatureLevel, standing: Membership
 ) -> bool:
     """Whether the caller may see the files of a project's own repository.
 
@@ -174,7 +178,7 @@ def may_read_code(
     """
     if repository == "disabled":
         return False
-    if standing.is_admin or standing.level >= Level.REPORTER:
+    if standing.is_admin or standing.level >= AccessLevel.REPORTER:
         return True
     if repository == "private" or visibility == "private":
         return False
@@ -182,7 +186,7 @@ def may_read_code(
 
 
 def judge_code(
-    door: WikiDoor, repository: FeatureLevel, standing: Standing, *, is_push: bool
+    door: WikiDoor, repository: FeatureLevel, standing: Membership, *, is_push: bool
 ) -> Verdict:
     """Whether the caller may have a project's own repository, or write to it.
 
@@ -192,7 +196,7 @@ def judge_code(
         return Verdict.HIDDEN
     if not may_read_code(door.visibility, repository, standing):
         return Verdict.FORBIDDEN
-    may_write = standing.is_admin or standing.level >= Level.DEVELOPER
+    may_write = standing.is_admin or standing.level >= AccessLevel.DEVELOPER
     if is_push and (door.is_archived or not may_write):
         return Verdict.FORBIDDEN
     return Verdict.ALLOWED
@@ -206,7 +210,7 @@ def scope_allows(scopes: frozenset[str], *, is_reading: bool) -> bool:
     return "api" in scopes or (is_reading and "read_api" in scopes)
 
 
-def _may_read(door: WikiDoor, standing: Standing) -> bool:
+def _may_read(door: WikiDoor, standing: Membership) -> bool:
     match door.wiki:
         case "disabled":
             return False
@@ -220,8 +224,10 @@ def _may_read(door: WikiDoor, standing: Standing) -> bool:
             assert_never(door.wiki)
 
 
-def _has(standing: Standing, level: int) -> bool:
+def _has(standing: Membership, level: int) -> bool:
     # Planner is below Reporter in number yet writes wikis, and may delete
     return (
-        standing.is_admin or standing.level >= level or standing.level == Level.PLANNER
+        standing.is_admin
+        or standing.level >= level
+        or standing.level == AccessLevel.PLANNER
     )

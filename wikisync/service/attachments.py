@@ -28,7 +28,7 @@ from wikisync.service.answers import (
 )
 from wikisync.service.call import Call, Caller, Owner, judge
 from wikisync.service.cors import add_cross_origin
-from wikisync.service.editing import Change
+from wikisync.service.editing import CommitPlan
 from wikisync.service.settings import KIB
 from wikisync.service.tables import Tables
 from wikisync.service.tree import RepositoryFile, WikiTree, is_regular
@@ -54,9 +54,9 @@ async def upload(call: Call, kind: OwnerKind) -> web.Response:
     path = f"uploads/{secrets.token_hex(16)}/{name}"
     blob = await asyncio.to_thread(wiki.repository.store_file, file.path)
 
-    def decide(_tree: WikiTree) -> Change:
+    def decide(_tree: WikiTree) -> CommitPlan:
         links = {path: RepositoryFile(path, blob)}
-        return Change(f"Upload attachment {name}", path, links=links)
+        return CommitPlan(f"Upload attachment {name}", path, links=links)
 
     await wiki.change(decide, caller.author, branch=branch)
     assert caller.user is not None, "nobody writes without a user"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import pygit2
 from msgspec import Struct
 
-from wikisync.service.editing import Change
+from wikisync.service.editing import CommitPlan
 from wikisync.service.tree import RepositoryFile
 from wikisync.service.tree_walk import DIRECTORY_MODE, Read, tree_entries
 
@@ -31,7 +31,7 @@ class GitRefused(Exception):
 
 
 def commit_change(
-    repository: pygit2.Repository, change: Change, author: Author, branch: str
+    repository: pygit2.Repository, change: CommitPlan, author: Author, branch: str
 ) -> None:
     """Commit a change to a branch, which may be new; none where nothing changes.
 
@@ -75,7 +75,7 @@ def _head_branch(repository: pygit2.Repository) -> str:
     return str(repository.lookup_reference("HEAD").target).removeprefix("refs/heads/")
 
 
-def _edits(repository: pygit2.Repository, change: Change) -> _TreeEdits:
+def _edits(repository: pygit2.Repository, change: CommitPlan) -> _TreeEdits:
     edits: dict[str, RepositoryFile | None] = dict.fromkeys(change.removes)
     edits |= change.links
     for path, content in change.writes.items():

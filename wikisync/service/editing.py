@@ -1,7 +1,7 @@
 """What each write does to a wiki's files: a tree and a wish to one change.
 
 Pure: nothing is written here.  Each function takes the tree as it is and gives
-the ``Change`` that one commit makes of it, or raises the ``Refusal`` that the
+the ``CommitPlan`` that one commit makes of it, or raises the ``Refusal`` that the
 service answers instead.  ``repository`` carries changes out.
 
 Rules: ``docs/service.md`` "Slugs and titles", "Edits" and "Differences".
@@ -29,7 +29,7 @@ from wikisync.service.slugs import (
 from wikisync.service.tree import PageFile, RepositoryFile, WikiTree
 
 
-class Change(Struct, frozen=True):
+class CommitPlan(Struct, frozen=True):
     """One commit's worth of changes to files."""
 
     message: str
@@ -44,7 +44,7 @@ class Change(Struct, frozen=True):
     """The page's slug before and after, where the change moves it."""
 
 
-class Edit(Struct, frozen=True):
+class EditRequest(Struct, frozen=True):
     """What an edit asks for; None leaves that part as it is."""
 
     title: str | None = None
@@ -61,7 +61,7 @@ def plan_create(
     limits: Limits,
     redirects: bytes = b"",
     message: str,
-) -> Change:
+) -> CommitPlan:
     """The change that adds a page."""
     path = path_of_title(title)
     check_title(path, limits)
@@ -76,18 +76,18 @@ def plan_create(
     check_place(tree, target)
     writes = {target: text}
     writes |= _redirects_without(redirects, path)
-    return Change(message, target, writes)
+    return CommitPlan(message, target, writes)
 
 
 def plan_edit(
     tree: WikiTree,
     page: PageFile,
-    edit: Edit,
+    edit: EditRequest,
     *,
     limits: Limits,
     redirects: bytes = b"",
     message: str,
-) -> Change:
+) -> CommitPlan:
     """The change that edits, converts or renames a page, its children with it.
 
     Without a title the page stays where it is, and without a format it keeps
@@ -121,12 +121,12 @@ def plan_edit(
             check_place(tree, new, without=removes)
         writes |= _redirects_with(redirects, page.slug, path, limits)
     renamed = (page.slug, path) if path != page.slug else None
-    return Change(message, target, writes, links, frozenset(removes), renamed)
+    return CommitPlan(message, target, writes, links, frozenset(removes), renamed)
 
 
-def plan_delete(page: PageFile, *, message: str) -> Change:
+def plan_delete(page: PageFile, *, message: str) -> CommitPlan:
     """The change that removes one page's file; its children stay."""
-    return Change(message, page.path, removes=frozenset({page.path}))
+    return CommitPlan(message, page.path, removes=frozenset({page.path}))
 
 
 def find_page(tree: WikiTree, slug: str) -> PageFile:

@@ -37,7 +37,7 @@ _PICTURE = re.compile(
 )
 
 
-class Event(Struct, frozen=True):
+class WikiEvent(Struct, frozen=True):
     """One edit of a page of a project's wiki."""
 
     id: UUID
@@ -60,11 +60,11 @@ class Deliveries:
     def __init__(self, limits: HookLimits, version: str) -> None:
         self._limits = limits
         self._agent = f"GitLab/{version}"
-        self._waiting: asyncio.Queue[tuple[Event, Hook]] = asyncio.Queue(
+        self._waiting: asyncio.Queue[tuple[WikiEvent, Hook]] = asyncio.Queue(
             limits.waiting_max
         )
 
-    def announce(self, event: Event, hooks: Sequence[Hook]) -> None:
+    def announce(self, event: WikiEvent, hooks: Sequence[Hook]) -> None:
         """Let every hook know, soon; what there is no room for is left out."""
         for hook in hooks:
             try:
@@ -99,7 +99,7 @@ class Deliveries:
                     self._waiting.task_done()
 
     async def _deliver(
-        self, session: aiohttp.ClientSession, event: Event, hook: Hook
+        self, session: aiohttp.ClientSession, event: WikiEvent, hook: Hook
     ) -> None:
         where, what = shown_url(hook.url), f"{event.action} of {event.page.slug}"
         body = await asyncio.to_thread(_encode, event)
@@ -122,7 +122,7 @@ class Deliveries:
         log.log(level, "told %s of the %s: %d", where, what, response.status)
 
 
-def delivery_headers(event: Event, hook: Hook, agent: str) -> dict[str, str]:
+def delivery_headers(event: WikiEvent, hook: Hook, agent: str) -> dict[str, str]:
     """The headers of one delivery; repeated, the key is the same."""
     headers = {
         "Content-Type": "application/json",
@@ -138,7 +138,7 @@ def delivery_headers(event: Event, hook: Hook, agent: str) -> dict[str, str]:
     return headers
 
 
-def payload(event: Event, content: str, branch: str) -> dict[str, object]:
+def payload(event: WikiEvent, content: str, branch: str) -> dict[str, object]:
     """The event's JSON.
 
     Args:
@@ -174,13 +174,13 @@ def shown_url(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
-def _encode(event: Event) -> bytes:
+def _encode(event: WikiEvent) -> bytes:
     content = event.repository.read(event.page.blob)
     text, _encoding = decode_text(content, len(content))
     return msgspec.json.encode(payload(event, text, event.repository.branch()))
 
 
-def _project(event: Event, web_url: str) -> dict[str, object]:
+def _project(event: WikiEvent, web_url: str) -> dict[str, object]:
     project = event.project
     ssh_url, http_url = f"{_ssh(event)}.git", f"{web_url}.git"
     return {
@@ -203,7 +203,7 @@ def _project(event: Event, web_url: str) -> dict[str, object]:
     }
 
 
-def _attributes(event: Event, content: str, wiki_url: str) -> dict[str, object]:
+def _attributes(event: WikiEvent, content: str, wiki_url: str) -> dict[str, object]:
     url = f"{wiki_url}/{quote(event.page.slug)}"
     attributes: dict[str, object] = {
         "slug": event.page.slug,
@@ -221,5 +221,5 @@ def _attributes(event: Event, content: str, wiki_url: str) -> dict[str, object]:
     return attributes
 
 
-def _ssh(event: Event) -> str:
+def _ssh(event: WikiEvent) -> str:
     return f"git@{urlsplit(event.base_url).hostname}:{event.project.full_path}"

@@ -17,7 +17,7 @@ from pathlib import Path
 from wikisync.service.answers import Refusal
 from wikisync.service.code import folder_size, is_sound, read_facts
 from wikisync.service.committing import Author, GitRefused
-from wikisync.service.editing import Change
+from wikisync.service.editing import CommitPlan
 from wikisync.service.import_address import shown
 from wikisync.service.import_worker import FetchFailed, FetchJob, fetch_repository
 from wikisync.service.instance import Service
@@ -150,7 +150,7 @@ async def _begin_with_template(service: Service, project: Project, name: str) ->
     """Commit a built-in template's files; a repeated commit changes nothing."""
     creator = await service.records.ask(Tables.user_by_id, project.creator_id)
     author = Author(creator.name, creator.email) if creator else Author("", "")
-    change = Change(COMMIT_MESSAGE, writes=template_files(name, project.name))
+    change = CommitPlan(COMMIT_MESSAGE, writes=template_files(name, project.name))
     await service.code(project.id).change(lambda _tree: change, author)
 
 

@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 from wikisync.service.migrations import fold_search
 from wikisync.service.rows import Project, User, project_from_row
 from wikisync.service.tables import LEVELS, PROJECTS, SUBTREE, Tables
@@ -142,7 +142,7 @@ def _visible(caller: User | None, values: dict[str, object]) -> list[str]:
         return ["p.visibility = 'public'"]
     if caller.is_admin:
         return []
-    values["guest"] = int(Level.GUEST)
+    values["guest"] = int(AccessLevel.GUEST)
     return [f"(p.visibility IN ('public', 'internal') OR {_at_least('guest')})"]
 
 
@@ -160,9 +160,9 @@ def _of_caller(query: ProjectQuery, values: dict[str, object]) -> list[str]:
     conditions: list[str] = []
     least = 0
     if query.is_membership:
-        least = int(Level.GUEST)
+        least = int(AccessLevel.GUEST)
     if query.is_owned:
-        least = int(Level.OWNER)
+        least = int(AccessLevel.OWNER)
     least = max(least, query.level_min)
     if least:
         values["least"] = least
@@ -176,7 +176,7 @@ def _of_caller(query: ProjectQuery, values: dict[str, object]) -> list[str]:
         (query.has_merge_requests, "merge_requests_access_level"),
     ):
         if wanted:
-            values["guest"] = int(Level.GUEST)
+            values["guest"] = int(AccessLevel.GUEST)
             conditions.append(
                 f"(p.{column} = 'enabled'"
                 f" OR (p.{column} = 'private' AND {_at_least('guest')}))"

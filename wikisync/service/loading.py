@@ -19,13 +19,13 @@ from wikisync.errors import ServiceError
 from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.model import OwnerKind, WikiOwner, split_extension
 from wikisync.service.committing import Author, GitRefused
-from wikisync.service.editing import Change
+from wikisync.service.editing import CommitPlan
 from wikisync.service.instance import Service
 from wikisync.service.manifest import (
     MANIFEST,
     GroupEntry,
-    Manifest,
     ProjectEntry,
+    ServiceManifest,
     level_of,
     parse_manifest,
 )
@@ -106,7 +106,7 @@ async def load_folder(
     return LoadedFolder(token, tuple(owners), tuple(ignored), tuple(kept))
 
 
-def read_manifest(folder: Path) -> tuple[Manifest, Path]:
+def read_manifest(folder: Path) -> tuple[ServiceManifest, Path]:
     """The manifest of a folder, and the folder that its paths count from.
 
     A folder without one that holds pages is one project, ``local/<its name>``.
@@ -133,7 +133,7 @@ def read_manifest(folder: Path) -> tuple[Manifest, Path]:
         )
     name = re.sub(r"[^A-Za-z0-9_.]+", "-", folder.resolve().name).strip("-.") or "wiki"
     project = ProjectEntry(path=f"{LOCAL_GROUP}/{name}", wiki=".")
-    return Manifest(project=(project,)), folder
+    return ServiceManifest(project=(project,)), folder
 
 
 def scan_wiki(folder: Path) -> WikiFiles:
@@ -162,7 +162,7 @@ def load_wiki(
     before = {file.path: file for file in repository.loaded().files}
     kept: list[str] = []
 
-    def decide(tree: WikiTree) -> Change:
+    def decide(tree: WikiTree) -> CommitPlan:
         kept[:] = []
         links: dict[str, RepositoryFile] = {}
         removes: set[str] = set()
@@ -176,7 +176,7 @@ def load_wiki(
                 links[path] = new
             else:
                 removes.add(path)
-        return Change("Load folder", links=links, removes=frozenset(removes))
+        return CommitPlan("Load folder", links=links, removes=frozenset(removes))
 
     repository.change(decide, author)
     repository.remember_loaded(tuple(stored.values()), author)

@@ -15,7 +15,7 @@ import msgspec
 
 from wikisync.decoding import convert
 from wikisync.errors import ServiceError
-from wikisync.service.access import FeatureLevel, Level, Visibility
+from wikisync.service.access import AccessLevel, FeatureLevel, Visibility
 
 MANIFEST = "service.toml"
 
@@ -56,7 +56,7 @@ class ProjectEntry(GroupEntry, frozen=True, forbid_unknown_fields=True, kw_only=
     archived: bool = False
 
 
-class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ServiceManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything in the file; groups come before the projects in them."""
 
     user: tuple[UserEntry, ...] = ()
@@ -64,7 +64,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     project: tuple[ProjectEntry, ...] = ()
 
 
-def parse_manifest(text: str, source: str) -> Manifest:
+def parse_manifest(text: str, source: str) -> ServiceManifest:
     """Read a manifest.
 
     Args:
@@ -79,19 +79,19 @@ def parse_manifest(text: str, source: str) -> Manifest:
     except tomllib.TOMLDecodeError as error:
         raise ServiceError(f"{source} is not TOML: {error}") from error
     try:
-        manifest = convert(values, Manifest)
+        manifest = convert(values, ServiceManifest)
     except msgspec.ValidationError as error:
         raise _explain(str(error), source) from error
     _check(manifest, source)
     return manifest
 
 
-def level_of(role: Role) -> Level:
+def level_of(role: Role) -> AccessLevel:
     """The access level that a role stands for."""
-    return Level[role.upper()]
+    return AccessLevel[role.upper()]
 
 
-def _check(manifest: Manifest, source: str) -> None:
+def _check(manifest: ServiceManifest, source: str) -> None:
     usernames = {user.username for user in manifest.user}
     seen: set[str] = set()
     tables = (("group", manifest.group), ("project", manifest.project))
@@ -137,4 +137,4 @@ def _keys(place: str) -> tuple[str, ...]:
         "group": GroupEntry,
         "project": ProjectEntry,
     }
-    return tables.get(place.partition("[")[0], Manifest).__struct_fields__
+    return tables.get(place.partition("[")[0], ServiceManifest).__struct_fields__

@@ -239,7 +239,7 @@ def _unconditional(request: web.BaseRequest) -> web.BaseRequest:
 
 
 async def handle_under_quirks(call: Call, target: Target) -> web.StreamResponse:
-    """What the target's handler answers, with parameters and answer bent.
+    """What the target's handler answers, with parameters and answer altered.
 
     Raises:
         Refusal: as the handler, and for what only quirks refuse.
@@ -296,7 +296,7 @@ async def _list(call: Call, target: Target) -> web.StreamResponse:
         pages = pages[::2]
     ids = await _ids(call, target, [str(page["slug"]) for page in pages])
     # without the tag of the list as it should be
-    return bytes_answer(await asyncio.to_thread(_bent_list, on, pages, ids))
+    return bytes_answer(await asyncio.to_thread(_altered_list, on, pages, ids))
 
 
 async def _show(call: Call, target: Target) -> web.StreamResponse:
@@ -314,7 +314,7 @@ async def _create(call: Call, target: Target) -> web.StreamResponse:
     values = call.values(OtherEndpoint.PAGE_CREATE)
     await _enter(call, target, Operation.WRITE)
     _check_new_title(on, values["title"])
-    raw = {**call.raw, "content": _bent_text(on, values["content"])}
+    raw = {**call.raw, "content": _altered_text(on, values["content"])}
     return await _page_answer(replace(call, raw=raw), target)
 
 
@@ -327,7 +327,7 @@ async def _edit(call: Call, target: Target) -> web.StreamResponse:
     if title is not None:
         _check_new_title(on, title)
     if values.get("content") is not None:
-        raw["content"] = _bent_text(on, values["content"])
+        raw["content"] = _altered_text(on, values["content"])
     if Quirk.FORMAT_DEFAULT in on and not values.get("format"):
         raw["format"] = "markdown"
     tree = await wiki.tree()
@@ -337,8 +337,8 @@ async def _edit(call: Call, target: Target) -> web.StreamResponse:
             last = await asyncio.to_thread(wiki.repository.last_commit_of, page.path)
             if last != known:
                 raise null_answer()
-        if (bent := _bent_title(on, title, page.slug)) is not None:
-            raw["title"] = bent
+        if (altered := _altered_title(on, title, page.slug)) is not None:
+            raw["title"] = altered
     try:
         return await _page_answer(replace(call, raw=raw), target)
     except Refusal as refusal:
@@ -369,14 +369,14 @@ async def _enter(call: Call, target: Target, operation: Operation) -> WikiStorag
 
 
 async def _page_answer(call: Call, target: Target) -> web.StreamResponse:
-    """The handler's answer, its page bent."""
+    """The handler's answer, its page altered."""
     on = call.service.settings.quirks
     response = await target.handler(call)
     if not on & BEND_PAGES:
         return response
     page = _RECORD.decode(_body(response))
     ids = await _ids(call, target, [str(page["slug"])])
-    return json_answer(_bent_page(on, page, ids), status=response.status)
+    return json_answer(_altered_page(on, page, ids), status=response.status)
 
 
 async def _ids(call: Call, target: Target, slugs: Sequence[str]) -> Mapping[str, int]:
@@ -389,12 +389,12 @@ async def _ids(call: Call, target: Target, slugs: Sequence[str]) -> Mapping[str,
 
 
 def _body(response: web.StreamResponse) -> bytes:
-    assert isinstance(response, web.Response), "what is bent is JSON"
+    assert isinstance(response, web.Response), "what is altered is JSON"
     assert isinstance(response.body, bytes), "JSON is bytes by now"
     return response.body
 
 
-def _bent_title(on: Quirks, title: str | None, slug: str) -> str | None:
+def _altered_title(on: Quirks, title: str | None, slug: str) -> str | None:
     """The title that an edit of the page ``slug`` asks for."""
     if title is None and Quirk.CONTENT_ONLY_MOVES in on:
         return "/" + slug.rpartition("/")[2]
@@ -411,7 +411,7 @@ def _check_new_title(on: Quirks, title: str) -> None:
         raise invalid("title", f"is a reserved name. Reserved names are: {names}")
 
 
-def _bent_text(on: Quirks, text: str) -> str:
+def _altered_text(on: Quirks, text: str) -> str:
     """The text that is stored when this one is sent."""
     if Quirk.REFUSES_EMPTY in on and not text.strip():
         raise invalid("content", "can't be blank")
@@ -424,10 +424,10 @@ def _bent_text(on: Quirks, text: str) -> str:
     return text
 
 
-def _bent_list(
+def _altered_list(
     on: Quirks, listed: Sequence[Mapping[str, object]], ids: Mapping[str, int]
 ) -> bytes:
-    pages = [_bent_page(on, page, ids) for page in listed]
+    pages = [_altered_page(on, page, ids) for page in listed]
     for page in pages:
         content = page.get("content")
         if Quirk.TRUNCATES_LIST_CONTENT in on and isinstance(content, str):
@@ -443,13 +443,13 @@ def _bent_list(
     return msgspec.json.encode(pages)
 
 
-def _bent_page(
+def _altered_page(
     on: Quirks, page: Mapping[str, object], ids: Mapping[str, int]
 ) -> dict[str, object]:
-    bent = dict(page)
+    altered = dict(page)
     if Quirk.META_ID in on:
-        bent["wiki_page_meta_id"] = ids.get(str(page["slug"]))
+        altered["wiki_page_meta_id"] = ids.get(str(page["slug"]))
     if Quirk.STRIPS_FRONT_MATTER in on and isinstance(page.get("content"), str):
-        bent["content"] = split_front_matter(str(page["content"])).body
-        bent.pop("front_matter", None)
-    return bent
+        altered["content"] = split_front_matter(str(page["content"])).body
+        altered.pop("front_matter", None)
+    return altered

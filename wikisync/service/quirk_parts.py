@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from wikisync.service.committing import Author
-from wikisync.service.editing import Change
-from wikisync.service.hooks import Deliveries, Event
+from wikisync.service.editing import CommitPlan
+from wikisync.service.hooks import Deliveries, WikiEvent
 from wikisync.service.quirks import Quirk, Quirks, Turns
 from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import KIB, Hook, HookLimits, Limits
@@ -50,22 +50,22 @@ class QuirkyStorage(WikiStorage):
 
     async def change(
         self,
-        decide: Callable[[WikiTree], Change],
+        decide: Callable[[WikiTree], CommitPlan],
         author: Author,
         *,
         branch: str | None = None,
-    ) -> tuple[Change, WikiTree]:
+    ) -> tuple[CommitPlan, WikiTree]:
         """Commit what ``decide`` makes of the files that are seen."""
         on = self._quirks()
 
-        def decide_bent(tree: WikiTree) -> Change:
+        def decide_altered(tree: WikiTree) -> CommitPlan:
             seen = _seen(on, tree)
             change = decide(seen)
             if Quirk.KEEPS_BELOW in on and change.renamed is not None:
                 return _without_pages_below(change, seen)
             return change
 
-        return await super().change(decide_bent, author, branch=branch)
+        return await super().change(decide_altered, author, branch=branch)
 
 
 class QuirkyDeliveries(Deliveries):
@@ -78,7 +78,7 @@ class QuirkyDeliveries(Deliveries):
         self._quirks = quirks
         self._turns = turns
 
-    def announce(self, event: Event, hooks: Sequence[Hook]) -> None:
+    def announce(self, event: WikiEvent, hooks: Sequence[Hook]) -> None:
         """Let every hook know never, once or twice."""
         on = self._quirks()
         if Quirk.HOOKS_WITHOUT_VERSION in on:
@@ -119,7 +119,7 @@ def _seen(on: Quirks, tree: WikiTree) -> WikiTree:
     return tree
 
 
-def _without_pages_below(change: Change, tree: WikiTree) -> Change:
+def _without_pages_below(change: CommitPlan, tree: WikiTree) -> CommitPlan:
     """A rename that leaves the pages below where they are."""
     assert change.renamed is not None, "asked for renames only"
     page = tree.find(change.renamed[0])

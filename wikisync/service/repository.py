@@ -1,7 +1,7 @@
 """One wiki's bare git repository, by pygit2.
 
 Synchronous, called from worker threads; a lock of its own makes each method
-whole even if a caller stopped waiting for it.  One ``Change`` is one commit.
+whole even if a caller stopped waiting for it.  One ``CommitPlan`` is one commit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from wikisync.service.committing import (
     tree_reader,
 )
 from wikisync.service.copying import DEFAULT_BRANCH, copy_repository
-from wikisync.service.editing import Change
+from wikisync.service.editing import CommitPlan
 from wikisync.service.packing import blob_id, write_blob_pack
 from wikisync.service.settings import MIB
 from wikisync.service.tree import EMPTY, Directory, RepositoryFile, WikiTree
@@ -331,7 +331,7 @@ class WikiRepository:
 
     def change(
         self,
-        decide: Callable[[WikiTree], Change],
+        decide: Callable[[WikiTree], CommitPlan],
         author: Author,
         *,
         branch: str | None = None,

@@ -12,7 +12,13 @@ from typing import Literal
 from msgspec import Struct
 
 from wikisync.decoding import json_decoder
-from wikisync.service.access import FeatureLevel, Level, Standing, Visibility, WikiDoor
+from wikisync.service.access import (
+    AccessLevel,
+    FeatureLevel,
+    Membership,
+    Visibility,
+    WikiDoor,
+)
 
 _TOPICS = json_decoder(list[str])
 _ATTRIBUTES = json_decoder(dict[str, object])
@@ -147,14 +153,14 @@ class Project(Struct, frozen=True):
         """What it says about access to its wiki."""
         return WikiDoor(self.visibility, self.wiki_access_level, self.is_archived)
 
-    def standing(self, user: User | None) -> Standing:
+    def standing(self, user: User | None) -> Membership:
         """What the user that asked for this record is to it."""
         if user is None:
-            return Standing()
+            return Membership()
         level = max(self.project_level, self.group_level, self.shared_level)
         if self.owner_id == user.id:
-            level = Level.OWNER
-        return Standing(is_signed_in=True, is_admin=user.is_admin, level=level)
+            level = AccessLevel.OWNER
+        return Membership(is_signed_in=True, is_admin=user.is_admin, level=level)
 
 
 class Group(Struct, frozen=True):
@@ -179,11 +185,11 @@ class Group(Struct, frozen=True):
         """What it says about access to its wiki."""
         return WikiDoor(self.visibility, self.wiki_access_level)
 
-    def standing(self, user: User | None) -> Standing:
+    def standing(self, user: User | None) -> Membership:
         """What the user that asked for this record is to it."""
         if user is None:
-            return Standing()
-        return Standing(
+            return Membership()
+        return Membership(
             is_signed_in=True,
             is_admin=user.is_admin,
             level=self.level,

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from wikisync.service.answers import invalid, unreadable
 from wikisync.service.committing import Author, GitRefused
-from wikisync.service.editing import Change
+from wikisync.service.editing import CommitPlan
 from wikisync.service.repository import WikiRepository
 from wikisync.service.tree import WikiTree
 from wikisync.service.tree_walk import TreeTooLarge
@@ -51,11 +51,11 @@ class WikiStorage:
 
     async def change(
         self,
-        decide: Callable[[WikiTree], Change],
+        decide: Callable[[WikiTree], CommitPlan],
         author: Author,
         *,
         branch: str | None = None,
-    ) -> tuple[Change, WikiTree]:
+    ) -> tuple[CommitPlan, WikiTree]:
         """Decide on the present tree and commit, while nobody else writes.
 
         When cancelled, the commit is made whole or not at all.
@@ -63,9 +63,9 @@ class WikiStorage:
         Raises:
             Refusal: ``decide`` refused, or git did (400 with git's words).
         """
-        decided: list[Change] = []
+        decided: list[CommitPlan] = []
 
-        def decide_once(tree: WikiTree) -> Change:
+        def decide_once(tree: WikiTree) -> CommitPlan:
             decided.append(decide(tree))
             return decided[-1]
 

@@ -23,14 +23,14 @@ from wikisync.service.answers import (
 )
 from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.editing import (
-    Change,
-    Edit,
+    CommitPlan,
+    EditRequest,
     find_page,
     plan_create,
     plan_delete,
     plan_edit,
 )
-from wikisync.service.hooks import Action, Event
+from wikisync.service.hooks import Action, WikiEvent
 from wikisync.service.page_ids import moves_of_rename, update_page_ids
 from wikisync.service.pages import (
     FullList,
@@ -114,7 +114,7 @@ async def create_page(call: Call, kind: OwnerKind) -> web.Response:
     title, message = values["title"], values.get("message")
     visit = await _visit(call, kind, Operation.WRITE)
 
-    def decide(tree: WikiTree) -> Change:
+    def decide(tree: WikiTree) -> CommitPlan:
         return plan_create(
             tree,
             title,
@@ -134,10 +134,10 @@ async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
     values = call.values(OtherEndpoint.PAGE_EDIT)
     title, content = values.get("title"), values.get("content")
     markup, message = values.get("format"), values.get("message")
-    edit = Edit(title, content, None if markup is None else Format(markup))
+    edit = EditRequest(title, content, None if markup is None else Format(markup))
     visit = await _visit(call, kind, Operation.WRITE)
 
-    def decide(tree: WikiTree) -> Change:
+    def decide(tree: WikiTree) -> CommitPlan:
         page = find_page(tree, call.segments["slug"])
         return plan_edit(
             tree,
@@ -156,7 +156,7 @@ async def delete_page(call: Call, kind: OwnerKind) -> web.Response:
     """``DELETE .../wikis/:slug``: one file; what is below it stays."""
     visit = await _visit(call, kind, Operation.DELETE)
 
-    def decide(tree: WikiTree) -> Change:
+    def decide(tree: WikiTree) -> CommitPlan:
         page = find_page(tree, call.segments["slug"])
         return plan_delete(page, message=_message(visit.caller, "deleted", page.title))
 
@@ -169,7 +169,7 @@ async def _visit(call: Call, kind: OwnerKind, operation: Operation) -> _Visit:
 
 
 async def _write(
-    visit: _Visit, decide: Callable[[WikiTree], Change], action: Action
+    visit: _Visit, decide: Callable[[WikiTree], CommitPlan], action: Action
 ) -> tuple[PageFile, bytes | None]:
     """Commit what ``decide`` wants, let the records follow, and tell of it.
 
@@ -180,7 +180,7 @@ async def _write(
     service = visit.call.service
     found: list[WikiTree] = []
 
-    def decide_here(tree: WikiTree) -> Change:
+    def decide_here(tree: WikiTree) -> CommitPlan:
         found.append(tree)
         return decide(tree)
 
@@ -212,7 +212,7 @@ def _announce(
     if not service.settings.hooks or not isinstance(visit.owner, Project):
         return
     assert visit.caller.user is not None, "nobody writes without a user"
-    event = Event(
+    event = WikiEvent(
         id=uuid4(),
         action=action,
         project=visit.owner,

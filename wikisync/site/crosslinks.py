@@ -31,7 +31,7 @@ NOT_FOUND = frozenset({"no-page", "no-attachment"})
 """Why a link may lead to a loose file: whatever the service would find comes first."""
 
 
-class Place(Struct, frozen=True):
+class ItemKey(Struct, frozen=True):
     """A page or attachment of any wiki of the site."""
 
     wiki: int
@@ -44,10 +44,10 @@ class Place(Struct, frozen=True):
         return f"{self.wiki}{_NUL}{self.name}"
 
 
-def place_of(name: str, wiki: int) -> Place:
+def place_of(name: str, wiki: int) -> ItemKey:
     """What a link's target means, seen from a wiki: a token, or a name of its own."""
     number, found, rest = name.partition(_NUL)
-    return Place(int(number), rest) if found else Place(wiki, name)
+    return ItemKey(int(number), rest) if found else ItemKey(wiki, name)
 
 
 def service_address(source: WikiSource) -> str:
@@ -91,7 +91,7 @@ class WikiTable:
             answer = self._found[key] = self._look_up(number, path)
         return answer
 
-    def find(self, url: str) -> tuple[Place, bool, str] | None:
+    def find(self, url: str) -> tuple[ItemKey, bool, str] | None:
         """Where a full address leads in the site.
 
         Returns:
@@ -107,9 +107,9 @@ class WikiTable:
         inside = normal_path(unquote(path.partition("?")[0]))
         index = self._index(number)
         if inside and inside in index.attachments:
-            return Place(number, inside), True, ""
+            return ItemKey(number, inside), True, ""
         slug = index.find_page(inside) if inside else home_slug(index.pages)
-        return Place(number, slug or ""), False, unquote(fragment)
+        return ItemKey(number, slug or ""), False, unquote(fragment)
 
     def _look_up(self, number: int, path: str) -> Found:
         known, index = self.addresses[number], self._index(number)

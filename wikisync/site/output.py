@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from wikisync.decoding import json_decoder
 from wikisync.errors import FolderError, SiteError
-from wikisync.folder.descent import opened_below, read_chunks
+from wikisync.folder.safe_open import opened_below, read_chunks
 from wikisync.locks import open_locked_folder
 from wikisync.markup.file_types import file_extension, file_type
 from wikisync.model import Digest, Problem, folders_above
@@ -56,7 +56,7 @@ class ManifestFile(msgspec.Struct, frozen=True):
     type: str
 
 
-class Manifest(msgspec.Struct, frozen=True):
+class SiteManifest(msgspec.Struct, frozen=True):
     """``-/manifest.json``: every file that a build of ours put here."""
 
     generator: str
@@ -66,7 +66,7 @@ class Manifest(msgspec.Struct, frozen=True):
     """The wikis whose pages they are; older versions of wikisync named none."""
 
 
-_MANIFESTS = json_decoder(Manifest)
+_MANIFESTS = json_decoder(SiteManifest)
 
 
 class FileState(msgspec.Struct, frozen=True, array_like=True):
@@ -393,7 +393,7 @@ def _known_files(root: Path) -> tuple[dict[str, Digest | None], bool]:
     return {path: digest for path, digest in known.items() if _is_inside(path)}, is_ours
 
 
-def _read_manifest(path: Path, *, is_optional: bool = False) -> Manifest | None:
+def _read_manifest(path: Path, *, is_optional: bool = False) -> SiteManifest | None:
     try:
         manifest = _MANIFESTS.decode(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from wikisync.errors import FolderError, SiteError
-from wikisync.folder.descent import open_folder
+from wikisync.folder.safe_open import open_folder
 
 STAGING = "-/staging"
 STAGED_MANIFEST = "manifest.json"

@@ -31,7 +31,7 @@ from wikisync.site.context import (
     TocNode,
     WikiContext,
 )
-from wikisync.site.crosslinks import PageUrls, Place, SiteLinks, service_address
+from wikisync.site.crosslinks import ItemKey, PageUrls, SiteLinks, service_address
 from wikisync.site.frame import text_direction
 from wikisync.site.navigation import Tree, natural_key, neighbours, reading_order
 from wikisync.site.titles import TITLE_CHARS_MAX, shortened
@@ -242,7 +242,7 @@ class _Sidebar:
 
 
 def backlink_references(
-    places: Iterable[Place], wikis: Mapping[int, WikiPages], home: int
+    places: Iterable[ItemKey], wikis: Mapping[int, WikiPages], home: int
 ) -> tuple[PageRef, ...]:
     """The pages that link to a page, sorted by title; others' with their wiki."""
     found = []

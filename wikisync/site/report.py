@@ -15,7 +15,7 @@ from msgspec import Struct
 from wikisync.markup.resolve import REASONS
 from wikisync.model import Problem, Slug
 from wikisync.site.addresses import SIDEBAR_SLUG, home_slug
-from wikisync.site.crosslinks import Place, place_of
+from wikisync.site.crosslinks import ItemKey, place_of
 from wikisync.site.model import BrokenLink
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ class WantedPage(Struct, frozen=True):
 class LinkReport(Struct, frozen=True):
     """The links of a whole site."""
 
-    backlinks: Mapping[Place, tuple[Place, ...]]
+    backlinks: Mapping[ItemKey, tuple[ItemKey, ...]]
     broken: tuple[BrokenLink, ...]
     wanted: tuple[WantedPage, ...]
     """Those wanted most come first."""
-    orphans: tuple[Place, ...]
+    orphans: tuple[ItemKey, ...]
 
 
 def link_report(wikis: Sequence[IndexedWiki]) -> LinkReport:
@@ -55,16 +55,16 @@ def link_report(wikis: Sequence[IndexedWiki]) -> LinkReport:
     )
 
 
-def backlinks_of(wikis: Sequence[IndexedWiki], place: Place) -> tuple[Place, ...]:
+def backlinks_of(wikis: Sequence[IndexedWiki], place: ItemKey) -> tuple[ItemKey, ...]:
     """The pages that link to one page, without adding up the links of all."""
     token = place.token()
     return tuple(
-        Place(wiki.number, slug)
+        ItemKey(wiki.number, slug)
         for wiki in wikis
         for slug, page in wiki.pages.items()
         if (token in page.finished.targets)
         or (wiki.number == place.wiki and place.name in page.finished.targets)
-        if slug != SIDEBAR_SLUG and Place(wiki.number, slug) != place
+        if slug != SIDEBAR_SLUG and ItemKey(wiki.number, slug) != place
     )
 
 
@@ -92,14 +92,14 @@ def encode_report(
     return msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"
 
 
-def _backlinks(wikis: Sequence[IndexedWiki]) -> dict[Place, tuple[Place, ...]]:
+def _backlinks(wikis: Sequence[IndexedWiki]) -> dict[ItemKey, tuple[ItemKey, ...]]:
     """Who links to a page; a sidebar links to everything and does not count."""
-    found: defaultdict[Place, list[Place]] = defaultdict(list)
+    found: defaultdict[ItemKey, list[ItemKey]] = defaultdict(list)
     for wiki in wikis:
         for slug, page in wiki.pages.items():
             if slug == SIDEBAR_SLUG:
                 continue
-            source = Place(wiki.number, slug)
+            source = ItemKey(wiki.number, slug)
             for target in page.finished.targets:
                 place = place_of(target, wiki.number)
                 if place != source:
@@ -128,13 +128,13 @@ def _wanted(wikis: Iterable[IndexedWiki]) -> list[WantedPage]:
 
 
 def _orphans(
-    wikis: Iterable[IndexedWiki], backlinks: Mapping[Place, tuple[Place, ...]]
-) -> Iterable[Place]:
+    wikis: Iterable[IndexedWiki], backlinks: Mapping[ItemKey, tuple[ItemKey, ...]]
+) -> Iterable[ItemKey]:
     for wiki in wikis:
         sidebar = wiki.pages.get(SIDEBAR_SLUG)
         reached = set(sidebar.finished.targets) if sidebar else set()
         reached |= {SIDEBAR_SLUG, home_slug(wiki.pages) or ""}
         for slug in wiki.pages:
-            is_reached = slug in reached or Place(wiki.number, slug) in backlinks
+            is_reached = slug in reached or ItemKey(wiki.number, slug) in backlinks
             if not is_reached and not slug.startswith(TEMPLATES):
-                yield Place(wiki.number, slug)
+                yield ItemKey(wiki.number, slug)

@@ -1,9 +1,9 @@
 """The wikis' folders as a build sees them: every page and file by digest.
 
 Every file is reached as the sync reaches it, by descriptors and through no link
-(``folder.descent``), however long ago its name was listed: who may write in the folder
-may swap a file for a link at any moment.  A file that is unchanged since the last build
-is not read again (``file_status``).
+(``folder.safe_open``), however long ago its name was listed: who may write in the
+folder may swap a file for a link at any moment.  A file that is unchanged since the
+last build is not read again (``file_status``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from msgspec import Struct, field
 from wikisync.decoding import msgpack_decoder
 from wikisync.errors import FolderError
 from wikisync.file_status import UNSETTLED, FileStatus, status_of, trusted_status
-from wikisync.folder.descent import opened_below, read_all, read_chunks
+from wikisync.folder.safe_open import opened_below, read_all, read_chunks
 from wikisync.folder.scan import scan_pages
 from wikisync.model import AttachmentPath, Digest, Format, Problem, Slug
 from wikisync.site.addresses import SIDEBAR_SLUG

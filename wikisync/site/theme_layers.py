@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from wikisync.errors import FolderError, SiteError
-from wikisync.folder.descent import opened_inside, read_all
+from wikisync.folder.safe_open import opened_inside, read_all
 from wikisync.site.theme_manifest import ThemeManifest, did_you_mean, parse_manifest
 
 MANIFEST = "theme.toml"

@@ -30,7 +30,7 @@ from wikisync.site.composing import (
     site_addresses,
     site_problems,
 )
-from wikisync.site.crosslinks import Place, WikiTable
+from wikisync.site.crosslinks import ItemKey, WikiTable
 from wikisync.site.drawings import DRAWING_BYTES_MAX, static_drawing
 from wikisync.site.facts import IndexedWiki
 from wikisync.site.generated import GeneratedPages, robots_text, sitemaps
@@ -182,7 +182,7 @@ class SiteWriting:
         by_number = dict(enumerate(pages))
         for number, composer in enumerate(pages):
             for slug in self._wikis[number].pages:
-                places = report.backlinks.get(Place(number, Slug(slug)), ())
+                places = report.backlinks.get(ItemKey(number, Slug(slug)), ())
                 backlinks = backlink_references(places, by_number, number)
                 page = composer.composed(slug, backlinks)
                 if not self._keep(output, page.path, page.key):

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from wikisync.api.quiet import Wait, shown_time
 from wikisync.errors import OF_SERVICE, OWN_TROUBLE, SyncError, WikisyncError
-from wikisync.sync.daemon import Daemon
-from wikisync.sync.standing import Condition, Standing
-from wikisync.sync.standings import LASTING_TRIES, REFUSED_RETRY_S
+from wikisync.sync.daemon.daemon import Daemon
+from wikisync.sync.daemon.schedule import LASTING_TRIES, REFUSED_RETRY_S
+from wikisync.sync.daemon.wiki_status import Condition, WikiStatus
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.attention import SERVICE, refused_sentence
 from wikisync.workspace.syncing import Synced
@@ -53,23 +53,23 @@ def seen(daemon: Daemon, wikis: Sequence[WatchedWiki]) -> list[Synced]:
 
 
 def _seen(daemon: Daemon, wiki: WatchedWiki) -> Synced:
-    standing = daemon.standings[wiki.name]
-    paused = "" if standing.is_paused else None
-    return replace(wiki.synced, paused=paused, failure=_failure(daemon, standing))
+    wiki_status = daemon.schedule[wiki.name]
+    paused = "" if wiki_status.is_paused else None
+    return replace(wiki.synced, paused=paused, failure=_failure(daemon, wiki_status))
 
 
-def _failure(daemon: Daemon, standing: Standing) -> WikisyncError | None:
-    error = standing.failure
+def _failure(daemon: Daemon, wiki_status: WikiStatus) -> WikisyncError | None:
+    error = wiki_status.failure
     if error is None:
         return None
     if isinstance(error, OF_SERVICE) and daemon.trouble is not None:
         return None  # it is told of the service
-    if isinstance(error, OWN_TROUBLE) and standing.failures >= LASTING_TRIES:
+    if isinstance(error, OWN_TROUBLE) and wiki_status.failures >= LASTING_TRIES:
         # while all others go on, no waiting for the service mends it
-        return SyncError(standing.problem, hint=standing.hint)
+        return SyncError(wiki_status.problem, hint=wiki_status.hint)
     if not is_transient(error):
         return error
-    if daemon.now() - standing.failing_since < LASTING_S:
+    if daemon.now() - wiki_status.failing_since < LASTING_S:
         return None
     return SyncError(f"{error.message}, {_LONG}", hint=_HINT)
 
@@ -84,6 +84,6 @@ def lasting_in_s(daemon: Daemon) -> float | None:
 def _since(daemon: Daemon) -> Iterator[float]:
     if daemon.trouble is not None:
         yield daemon.trouble.since
-    for standing in daemon.standings.values():
-        if standing.failure is not None:
-            yield standing.failing_since
+    for wiki_status in daemon.schedule.values():
+        if wiki_status.failure is not None:
+            yield wiki_status.failing_since

@@ -23,7 +23,7 @@ from wikisync.connections import note_request
 from wikisync.decoding import json_decoder
 from wikisync.errors import UsageError
 from wikisync.model import Slug, digest_of
-from wikisync.sync.ledger import Edit
+from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.terminal import printable, visible_line
 from wikisync.watch.report import WatchReport
 
@@ -41,7 +41,7 @@ SLUG_CHARS_MAX = 2000
 
 Ask = Callable[[str, Slug], bool]
 """Asks for a look at a page of the wiki of a project's path; whether there is one."""
-Note = Callable[[str, Slug, Edit], None]
+Note = Callable[[str, Slug, RemoteEdit], None]
 """Remembers who edited a page of a project's wiki."""
 Status = Callable[[], Awaitable[Mapping[str, object]]]
 
@@ -118,7 +118,7 @@ class Listener:
         who = printable(event.user.name or event.user.username or "")[:NAME_CHARS_MAX]
         slug = Slug(printable(page.slug)[:SLUG_CHARS_MAX])
         if event.object_kind == "wiki_page" and who and page.content is not None:
-            edit = Edit(digest_of(page.content), who, time.time())
+            edit = RemoteEdit(digest_of(page.content), who, time.time())
             self._note(path, slug, edit)
         if event.object_kind != "wiki_page" or not self._ask(path, slug):
             return _said(202, "nothing of ours")

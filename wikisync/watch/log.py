@@ -14,10 +14,10 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Literal
 
-from wikisync.folder.descent import folder_error
+from wikisync.folder.safe_open import folder_error
 from wikisync.layout import LOG_FILE
 from wikisync.private import make_private_file, make_private_folder
-from wikisync.sync.work import CYCLE
+from wikisync.sync.daemon.work import CYCLE
 from wikisync.terminal import VisibleLines, visible_line
 
 LOG_BYTES_MAX = 2 * 1024 * 1024

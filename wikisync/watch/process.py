@@ -19,9 +19,9 @@ from wikisync.errors import ExitCode, WikisyncError
 from wikisync.file_status import status_at
 from wikisync.messages import Messages
 from wikisync.site.preview.server import PreviewOptions, running_preview
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.standing import Condition
-from wikisync.sync.standings import REFUSED_RETRY_S
+from wikisync.sync.daemon.schedule import REFUSED_RETRY_S
+from wikisync.sync.daemon.wiki_status import Condition
+from wikisync.sync.run.options import CycleOptions
 from wikisync.watch.log import logging_to
 from wikisync.watch.run import Watch, answering
 from wikisync.watch.systemd import Notifier
@@ -44,7 +44,7 @@ PAUSE_MAX_S = 10.0
 QUIET_MAX_S = 600.0
 """Then a request may be made again; the next cycle that makes it comes within five
 minutes, so that one is made every 15 minutes at least."""
-ANEW_LOOK_S = 2.0
+ANEW_SCAN_S = 2.0
 """How often it is looked whether to begin anew."""
 
 
@@ -263,7 +263,7 @@ async def _begin_anew(
     is_asked = bool(workspace.config.service.token_command)
     before = status_at(path)
     while True:
-        await asyncio.sleep(ANEW_LOOK_S)
+        await asyncio.sleep(ANEW_SCAN_S)
         if watch.has_damaged_state:
             signals.reload.set()
             return

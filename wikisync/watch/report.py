@@ -12,8 +12,8 @@ from typing import Any
 from wikisync import __version__
 from wikisync.api.quiet import Quiet, Wait
 from wikisync.layout import HEALTH_FILE
-from wikisync.sync.daemon import Daemon
-from wikisync.sync.standing import Condition, Standing
+from wikisync.sync.daemon.daemon import Daemon
+from wikisync.sync.daemon.wiki_status import Condition, WikiStatus
 from wikisync.watch.wiki import WatchedWiki
 
 """In ``.wikisync``."""
@@ -48,7 +48,7 @@ class WatchReport:
             return STOPPED
         if self._daemon.trouble is not None:
             return str(self._daemon.trouble.condition.value)
-        found = {one.condition for one in self._daemon.standings.values()}
+        found = {one.condition for one in self._daemon.schedule.values()}
         for condition in (
             Condition.FAILING,
             Condition.REFUSED,
@@ -72,15 +72,15 @@ class WatchReport:
         """
         if self.is_stopped or self._daemon.trouble is not None:
             return False
-        active = [one for one in self._daemon.standings.values() if not one.is_paused]
+        active = [one for one in self._daemon.schedule.values() if not one.is_paused]
         return not active or len(self.lost) < len(active)
 
     @property
-    def lost(self) -> Sequence[Standing]:
+    def lost(self) -> Sequence[WikiStatus]:
         """Wikis of which no page is carried over, though they are not paused."""
         return [
             one
-            for one in self._daemon.standings.values()
+            for one in self._daemon.schedule.values()
             if not one.is_paused
             # a halted wiki needs a person, too, but carries nothing
             and (one.failure is not None or one.condition in UNHEALTHY)
@@ -126,40 +126,40 @@ class WatchReport:
             ],
             "attention": [line.removeprefix("- ") for line in self.attention],
             "site_problem": self.site_problem,
-            "wikis": [self.wiki(one) for one in self._daemon.standings.values()],
+            "wikis": [self.wiki(one) for one in self._daemon.schedule.values()],
         }
 
-    def wiki(self, standing: Standing) -> Mapping[str, object]:
+    def wiki(self, wiki_status: WikiStatus) -> Mapping[str, object]:
         """How one wiki fares."""
-        synced = self._wikis[standing.name].synced
+        synced = self._wikis[wiki_status.name].synced
         return {
-            "folder": standing.name,
-            "condition": standing.condition.value,
-            "problem": standing.problem,
-            "hint": standing.hint,
+            "folder": wiki_status.name,
+            "condition": wiki_status.condition.value,
+            "problem": wiki_status.problem,
+            "hint": wiki_status.hint,
             "held": len(synced.held),
             "batches": len(synced.batches),
-            "cycles": standing.cycles,
-            "failures": standing.failures,
-            "last_good_at": self._epoch(standing.last_good_at),
-            "oldest_look_s": round(self._oldest_look_s(standing), 3),
+            "cycles": wiki_status.cycles,
+            "failures": wiki_status.failures,
+            "last_good_at": self._epoch(wiki_status.last_good_at),
+            "oldest_scan_s": round(self._oldest_scan_s(wiki_status), 3),
             "next_try_at": (
-                self._epoch(standing.not_before)
-                if standing.not_before > self._daemon.now()
+                self._epoch(wiki_status.not_before)
+                if wiki_status.not_before > self._daemon.now()
                 else None
             ),
         }
 
-    def _oldest_look_s(self, standing: Standing) -> float:
+    def _oldest_scan_s(self, wiki_status: WikiStatus) -> float:
         """How long ago the page was read that waits longest for a look.
 
         Infinite before the first look is an age that JSON does not know: it is that
         of the watch then.
         """
-        looked_s = self._daemon.now() - standing.full_look_at
-        if looked_s == float("inf"):
-            looked_s = time.time() - self._started_at
-        return max(looked_s, self._wikis[standing.name].oldest_look_s)
+        scanned_s = self._daemon.now() - wiki_status.full_scan
+        if scanned_s == float("inf"):
+            scanned_s = time.time() - self._started_at
+        return max(scanned_s, self._wikis[wiki_status.name].oldest_scan_s)
 
     def health_text(self) -> str:
         """``health`` as a file's content."""
@@ -167,10 +167,10 @@ class WatchReport:
 
     def status_line(self) -> str:
         """One line for the system's own list of services."""
-        count = len(self._daemon.standings)
+        count = len(self._daemon.schedule)
         waiting = sum(
             one.condition is Condition.NEEDS_PERSON
-            for one in self._daemon.standings.values()
+            for one in self._daemon.schedule.values()
         )
         line = f"{count} wiki{'s' * (count != 1)}: {self.condition}"
         return f"{line}, {waiting} need a decision" if waiting and count > 1 else line
@@ -197,17 +197,17 @@ class WatchReport:
             "wikisync_last_good_seconds", "gauge", "Unix time of the last sync"
         )
         age = _metric(
-            "wikisync_oldest_look_seconds",
+            "wikisync_oldest_scan_seconds",
             "gauge",
             "seconds since the least recently checked page was checked",
         )
         state = _metric("wikisync_condition", "gauge", "1 for the current condition")
-        for one in self._daemon.standings.values():
+        for one in self._daemon.schedule.values():
             at = self._epoch(one.last_good_at)
             cycles.value(one.cycles, wiki=one.name)
             held.value(len(self._wikis[one.name].synced.held), wiki=one.name)
             good.value(at or 0, wiki=one.name)
-            age.value(round(self._oldest_look_s(one), 3), wiki=one.name)
+            age.value(round(self._oldest_scan_s(one), 3), wiki=one.name)
             state.value(1, wiki=one.name, condition=one.condition.value)
         for metric in (cycles, held, good, age, state):
             lines += metric.lines

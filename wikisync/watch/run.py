@@ -30,11 +30,11 @@ from wikisync.layout import ASK_FILE, HEALTH_FILE
 from wikisync.memory import give_back_memory
 from wikisync.messages import Messages
 from wikisync.model import Problem, Slug
-from wikisync.sync.daemon import Daemon
-from wikisync.sync.ledger import Edit
-from wikisync.sync.standing import CycleOutcome, Standing, Trouble, Why
-from wikisync.sync.standings import IsAway
-from wikisync.sync.work import WikiWork, guarded
+from wikisync.sync.daemon.daemon import Daemon
+from wikisync.sync.daemon.schedule import IsAway
+from wikisync.sync.daemon.wiki_status import CycleOutcome, Outage, Why, WikiStatus
+from wikisync.sync.daemon.work import WikiWork, guarded
+from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.watch.attention import lasting_in_s, seen, service_sentence
 from wikisync.watch.listen import Listener, listening
 from wikisync.watch.person import Caller
@@ -54,7 +54,7 @@ from wikisync.workspace.attention_file import (
 from wikisync.workspace.conflict_texts import conflict_texts, show_conflict_texts
 from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.outcomes import note_sentence
-from wikisync.workspace.status import look_at, status_as_json
+from wikisync.workspace.status import scan, status_as_json
 from wikisync.workspace.syncing import other_folder
 
 log = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ TOLD_WAIT_S = 60.0
 """A wait longer than this is told with its end."""
 """In ``.wikisync``: who touches it asks for a look at every wiki; so does who writes
 into the state, such as ``wikisync approve``."""
-ASK_LOOK_S = 1.0
+ASK_SCAN_S = 1.0
 
 
 class Watch:
@@ -183,16 +183,16 @@ class Watch:
         log.info("%s: %s", wiki.name, words)
         self._messages.note(f"{wiki.name}: {words}")
 
-    def _told(self, standing: Standing) -> None:
-        text = f": {standing.problem}" if standing.problem else ""
-        hint = f" ({standing.hint})" if standing.hint else ""
-        again = self._next_try(standing.not_before)
-        line = f"{standing.name}: {standing.condition.value}{text}{hint}{again}"
+    def _told(self, wiki_status: WikiStatus) -> None:
+        text = f": {wiki_status.problem}" if wiki_status.problem else ""
+        hint = f" ({wiki_status.hint})" if wiki_status.hint else ""
+        again = self._next_try(wiki_status.not_before)
+        line = f"{wiki_status.name}: {wiki_status.condition.value}{text}{hint}{again}"
         log.info("%s", line)
         self._messages.note(line)
         self._changed.set()
 
-    def _told_service(self, trouble: Trouble | None) -> None:
+    def _told_service(self, trouble: Outage | None) -> None:
         if trouble is None:
             self._messages.note("the service is back")
         else:
@@ -308,7 +308,7 @@ class Watch:
             self.daemon.ask(wiki.name, Why.WIKI)
         return wiki is not None
 
-    def note_edit(self, path: str, slug: Slug, edit: Edit) -> None:
+    def note_edit(self, path: str, slug: Slug, edit: RemoteEdit) -> None:
         """Remember who edited a page of this project's wiki, if it is one of ours."""
         wiki = self._wiki_of(path)
         if wiki is not None:
@@ -324,10 +324,10 @@ class Watch:
         """What ``status --json`` says, and how each wiki fares."""
         wikis: list[Mapping[str, object]] = []
         for wiki in self._wikis.values():
-            status = await look_at(self._opened, wiki.section, None)
+            status = await scan(self._opened, wiki.section, None)
             status = replace(status, wiki_notes=wiki.synced.notes)
-            standing = self.report.wiki(self.daemon.standings[wiki.name])
-            wikis.append({**status_as_json(status), **standing})
+            wiki_status = self.report.wiki(self.daemon.schedule[wiki.name])
+            wikis.append({**status_as_json(status), **wiki_status})
         return {**self.report.health(), "workspace": str(self._root), "wikis": wikis}
 
     async def _follow_asks(self) -> None:
@@ -335,7 +335,7 @@ class Watch:
         path = self._private / ASK_FILE
         before = _touched(path), self._opened.state.seen_writes()
         while True:
-            await asyncio.sleep(ASK_LOOK_S)
+            await asyncio.sleep(ASK_SCAN_S)
             try:
                 now = _touched(path), self._opened.state.seen_writes()
             except StateError:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.site.publish import publish
-from wikisync.sync.work import guarded
+from wikisync.sync.daemon.work import guarded
 from wikisync.workspace.building import after_command
 from wikisync.workspace.configured import Workspace
 from wikisync.workspace.folders import ShownFolder, cache_folder

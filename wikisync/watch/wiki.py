@@ -17,11 +17,11 @@ from wikisync.config import WikiSection
 from wikisync.errors import NotFound, PermissionDenied
 from wikisync.folder.stamp import folder_stamp
 from wikisync.model import Slug
-from wikisync.sync.cycle import run_cycle
-from wikisync.sync.ledger import Edit
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.result import CycleResult
-from wikisync.sync.standing import CycleOutcome, Hint, Why
+from wikisync.sync.daemon.wiki_status import CycleOutcome, RemoteHint, Why
+from wikisync.sync.decide.ledger import RemoteEdit
+from wikisync.sync.run.cycle import run_cycle
+from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.result import CycleResult
 from wikisync.workspace.attention import sentences
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 from wikisync.workspace.syncing import Synced
@@ -34,7 +34,7 @@ EDITS_MAX = 1000
 
 
 class WatchedWiki:
-    """One wiki of an open workspace, as ``sync.work.WikiWork`` wants it."""
+    """One wiki of an open workspace, as ``sync.daemon.work.WikiWork`` wants it."""
 
     def __init__(
         self,
@@ -53,11 +53,11 @@ class WatchedWiki:
         self._stamp: int | None = None
         """What the last scan saw."""
         self._history = WikiHistory(client, section.owner)
-        self._active: Hint | None = None
+        self._active: RemoteHint | None = None
         """The last hint that is no commit."""
         self._etag: str | None = None
         """Of the answer that it came from."""
-        self._edits: dict[Slug, Edit] = {}
+        self._edits: dict[Slug, RemoteEdit] = {}
         self._named: set[Slug] = set()
         """Pages that webhooks named since the last look at the wiki."""
         self.section = section
@@ -93,7 +93,7 @@ class WatchedWiki:
         return CycleOutcome(
             is_quiet=result.is_quiet,
             has_more=result.has_more,
-            next_look_s=result.next_look_s,
+            next_scan_s=result.next_scan_s,
             needs_person=any(sentences(self.synced)),
             problem=str(trouble) if trouble else "",
             hint=trouble.hint if trouble else "",
@@ -102,16 +102,16 @@ class WatchedWiki:
         )
 
     @property
-    def oldest_look_s(self) -> float:
+    def oldest_scan_s(self) -> float:
         """How long ago the page was read that waits longest; 0 where none does."""
-        return self._wiki.replica.oldest_look_s if self._wiki else 0.0
+        return self._wiki.replica.oldest_scan_s if self._wiki else 0.0
 
     def note_named(self, slug: Slug) -> None:
         """Remember a page that a webhook names, for the next look at the wiki."""
         if len(self._named) < EDITS_MAX:
             self._named.add(slug)
 
-    def note_edit(self, slug: Slug, edit: Edit) -> None:
+    def note_edit(self, slug: Slug, edit: RemoteEdit) -> None:
         """Remember who edited a page on the wiki, until the next cycle."""
         self._edits.pop(slug, None)
         self._edits[slug] = edit
@@ -187,7 +187,7 @@ class WatchedWiki:
         self._stamp = await asyncio.to_thread(folder_stamp, self._wiki.folder)
         return self._stamp != before or bool(await self._wiki.local.late_saves())
 
-    async def hint(self) -> Hint | None:
+    async def hint(self) -> RemoteHint | None:
         """The wiki's newest commit, or else when its project was last active."""
         found = None if self._wiki is None else self._wiki.found.there
         owner = self.section.owner if found is None else found.owner
@@ -195,7 +195,7 @@ class WatchedWiki:
             self._history = self._wiki.replica.history
         head = await self._history.head()
         if head is not None:
-            return Hint(head)
+            return RemoteHint(head)
         if owner.kind == "group":
             return None
         try:
@@ -203,7 +203,7 @@ class WatchedWiki:
         except (NotFound, PermissionDenied):
             return None
 
-    async def _last_activity(self, project: Id) -> Hint | None:
+    async def _last_activity(self, project: Id) -> RemoteHint | None:
         found = await self._client.poll_project(project, self._etag)
         if found is None:
             return self._active
@@ -211,7 +211,7 @@ class WatchedWiki:
         if record.last_activity_at is None:
             return None
         # without an ETag, the whole record comes each time
-        self._active = Hint(record.last_activity_at, is_costly=etag is None)
+        self._active = RemoteHint(record.last_activity_at, is_costly=etag is None)
         self._etag = etag
         return self._active
 

@@ -11,9 +11,9 @@ from typing import assert_never
 from wikisync.config import WikiSection
 from wikisync.errors import AuthenticationFailed, WikisyncError, command_line
 from wikisync.model import Problem, Slug
-from wikisync.sync.plan import HoldReason
-from wikisync.sync.result import Held
-from wikisync.sync.safety import Batch, BatchKind
+from wikisync.sync.decide.plan import HoldReason
+from wikisync.sync.decide.safety import Batch, BatchKind
+from wikisync.sync.run.result import Held
 from wikisync.workspace.syncing import Synced
 from wikisync.workspace.transient import is_transient, needs_person
 
@@ -71,7 +71,7 @@ def next_step(folder: str, held: Held) -> str:
 
 
 def batch_sentence(folder: str, batch: Batch) -> str:
-    """One sentence on what a brake holds, with the next step."""
+    """One sentence on what a safety stop holds, with the next step."""
     name = f"{folder}:{batch.id}"
     yes, no = command_line("approve", name), command_line("refuse", name)
     if batch.kind is BatchKind.REWOUND:

@@ -21,7 +21,7 @@ from wikisync.errors import (
     RemoteError,
     WikisyncError,
 )
-from wikisync.folder.descent import (
+from wikisync.folder.safe_open import (
     Folders,
     folder_error,
     opened_file,
@@ -43,7 +43,7 @@ from wikisync.workspace.transient import is_transient
 ATTENTION_FILE = "WIKISYNC-ATTENTION.md"
 TITLE = "# wikisync needs your decision"
 _APPROVE = "run: wikisync approve "
-"""In every line on a brake."""
+"""In every line on a safety stop."""
 
 
 def attention_text(
@@ -62,10 +62,10 @@ def attention_text(
         service: What is wrong with the service, where a person is needed for that.
     """
     was = attention_lines(before)
-    looked_at = {one.section: one for one in done}
+    scanned = {one.section: one for one in done}
     lines = [_line(service)] if service else _kept_of_service(was, done)
     for section in sections:
-        wiki = looked_at.get(section, Synced(section))
+        wiki = scanned.get(section, Synced(section))
         lines += map(_line, sentences(wiki))
         lines += [line for line in was if _is_kept(line, wiki)]
     return _text_of(lines)

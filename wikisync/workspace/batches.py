@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from wikisync.config import WikiSection
 from wikisync.errors import UsageError
-from wikisync.sync.safety import Batch, Decision
+from wikisync.sync.decide.safety import Batch, Decision
 from wikisync.workspace.configured import Workspace
 from wikisync.workspace.opening import OpenWorkspace
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from wikisync.errors import FolderError, UsageError
-from wikisync.folder.descent import folder_error
+from wikisync.folder.safe_open import folder_error
 from wikisync.folder.workspace import locked
 from wikisync.layout import LOCK_FILE, STATE_FILE
 from wikisync.model import WikiOwner

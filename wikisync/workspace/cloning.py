@@ -14,7 +14,7 @@ from wikisync.api.client import Client
 from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection
 from wikisync.config.writing import render_config
 from wikisync.errors import FolderError, WikisyncError
-from wikisync.folder.place import place_of
+from wikisync.folder.identity import place_of
 from wikisync.folder.swap import OWNERS, PRIVATE, write_atomically
 from wikisync.folder.workspace import adopt, locked, refuse_overlaps
 from wikisync.layout import (
@@ -26,7 +26,7 @@ from wikisync.layout import (
 )
 from wikisync.model import Problem, WikiOwner
 from wikisync.progress import Progress
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
 from wikisync.workspace.creating import refuse_folder
 from wikisync.workspace.discovery import (
     Found,
@@ -36,7 +36,7 @@ from wikisync.workspace.discovery import (
     skipped,
 )
 from wikisync.workspace.opening import IDENTITY
-from wikisync.workspace.pulling import Place, Pulled, pull_all
+from wikisync.workspace.pulling import Destination, Pulled, pull_all
 from wikisync.workspace.settings import read_config
 
 
@@ -69,7 +69,7 @@ async def clone(
         refuse_overlaps(folder, [folder / name for name in workspace.folders.values()])
         with locked(folder / PRIVATE_FOLDER, f"the workspace {folder}"):
             _write_workspace(folder, workspace)
-            place = Place(
+            place = Destination(
                 private=folder / PRIVATE_FOLDER,
                 folder_of=lambda wiki: folder / workspace.folders[wiki.owner],
                 is_mirror=False,
@@ -87,7 +87,7 @@ async def clone(
     return pulled
 
 
-class Workspace(Struct, frozen=True):
+class NewWorkspace(Struct, frozen=True):
     """A workspace as it is to be."""
 
     config: Config
@@ -139,7 +139,7 @@ def _holds_only_lock(private: Path) -> bool:
 
 def _workspace(
     client: Client, folder: Path, existing: Config | None, found: Found
-) -> Workspace:
+) -> NewWorkspace:
     """The workspace to be made, or the one that is there if it is the same.
 
     Raises:
@@ -173,7 +173,7 @@ def _workspace(
         for wiki in found.wikis
         if wiki.owner not in known
     ]
-    return Workspace(existing, here, known, is_new=False, made_folder=False)
+    return NewWorkspace(existing, here, known, is_new=False, made_folder=False)
 
 
 def _not_listed(owner: WikiOwner) -> Problem:
@@ -187,7 +187,7 @@ def _not_listed(owner: WikiOwner) -> Problem:
 
 def _new_workspace(
     client: Client, folder: Path, wikis: Sequence[FoundWiki]
-) -> Workspace:
+) -> NewWorkspace:
     folders = folder_names([wiki.owner for wiki in wikis])
     ids = {wiki.owner: wiki.id for wiki in wikis}
     config = Config(
@@ -197,7 +197,7 @@ def _new_workspace(
             for owner, name in folders.items()
         ),
     )
-    return Workspace(
+    return NewWorkspace(
         config, wikis, folders, is_new=True, made_folder=not folder.exists()
     )
 
@@ -223,7 +223,7 @@ def folder_names(owners: Sequence[WikiOwner]) -> Mapping[WikiOwner, str]:
     return names
 
 
-def _write_workspace(folder: Path, workspace: Workspace) -> None:
+def _write_workspace(folder: Path, workspace: NewWorkspace) -> None:
     if not workspace.is_new:
         return
     private = folder / PRIVATE_FOLDER
@@ -236,7 +236,7 @@ def _write_workspace(folder: Path, workspace: Workspace) -> None:
     write_atomically(folder, FILE_NAME, text.encode(), temporary=place, modes=OWNERS)
 
 
-def _note_identity(private: Path, workspace: Workspace, pulled: Pulled) -> None:
+def _note_identity(private: Path, workspace: NewWorkspace, pulled: Pulled) -> None:
     """Let the state know its folders, so that copies of them are told from them."""
     url = workspace.config.service.url.rstrip("/")
     with State.open(private / STATE_FILE, service_url=url) as state:
@@ -250,7 +250,7 @@ def _note_identity(private: Path, workspace: Workspace, pulled: Pulled) -> None:
                 known.note_place(str(place_of(one.folder)))
 
 
-def _undo(folder: Path, workspace: Workspace) -> None:
+def _undo(folder: Path, workspace: NewWorkspace) -> None:
     """Remove a workspace that this run began, as long as it has no pages."""
     with suppress(OSError):
         for name in workspace.folders.values():

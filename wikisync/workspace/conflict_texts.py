@@ -31,7 +31,7 @@ def conflict_texts(opened: OpenWorkspace) -> Texts:
     texts: dict[str, str] = {}
     for section in opened.workspace.config.wikis:
         known = opened.known(section)
-        for slug, record in known.bundles().items():
+        for slug, record in known.conflict_files().items():
             # without a text that both sides agreed on, the base is empty
             three = (known.text(slug) or "", record.local, record.remote)
             for name, text in zip(NAMES, three, strict=True):

@@ -1,6 +1,6 @@
 """Two texts as a unified difference, with changed words coloured on a terminal.
 
-What changed is found by ``sync.diff``, whose search is bounded on any text.
+What changed is found by ``sync.decide.diff``, whose search is bounded on any text.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from wikisync.sync.diff import Change, changes
+from wikisync.sync.decide.diff import Hunk, changes
 from wikisync.terminal import visible, visible_line
 
 CONTEXT_LINES = 3
@@ -56,9 +56,9 @@ def unified(
     return "".join([*head, *body])
 
 
-def _hunks(found: Sequence[Change]) -> Iterator[list[Change]]:
+def _hunks(found: Sequence[Hunk]) -> Iterator[list[Hunk]]:
     """Changes whose contexts would touch stand in one hunk."""
-    hunk: list[Change] = []
+    hunk: list[Hunk] = []
     for change in found:
         if hunk and change.old_start - hunk[-1].old_end > 2 * CONTEXT_LINES:
             yield hunk
@@ -69,7 +69,7 @@ def _hunks(found: Sequence[Change]) -> Iterator[list[Change]]:
 
 
 def _hunk_lines(
-    hunk: Sequence[Change],
+    hunk: Sequence[Hunk],
     before: Sequence[str],
     after: Sequence[str],
     *,

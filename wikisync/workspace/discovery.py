@@ -207,20 +207,20 @@ async def _find_group(client: Client, path: str, option: str, found: Found) -> N
     is_all = found.selection.is_all
     group = await client.group(path)
     # asked for with everything below it, a group may well have no wiki itself
-    _look_at_group(group, option, found, is_named=not is_all)
+    _scan_group(group, option, found, is_named=not is_all)
     if is_all:
         async for below in client.group_descendants(group.id):
-            _look_at_group(below, option, found)
-        await _look_at_projects(client.group_projects(group.id), option, found)
+            _scan_group(below, option, found)
+        await _scan_projects(client.group_projects(group.id), option, found)
 
 
 async def _find_everything(client: Client, option: str, found: Found) -> None:
     async for group in client.groups():
-        _look_at_group(group, option, found)
-    await _look_at_projects(client.projects(), option, found)
+        _scan_group(group, option, found)
+    await _scan_projects(client.projects(), option, found)
 
 
-def _look_at_group(
+def _scan_group(
     group: GroupRecord, option: str, found: Found, *, is_named: bool = False
 ) -> None:
     wiki = of_group(group, asked_by=option, is_named=is_named)
@@ -230,7 +230,7 @@ def _look_at_group(
         found.add(wiki)
 
 
-async def _look_at_projects(
+async def _scan_projects(
     projects: AsyncIterator[ProjectRecord], option: str, found: Found
 ) -> None:
     async for project in projects:

@@ -25,11 +25,11 @@ from wikisync.site.model import BuildReport, SiteOptions, WikiOrigin, WikiSource
 from wikisync.site.output import open_output, published_wikis
 from wikisync.site.published import PublishedWiki
 from wikisync.site.theme import load_theme
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
 from wikisync.workspace.cache import check_apart, default_cache, folder_in, held_cache
 from wikisync.workspace.discovery import Selection, find_wikis
 from wikisync.workspace.keeping import Keeping, KeptWiki, service_of
-from wikisync.workspace.pulling import Place, Pulled, PulledWiki, pull_all
+from wikisync.workspace.pulling import Destination, Pulled, PulledWiki, pull_all
 from wikisync.workspace.service import open_selected
 
 SITE_FOLDER = "site"
@@ -152,7 +152,7 @@ async def pull(
         WikisyncError: a named wiki cannot be had, or nothing more can be done.
     """
     keeping = keeping or Keeping((), service_of(client))
-    place = Place(
+    place = Destination(
         private=cache,
         folder_of=lambda wiki: folder_in(cache, wiki.owner),
         is_mirror=True,
@@ -189,7 +189,7 @@ def build(
     """Make the site of what was pulled.
 
     Raises:
-        Halted: a brake left no wiki to show.
+        Halted: a safety stop left no wiki to show.
         UsageError: there is no wiki with pages.
         SiteError: the theme or the output folder cannot be used.
     """

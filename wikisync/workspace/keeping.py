@@ -28,8 +28,8 @@ from wikisync.folder.scan import scan_pages
 from wikisync.model import Problem, WikiOwner
 from wikisync.site.model import WikiOrigin, WikiSource
 from wikisync.site.published import PublishedWiki, WikiIndex, refuse_leaving
-from wikisync.sync.safety import removals_max
-from wikisync.sync.state import State
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.safety import removals_max
 from wikisync.workspace.discovery import (
     Found,
     FoundWiki,

@@ -14,10 +14,10 @@ from pathlib import Path
 from wikisync.folder.loose import LooseFiles
 from wikisync.markup.retarget import link_places, link_targets, retarget
 from wikisync.model import LinkPlace, LinkTarget, Page
-from wikisync.sync.linking import FileLinks
+from wikisync.sync.base.state import WikiState
 from wikisync.sync.replica import RemoteReplica
-from wikisync.sync.state import WikiState
-from wikisync.sync.translation import TranslatedWiki
+from wikisync.sync.wiki.linking import FileLinks
+from wikisync.sync.wiki.translation import TranslatedWiki
 
 _PARSING = threading.Lock()
 """The parsers are the process's, and made for one page at a time."""
@@ -64,9 +64,9 @@ def translated_wiki(
     known: WikiState,
     private: Path,
     *,
-    keeps_looks: bool = True,
+    keeps_scans: bool = True,
 ) -> TranslatedWiki:
     """The wiki with its links to files as the folder writes them."""
-    files = LooseFiles.of_workspace(folder, private, keeps_looks=keeps_looks)
+    files = LooseFiles.of_workspace(folder, private, keeps_scans=keeps_scans)
     links = FileLinks(wiki, files, known, links=ParsedLinks(), clock=time.time)
     return TranslatedWiki(wiki, known, links)

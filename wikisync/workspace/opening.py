@@ -16,17 +16,17 @@ from msgspec import Struct
 
 from wikisync.api.attachments import AttachmentSource
 from wikisync.api.client import Client
-from wikisync.api.git import WikiRepository
+from wikisync.api.git import RemoteRepository
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError
-from wikisync.folder.descent import folder_error
-from wikisync.folder.place import Place, place_of
+from wikisync.folder.identity import FolderIdentity, place_of
 from wikisync.folder.replica import FolderReplica
+from wikisync.folder.safe_open import folder_error
 from wikisync.folder.workspace import (
     Identity,
-    Standing,
+    StateMatch,
     adopt,
     holder_of,
     locked,
@@ -38,11 +38,11 @@ from wikisync.folder.workspace import (
 from wikisync.layout import CACHE_FOLDER, STATE_FILE, TEMPORARY_FOLDER
 from wikisync.model import Slug
 from wikisync.private import make_private_folder
-from wikisync.sync.aliases import AliasedFolder
-from wikisync.sync.remembered import RememberedWiki
+from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.replica import LocalReplica
-from wikisync.sync.state import State, WikiState
-from wikisync.sync.translation import TranslatedWiki
+from wikisync.sync.wiki.aliases import AliasedFolder
+from wikisync.sync.wiki.remembered import RememberedWiki
+from wikisync.sync.wiki.translation import TranslatedWiki
 from wikisync.workspace.configured import Workspace
 from wikisync.workspace.links import translated_wiki
 from wikisync.workspace.whose import FoundRecord, find_wiki
@@ -150,7 +150,7 @@ class OpenWorkspace:
         folder = FolderReplica.two_way(
             self.folder_of(wiki),
             private=self.workspace.private,
-            keeps_looks=not self.is_read_only,
+            keeps_scans=not self.is_read_only,
             settle_s=settle_s,
             published=known.base,
         )
@@ -171,7 +171,7 @@ class OpenWorkspace:
             folder,
             known,
             self.workspace.private,
-            keeps_looks=not self.is_read_only,
+            keeps_scans=not self.is_read_only,
         )
         return remote, self.local(wiki)
 
@@ -208,7 +208,7 @@ class OpenWorkspace:
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
         behind = Wiki(client, owner, found.there.id)
-        git = WikiRepository(client, owner, self.workspace.private / CACHE_FOLDER)
+        git = RemoteRepository(client, owner, self.workspace.private / CACHE_FOLDER)
         tag = known.remote_tag
         remote = WikiReplica(
             behind,
@@ -226,7 +226,7 @@ class OpenWorkspace:
             folder,
             known,
             self.workspace.private,
-            keeps_looks=not self.is_read_only,
+            keeps_scans=not self.is_read_only,
         )
         return SyncedWiki(wiki, folder, found, translated, local, remote)
 
@@ -273,13 +273,15 @@ class OpenWorkspace:
         if is_real and now != before:
             self.known(wiki).note_place(str(now))
 
-    def _is_other(self, before: Place | None, now: Place) -> bool:
+    def _is_other(self, before: FolderIdentity | None, now: FolderIdentity) -> bool:
         is_known = before is None or now.is_same_folder(before)
         return not (self.is_adopting or is_known)
 
-    def _places(self, wiki: WikiSection) -> tuple[Place | None, Place]:
+    def _places(
+        self, wiki: WikiSection
+    ) -> tuple[FolderIdentity | None, FolderIdentity]:
         """The wiki's folder at its last cycle, if that is known, and now."""
-        before = Place.parse(self.known(wiki).place)
+        before = FolderIdentity.parse(self.known(wiki).place)
         return before, place_of(self.folder_of(wiki), before)
 
     def note_adopted(self) -> None:
@@ -341,10 +343,10 @@ def open_workspace(
         if adopts:
             adopt(workspace.private)
             state.remember(ADOPTING, "yes")
-        standing = Standing.SAME
+        standing = StateMatch.SAME
         if is_guarded:
             standing = standing_of(workspace.private, recorded)
-        is_copied = standing is Standing.COPIED
+        is_copied = standing is StateMatch.COPIED
         opened = OpenWorkspace(
             workspace,
             state,
@@ -352,7 +354,7 @@ def open_workspace(
             is_copied=is_copied and not adopts,
             stack=stack if is_read_only else None,
         )
-        if standing is Standing.NEW and is_held:
+        if standing is StateMatch.NEW and is_held:
             opened.note_adopted()
         yield opened
 

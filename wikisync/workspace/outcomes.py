@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from wikisync.errors import WikisyncError, command_line
 from wikisync.model import Problem
-from wikisync.sync.plan import describe
-from wikisync.sync.safety import NO_ID, Batch
+from wikisync.sync.decide.plan import describe
+from wikisync.sync.decide.safety import NO_ID, Batch
 from wikisync.workspace.attention import batch_sentence
 from wikisync.workspace.sentences import counted, problem_as_json
 from wikisync.workspace.syncing import Synced
@@ -19,7 +19,7 @@ def _plan_lines(wiki: Synced) -> list[str]:
 
 
 def told_batch(folder: str, batch: Batch) -> str:
-    """One sentence on what a brake holds, with a next step that can be taken now."""
+    """One sentence on a held batch, with a next step that can be taken now."""
     if batch.id != NO_ID:
         return batch_sentence(folder, batch)
     return f"{folder}: {batch}; the next sync will ask for your approval"
@@ -78,7 +78,7 @@ def wiki_as_json(wiki: Synced) -> dict[str, object]:
         "notes": [problem_as_json(note) for note in wiki.notes],
         "absent": [problem_as_json(problem) for problem in wiki.absent],
         "error": error_as_json(failure) if failure else None,
-        "next_look_s": wiki.last.next_look_s if wiki.results else None,
+        "next_look_s": wiki.last.next_scan_s if wiki.results else None,
     }
 
 
@@ -89,7 +89,7 @@ def note_sentence(folder: str, note: Problem) -> str:
 
 
 def batch_as_json(batch: Batch) -> dict[str, object]:
-    """What a brake holds, for programs."""
+    """What a safety stop holds, for programs."""
     return {
         "id": batch.id or None,
         "kind": batch.kind.name.lower().replace("_", "-"),

@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct, field
 
 from wikisync.errors import FolderError, RenderError, WikisyncError
-from wikisync.folder.descent import opened_inside, read_all
 from wikisync.folder.naming import attachment_path, parse_path
+from wikisync.folder.safe_open import opened_inside, read_all
 from wikisync.markup.bounded import bounded_parser
 from wikisync.markup.context import Include
 from wikisync.markup.links import LinkIndex, normal_path
@@ -213,11 +213,11 @@ class FileRenderer:
 
     def _around(self, root: Path, *, files_max: int | None = None) -> Surroundings:
         if root not in self._surroundings:
-            self._surroundings[root] = look_around(root, files_max)
+            self._surroundings[root] = scan_around(root, files_max)
         return self._surroundings[root]
 
 
-def look_around(root: Path, files_max: int | None = None) -> Surroundings:
+def scan_around(root: Path, files_max: int | None = None) -> Surroundings:
     """Pages and attachments among the files below a folder, or the first of them."""
     around = Surroundings()
     for relative in itertools.islice(files_below(root), files_max):

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from wikisync.api.attachments import AttachmentSource
 from wikisync.api.client import Client
-from wikisync.api.git import WikiRepository
+from wikisync.api.git import RemoteRepository
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.errors import (
@@ -37,17 +37,17 @@ from wikisync.folder.replica import FolderReplica
 from wikisync.layout import CACHE_FOLDER, STATE_FILE, TEMPORARY_FOLDER
 from wikisync.model import Problem, WikiOwner
 from wikisync.progress import Progress
-from wikisync.sync.aliases import AliasedFolder
-from wikisync.sync.cycle import run_cycle
-from wikisync.sync.identity import Located, carried_records
-from wikisync.sync.narrowing import Direction
-from wikisync.sync.options import CycleOptions, Outdated
-from wikisync.sync.plan import SkipReason
+from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.decide.identity import Located, carried_records
+from wikisync.sync.decide.narrowing import Direction
+from wikisync.sync.decide.plan import SkipReason
+from wikisync.sync.decide.safety import Batch, BatchKind
 from wikisync.sync.replica import LocalReplica, RemoteReplica
-from wikisync.sync.result import CycleResult
-from wikisync.sync.safety import Batch, BatchKind
-from wikisync.sync.sightings import MIRROR_PATIENCE, PATIENCE
-from wikisync.sync.state import State, WikiState
+from wikisync.sync.run.cycle import run_cycle
+from wikisync.sync.run.options import CycleOptions, Outdated
+from wikisync.sync.run.result import CycleResult
+from wikisync.sync.run.sightings import MIRROR_PATIENCE, PATIENCE
+from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.workspace.attention import next_step
 from wikisync.workspace.discovery import FoundWiki, skipped
 from wikisync.workspace.links import translated_wiki
@@ -148,7 +148,7 @@ class Pulled(Struct):
         return (*self.missing, *failed)
 
 
-class Place(Struct, frozen=True):
+class Destination(Struct, frozen=True):
     """Where a command keeps what it pulls."""
 
     private: Path
@@ -175,7 +175,7 @@ class Place(Struct, frozen=True):
 async def pull_all(
     client: Client,
     wikis: Sequence[FoundWiki],
-    place: Place,
+    place: Destination,
     progress: Progress,
     *,
     is_spared: Callable[[FoundWiki], bool] = lambda _wiki: False,
@@ -219,7 +219,7 @@ async def pull_all(
 async def _pull(
     client: Client,
     wiki: FoundWiki,
-    place: Place,
+    place: Destination,
     state: State,
     progress: Progress,
     pulled: Pulled,
@@ -282,10 +282,10 @@ async def _at_rest(
     while len(results) < CYCLES_MAX:
         last = results[-1]
         if not last.has_more:
-            if last.next_look_s is None:
+            if last.next_scan_s is None:
                 break
             progress.start("wait until deletions of missing pages are confirmed", None)
-            await asyncio.sleep(last.next_look_s)
+            await asyncio.sleep(last.next_scan_s)
         results.append(await cycle())
     return results
 
@@ -308,7 +308,7 @@ def _halted(owner: WikiOwner, folder: Path, batch: Batch) -> Halted:
 
 
 def _pulled(
-    wiki: FoundWiki, folder: Path, results: Sequence[CycleResult], place: Place
+    wiki: FoundWiki, folder: Path, results: Sequence[CycleResult], place: Destination
 ) -> PulledWiki:
     """What all cycles of one wiki did, and what is left to a person."""
     last = results[-1]
@@ -333,7 +333,7 @@ def _pulled(
 TOLD_OTHERWISE = {
     SkipReason.UNREADABLE_HERE,
     SkipReason.UNREADABLE_THERE,
-    SkipReason.BRAKED,
+    SkipReason.IN_BATCH,
     SkipReason.TROUBLE,
     SkipReason.COPY,
 }
@@ -354,13 +354,13 @@ def _problems(
     for one in last.plan.skipped:
         if one.reason not in TOLD_OTHERWISE:
             yield Problem("page-skipped", one.slug, str(one.reason))
-    if last.has_more or last.next_look_s is not None:
+    if last.has_more or last.next_scan_s is not None:
         message = "pages changed during the run; some are not up to date yet"
         yield Problem("not-at-rest", str(wiki.owner), message, "run it again")
 
 
 def _carried(
-    state: State, wiki: FoundWiki, service_url: str, folder: Path, place: Place
+    state: State, wiki: FoundWiki, service_url: str, folder: Path, place: Destination
 ) -> WikiState:
     """The record of a wiki, which it may have from before its path was corrected."""
     found = carried_records(
@@ -375,7 +375,7 @@ def _carried(
     return state.wiki(wiki.owner)
 
 
-def _local(folder: Path, place: Place) -> FolderReplica:
+def _local(folder: Path, place: Destination) -> FolderReplica:
     """The folder; in a workspace a person edits it, and what goes is kept."""
     if place.is_mirror:
         return FolderReplica(folder, temporary=place.private / TEMPORARY_FOLDER)
@@ -398,11 +398,16 @@ def _drop_unmentioned(folder: Path, known: WikiState) -> None:
 
 
 def _remote(
-    client: Client, wiki: FoundWiki, state: State, place: Place, *, has_folder: bool
+    client: Client,
+    wiki: FoundWiki,
+    state: State,
+    place: Destination,
+    *,
+    has_folder: bool,
 ) -> WikiReplica:
     """The wiki, told what was seen last time as far as the folder still has it."""
     remote_wiki = Wiki(client, wiki.owner, wiki.id)
-    repository = WikiRepository(client, wiki.owner, place.private / CACHE_FOLDER)
+    repository = RemoteRepository(client, wiki.owner, place.private / CACHE_FOLDER)
     known = state.wiki(wiki.owner)
     is_known = bool(known.remote_tag) and has_folder
     return WikiReplica(
@@ -441,10 +446,10 @@ def labelled(pulled: Pulled) -> tuple[Problem, ...]:
 
 
 def exit_code_of(pulled: Pulled) -> ExitCode:
-    """What the shell is told; a brake is raised instead, after the report.
+    """What the shell is told; a safety stop is raised instead, after the report.
 
     Raises:
-        Halted: a brake stopped at least one wiki.
+        Halted: a safety stop stopped at least one wiki.
     """
     if pulled.halted:
         raise pulled.halted[0]

@@ -18,12 +18,17 @@ from wikisync.errors import (
     UsageError,
 )
 from wikisync.model import Slug
-from wikisync.sync.conflict import Bundle, Clash, Piece, read_bundle
-from wikisync.sync.holds import Holds
-from wikisync.sync.ledger import BundleRecord
-from wikisync.sync.merge import merge
-from wikisync.sync.state import WikiState
-from wikisync.sync.tally import Tally
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide.conflict import (
+    Clash,
+    ParsedConflict,
+    Piece,
+    read_conflict_file,
+)
+from wikisync.sync.decide.ledger import ConflictFileRecord
+from wikisync.sync.decide.merge import merge
+from wikisync.sync.run.holds import Holds
+from wikisync.sync.run.tally import Tally
 from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.sentences import counted
 
@@ -35,7 +40,7 @@ async def has_conflict_file(
     opened: OpenWorkspace, section: WikiSection, slug: Slug
 ) -> bool:
     """Whether the page is held, and its conflict file has its place."""
-    record = opened.known(section).bundles().get(slug)
+    record = opened.known(section).conflict_files().get(slug)
     try:
         await opened.local(section).conflict_file(slug)
     except PlaceTaken:
@@ -54,16 +59,16 @@ async def pieces_of(
     # one that is no text goes to the trash with the settlement
     with suppress(FolderError):
         file = await opened.local(section).conflict_file(slug)
-    if file is not None and known.bundles()[slug].has_file:
-        bundle = read_bundle(file.text)
-        if not bundle.problem:
-            return bundle.pieces
+    if file is not None and known.conflict_files()[slug].has_file:
+        conflict_file = read_conflict_file(file.text)
+        if not conflict_file.problem:
+            return conflict_file.pieces
     return pieces_again(known, slug)
 
 
 def pieces_again(known: WikiState, slug: Slug) -> Sequence[Piece]:
     """The same from the texts it was made of, where the file is gone or unclear."""
-    record = known.bundles()[slug]
+    record = known.conflict_files()[slug]
     base = known.text(slug)
     if base is None:
         return (Clash("", record.local, record.remote),)
@@ -83,7 +88,7 @@ async def take_text(
     tally = Tally()
     holds = Holds(opened.local(section), known, tally=tally, clock=time.time)
     await holds.resolve(slug, text)
-    if slug in known.bundles():
+    if slug in known.conflict_files():
         raise PreconditionFailed(
             f"{section.folder}/{slug} was edited after its conflict file was written,"
             f" in the parts that overlap",
@@ -95,7 +100,7 @@ async def write_settled(
     opened: OpenWorkspace, section: WikiSection, slug: Slug, text: str
 ) -> None:
     """Save the conflict file as a person would, for the process that syncs."""
-    record = opened.known(section).bundles()[slug]
+    record = opened.known(section).conflict_files()[slug]
     local = opened.local(section)
     # what is in it may be work of the person's: it goes to the trash first
     await local.write_conflict(slug, record.format, text)
@@ -105,7 +110,7 @@ class OpenedFile(Struct, frozen=True):
     """The file in which a person settles a conflict."""
 
     path: Path
-    record: BundleRecord
+    record: ConflictFileRecord
     """The texts that are in it."""
     is_own: bool = False
     """Whether it is among our own files, for something has its place.
@@ -130,7 +135,7 @@ def read_result(path: Path) -> str:
     return text
 
 
-def unresolved_parts(bundle: Bundle) -> str:
+def unresolved_parts(conflict_file: ParsedConflict) -> str:
     """What is still unsettled in a conflict file, in words."""
-    count = sum(isinstance(piece, Clash) for piece in bundle.pieces)
-    return bundle.problem or f"{counted(count, 'unresolved part')} left"
+    count = sum(isinstance(piece, Clash) for piece in conflict_file.pieces)
+    return conflict_file.problem or f"{counted(count, 'unresolved part')} left"

@@ -10,9 +10,9 @@ from wikisync.config import WikiSection
 from wikisync.errors import FolderError, PreconditionFailed, UsageError, WikisyncError
 from wikisync.folder.trash import Trash, Trashed
 from wikisync.model import Format, Page, Slug, Snapshot
-from wikisync.sync.ledger import Side
-from wikisync.sync.plan import BasePage
-from wikisync.sync.state import WikiState
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide.ledger import Side
+from wikisync.sync.decide.plan import BasePage
 from wikisync.workspace.configured import Workspace
 from wikisync.workspace.named import named_page
 from wikisync.workspace.opening import OpenWorkspace, open_workspace

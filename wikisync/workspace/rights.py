@@ -22,7 +22,7 @@ from wikisync.api.schema import GroupRecord, TokenRecord
 from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, PermissionDenied, RemoteError
 from wikisync.model import Problem, WikiOwner
-from wikisync.sync.flow import each
+from wikisync.sync.run.flow import each
 from wikisync.workspace.addresses import Told, client_at, probe
 from wikisync.workspace.discovery import (
     FoundWiki,
@@ -34,7 +34,7 @@ from wikisync.workspace.discovery import (
 
 R = TypeVar("R", "ProjectRecord", "GroupRecord")
 
-NEAREST_LOOKED_AT_MAX = 1000
+NEAREST_SCANNED_MAX = 1000
 """Projects and groups whose names are compared with one that is not there."""
 NEAREST_SHOWN_MAX = 3
 WIKIS_CHECKED_MAX = 100
@@ -230,10 +230,10 @@ async def check_wikis(
             raise await _with_nearest(client, error, selection) from error
         seen: dict[WikiOwner, WikiRights | Problem] = {}
 
-        async def look(wiki: FoundWiki) -> None:
-            seen[wiki.owner] = await _look(client, wiki, service.token)
+        async def scan(wiki: FoundWiki) -> None:
+            seen[wiki.owner] = await _scan(client, wiki, service.token)
 
-        await each(found.wikis[:WIKIS_CHECKED_MAX], look, in_flight=READS_MAX)
+        await each(found.wikis[:WIKIS_CHECKED_MAX], scan, in_flight=READS_MAX)
     unseen = f"only the first {WIKIS_CHECKED_MAX} wikis were checked"
     rights, notes = [], found.skipped
     for wiki in found.wikis:
@@ -264,7 +264,7 @@ def _added(paths: tuple[str, ...], path: str) -> tuple[str, ...]:
     return paths if path in paths else (*paths, path)
 
 
-async def _look(
+async def _scan(
     client: Client, wiki: FoundWiki, token: TokenRights | None
 ) -> WikiRights | Problem:
     try:
@@ -356,16 +356,16 @@ async def _known_paths(client: Client) -> list[str]:
     try:
         async for project in client.projects(membership=client.has_token):
             found[project.path_with_namespace] = None
-            if len(found) >= NEAREST_LOOKED_AT_MAX:
+            if len(found) >= NEAREST_SCANNED_MAX:
                 break
         async for name in _group_paths(client):
             found[name] = None
-            if len(found) >= 2 * NEAREST_LOOKED_AT_MAX:
+            if len(found) >= 2 * NEAREST_SCANNED_MAX:
                 break
         if client.has_token:
             async for project in client.projects():
                 found[project.path_with_namespace] = None
-                if len(found) >= 3 * NEAREST_LOOKED_AT_MAX:
+                if len(found) >= 3 * NEAREST_SCANNED_MAX:
                     break
     except RemoteError:
         # what was seen until then will do: this is only for a better hint

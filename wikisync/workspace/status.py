@@ -19,12 +19,11 @@ from wikisync.api.quiet import shown_time
 from wikisync.config import WikiSection
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
 from wikisync.model import AttachmentPath, Problem, Slug
-from wikisync.sync.arrive import STALE_SAVE
-from wikisync.sync.cycle import run_cycle
-from wikisync.sync.ledger import Event, Health
-from wikisync.sync.mentions import unmet_mentions
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.plan import (
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.daemon.wiki_status import Condition
+from wikisync.sync.decide.ledger import Health, LogEntry
+from wikisync.sync.decide.mentions import unmet_mentions
+from wikisync.sync.decide.plan import (
     Action,
     Adopt,
     CreateLocal,
@@ -42,10 +41,11 @@ from wikisync.sync.plan import (
     Skip,
     SkipReason,
 )
-from wikisync.sync.result import CycleResult, Held
-from wikisync.sync.safety import Batch, Decision
-from wikisync.sync.standing import Condition
-from wikisync.sync.state import WikiState
+from wikisync.sync.decide.safety import Batch, Decision
+from wikisync.sync.run.arrive import STALE_SAVE
+from wikisync.sync.run.cycle import run_cycle
+from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.result import CycleResult, Held
 from wikisync.workspace.attention import held_sentence
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 from wikisync.workspace.outcomes import batch_as_json
@@ -86,11 +86,11 @@ class WikiStatus(Struct, frozen=True):
     """How many pages the wiki has; when it was last seen, where it is away."""
     differences: tuple[Difference, ...] = ()
     batches: tuple[Batch, ...] = ()
-    """What brakes hold."""
+    """What safety stops hold."""
     problems: tuple[Problem, ...] = ()
     missing: tuple[AttachmentPath, ...] = ()
     """Attachments that pages mention and that are not here."""
-    notices: tuple[Event, ...] = ()
+    notices: tuple[LogEntry, ...] = ()
     """What was done lately that a person may not have meant."""
     wiki_notes: tuple[Problem, ...] = ()
     """What a person may want to change in the configuration."""
@@ -105,7 +105,7 @@ class WikiStatus(Struct, frozen=True):
     """Why nothing could be looked at."""
 
 
-async def look_at(
+async def scan(
     opened: OpenWorkspace,
     section: WikiSection,
     client: Client | None,
@@ -181,7 +181,7 @@ async def _next_sync(
     )
     batches = {batch.kind: batch for batch in result.batches}
     if wiki is None:
-        # what the wiki was braked for cannot be seen from here
+        # what the wiki was stopped for cannot be seen from here
         waiting = [b for b in known.batches() if b.decision is Decision.WAITING]
         batches = {batch.kind: batch for batch in waiting} | batches
     return replace(
@@ -200,10 +200,10 @@ def _with_place(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
     return replace(status, has_other_folder=is_other)
 
 
-def _notices(known: WikiState) -> tuple[Event, ...]:
+def _notices(known: WikiState) -> tuple[LogEntry, ...]:
     """Saves that were merged with what their window did not show, of this day."""
     since = time.time() - NOTICED_S
-    newest: dict[Slug, Event] = {}
+    newest: dict[Slug, LogEntry] = {}
     for event in known.events(NOTICES_AMONG):
         if event.what == STALE_SAVE and event.at >= since:
             newest.setdefault(event.slug, event)
@@ -287,7 +287,7 @@ def _told(folder: str, action: Action, held: Mapping[Slug, Held]) -> tuple[Side,
 
 
 def exit_code_of(wikis: Sequence[WikiStatus]) -> ExitCode:
-    """4 where a brake holds something, 3 where a person is needed, else 0."""
+    """4 where a safety stop holds something, 3 where a person is needed, else 0."""
     if any(one.batches or isinstance(one.failure, Halted) for one in wikis):
         return ExitCode.HALTED
     if any(_needs_person(one) for one in wikis):
@@ -376,7 +376,7 @@ def notes_of_watch(health: Mapping[str, Any], now: float) -> list[str]:
         )
     return found + [
         f"{one['folder']}: {one['condition']}; `wikisync watch` checked the least"
-        f" recent page {ago(one['oldest_look_s'] + now - health['at'])}"
+        f" recent page {ago(one['oldest_scan_s'] + now - health['at'])}"
         for one in health.get("wikis", ())
         if one["condition"] == Condition.IN_TURNS.value
     ]

@@ -23,11 +23,11 @@ from wikisync.errors import (
 )
 from wikisync.messages import Messages
 from wikisync.model import Problem, Slug
-from wikisync.sync.cycle import run_cycle
-from wikisync.sync.narrowing import Direction
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.plan import CreateRemote
-from wikisync.sync.standings import LASTING_HINT, LASTING_TRIES, lasting
+from wikisync.sync.daemon.schedule import LASTING_HINT, LASTING_TRIES, lasting
+from wikisync.sync.decide.narrowing import Direction
+from wikisync.sync.decide.plan import CreateRemote
+from wikisync.sync.run.cycle import run_cycle
+from wikisync.sync.run.options import CycleOptions
 from wikisync.workspace.attention_file import show_attention, told_where_halted
 from wikisync.workspace.configured import Workspace
 from wikisync.workspace.conflict_texts import conflict_texts, show_conflict_texts

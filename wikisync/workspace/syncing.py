@@ -22,11 +22,17 @@ from wikisync.errors import (
 )
 from wikisync.model import Problem, Slug
 from wikisync.progress import Progress
-from wikisync.sync.cycle import run_cycle
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.plan import CreateLocal, CreateRemote, Notice, Skip, SkipReason
-from wikisync.sync.result import CycleResult, Held
-from wikisync.sync.safety import Batch
+from wikisync.sync.decide.plan import (
+    CreateLocal,
+    CreateRemote,
+    Notice,
+    Skip,
+    SkipReason,
+)
+from wikisync.sync.decide.safety import Batch
+from wikisync.sync.run.cycle import run_cycle
+from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.result import CycleResult, Held
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 
 ROUNDS_MAX = 8
@@ -67,7 +73,7 @@ class Synced(Struct):
 
     @property
     def batches(self) -> tuple[Batch, ...]:
-        """What brakes hold."""
+        """What safety stops hold."""
         return self.last.batches if self.results else ()
 
     @property
@@ -79,7 +85,7 @@ class Synced(Struct):
         told = {
             SkipReason.UNREADABLE_HERE,
             SkipReason.UNREADABLE_THERE,
-            SkipReason.BRAKED,
+            SkipReason.IN_BATCH,
             SkipReason.TROUBLE,
             SkipReason.COPY,
         }
@@ -182,12 +188,12 @@ async def sync_wiki(
             return synced
         if result.has_more:
             continue
-        if not waits or result.next_look_s is None or waited >= WAITS_MAX:
+        if not waits or result.next_scan_s is None or waited >= WAITS_MAX:
             break
         waited, rounds = waited + 1, 0
         if progress is not None:
             progress.start("wait until missing pages are surely deleted", None)
-        await asyncio.sleep(result.next_look_s)
+        await asyncio.sleep(result.next_scan_s)
     return synced
 
 

@@ -12,9 +12,9 @@ from wikisync.config import WikiSection
 from wikisync.errors import SyncError, UsageError, command_line
 from wikisync.folder.workspace import holder_of
 from wikisync.messages import Messages
-from wikisync.sync.ledger import NO_SLUG
-from wikisync.sync.options import CycleOptions
-from wikisync.sync.steps import LastSync
+from wikisync.sync.base.steps import LastSync
+from wikisync.sync.decide.ledger import NO_SLUG
+from wikisync.sync.run.options import CycleOptions
 from wikisync.workspace.configured import Workspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.service import open_service

@@ -15,10 +15,10 @@ from wikisync.folder.text import decode_page
 from wikisync.folder.trash import Trash, Trashed
 from wikisync.layout import TRASH_FOLDER
 from wikisync.model import Format, Page, Slug, path_of_title
-from wikisync.sync.holds import SETTLED
+from wikisync.sync.base.state import WikiState
 from wikisync.sync.replica import LocalReplica
-from wikisync.sync.state import WikiState
-from wikisync.sync.undoing import put_back
+from wikisync.sync.run.holds import SETTLED
+from wikisync.sync.run.undoing import put_back
 from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.times import local_time
 

@@ -1,7 +1,7 @@
 """Finding out whose wiki it is that a folder is synced with, and which record is its.
 
 The known id is asked first, and the path where that lives elsewhere or nowhere;
-``sync.identity`` says what the answers mean.
+``sync.decide.identity`` says what the answers mean.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from wikisync.api.wikis import Wiki
 from wikisync.config import WikiSection
 from wikisync.errors import NotFound, ProtocolViolation, RemoteError
 from wikisync.model import Problem, WikiOwner
-from wikisync.sync.identity import (
+from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.decide.identity import (
     Agreement,
     Between,
     Known,
@@ -38,8 +39,7 @@ from wikisync.sync.identity import (
     stranger_error,
     whose,
 )
-from wikisync.sync.ledger import NO_SLUG
-from wikisync.sync.state import State, WikiState
+from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.workspace.configured import Workspace
 
 log = logging.getLogger(__name__)

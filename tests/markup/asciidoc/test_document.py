@@ -17,10 +17,10 @@ from wikisync.markup.asciidoc.document import (
 )
 from wikisync.markup.asciidoc.engine import WorkerLimits
 from wikisync.markup.asciidoc.engines import choose_engine
-from wikisync.markup.context import PageContext, include_nothing
+from wikisync.markup.context import ParseContext, include_nothing
 from wikisync.model import Slug
 
-ALONE = PageContext(Slug("home"))
+ALONE = ParseContext(Slug("home"))
 
 
 def html_of(source: str) -> str:
@@ -29,7 +29,7 @@ def html_of(source: str) -> str:
 
 
 def html_with(source: str, pages: Mapping[str, str]) -> str:
-    return to_html(source, PageContext(Slug("home"), include=pages.get))
+    return to_html(source, ParseContext(Slug("home"), include=pages.get))
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_error_inside_the_include_reaches_the_caller_and_the_next_page_is_right(
         raise Lost
 
     with pytest.raises(Lost):
-        to_html("include::a.adoc[]", PageContext(Slug("home"), include=include))
+        to_html("include::a.adoc[]", ParseContext(Slug("home"), include=include))
     assert html_of("text") == '<div class="paragraph"><p>text</p></div>'
 
 

@@ -7,7 +7,7 @@ import html
 import re
 
 from tests.support.corpus import corpus_path
-from wikisync.markup.context import PageContext
+from wikisync.markup.context import ParseContext
 from wikisync.markup.org import to_html
 from wikisync.model import Slug
 
@@ -27,7 +27,7 @@ def likeness(name: str, folder: str) -> float:
     path = corpus_path("org") / folder
     source = (path / "in" / f"{name}.org").read_text("utf-8")
     reference = (path / "ref" / f"{name}.html").read_text("utf-8")
-    ours = to_html(source, PageContext(Slug("home")))
+    ours = to_html(source, ParseContext(Slug("home")))
     # The service drops captions, this shows them as Org does.
     ours = re.sub(r"(?s)<(fig)?caption>.*?</(fig)?caption>", "", ours)
     matcher = difflib.SequenceMatcher(None, words_of(reference), words_of(ours), False)

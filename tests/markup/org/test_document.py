@@ -9,16 +9,16 @@ from collections.abc import Mapping
 
 import pytest
 
-from wikisync.markup.context import PageContext
+from wikisync.markup.context import ParseContext
 from wikisync.markup.org import to_html
 from wikisync.model import Slug
 
 
 def html_of(source: str, pages: Mapping[str, str] | None = None) -> str:
     """HTML without the line ends that stand beside a tag."""
-    context = PageContext(Slug("home"))
+    context = ParseContext(Slug("home"))
     if pages is not None:
-        context = PageContext(Slug("home"), include=pages.get)
+        context = ParseContext(Slug("home"), include=pages.get)
     return re.sub(r"\n(?=<)|(?<=>)\n", "", to_html(source, context).strip("\n"))
 
 

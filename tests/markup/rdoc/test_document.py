@@ -11,11 +11,11 @@ import time
 import pytest
 
 from tests.support.corpus import corpus_path
-from wikisync.markup.context import PageContext
+from wikisync.markup.context import ParseContext
 from wikisync.markup.rdoc import to_html
 from wikisync.model import Slug
 
-CONTEXT = PageContext(Slug("home"))
+CONTEXT = ParseContext(Slug("home"))
 
 DIFFERENCES = {
     "l-www": "a link without a scheme would lead into the wiki",

@@ -10,7 +10,7 @@ import pytest
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
 from wikisync.service import jobs
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 
 PROJECTS = "/api/v4/projects"
 BOOK = f"{PROJECTS}/docs%2Fbook"
@@ -221,9 +221,9 @@ async def test_share_lets_the_groups_members_in(
     service: EmbeddedService, api: Api
 ) -> None:
     person = api.as_user(await service.add_user("dana"))
-    answer = await shared(service, api, Level.REPORTER)
+    answer = await shared(service, api, AccessLevel.REPORTER)
     before = await person.get(BOOK)
-    await service.add_member("crew", "dana", Level.MAINTAINER)
+    await service.add_member("crew", "dana", AccessLevel.MAINTAINER)
 
     during = await person.get(BOOK)
     listed = await person.get(f"{PROJECTS}?membership=true")
@@ -348,7 +348,7 @@ async def test_share_that_is_none_cannot_end(
 
 
 @pytest.mark.parametrize(
-    ("importer", "level"), [(Level.MAINTAINER, 40), (Level.OWNER, 50)]
+    ("importer", "level"), [(AccessLevel.MAINTAINER, 40), (AccessLevel.OWNER, 50)]
 )
 async def test_maintainer_makes_nobody_an_owner(
     service: EmbeddedService, api: Api, importer: int, level: int
@@ -358,8 +358,8 @@ async def test_maintainer_makes_nobody_an_owner(
     person = api.as_user(await service.add_user("dana"))
     boss = api.as_user(await service.add_user("boss"))
     await service.add_member("docs/book", "dana", importer)
-    await service.add_member("docs/other", "dana", Level.MAINTAINER)
-    await service.add_member("docs/other", "boss", Level.OWNER)
+    await service.add_member("docs/other", "dana", AccessLevel.MAINTAINER)
+    await service.add_member("docs/other", "boss", AccessLevel.OWNER)
 
     answer = await person.post(f"{PROJECTS}/1/import_project_members/2")
 
@@ -384,7 +384,7 @@ async def test_members_that_cannot_be_imported(
     await book(service)
     await service.add_project("docs/other", visibility="public")
     person = api.as_user(await service.add_user("dana"))
-    await service.add_member("docs/book", "dana", Level.OWNER)
+    await service.add_member("docs/book", "dana", AccessLevel.OWNER)
 
     answer = await person.post(f"{PROJECTS}/1/import_project_members/{path}")
 

@@ -10,7 +10,7 @@ import pytest
 from tests.service.conftest import Answer, Api
 from tests.support.service import EmbeddedService
 from wikisync.model import WikiOwner
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 
 PROJECTS = "/api/v4/projects"
 PNG = b"\x89PNG\r\n\x1a\n" + b"x" * 100
@@ -185,7 +185,7 @@ async def test_visibility_is_not_above_the_groups(
     )
 
 
-@pytest.mark.parametrize(("level", "status"), [(Level.REPORTER, 400), (30, 201)])
+@pytest.mark.parametrize(("level", "status"), [(AccessLevel.REPORTER, 400), (30, 201)])
 async def test_developers_make_projects_in_their_group(
     service: EmbeddedService, api: Api, level: int, status: int
 ) -> None:
@@ -268,7 +268,7 @@ async def test_person_owns_what_is_in_the_own_namespace(
     listed = (await person.get(PROJECTS)).json[0]
     other = (await api.get(f"{PROJECTS}/{made['id']}")).json
 
-    owner = {"access_level": Level.OWNER, "notification_level": 3}
+    owner = {"access_level": AccessLevel.OWNER, "notification_level": 3}
     assert made["permissions"] == {"project_access": owner, "group_access": None}
     assert listed["permissions"] == made["permissions"]
     assert other["permissions"]["project_access"] is None
@@ -558,9 +558,9 @@ async def test_transfer_wants_an_owner_and_a_namespace_that_it_may_use(
     await service.add_group("team")
     path = f"{PROJECTS}/{number}/transfer"
     person = api.as_user(await service.add_user("dana"))
-    await service.add_member("docs/book", "dana", Level.MAINTAINER)
+    await service.add_member("docs/book", "dana", AccessLevel.MAINTAINER)
     refused = await person.put(path, json={"namespace": "team"})
-    await service.add_member("docs/book", "dana", Level.OWNER)
+    await service.add_member("docs/book", "dana", AccessLevel.OWNER)
     hidden = await person.put(path, json={"namespace": "team"})
     missing = await api.put(path, json={"namespace": "nowhere"})
     unsaid = await api.put(path, json={})

@@ -12,7 +12,7 @@ from tests.service.conftest import PROJECT, WIKIS, Api
 from tests.support.git import clone, commit_and_push, needs_git
 from tests.support.service import EmbeddedService
 from wikisync.service import events
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 
 SHOWN = "/api/v4/projects/docs%2Fhandbook"
 README = "/docs/handbook/-/blob/main/README.md"
@@ -110,7 +110,7 @@ async def test_guest_of_a_private_project_reads_no_code(
     service: EmbeddedService, api: Api
 ) -> None:
     anna = api.as_user(await service.add_user("anna"))
-    await service.add_member("docs/handbook", "anna", Level.GUEST)
+    await service.add_member("docs/handbook", "anna", AccessLevel.GUEST)
 
     assert (await anna.get(SHOWN)).status == 200
     assert (await anna.get(README)).status == 404
@@ -141,8 +141,8 @@ async def test_members_are_those_of_the_project_itself(
 ) -> None:
     await service.add_user("anna")
     await service.add_user("bert")
-    await service.add_member("docs/handbook", "anna", Level.REPORTER)
-    await service.add_member("docs", "bert", Level.OWNER)
+    await service.add_member("docs/handbook", "anna", AccessLevel.REPORTER)
+    await service.add_member("docs", "bert", AccessLevel.OWNER)
 
     found = (await api.get(f"{SHOWN}/members")).json
 
@@ -198,7 +198,7 @@ async def test_events_of_what_one_may_not_read_are_not_told(
     service: EmbeddedService, api: Api
 ) -> None:
     anna = api.as_user(await service.add_user("anna"))
-    await service.add_member("docs/handbook", "anna", Level.GUEST)
+    await service.add_member("docs/handbook", "anna", AccessLevel.GUEST)
     await service.add_project("docs/handbook", wiki_access_level="disabled")
 
     assert (await anna.get(f"{SHOWN}/events")).json == []

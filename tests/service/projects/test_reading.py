@@ -6,7 +6,7 @@ import pytest
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 
 PROJECTS = "/api/v4/projects"
 
@@ -55,8 +55,8 @@ async def test_project_tells_the_callers_levels(
 ) -> None:
     await filled(service)
     token = await service.add_user("dana")
-    await service.add_member("docs", "dana", Level.DEVELOPER)
-    await service.add_member("docs/alpha", "dana", Level.OWNER)
+    await service.add_member("docs", "dana", AccessLevel.DEVELOPER)
+    await service.add_member("docs/alpha", "dana", AccessLevel.OWNER)
 
     answer = await api.as_user(token).get(f"{PROJECTS}/1")
 
@@ -134,7 +134,7 @@ async def test_membership_counts_inherited_levels(
 ) -> None:
     await filled(service)
     person = api.as_user(await service.add_user("dana"))
-    await service.add_member("docs/team", "dana", Level.REPORTER)
+    await service.add_member("docs/team", "dana", AccessLevel.REPORTER)
 
     assert await paths(person, "membership=true") == ["gamma"]
     assert await paths(person, "min_access_level=30") == []
@@ -199,14 +199,14 @@ async def test_own_namespace_makes_an_owner(service: EmbeddedService, api: Api) 
     ("level", "code", "error"),
     [
         (None, True, False),
-        (Level.DEVELOPER, True, False),
-        (Level.MAINTAINER, True, True),
+        (AccessLevel.DEVELOPER, True, False),
+        (AccessLevel.MAINTAINER, True, True),
     ],
 )
 async def test_settings_of_a_public_project_are_told_by_role(
     service: EmbeddedService,
     api: Api,
-    level: Level | None,
+    level: AccessLevel | None,
     code: bool,
     error: bool,
 ) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from wikisync.markup.asciidoc.engine import Engine
 from wikisync.markup.asciidoc.engines import choose_engine
-from wikisync.markup.context import PageContext
+from wikisync.markup.context import ParseContext
 from wikisync.markup.record import AsciidocEngine
 from wikisync.model import Page, Problem
 
@@ -48,7 +48,7 @@ _engines: dict[tuple[int, str], Engine] = {}
 _engines_lock = threading.Lock()
 
 
-def to_html(source: str, context: PageContext) -> str:
+def to_html(source: str, context: ParseContext) -> str:
     """HTML of an AsciiDoc page, not yet safe.
 
     Raises:

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, backtick
 
 RUN = re.compile("`+")
-IN_VAIN = 0
+NO_END = 0
 """Key, beside lengths of runs, of where the end of one was looked for in vain."""
 
 
@@ -31,7 +31,7 @@ def code(state: StateInline, silent: bool) -> bool:
         return True  # the service's parser never looks ahead
     length = len(run[0])
     if state.pos == run.end():
-        state.backticks[IN_VAIN] = run.start()
-    elif IN_VAIN in state.backticks:
+        state.backticks[NO_END] = run.start()
+    elif NO_END in state.backticks:
         state.backticks[length] = state.pos - length
     return True

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from wikisync.markup.context import Include, PageContext, include_nothing
+from wikisync.markup.context import Include, ParseContext, include_nothing
 from wikisync.markup.org import lines as grammar
 from wikisync.markup.org.blocks import Blocks
 from wikisync.markup.org.inline import TARGET, Inline, target_id
@@ -33,7 +33,7 @@ LEVELS_MAX = 6
 INLINE_TASK_LEVEL = 15
 
 
-def to_html(source: str, context: PageContext) -> str:
+def to_html(source: str, context: ParseContext) -> str:
     """HTML of an Org page, not yet safe; linear in the length of ``source``."""
     text = source.removeprefix("\ufeff").replace("\r\n", "\n")
     lines = list(_Includes(context.include).expand(text.split("\n"), "", 0))

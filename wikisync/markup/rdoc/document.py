@@ -8,11 +8,11 @@ no link stands inside a link, and relative links mean pages of the wiki.
 
 from __future__ import annotations
 
-from wikisync.markup.context import PageContext
+from wikisync.markup.context import ParseContext
 from wikisync.markup.rdoc.blocks import blocks_html
 
 
-def to_html(source: str, _context: PageContext) -> str:
+def to_html(source: str, _context: ParseContext) -> str:
     """HTML of an RDoc page, not yet safe; linear in the length of ``source``."""
     text = source.removeprefix("\ufeff").replace("\r\n", "\n")
     return blocks_html(text)

@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from aiohttp import web
 
 from wikisync.api.endpoints import Endpoint, OtherEndpoint
-from wikisync.service.access import Act, Level
+from wikisync.service.access import AccessLevel, Act
 from wikisync.service.answers import (
     Refusal,
     bad_request,
@@ -89,8 +89,8 @@ async def share_project(call: Call) -> web.Response:
     level = int(str(values["group_access"]))
     expires_on = values.get("expires_at")
     standing = project.standing(caller.user)
-    if level >= Level.OWNER and not (
-        standing.is_admin or standing.level >= Level.OWNER
+    if level >= AccessLevel.OWNER and not (
+        standing.is_admin or standing.level >= AccessLevel.OWNER
     ):
         raise forbidden()
     records = call.service.records
@@ -160,11 +160,15 @@ async def import_members(call: Call) -> web.Response:
         raise not_found("Project")
     own, other = target.standing(user), source.standing(user)
     for standing in (own, other):
-        if not (standing.is_admin or standing.level >= Level.MAINTAINER):
+        if not (standing.is_admin or standing.level >= AccessLevel.MAINTAINER):
             raise forbidden("Project")
     if target.is_archived:
         raise forbidden()
-    level_max = Level.OWNER if own.is_admin else Level(min(own.level, Level.OWNER))
+    level_max = (
+        AccessLevel.OWNER
+        if own.is_admin
+        else AccessLevel(min(own.level, AccessLevel.OWNER))
+    )
     await records.ask(
         project_people.import_members, source.id, target.id, int(level_max)
     )

@@ -16,7 +16,7 @@ from msgspec import Struct
 from wikisync.api.endpoints import Endpoint, OtherEndpoint
 from wikisync.api.parameters import parameters_of, replace_deprecated
 from wikisync.service import jobs
-from wikisync.service.access import Act, Level, Visibility
+from wikisync.service.access import AccessLevel, Act, Visibility
 from wikisync.service.answers import (
     Refusal,
     bad_parameters,
@@ -29,7 +29,7 @@ from wikisync.service.avatars import check_avatar, keep_avatar, remove_avatar
 from wikisync.service.call import Call, Caller
 from wikisync.service.committing import Author
 from wikisync.service.copying import DEFAULT_BRANCH
-from wikisync.service.editing import Change
+from wikisync.service.editing import CommitPlan
 from wikisync.service.import_address import address_problem, shown
 from wikisync.service.jobs import BUILT_IN_TYPE, TEMPLATE_TYPE, URL_TYPE
 from wikisync.service.listing import DEFAULT_STORAGE
@@ -57,7 +57,7 @@ Values = Mapping[str, Any]
 NOT_A_REPOSITORY = "not a git repository"
 KEPT_SCHEMES = frozenset({"http", "https"})
 """Kinds of addresses that a project may be given later, when none is fetched."""
-CREATE_LEVEL = Level.DEVELOPER
+CREATE_LEVEL = AccessLevel.DEVELOPER
 """Least level in a group for making projects in it."""
 
 
@@ -248,7 +248,7 @@ async def _add_readme(
 ) -> None:
     assert caller.user is not None, "nobody creates without a user"
     text = f"# {name}\n\n{values.get('description') or ''}".rstrip() + "\n"
-    change = Change("Initial commit", writes={"README.md": text.encode()})
+    change = CommitPlan("Initial commit", writes={"README.md": text.encode()})
     author = Author(caller.user.name, caller.user.email)
     await call.service.code(project_id, branch).change(lambda _tree: change, author)
     await jobs.refresh_code(call.service, project_id)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from wikisync.service.access import Level
+from wikisync.service.access import AccessLevel
 from wikisync.service.projects.tables import json_list
 from wikisync.service.rows import User, user_from_row
 from wikisync.service.tables import Tables
@@ -43,7 +43,7 @@ held (user_id, level) AS (
     JOIN invited i ON m.kind = 'group' AND m.target_id = i.id
     WHERE m.expires_on IS NULL OR m.expires_on > :today
     UNION ALL
-    SELECT user_id, {int(Level.OWNER)} FROM namespace
+    SELECT user_id, {int(AccessLevel.OWNER)} FROM namespace
     WHERE id = :group AND user_id IS NOT NULL
 )
 SELECT u.*, max(h.level) AS level FROM held h JOIN user u ON u.id = h.user_id

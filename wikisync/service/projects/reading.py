@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from wikisync.api.endpoints import AnyEndpoint, Endpoint
 from wikisync.api.parameters import parameters_of
 from wikisync.service import jobs
-from wikisync.service.access import Level, Verdict, judge_container
+from wikisync.service.access import AccessLevel, Verdict, judge_container
 from wikisync.service.answers import (
     Refusal,
     bad_parameters,
@@ -161,7 +161,7 @@ async def list_share_locations(call: Call) -> web.Response:
     if caller.user is None:
         raise unauthorized()
     standing = project.standing(caller.user)
-    if not (standing.is_admin or standing.level >= Level.MAINTAINER):
+    if not (standing.is_admin or standing.level >= AccessLevel.MAINTAINER):
         return answer_part(call, [], window)
     records = call.service.records
     space = project.namespace.id

@@ -20,9 +20,9 @@ from wikisync.api.parameters import project_attributes
 from wikisync.api.project_schema import ImportRecord
 from wikisync.api.schema import UserRecord
 from wikisync.service.access import (
+    AccessLevel,
     FeatureLevel,
-    Level,
-    Standing,
+    Membership,
     Verdict,
     judge_container,
     may_read_code,
@@ -251,7 +251,7 @@ def project_view(
         }
     if extras.custom_attributes is not None:
         body["custom_attributes"] = extras.custom_attributes.get(project.id, [])
-    if extras.with_statistics and _has(standing, Level.REPORTER):
+    if extras.with_statistics and _has(standing, AccessLevel.REPORTER):
         body["statistics"] = _statistics(project)
     if extras.with_license and _reads_code(project, standing):
         body |= _license(call, project)
@@ -308,7 +308,7 @@ def namespace_view(call: Call, space: Namespace) -> dict[str, object]:
     }
 
 
-def import_view(project: Project, standing: Standing) -> ImportRecord:
+def import_view(project: Project, standing: Membership) -> ImportRecord:
     """How far an import is."""
     return ImportRecord(
         id=project.id,
@@ -349,7 +349,7 @@ def level_of_feature(project: Project, name: str) -> FeatureLevel:
 
 
 def _features(
-    project: Project, standing: Standing, attributes: Mapping[str, object]
+    project: Project, standing: Membership, attributes: Mapping[str, object]
 ) -> dict[str, object]:
     """The levels of the features, and whether each is on for the caller."""
     levels: dict[str, object] = {name: attributes.get(name) for name in _LEVELS}
@@ -364,18 +364,18 @@ def _features(
 
 
 def _for_roles(
-    project: Project, standing: Standing, attributes: Mapping[str, object]
+    project: Project, standing: Membership, attributes: Mapping[str, object]
 ) -> dict[str, object]:
     """What only people with some role are told."""
     told: dict[str, object] = {}
     if _reads_code(project, standing):
         told["ci_config_path"] = attributes["ci_config_path"]
-    if _has(standing, Level.REPORTER):
+    if _has(standing, AccessLevel.REPORTER):
         told |= {name: attributes[name] for name in _FOR_REPORTERS}
         told["ci_job_token_scope_enabled"] = False
         told["service_desk_address"] = None
         told["runner_token_expiration_interval"] = None
-    if _has(standing, Level.MAINTAINER):
+    if _has(standing, AccessLevel.MAINTAINER):
         told |= {name: attributes[name] for name in _FOR_MAINTAINERS}
         told |= {
             "import_error": project.origin.error,
@@ -443,8 +443,8 @@ def _license(call: Call, project: Project) -> dict[str, object]:
     }
 
 
-def _import_error(project: Project, standing: Standing) -> str | None:
-    if project.origin.error is None or _has(standing, Level.MAINTAINER):
+def _import_error(project: Project, standing: Membership) -> str | None:
+    if project.origin.error is None or _has(standing, AccessLevel.MAINTAINER):
         return project.origin.error
     return "Ask a maintainer for the reason."
 
@@ -455,12 +455,12 @@ def _import_url(project: Project) -> str | None:
     return (shown(url) or None) if url else None
 
 
-def _reads_code(project: Project, standing: Standing) -> bool:
+def _reads_code(project: Project, standing: Membership) -> bool:
     level = level_of_feature(project, "repository")
     return may_read_code(project.visibility, level, standing)
 
 
-def _has(standing: Standing, level: int) -> bool:
+def _has(standing: Membership, level: int) -> bool:
     return standing.is_admin or standing.level >= level
 
 
@@ -477,7 +477,7 @@ def reads_code(project: Project, caller: Caller) -> bool:
 
 def _own_level(project: Project, user: User) -> int:
     """The level by the project itself; who has the namespace owns what is in it."""
-    return Level.OWNER if project.owner_id == user.id else project.project_level
+    return AccessLevel.OWNER if project.owner_id == user.id else project.project_level
 
 
 def _access(level: int) -> dict[str, int] | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from wikisync.folder.ignore import CONFLICT_MARK, is_ignored_folder
 from wikisync.model import split_extension
-from wikisync.site.crosslinks import Place
+from wikisync.site.crosslinks import ItemKey
 from wikisync.site.preview.changes import page_at
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 CONFLICTS_MAX = 500
 
 
-def conflicts_of(scanned: Sequence[ScannedWiki]) -> Iterator[tuple[Place, str]]:
+def conflicts_of(scanned: Sequence[ScannedWiki]) -> Iterator[tuple[ItemKey, str]]:
     """Pages beside whose file lies one that holds both texts of a conflict."""
     count = 0
     for number, wiki in enumerate(scanned):
@@ -27,7 +27,7 @@ def conflicts_of(scanned: Sequence[ScannedWiki]) -> Iterator[tuple[Place, str]]:
             page = page_at(wiki, stem + extension)
             if page is not None and count < CONFLICTS_MAX:
                 count += 1
-                yield Place(number, page.slug), path
+                yield ItemKey(number, page.slug), path
 
 
 def _conflict_files(root: Path) -> Iterator[str]:

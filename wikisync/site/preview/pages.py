@@ -15,7 +15,7 @@ from wikisync.site.preview.frame import frame_digest
 from wikisync.site.report import backlinks_of
 
 if TYPE_CHECKING:
-    from wikisync.site.crosslinks import Place
+    from wikisync.site.crosslinks import ItemKey
     from wikisync.site.preview.world import World
 
 RENDERED_MAX = 64
@@ -107,7 +107,7 @@ def _not_found(world: World) -> _Composed:
     return _Composed(MISSING, page.template, lambda: page.context)
 
 
-def _pictures(world: World, place: Place) -> str:
+def _pictures(world: World, place: ItemKey) -> str:
     """The files that a page shows, with the hashes of what is in them."""
     scanned = world.scanned[place.wiki]
     names = world.page(place).finished.attachments

@@ -34,8 +34,8 @@ from wikisync.connections import note_request
 from wikisync.decoding import json_decoder
 from wikisync.errors import FolderError, SiteError, WikisyncError
 from wikisync.file_status import status_at
-from wikisync.folder.descent import opened_below
 from wikisync.folder.ignore import CONFLICT_MARK
+from wikisync.folder.safe_open import opened_below
 from wikisync.folder.threads import finish_in_thread
 from wikisync.folder.watch import (
     is_watched,
@@ -60,7 +60,7 @@ from wikisync.site.preview.guard import (
 from wikisync.site.preview.pages import Rendered
 from wikisync.site.preview.port import listening
 from wikisync.site.preview.search import SearchIndex
-from wikisync.site.preview.site import LiveSite, Load, Look, ReadCount
+from wikisync.site.preview.site import LiveSite, Load, PageView, ReadCount
 from wikisync.site.preview.states import NoStates, PageStates
 from wikisync.site.preview.windows import News, Reading, Windows
 from wikisync.site.sources import SourceFile
@@ -103,14 +103,14 @@ class PreviewOptions(Struct, frozen=True):
 USUAL_OPTIONS = PreviewOptions()
 
 
-class Edit(msgspec.Struct, forbid_unknown_fields=True):
+class OpenRequest(msgspec.Struct, forbid_unknown_fields=True):
     """A window's wish to open the file of a page."""
 
     at: str
     is_conflict: bool = False
 
 
-_EDITS = json_decoder(Edit)
+_EDITS = json_decoder(OpenRequest)
 
 
 @contextlib.asynccontextmanager
@@ -437,7 +437,9 @@ class Preview:
 
     async def _news(self, path: str) -> News:
         is_ready = self._ready.is_set()
-        look = await self._in_thread(self._site.look, path) if is_ready else Look("")
+        look = (
+            await self._in_thread(self._site.look, path) if is_ready else PageView("")
+        )
         status = None
         if look.owner is not None and look.slug is not None:
             status = self._states.current(look.owner).get(look.slug)

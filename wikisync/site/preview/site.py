@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from wikisync.model import WikiOwner
     from wikisync.progress import Progress
     from wikisync.site.cache import Cache
-    from wikisync.site.crosslinks import Place
+    from wikisync.site.crosslinks import ItemKey
 
 READ_STEP_S = 0.05
 """How long one step of reading may take; whoever asks for a page waits for it."""
@@ -70,7 +70,7 @@ class ReadCount(NamedTuple):
 NOTHING_READ = ReadCount(0, 0)
 
 
-class Look(Struct, frozen=True):
+class PageView(Struct, frozen=True):
     """What there is to say of one page now."""
 
     key: str
@@ -101,7 +101,7 @@ class LiveSite:
         self._inputs: PreviewInputs | None = None
         self._world: World | None = None
         self._pages = RenderedPages()
-        self._ahead: set[Place] = set()
+        self._ahead: set[ItemKey] = set()
         """Pages that were read and that the site does not show as read yet."""
         self._shown_s = 0.0
         """When what was read reached the site last."""
@@ -164,7 +164,7 @@ class LiveSite:
         if is_last or time.monotonic() - self._shown_s > READ_SHOWN_S:
             self._show_read(world, set(self._ahead))
 
-    def _show_read(self, world: World, places: set[Place]) -> World:
+    def _show_read(self, world: World, places: set[ItemKey]) -> World:
         """The site with these pages read."""
         self._world = world = with_read(world, places)
         self._ahead -= places
@@ -251,12 +251,12 @@ class LiveSite:
         documents = search_documents(world.site.wikis, world.layout.indexer)
         return Searched(digest, tuple(documents))
 
-    def look(self, path: str) -> Look:
+    def look(self, path: str) -> PageView:
         """What there is to say of the page at an output path."""
         world = self._world
         problems = [_of_error(self.failure)] if self.failure else []
         if world is None:
-            return Look("", is_failing=bool(problems), problems=tuple(problems))
+            return PageView("", is_failing=bool(problems), problems=tuple(problems))
         path = _known_path(world, path)
         world = self._read(world, path)
         try:
@@ -269,11 +269,13 @@ class LiveSite:
         is_failing = bool(problems)
         place = world.layout.places.get(path)
         if place is None:
-            return Look(key, frame, is_failing, tuple(problems), count=self.read_count)
+            return PageView(
+                key, frame, is_failing, tuple(problems), count=self.read_count
+            )
         page = world.scanned[place.wiki].pages[Slug(place.name)]
         file = _shown(world.scanned[place.wiki], page.path)
         problems += _page_problems(world, place, file)
-        return Look(
+        return PageView(
             key,
             frame,
             is_failing,
@@ -313,7 +315,7 @@ def _known_path(world: World, path: str) -> str:
     return composed if composed in world.layout.places else path
 
 
-def _page_problems(world: World, place: Place, file: str) -> Iterator[Problem]:
+def _page_problems(world: World, place: ItemKey, file: str) -> Iterator[Problem]:
     """What is wrong with a page, with its file and line."""
     scanned = world.scanned[place.wiki]
     slug = Slug(place.name)

@@ -33,7 +33,7 @@ from wikisync.site.composing import (
     site_addresses,
     site_problems,
 )
-from wikisync.site.crosslinks import Place, WikiTable
+from wikisync.site.crosslinks import ItemKey, WikiTable
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.generated import GeneratedPages
 from wikisync.site.groups import group_titles
@@ -73,10 +73,10 @@ class Layout(Struct, frozen=True, dict=True):
     folders: Sequence[Path]
 
     @cached_property
-    def places(self) -> Mapping[str, Place]:
+    def places(self) -> Mapping[str, ItemKey]:
         """Output path to page."""
         return {
-            path: Place(number, slug)
+            path: ItemKey(number, slug)
             for number, wiki in enumerate(self.addresses)
             for slug, path in wiki.pages.items()
         }
@@ -100,14 +100,14 @@ class World(Struct, frozen=True, dict=True):
     layout: Layout
     wikis: tuple[IndexedWiki, ...]
     site: ComposedSite
-    conflicts: Mapping[Place, str]
+    conflicts: Mapping[ItemKey, str]
     """Pages in conflict, with the file that holds both texts."""
 
     @cached_property
-    def unread(self) -> tuple[Place, ...]:
+    def unread(self) -> tuple[ItemKey, ...]:
         """Pages that were not read yet."""
         return tuple(
-            Place(wiki.number, slug)
+            ItemKey(wiki.number, slug)
             for wiki in self.wikis
             for slug, page in wiki.pages.items()
             if not page.is_read
@@ -159,7 +159,7 @@ class World(Struct, frozen=True, dict=True):
         is_made = path.startswith("-/") or path.rpartition("/")[2] in GENERATED_NAMES
         return is_made and path in self.generated
 
-    def page(self, place: Place) -> IndexedPage:
+    def page(self, place: ItemKey) -> IndexedPage:
         """What is known of a page."""
         return self.wikis[place.wiki].pages[Slug(place.name)]
 
@@ -211,7 +211,7 @@ def next_world(
     return World(inputs, theme, scanned, layout, wikis, site, conflicts)
 
 
-def with_read(world: World, places: Collection[Place]) -> World:
+def with_read(world: World, places: Collection[ItemKey]) -> World:
     """The same files with some more of their pages read."""
     wikis = _indexed(world.layout.indexer, world.scanned, world, places)
     site = _site(world, world.inputs, world.theme, world.layout, wikis)
@@ -278,14 +278,14 @@ def _scanned_again(wiki: ScannedWiki, cache: Cache) -> ScannedWiki:
 
 def _read_at_once(
     last: World | None, scanned: Sequence[ScannedWiki]
-) -> Collection[Place]:
+) -> Collection[ItemKey]:
     """Pages with another text than before, unless they are many."""
     found = []
     for number, wiki in enumerate(scanned):
         known = last.scanned[number].pages if last is not None else {}
         for slug, page in wiki.pages.items():
             if known.get(slug) != page:
-                found.append(Place(number, slug))
+                found.append(ItemKey(number, slug))
     return found if len(found) <= READ_AT_ONCE_MAX else ()
 
 
@@ -293,7 +293,7 @@ def _indexed(
     indexer: Indexer,
     scanned: Sequence[ScannedWiki],
     last: World | None,
-    chosen: Collection[Place],
+    chosen: Collection[ItemKey],
 ) -> tuple[IndexedWiki, ...]:
     """What is known of all pages; sidebars stand beside all others and are read."""
     slugs = [{SIDEBAR_SLUG} for _ in scanned]
@@ -348,7 +348,7 @@ def _conflicts_now(
     scanned: Sequence[ScannedWiki],
     last: World | None,
     changed: frozenset[str] | None,
-) -> Mapping[Place, str]:
+) -> Mapping[ItemKey, str]:
     """The conflicts, looked for again only where one may have come or gone."""
     if last is None or changed is None or any(CONFLICT_MARK in one for one in changed):
         return dict(conflicts_of(scanned))

@@ -12,14 +12,14 @@ from pathlib import Path
 
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, Halted, WikisyncError, command_line
-from wikisync.folder.descent import folder_error
 from wikisync.folder.probe import seen_folding
+from wikisync.folder.safe_open import folder_error
 from wikisync.folder.trash import KEPT_BYTES, KEPT_DAYS, Trash
 from wikisync.folder.workspace import (
     MOUNTS,
     WATCH,
     Identity,
-    Standing,
+    StateMatch,
     file_system_of,
     holder_of,
     refuse_emptied,
@@ -92,9 +92,9 @@ def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
     except WikisyncError as error:
         yield Finding(Grade.WRONG, error.message, error.hint or "")
     else:
-        if standing is Standing.NEW:
+        if standing is StateMatch.NEW:
             yield Finding(Grade.FINE, "the workspace has not been synced yet")
-        elif standing is Standing.SAME:
+        elif standing is StateMatch.SAME:
             yield Finding(Grade.FINE, "the marker belongs to this workspace")
         else:
             yield Finding(
@@ -171,7 +171,7 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
         because = f" ({known.pause_reason})" if known.pause_reason else ""
         resume = command_line("resume", name)
         yield Finding(Grade.LOOK, f"{name}: paused{because}", resume)
-    for slug, record in known.bundles().items():
+    for slug, record in known.conflict_files().items():
         if not record.has_file:
             yield Finding(
                 Grade.LOOK,

@@ -1,0 +1,294 @@
+"""Looks that follow each other, and looks at big wikis."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.api.faketime import FakeTime
+from tests.api.wire import Wire, cut, http, json_answer
+from tests.support.service import EmbeddedService, embedded_service
+from wikisync.api.client import Client
+from wikisync.api.replica import WikiReplica
+from wikisync.api.rotation import LATELY_S, READS_MIN, ROTATION_S
+from wikisync.api.settings import ClientSettings
+from wikisync.api.wikis import Wiki
+from wikisync.errors import RemoteError
+from wikisync.model import Format, Page, Slug, WikiOwner, digest_of
+from wikisync.service.quirks import Quirk
+
+OWNER = WikiOwner("project", "docs/handbook")
+PAGES = {f"p{number:03}": f"text {number}" for number in range(2 * READS_MIN)}
+FIRST, LAST = Slug("p000"), Slug(f"p{2 * READS_MIN - 1:03}")
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[EmbeddedService]:
+    async with embedded_service(tmp_path) as running:
+        await running.add_project(OWNER.full_path, PAGES)
+        yield running
+
+
+@pytest.fixture
+async def wiki(service: EmbeddedService, time: FakeTime) -> AsyncIterator[Wiki]:
+    async with Client(
+        service.url, service.token, clock=time.clock, sleep=time.sleep
+    ) as client:
+        yield Wiki(client, OWNER)
+
+
+@pytest.fixture
+def big(wiki: Wiki) -> WikiReplica:
+    """A replica that takes this wiki for a big one."""
+    return WikiReplica(wiki, rotation_bytes_min=100)
+
+
+def digests(pages: dict[str, str]) -> dict[str, str]:
+    return {slug: digest_of(text) for slug, text in pages.items()}
+
+
+async def seen(replica: WikiReplica) -> dict[str, str]:
+    snapshot = await replica.snapshot()
+    assert snapshot.is_complete
+    return {slug: state.digest for slug, state in snapshot.pages.items()}
+
+
+# -- looks that follow each other --------------------------------------------------
+
+
+async def test_second_scan_an_unchanged_wiki_brings_no_texts(wiki: Wiki) -> None:
+    replica = WikiReplica(wiki)
+    first = await replica.snapshot()
+    second = await replica.snapshot()
+    assert second.pages == first.pages
+    assert not second.texts
+    assert second.tag == first.tag
+
+
+async def test_second_scan_sees_our_own_write(wiki: Wiki) -> None:
+    replica = WikiReplica(wiki)
+    await replica.snapshot()
+    page = Page(FIRST, Format.MARKDOWN, "new")
+    await replica.write(page, expected=digest_of("text 0"))
+    assert await seen(replica) == digests(PAGES | {"p000": "new"})
+
+
+async def test_service_without_marks_is_scanned_whole_each_time(
+    service: EmbeddedService, wiki: Wiki
+) -> None:
+    service.quirks = {Quirk.NO_ETAG}
+    replica = WikiReplica(wiki)
+    assert not (await replica.snapshot()).tag
+    assert len((await replica.snapshot()).texts) == len(PAGES)
+
+
+async def test_page_keeps_its_identity_through_a_rename(
+    service: EmbeddedService, wiki: Wiki
+) -> None:
+    service.quirks = {Quirk.META_ID}
+    replica = WikiReplica(wiki)
+    before = (await replica.snapshot()).pages
+    await replica.move(FIRST, Slug("dir/other"), expected=digest_of("text 0"))
+    after = (await replica.snapshot()).pages
+    assert before[FIRST].identity
+    assert after[Slug("dir/other")].identity == before[FIRST].identity
+    assert len({state.identity for state in after.values()}) == len(PAGES)
+
+
+async def test_service_without_identities_gives_none(wiki: Wiki) -> None:
+    assert not (await WikiReplica(wiki).snapshot()).pages[FIRST].identity
+
+
+# -- lists that cannot be trusted --------------------------------------------------
+
+
+@pytest.fixture
+def odd(wired_wiki: Wiki) -> WikiReplica:
+    return WikiReplica(wired_wiki)
+
+
+def record(slug: str, **more: object) -> dict[str, object]:
+    return {"slug": slug, "format": "markdown", "content": "text", **more}
+
+
+async def test_id_that_two_pages_have_vouches_for_neither(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    ids = {"a": 7, "b": 7, "c": 8}
+    wire.will(json_answer([record(s, wiki_page_meta_id=ids[s]) for s in ids]))
+    pages = (await odd.snapshot()).pages
+    assert [pages[Slug(slug)].identity for slug in ids] == ["", "", "8"]
+
+
+WEB_PAGE = http(200, b"<!doctype html><title>Sign in</title>", "text/html")
+CUT = cut(json_answer([record("a"), record("b")]))
+
+
+@pytest.mark.parametrize("answer", [WEB_PAGE, CUT, json_answer({}), json_answer(None)])
+async def test_answer_that_is_no_list_is_an_error_and_no_empty_wiki(
+    odd: WikiReplica, wire: Wire, answer: bytes
+) -> None:
+    wire.will(answer)
+    wire.repeats = True
+    with pytest.raises(RemoteError):
+        await odd.snapshot()
+
+
+# -- big wikis ---------------------------------------------------------------------
+
+
+async def test_big_wiki_is_seen_whole_at_first(big: WikiReplica) -> None:
+    assert await seen(big) == digests(PAGES)
+    assert big.oldest_scan_s == 0.0
+
+
+async def test_big_wiki_shows_what_came_and_went_at_once(
+    service: EmbeddedService, big: WikiReplica, time: FakeTime
+) -> None:
+    await big.snapshot()
+    await service.put_file(OWNER, "new.md", b"new")
+    await service.remove_file(OWNER, "p000.md")
+    time.now += 1
+    expected = digests(PAGES | {"new": "new"})
+    del expected["p000"]
+    assert await seen(big) == expected
+
+
+async def test_edit_of_a_big_wiki_is_seen_when_its_turn_comes(
+    service: EmbeddedService, big: WikiReplica, time: FakeTime
+) -> None:
+    await big.snapshot()
+    await service.put_file(OWNER, f"{LAST}.md", b"edited")
+    time.now += 1
+    assert await seen(big) == digests(PAGES)
+    assert big.oldest_scan_s == 1.0
+    time.now += ROTATION_S / 2
+    assert await seen(big) == digests(PAGES | {LAST: "edited"})
+
+
+async def test_page_that_somebody_waits_for_is_seen_at_each_scan(
+    service: EmbeddedService, big: WikiReplica, time: FakeTime
+) -> None:
+    await big.snapshot()
+    await service.put_file(OWNER, f"{LAST}.md", b"edited")
+    big.await_pages([LAST])
+    time.now += 1
+    assert (await seen(big))[LAST] == digest_of("edited")
+
+
+async def test_scan_a_big_wiki_reads_a_part_and_asks_whether_it_changed(
+    big: WikiReplica, time: FakeTime, caplog: pytest.LogCaptureFixture
+) -> None:
+    await big.snapshot()
+    for _ in range(3):
+        time.now += 1
+        snapshot = await big.snapshot()
+    caplog.set_level("DEBUG", logger="wikisync.api.pool")
+    time.now += LATELY_S
+    again = await big.snapshot()
+    assert len(snapshot.texts) == 0
+    assert caplog.text.count("-> 304") >= READS_MIN
+    assert again.pages == snapshot.pages
+    assert not again.tag
+
+
+async def test_our_own_write_of_a_big_wiki_is_seen_at_once(
+    big: WikiReplica, time: FakeTime
+) -> None:
+    """Or the next plan would take the old text for an edit on the wiki."""
+    await big.snapshot()
+    page = Page(LAST, Format.MARKDOWN, "ours")
+    await big.write(page, expected=digest_of(PAGES[LAST]))
+    await big.write(Page(Slug("zz"), Format.MARKDOWN, "new"), expected=None)
+    await big.delete(Slug("p060"), expected=digest_of("text 60"))
+    await big.move(Slug("p061"), Slug("zzz"), expected=digest_of("text 61"))
+    time.now += 1
+    expected = digests(PAGES | {LAST: "ours", "zz": "new", "zzz": "text 61"})
+    del expected["p060"], expected["p061"]
+    assert await seen(big) == expected
+
+
+async def test_page_below_a_renamed_one_is_scanned_anew(
+    service: EmbeddedService, big: WikiReplica, time: FakeTime
+) -> None:
+    await service.put_file(OWNER, f"{FIRST}/below.md", b"below")
+    await big.snapshot()
+    await big.move(FIRST, Slug("other"), expected=digest_of("text 0"))
+    time.now += 1
+    pages = await seen(big)
+    assert pages["other/below"] == digest_of("below")
+    assert f"{FIRST}/below" not in pages
+
+
+async def test_page_that_takes_the_name_of_one_that_we_moved_is_seen_at_once(
+    service: EmbeddedService, big: WikiReplica, time: FakeTime
+) -> None:
+    await service.put_file(OWNER, f"{LAST}/below.md", b"below")
+    await big.snapshot()
+    await big.move(LAST, Slug("other"), expected=digest_of(PAGES[LAST]))
+    await big.delete(Slug("p060"), expected=digest_of("text 60"))
+    for path in (f"{LAST}.md", f"{LAST}/below.md", "p060.md"):
+        await service.put_file(OWNER, path, b"theirs")
+    time.now += 1
+    pages = await seen(big)
+    expected = digest_of("theirs")
+    assert [pages[s] for s in (LAST, f"{LAST}/below", "p060")] == [expected] * 3
+
+
+async def test_format_that_changed_is_seen_at_once(
+    service: EmbeddedService, big: WikiReplica, time: FakeTime
+) -> None:
+    await big.snapshot()
+    await service.remove_file(OWNER, f"{LAST}.md")
+    await service.put_file(OWNER, f"{LAST}.org", b"* org")
+    time.now += 1
+    state = (await big.snapshot()).pages[LAST]
+    assert (state.format, state.digest) == (Format.ORG, digest_of("* org"))
+
+
+async def test_page_of_a_big_wiki_that_cannot_be_read_is_no_absence(
+    wired_wiki: Wiki, wire: Wire
+) -> None:
+    big = WikiReplica(wired_wiki, reads_max=1, rotation_bytes_min=1)
+    wire.will(json_answer([record("a"), record("b")]))
+    await big.snapshot()
+    listed = [record("a", content=None), record("b", content=None)]
+    failing = [http(500)] * ClientSettings().attempts_max
+    wire.will(json_answer(listed), *failing, json_answer(record("b")))
+    snapshot = await big.snapshot()
+    assert snapshot.unreadable == {"a"}
+    assert set(snapshot.pages) == {"b"}
+    assert [problem.code for problem in snapshot.problems] == ["page-unreadable"]
+
+
+async def test_wiki_that_became_small_is_scanned_whole_again(
+    service: EmbeddedService, wiki: Wiki, time: FakeTime
+) -> None:
+    replica = WikiReplica(wiki, rotation_bytes_min=300)
+    await replica.snapshot()
+    for slug in list(PAGES)[:-READS_MIN]:
+        await service.remove_file(OWNER, f"{slug}.md")
+    await service.put_file(OWNER, f"{LAST}.md", b"")
+    for number in range(READS_MIN - 12):
+        await service.remove_file(OWNER, f"p{READS_MIN + number:03}.md")
+    time.now += 1
+    await replica.snapshot()
+    assert len((await replica.snapshot()).texts) == 12
+
+
+async def test_wiki_whose_list_is_too_much_for_the_service_is_scanned_in_turns(
+    odd: WikiReplica, wire: Wire
+) -> None:
+    failing = [http(504)] * ClientSettings().attempts_max
+    listed = json_answer([record("a", content=None)], ETag='"1"')
+    wire.will(*failing, listed, json_answer(record("a")))
+    # the mark of a list without content says nothing about texts
+    assert not (await odd.snapshot()).tag
+    wire.will(listed, json_answer(record("a", content="new")))
+    again = await odd.snapshot()
+    assert again.texts[Slug("a")].content == "new"
+    assert [target.rpartition("?")[2] for target in wire.targets].count(
+        "with_content=true"
+    ) == len(failing)

@@ -1,0 +1,241 @@
+"""A look that is kept for the next process, and when it is not believed."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from wikisync import file_status
+from wikisync.folder import pages as pages_module
+from wikisync.folder import scan_cache as scans_module
+from wikisync.folder.pages import KEEP_S, READ_ALL_S, PageFolder
+from wikisync.folder.scan_cache import ScanCache
+from wikisync.folder.text import decode_page
+from wikisync.model import Problem, Slug, digest_of
+
+
+class Desk:
+    """A folder whose files are settled at once, seen by one process after another."""
+
+    def __init__(self, place: Path) -> None:
+        self.root = place / "wiki"
+        self.root.mkdir()
+        self.file = place / ".wikisync" / "looks" / "wiki"
+        self.now = time.time()
+
+    def process(self) -> PageFolder:
+        cache = ScanCache(self.root, self.file)
+        return PageFolder(self.root, cache=cache, clock=lambda: self.now)
+
+    def scan(self) -> dict[str, str]:
+        """Digests of all pages, as the next process sees them."""
+        pages = self.process().snapshot().pages
+        return {slug: state.digest for slug, state in pages.items()}
+
+    def save(self, text: str) -> None:
+        (self.root / "home.md").write_text(text)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setattr(file_status, "SETTLED_NS", -1_000_000_000_000)
+    return Desk(tmp_path)
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Paths of the page files that were read."""
+    found: list[str] = []
+
+    def noted(content: bytes, path: str) -> str | Problem:
+        found.append(path)
+        return decode_page(content, path)
+
+    monkeypatch.setattr(pages_module, "decode_page", noted)
+    return found
+
+
+def test_the_next_process_reads_no_file_that_stayed_as_it_was(
+    desk: Desk, reads: list[str]
+) -> None:
+    desk.save("one\r\n")
+    first = desk.process().snapshot()
+    reads.clear()
+
+    again = desk.process().snapshot()
+
+    assert reads == []
+    assert again == first
+    before, after = first.pages[Slug("home")], again.pages[Slug("home")]
+    assert (after.folded, after.identity, after.size) == (
+        before.folded,
+        before.identity,
+        before.size,
+    )
+    assert after.folded == digest_of("one\n")
+
+
+def test_a_file_of_the_same_size_and_time_is_read_when_it_was_saved_since(
+    desk: Desk,
+) -> None:
+    desk.save("one\n")
+    desk.scan()
+    times = (desk.root / "home.md").stat()
+    desk.save("two\n")
+    os.utime(desk.root / "home.md", ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    assert desk.scan() == {"home": digest_of("two\n")}
+
+
+def test_a_file_that_is_gone_is_no_page(desk: Desk) -> None:
+    desk.save("one\n")
+    desk.scan()
+    (desk.root / "home.md").unlink()
+
+    assert desk.scan() == {}
+
+
+def test_a_file_that_was_just_saved_is_not_kept(
+    desk: Desk, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its times may not tell the next save."""
+    monkeypatch.setattr(file_status, "SETTLED_NS", 3_600_000_000_000)
+    desk.save("one\n")
+    desk.scan()
+    reads.clear()
+
+    desk.scan()
+
+    assert reads == ["home.md"]
+
+
+def test_all_files_are_read_when_none_was_for_so_long(
+    desk: Desk, reads: list[str]
+) -> None:
+    desk.save("one\n")
+    desk.scan()
+    reads.clear()
+    desk.now += READ_ALL_S - 1
+    desk.scan()
+    assert reads == []
+    desk.now += 1
+    desk.scan()
+    assert reads == ["home.md"]
+
+
+def test_a_clock_that_was_set_back_makes_all_files_be_read(
+    desk: Desk, reads: list[str]
+) -> None:
+    desk.save("one\n")
+    desk.scan()
+    reads.clear()
+    desk.now -= 1
+
+    desk.scan()
+
+    assert reads == ["home.md"]
+
+
+def test_nothing_is_believed_after_the_machine_started_anew(
+    desk: Desk, reads: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A loss of power can leave a file's times with another text."""
+    desk.save("one\n")
+    desk.scan()
+    reads.clear()
+    boot = tmp_path / "boot"
+    boot.write_text("another start\n")
+    monkeypatch.setattr(scans_module, "_BOOT", boot)
+
+    desk.scan()
+
+    assert reads == ["home.md"]
+
+
+def test_nothing_is_believed_of_another_folder(desk: Desk, tmp_path: Path) -> None:
+    desk.save("one\n")
+    desk.scan()
+    other = tmp_path / "other"
+    other.mkdir()
+
+    assert ScanCache(desk.root, desk.file).recall() is not None
+    assert ScanCache(other, desk.file).recall() is None
+
+
+def test_a_kept_scan_with_one_damaged_byte_is_not_believed(desk: Desk) -> None:
+    desk.save("one\n")
+    desk.scan()
+    whole = desk.file.read_bytes()
+
+    def is_believed_with_damage(place: int) -> bool:
+        damaged = bytes([whole[place] ^ 0x80])
+        desk.file.write_bytes(whole[:place] + damaged + whole[place + 1 :])
+        return ScanCache(desk.root, desk.file).recall() is not None
+
+    assert not any(map(is_believed_with_damage, range(len(whole))))
+
+
+def test_nothing_is_believed_of_another_version(
+    desk: Desk, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may take files for other pages."""
+    desk.save("one\n")
+    desk.scan()
+    reads.clear()
+    monkeypatch.setattr(scans_module, "__version__", "9.9.9")
+
+    desk.scan()
+
+    assert reads == ["home.md"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"no look at all", b"\x96\x01", b"\x96\x02\xa0\x00\x00\x00\x90"]
+)
+def test_a_file_that_is_no_kept_scan_is_made_anew(
+    desk: Desk, reads: list[str], content: bytes
+) -> None:
+    desk.save("one\n")
+    desk.scan()
+    desk.file.write_bytes(content)
+
+    assert desk.scan() == {"home": digest_of("one\n")}
+
+    reads.clear()
+    desk.scan()
+    assert reads == []
+
+
+def test_a_place_that_cannot_be_written_costs_only_time(desk: Desk) -> None:
+    desk.file.parent.parent.mkdir()
+    desk.file.parent.write_text("in the way")
+    desk.save("one\n")
+
+    assert desk.scan() == {"home": digest_of("one\n")}
+
+
+def test_a_process_that_scans_often_keeps_a_scan_now_and_then(desk: Desk) -> None:
+    folder = desk.process()
+    desk.save("one\n")
+    folder.snapshot()
+    kept = desk.file.read_bytes()
+    desk.save("another\n")
+    folder.snapshot()
+    assert desk.file.read_bytes() == kept
+    desk.now += KEEP_S
+    desk.save("a third\n")
+    folder.snapshot()
+    assert desk.file.read_bytes() != kept
+
+
+def test_a_scan_that_found_all_as_it_was_writes_nothing(desk: Desk) -> None:
+    desk.save("one\n")
+    desk.scan()
+    kept = desk.file.stat()
+    desk.scan()
+    assert desk.file.stat().st_ino == kept.st_ino
+    assert desk.file.stat().st_mtime_ns == kept.st_mtime_ns
+    assert [file.name for file in desk.file.parent.iterdir()] == ["wiki"]

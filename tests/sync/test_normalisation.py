@@ -1,0 +1,77 @@
+"""What a service did to a text, told by comparing what was sent and answered."""
+
+from __future__ import annotations
+
+import pytest
+
+from wikisync.sync.decide.normalisation import (
+    Normalisation,
+    front_matter_of,
+    normalisation_of,
+    with_front_matter,
+    with_line_ends_of,
+)
+
+WITH_BLOCK = "---\ntitle: Notes\n---\n\n# Notes\n"
+
+
+@pytest.mark.parametrize(
+    ("sent", "answered", "normalisation"),
+    [
+        ("one\n", "one\n", Normalisation.SAME),
+        ("one\r\ntwo\r\n", "one\ntwo\n", Normalisation.FOLDED),
+        ("one", "one\n", Normalisation.FOLDED),
+        ("one\n\n", "one", Normalisation.FOLDED),
+        ("cafe\u0301\n", "café\n", Normalisation.UNICODE),
+        (WITH_BLOCK, "# Notes\n", Normalisation.FRONT_MATTER),
+        (WITH_BLOCK, "\n# Notes", Normalisation.FRONT_MATTER),
+        ("one\n", "two\n", Normalisation.OTHER),
+        (WITH_BLOCK, "# Other\n", Normalisation.OTHER),
+        ("one\n", "", Normalisation.OTHER),
+    ],
+)
+def test_each_class_of_difference_is_told(
+    sent: str, answered: str, normalisation: Normalisation
+) -> None:
+    assert normalisation_of(sent, answered) is normalisation
+
+
+def test_a_rule_in_the_middle_of_a_page_is_no_front_matter() -> None:
+    assert front_matter_of("# Notes\n\n---\ntitle: x\n---\n") == ""
+
+
+def test_a_block_that_never_ends_is_no_front_matter() -> None:
+    assert front_matter_of("---\ntitle: x\n") == ""
+
+
+@pytest.mark.parametrize("mark", ["---", "+++", ";;;"])
+def test_front_matter_is_known_by_each_of_its_marks(mark: str) -> None:
+    block = f"{mark}\ntitle: x\n{mark}\n"
+    assert front_matter_of(f"{block}text\n") == block
+
+
+def test_the_known_block_comes_back_before_a_stripped_text() -> None:
+    assert with_front_matter("# Edited\n", WITH_BLOCK) == (
+        "---\ntitle: Notes\n---\n\n# Edited\n"
+    )
+
+
+def test_a_block_that_the_service_shows_is_the_newer_one() -> None:
+    theirs = "---\ntitle: New\n---\n# Notes\n"
+    assert with_front_matter(theirs, WITH_BLOCK) == theirs
+
+
+def test_a_page_without_a_block_gets_none() -> None:
+    assert with_front_matter("# Edited\n", "# Notes\n") == "# Edited\n"
+
+
+def test_a_file_of_windows_keeps_its_line_ends() -> None:
+    assert with_line_ends_of("a\nb\n", "x\r\ny\r\nz\n") == "a\r\nb\r\n"
+
+
+def test_one_odd_line_end_does_not_change_the_file() -> None:
+    assert with_line_ends_of("a\nb\n", "x\r\ny\nz\n") == "a\nb\n"
+
+
+def test_a_text_with_its_own_carriage_returns_stays_as_it_is() -> None:
+    assert with_line_ends_of("a\r\nb\n", "x\r\n") == "a\r\nb\n"

@@ -1,0 +1,268 @@
+"""What one look at a wiki found: pages, texts, and what cannot be trusted.  Pure.
+
+The list also names what is no page of ours to keep under that name:
+
+- ``uploads/...``: attachments that look like pages, which come as attachments; a page
+  that somebody made there is named and not synced;
+- the second page of one slug (``a.md`` beside ``a.org``): nothing reaches it;
+- a format this version does not know: kept as plain text;
+- an entry that is no record of a page: the page is there, and cannot be seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from wikisync.api.entries import OddEntry
+from wikisync.api.schema import WikiPageRecord
+from wikisync.errors import NotFound, ProtocolViolation
+from wikisync.model import (
+    Digest,
+    Format,
+    Page,
+    PageState,
+    Problem,
+    Slug,
+    Snapshot,
+    WikiOwner,
+    digest_of,
+    fold_text,
+)
+
+MEBIBYTE = 1024 * 1024
+LISTED_BYTES_MAX = MEBIBYTE
+"""Texts from this size on are read singly, whatever the list says."""
+GIT_HINT = "clone the wiki's git repository to see it"
+_UPLOADED = re.compile(r"uploads/[0-9a-f]{32}/")
+"""Where the service puts attachments; it lists those with a page's extension."""
+_UTF8 = frozenset({"", "utf-8", "us-ascii"})
+
+
+class Scan(Struct):
+    """What one look has found so far."""
+
+    pages: dict[Slug, PageState] = field(default_factory=dict)
+    texts: dict[Slug, Page] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    unreadable: set[Slug] = field(default_factory=set)
+    formats: dict[Slug, Format] = field(default_factory=dict)
+    """Format of every slug met, read or not."""
+    identities: dict[Slug, str] = field(default_factory=dict)
+    """What the service knows a page by through renames, where it tells."""
+    single: list[Slug] = field(default_factory=list)
+    """Slugs that have to be read singly."""
+    is_complete: bool = True
+
+    @classmethod
+    def at(
+        cls, records: Iterable[WikiPageRecord], odd: Iterable[OddEntry] = ()
+    ) -> Scan:
+        """Look at a list; a list without content leaves all pages to be read."""
+        scan = cls()
+        for record in records:
+            scan._sort(record)
+        for entry in odd:
+            scan._set_aside(entry)
+        scan._drop_shared_identities()
+        return scan
+
+    def add(self, page: Page) -> None:
+        """Take in a page whose text is whole."""
+        state = state_of(page, self.identities.get(page.slug, ""))
+        self.pages[page.slug] = state
+        if state.size is not None and state.size < LISTED_BYTES_MAX:
+            self.texts[page.slug] = page
+
+    def differs(self, state: PageState) -> bool:
+        """Whether a page that was seen before is another by the list alone."""
+        is_same = (
+            self.formats.get(state.slug) is state.format
+            and self.identities.get(state.slug, "") == state.identity
+        )
+        return not is_same
+
+    def fail(self, code: str, slug: str, message: str, hint: str = "") -> None:
+        """Note a problem with one page."""
+        self.problems.append(Problem(code, slug, message, hint))
+
+    def snapshot(self, etag: str | None) -> Snapshot:
+        """What was found; tagged only if every page could be seen as it is."""
+        # without problems and twins, "nothing changed" says all there is to say
+        is_plain = not self.problems and not _has_case_twins(self.pages)
+        return Snapshot(
+            pages=self.pages,
+            problems=tuple(self.problems),
+            is_complete=self.is_complete,
+            unreadable=frozenset(self.unreadable),
+            texts=self.texts,
+            tag=(etag or "") if is_plain else "",
+        )
+
+    def _sort(self, record: WikiPageRecord) -> None:
+        """Put one listed page where it belongs."""
+        slug = Slug(record.slug)
+        if slug.startswith("uploads/"):
+            if not _UPLOADED.match(slug):
+                self.fail(
+                    "page-below-uploads",
+                    slug,
+                    "the folder uploads is for attachments, so it is not synced",
+                    "rename the page on the wiki",
+                )
+            return
+        page_format = self._format_of(record)
+        if slug in self.formats:
+            self._note_twin(slug, page_format)
+            return
+        self.formats[slug] = page_format
+        if record.wiki_page_meta_id is not None:
+            self.identities[slug] = str(record.wiki_page_meta_id)
+        if (record.encoding or "").lower() not in _UTF8:
+            self.fail(
+                "page-not-utf-8",
+                slug,
+                f"stored as {record.encoding}, saved here as UTF-8",
+                "some characters may be wrong; save the page on the wiki as UTF-8",
+            )
+        content = record.content
+        # a character has at least one byte, so no long text slips through as short
+        if content is None or len(content) >= LISTED_BYTES_MAX:
+            self.single.append(slug)
+            return
+        self.add(Page(slug, page_format, content, record.title or ""))
+        if slug not in self.texts:
+            del self.pages[slug]
+            self.single.append(slug)
+
+    def _set_aside(self, entry: OddEntry) -> None:
+        """Note a page of which the list says nothing sound: it is there, unseen."""
+        slug = Slug(entry.slug)
+        if slug.startswith("uploads/"):
+            return
+        self.is_complete = False
+        if slug and slug not in self.formats:
+            self.unreadable.add(slug)
+        title = f" ({entry.title})" if entry.title else ""
+        self.fail(
+            "page-malformed",
+            slug or f"entry {entry.place} of the list of pages{title}",
+            f"the service lists it wrongly: {entry.reason}",
+            "save the page on the wiki again, or ask the administrator of the service",
+        )
+
+    def _format_of(self, record: WikiPageRecord) -> Format:
+        known = known_format(record)
+        if known is not None:
+            return known
+        self.fail(
+            "unknown-format",
+            record.slug,
+            f"has the unknown format {record.format}; kept as plain text",
+            "check whether a newer wikisync supports it",
+        )
+        return Format.PLAINTEXT
+
+    def _note_twin(self, slug: Slug, page_format: Format) -> None:
+        first = self.formats[slug]
+        if first is page_format:
+            # no repository has one path twice: this list is not what it should be
+            self.is_complete = False
+            self.fail("page-listed-twice", slug, "listed twice", "run it again")
+            return
+        self.fail(
+            "page-shadowed",
+            slug,
+            f"there are two pages of this name, {first} and {page_format};"
+            f" only the {first} one is kept",
+            "rename one of them in the wiki's git repository",
+        )
+
+    def _drop_shared_identities(self) -> None:
+        """Two pages of one id: it says nothing about which was renamed."""
+        counts = Counter(self.identities.values())
+        for slug in [s for s, one in self.identities.items() if counts[one] > 1]:
+            del self.identities[slug]
+            if slug in self.pages:
+                self.pages[slug] = replace(self.pages[slug], identity="")
+
+
+def state_of(page: Page, identity: str) -> PageState:
+    """A page without its text."""
+    content = page.content.encode("utf-8", "surrogatepass")
+    return PageState(
+        page.slug,
+        page.format,
+        Digest(hashlib.sha256(content).hexdigest()),
+        folded=_folded_digest(page.content),
+        identity=identity,
+        size=len(content),
+    )
+
+
+def _folded_digest(content: str) -> Digest | None:
+    """Digest of the folded text; None where folding changes nothing."""
+    ends_in_one_line_end = content[-1:] == "\n" and content[-2:-1] not in {"", "\n"}
+    if ends_in_one_line_end and "\r\n" not in content:
+        # most pages; folding them would copy each text three times
+        return None
+    folded = fold_text(content)
+    return None if folded == content else digest_of(folded)
+
+
+def whole_page(record: WikiPageRecord, slug: Slug, owner: WikiOwner, url: str) -> Page:
+    """A page read singly, if it is the one asked for and its text is all there.
+
+    Raises:
+        NotFound: it is another page, found without regard to case.
+        ProtocolViolation: the text is missing or was cut.
+    """
+    if record.slug != slug:
+        # ``docs/service.md`` "Finding a page"
+        raise NotFound(
+            f"cannot read page {slug} of {owner}: the service answers with page"
+            f" {record.slug} instead",
+            url=url,
+            hint=GIT_HINT,
+        )
+    if record.content is None:
+        raise ProtocolViolation(
+            f"page {slug} of {owner} came without its text", url=url
+        )
+    require_whole(slug, record.content, owner, url)
+    page_format = known_format(record) or Format.PLAINTEXT
+    return Page(slug, page_format, record.content, record.title or "")
+
+
+def require_whole(slug: str, content: str, owner: WikiOwner, url: str) -> None:
+    """Refuse a text that ends where the service cuts texts (Q9).
+
+    Raises:
+        ProtocolViolation: it is as long as a cut one.
+    """
+    size = len(content.encode("utf-8", "surrogatepass"))
+    if size and size % MEBIBYTE == 0:
+        raise ProtocolViolation(
+            f"page {slug} of {owner} is exactly {size // MEBIBYTE} MiB: the service"
+            f" truncated it",
+            url=url,
+            hint=GIT_HINT,
+        )
+
+
+def known_format(record: WikiPageRecord) -> Format | None:
+    """The page's format, or None where this version does not know it."""
+    try:
+        return Format(record.format)
+    except ValueError:
+        return None
+
+
+def _has_case_twins(pages: Iterable[Slug]) -> bool:
+    slugs = list(pages)
+    return len({slug.casefold() for slug in slugs}) < len(slugs)

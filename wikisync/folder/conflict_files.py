@@ -1,0 +1,214 @@
+"""Conflict files: ``Page.conflict.md`` beside ``Page.md``, while a page is held.
+
+Scans ignore them, whoever made them.  A person edits them as any other file, so
+they are written and removed with the same care as pages.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed
+from wikisync.folder.busy import locked_name
+from wikisync.folder.ignore import CONFLICT_MARK
+from wikisync.folder.limbo import Limbo
+from wikisync.folder.naming import path_of
+from wikisync.folder.pages import PageFolder
+from wikisync.folder.safe_open import (
+    Folders,
+    open_folder,
+    opened_file,
+    opened_root,
+    read_all,
+)
+from wikisync.folder.swap import FileWrite, FolderWriter
+from wikisync.folder.text import decode_page
+from wikisync.folder.trash import Trash
+from wikisync.model import (
+    NO_FILE,
+    WRITABLE_FORMATS,
+    ConflictFile,
+    Digest,
+    Format,
+    Problem,
+    Slug,
+    digest_of,
+    split_extension,
+)
+
+
+class ConflictFiles:
+    """The conflict files in one wiki's folder; blocks, for one thread at a time."""
+
+    def __init__(
+        self,
+        pages: PageFolder,
+        root: Path,
+        temporary: Path | None,
+        limbo: Limbo | None,
+        trash: Trash | None,
+    ) -> None:
+        self._pages = pages
+        self._root = root
+        self._temporary = temporary
+        self._limbo = limbo
+        self._trash = trash
+
+    def find(self, slug: Slug) -> str | None:
+        """The path of the page's conflict file; None where none can be read."""
+        with suppress(FolderError):
+            return self._found(slug)[0] or None
+        return None
+
+    def read(self, slug: Slug) -> ConflictFile | None:
+        """The page's conflict file; None where there is none.
+
+        Raises:
+            PlaceTaken: something that is no file is in its place.
+            FolderError: it cannot be read, or is not text.
+        """
+        path, content = self._found(slug)
+        if content is None:
+            return None
+        text = decode_page(content, path)
+        if isinstance(text, Problem):
+            raise FolderError(str(text), path=path, hint=text.hint)
+        return ConflictFile(path, text, self._lock(path))
+
+    def write(
+        self,
+        slug: Slug,
+        page_format: Format,
+        text: str,
+        expected: Digest | None = None,
+    ) -> str:
+        """Write the page's conflict file and tell its path.
+
+        Raises:
+            PreconditionFailed: it was saved since it was as expected.
+            PlaceTaken: something that is no file is in its place.
+            FolderError: it cannot be written.
+        """
+        path = self.find(slug) or _beside(
+            self._pages.path(slug) or path_of(slug, page_format)
+        )
+        content = text.encode("utf-8", "surrogatepass")
+        before = self._content(path)
+        if before == content:
+            return path
+        _require(path, before, expected)
+        if before is not None and self._trash is not None:
+            self._trash.put(path, before, "the conflict changed")
+        expected = None if before is None else digest_of(before)
+        with self._writer() as writer:
+            (error,) = writer.write_many([FileWrite(path, content, expected)])
+        if error is not None:
+            raise error
+        return path
+
+    def remove(self, slug: Slug, expected: Digest | None = None) -> None:
+        """Remove the page's conflict file, if there is one that can be read.
+
+        Raises:
+            PreconditionFailed: it was saved since it was as expected.
+            FolderError: it cannot be removed.
+        """
+        for path in self._paths(slug):
+            content = None
+            with suppress(FolderError):
+                content = self._content(path)
+            if content is not None:
+                _require(path, content, expected)
+                with self._writer() as writer:
+                    writer.remove(
+                        path, expected=digest_of(content), why="the conflict is over"
+                    )
+
+    def move(self, path: str, target: Slug) -> None:
+        """Move a conflict file beside its page's new place, if that is free."""
+        page = self._pages.path(target)
+        content = self._content(path)
+        if page is None or content is None:
+            return
+        with self._writer() as writer, suppress(PreconditionFailed):
+            writer.move(path, _beside(page), expected=digest_of(content))
+
+    def _found(self, slug: Slug) -> tuple[str, bytes | None]:
+        """The conflict file's path and content; nothing where there is none.
+
+        Raises:
+            FolderError: there is none, or it cannot be read, and something is in
+                a place where it may be.
+        """
+        errors: list[FolderError] = []
+        for path in self._paths(slug):
+            try:
+                content = self._content(path)
+            except FolderError as error:
+                errors.append(error)
+            else:
+                if content is not None:
+                    return path, content
+        if errors:
+            raise errors[0]
+        return "", None
+
+    def _paths(self, slug: Slug) -> list[str]:
+        """Where the conflict file may be, the likeliest place first."""
+        known = self._pages.path(slug)
+        ours = [path_of(slug, page_format) for page_format in sorted(WRITABLE_FORMATS)]
+        pages = [known, *ours] if known else ours
+        return list(dict.fromkeys(map(_beside, pages)))
+
+    def _content(self, path: str) -> bytes | None:
+        try:
+            with (
+                opened_root(self._root) as root,
+                Folders(root) as folders,
+                opened_file(folders, path) as descriptor,
+            ):
+                return read_all(descriptor, path)
+        except FileNotFoundError:
+            return None
+        except PlaceTaken as error:
+            # any file may be called so, and this one is not to become the page's
+            hint = f"move {error.path} away"
+            raise PlaceTaken(error.message, path=error.path, hint=hint) from error
+
+    def _lock(self, path: str) -> str:
+        """The lock file of an editor that has a file open, or nothing."""
+        folder, slash, name = path.rpartition("/")
+        with opened_root(self._root) as root:
+            descriptor = open_folder(root, folder.split("/") if folder else [])
+            try:
+                with os.scandir(descriptor) as entries:
+                    locks = [
+                        one.name for one in entries if locked_name(one.name) == name
+                    ]
+            finally:
+                os.close(descriptor)
+        return f"{folder}{slash}{min(locks)}" if locks else ""
+
+    def _writer(self) -> FolderWriter:
+        return FolderWriter(
+            self._root,
+            temporary=self._temporary,
+            limbo=self._limbo,
+            trash=self._trash,
+        )
+
+
+def _require(path: str, content: bytes | None, expected: Digest | None) -> None:
+    found = NO_FILE if content is None else digest_of(content)
+    if expected is not None and found != expected:
+        raise PreconditionFailed(f"{path} was saved meanwhile")
+
+
+def _beside(path: str) -> str:
+    """The conflict file's path for a page's."""
+    split = split_extension(path)
+    assert split, path
+    stem = split[0]
+    return f"{stem}{CONFLICT_MARK}{path[len(stem) :]}"

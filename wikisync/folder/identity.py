@@ -1,0 +1,83 @@
+"""Whether the folder of a wiki is the one that was synced before.
+
+A disk that was replaced by an older copy, or a folder by another one of its name,
+lacks pages that nobody deleted.  What stands here is small enough to be asked
+before every cycle.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from wikisync.decoding import json_decoder
+from wikisync.folder.birth import identity_of
+from wikisync.folder.safe_open import folder_error, opened_root
+
+
+class FolderIdentity(Struct, frozen=True):
+    """Which folder a wiki has; kept in the workspace's state as one text."""
+
+    disk: int
+    """The number that the file system gives itself, or 0.
+
+    Not the device's number, which for many disks is another one after each start:
+    most file systems make theirs of what is written on the disk.  Where one is made
+    of the device's number all the same, its change costs a cycle without removals.
+    """
+    inode: int
+    changed_ns: int
+    """When something in it was last made, renamed or removed.  As long as that
+    stays, it is the same folder, and nobody has to ask for its birth, which takes a
+    library."""
+    birth: str
+    """See ``birth``: a folder that is removed and copied back often gets the inode
+    that it had.  Empty where the disk does not know."""
+
+    def __str__(self) -> str:
+        return msgspec.json.encode(self).decode()
+
+    @classmethod
+    def parse(cls, text: str) -> FolderIdentity | None:
+        """What ``str`` made; None for anything else."""
+        try:
+            return _PLACES.decode(text)
+        except msgspec.DecodeError:
+            return None
+
+    def is_same_folder(self, other: FolderIdentity) -> bool:
+        """Whether both are one folder.
+
+        A disk that was copied block by block is not told from its original: what
+        such a copy lacks is the safety stop's to stop.
+        """
+        mine = (self.disk, self.inode, self.birth)
+        return mine == (other.disk, other.inode, other.birth)
+
+
+_PLACES = json_decoder(FolderIdentity)
+
+
+def place_of(root: Path, known: FolderIdentity | None = None) -> FolderIdentity:
+    """Which folder is at a path now.
+
+    Args:
+        root: The folder.
+        known: Which one was there before.
+
+    Raises:
+        FolderError: there is none, or it cannot be looked at.
+    """
+    with opened_root(root) as descriptor:
+        try:
+            disk = os.fstatvfs(descriptor).f_fsid
+            status = os.fstat(descriptor)
+        except OSError as exc:
+            raise folder_error("look at", str(root), exc) from exc
+        now = FolderIdentity(disk, status.st_ino, status.st_ctime_ns, "")
+        if known is not None and now == msgspec.structs.replace(known, birth=""):
+            return known
+        return msgspec.structs.replace(now, birth=identity_of(descriptor))

@@ -1,0 +1,486 @@
+"""What both sides agreed on: pages with their texts, and attachments.
+
+The part of ``state.WikiState`` that decisions are made on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from sqlite3 import Connection
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wikisync.model import (
+    AttachmentPath,
+    Digest,
+    Format,
+    LinkTarget,
+    LooseFile,
+    PageState,
+    Slug,
+)
+from wikisync.sync.base.database import Database
+from wikisync.sync.base.steps import Steps
+from wikisync.sync.decide.ledger import (
+    NO_DIGEST,
+    Agreed,
+    FetchedFile,
+    WrittenLink,
+    unpack,
+)
+from wikisync.sync.decide.plan import BasePage
+
+_FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
+"""A look-up in a table is a third of the time of ``Format(text)``."""
+
+EARLIER_MAX = 50
+"""Earlier texts of a page that are known by their digests."""
+
+SETTLED = 0
+"""In place of an attempt's number: the wiki is known to hold these links."""
+
+_NAMED = ("page", "page_text", "written_link", "bundle", "refusal", "edit")
+"""Tables whose rows follow a page to its new name, where nothing else may stand."""
+_FOLLOWING = (*_NAMED, "replaced", "own_write", "earlier", "step")
+"""These and the ones whose rows join what is kept under the new name."""
+_ENDING = (
+    "page",
+    "page_text",
+    "own_write",
+    "written_link",
+    "refusal",
+    "edit",
+    "earlier",
+)
+"""Tables whose rows end with the page; what was replaced can still be restored."""
+
+
+class _Change(Struct, frozen=True):
+    """What one call of ``record`` did."""
+
+    agreed: tuple[Agreed, ...]
+    dropped: tuple[Slug, ...]
+    renamed: Mapping[Slug, Slug]
+
+    def apply_to(self, base: dict[Slug, BasePage]) -> None:
+        """Do the same to a base that was read before."""
+        moving = {
+            new: replace(base[old], slug=new) for old, new in self.renamed.items()
+        }
+        for slug in (*self.renamed, *self.renamed.values()):
+            base.pop(slug, None)
+        base.update(moving)
+        for slug in self.dropped:
+            base.pop(slug, None)
+        base.update((one.page.slug, one.page) for one in self.agreed)
+
+
+class Agreements(Steps):
+    """Pages and attachments of one wiki as last agreed on."""
+
+    def __init__(self, database: Database, number: int) -> None:
+        super().__init__(database, number)
+        self._base: dict[Slug, BasePage] | None = None
+        self._base_rollbacks = 0
+        """How many transactions had been undone when ``_base`` was right."""
+        self._changes: list[_Change] = []
+        """What was recorded since ``_base`` was read."""
+
+    # -- pages ---------------------------------------------------------------------
+
+    def base(self) -> Mapping[Slug, BasePage]:
+        """Every page that both sides agreed on, by slug."""
+        if self._base is None or self._base_rollbacks != self._database.rollbacks:
+            self._changes = []
+            self._base_rollbacks = self._database.rollbacks
+            self._base = self._read_base()
+        elif self._changes:
+            # a base that somebody holds stays as it was
+            self._base = dict(self._base)
+            for change in self._changes:
+                change.apply_to(self._base)
+            self._changes = []
+        return self._base
+
+    def _read_base(self) -> dict[Slug, BasePage]:
+        rows = self._rows(
+            "SELECT slug, format, local_digest, remote_digest, local_identity,"
+            " remote_identity, size FROM page WHERE wiki = ?"
+        )
+        with self._database.reading():
+            return {
+                slug: BasePage(slug, _FORMATS[markup], local, remote, here, there, size)
+                for slug, markup, local, remote, here, there, size in rows
+            }
+
+    def _forget_base(self) -> None:
+        """Read the pages anew: they were changed by other means than ``record``."""
+        self._base = None
+        self._changes = []
+
+    def text(self, slug: Slug) -> str | None:
+        """The text last agreed on, the ancestor of any merge."""
+        rows = self._rows(
+            "SELECT text FROM page_text WHERE wiki = ? AND slug = ?", slug
+        )
+        with self._database.reading():
+            return unpack(rows[0][0]) if rows else None
+
+    def earlier(self, slugs: Iterable[Slug]) -> Mapping[Slug, frozenset[Digest]]:
+        """What the wiki's texts of these pages were before the agreed ones."""
+        return {
+            slug: frozenset(
+                Digest(digest)
+                for (digest,) in self._rows(
+                    "SELECT digest FROM earlier WHERE wiki = ? AND slug = ?", slug
+                )
+            )
+            for slug in slugs
+        }
+
+    def remote_pages(self) -> Mapping[Slug, PageState]:
+        """The base as a snapshot of the wiki would show it."""
+        return {slug: page.remote_state for slug, page in self.base().items()}
+
+    def record(
+        self,
+        agreed: Iterable[Agreed] = (),
+        dropped: Iterable[Slug] = (),
+        renamed: Mapping[Slug, Slug] | None = None,
+        *,
+        is_step: bool = False,
+    ) -> None:
+        """Remember pages and forget others, all of them or none.
+
+        First ``renamed``, old slug to new, all at once, so that pages may swap
+        names; a record that stood under a new name, and got no other, is gone.
+        Then ``dropped``, then ``agreed``.  ``is_step`` says that this sync did it
+        to one of the sides, so that it can be taken back.
+        """
+        known = self.base() if renamed else {}
+        moves = {old: new for old, new in (renamed or {}).items() if old in known}
+        change = _Change(tuple(agreed), tuple(dropped), moves)
+        if not (change.agreed or change.dropped or change.renamed):
+            return
+        is_step = is_step and self._steps_at is not None
+        with self._database.transaction() as connection:
+            if change.renamed:
+                if is_step:
+                    self._note_renamed(connection, change.renamed)
+                self._rename(connection, change.renamed)
+            if change.dropped:
+                if is_step:
+                    self._note_dropped(connection, change.dropped)
+                self._drop(connection, change.dropped)
+            if is_step:
+                self._note_agreed(connection, change.agreed)
+            self._note_earlier(connection, change.agreed)
+            self._insert(connection, change.agreed)
+            # the mark stood for the base as it was before
+            connection.execute(
+                "UPDATE wiki SET remote_tag = '' WHERE id = ? AND remote_tag <> ''",
+                (self._number,),
+            )
+        if self._base is not None:
+            self._changes.append(change)
+
+    def refresh(self, pages: Iterable[BasePage]) -> None:
+        """Change what is known of pages whose agreed text stays the same."""
+        rows = [
+            (
+                page.local,
+                page.remote,
+                page.local_identity,
+                page.remote_identity,
+                self._number,
+                page.slug,
+            )
+            for page in pages
+        ]
+        with self._database.transaction() as connection:
+            connection.executemany(
+                "UPDATE page SET local_digest = ?, remote_digest = ?,"
+                " local_identity = ?, remote_identity = ?"
+                " WHERE wiki = ? AND slug = ?",
+                rows,
+            )
+        self._forget_base()
+
+    def _note_earlier(self, connection: Connection, agreed: Iterable[Agreed]) -> None:
+        """Remember the wiki's texts that these pages had until now.
+
+        A page that returns to an earlier text had nothing after it.
+        """
+        pages = [
+            (self._number, one.page.slug, one.page.remote, EARLIER_MAX)
+            for one in agreed
+        ]
+        connection.executemany(
+            "INSERT INTO earlier (wiki, slug, digest)"
+            " SELECT wiki, slug, remote_digest FROM page"
+            " WHERE wiki = ?1 AND slug = ?2 AND remote_digest <> ?3",
+            [page[:3] for page in pages],
+        )
+        connection.executemany(
+            "DELETE FROM earlier WHERE wiki = ?1 AND slug = ?2 AND (id >="
+            " (SELECT min(id) FROM earlier WHERE wiki = ?1 AND slug = ?2"
+            " AND digest = ?3) OR id <= (SELECT id FROM earlier WHERE wiki = ?1"
+            " AND slug = ?2 ORDER BY id DESC LIMIT 1 OFFSET ?4))",
+            pages,
+        )
+
+    def _drop(self, connection: Connection, slugs: Iterable[Slug]) -> None:
+        gone = [(self._number, slug) for slug in slugs]
+        for table in _ENDING:
+            delete = f"DELETE FROM {table} WHERE wiki = ? AND slug = ?"  # noqa: S608 - ours
+            connection.executemany(delete, gone)
+
+    def _rename(self, connection: Connection, renamed: Mapping[Slug, Slug]) -> None:
+        # through names that no page can have: a slug holds no NUL
+        number = self._number
+        steps = [
+            (old, f"\0{turn}", new) for turn, (old, new) in enumerate(renamed.items())
+        ]
+        for table in _FOLLOWING:
+            update = f"UPDATE {table} SET slug = ? WHERE wiki = ? AND slug = ?"  # noqa: S608 - ours
+            connection.executemany(
+                update, [(transient, number, old) for old, transient, _ in steps]
+            )
+            if table in _NAMED:
+                delete = f"DELETE FROM {table} WHERE wiki = ? AND slug = ?"  # noqa: S608 - ours
+                connection.executemany(delete, [(number, new) for *_, new in steps])
+            connection.executemany(
+                update, [(new, number, transient) for _, transient, new in steps]
+            )
+
+    def _insert(self, connection: Connection, agreed: Iterable[Agreed]) -> None:
+        pages = [(self._number, one.page, one.text) for one in agreed]
+        connection.executemany(
+            "INSERT OR REPLACE INTO page (wiki, slug, format, local_digest,"
+            " remote_digest, local_identity, remote_identity, size)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    number,
+                    page.slug,
+                    page.format,
+                    page.local,
+                    page.remote,
+                    page.local_identity,
+                    page.remote_identity,
+                    page.size,
+                )
+                for number, page, _ in pages
+            ],
+        )
+        connection.executemany(
+            "INSERT OR REPLACE INTO page_text (wiki, slug, mentions, text)"
+            " VALUES (?, ?, ?, ?)",
+            [
+                (number, page.slug, text.mentions, text.zlib)
+                for number, page, text in pages
+            ],
+        )
+
+    # -- names ---------------------------------------------------------------------
+
+    def aliases(self) -> Mapping[Slug, Slug]:
+        """Pages whose files keep another name than the wiki gave them.
+
+        The slug that the file's path stands for, to the page's slug.
+        """
+        return dict(self._rows("SELECT path_slug, slug FROM alias WHERE wiki = ?"))
+
+    def file_of(self, slug: Slug) -> Slug:
+        """The slug that the path of a page's file stands for."""
+        rows = self._rows(
+            "SELECT path_slug FROM alias WHERE wiki = ? AND slug = ?", slug
+        )
+        return Slug(rows[-1][0]) if rows else slug
+
+    def record_alias(self, path_slug: Slug, slug: Slug) -> None:
+        """Note that a file of this name is the page ``slug``."""
+        self._write("INSERT OR REPLACE INTO alias VALUES (?, ?, ?)", path_slug, slug)
+
+    def keep_file(self, slug: Slug, given: Slug) -> None:
+        """Let the file of a page keep its name, which is called ``given`` from now on.
+
+        Args:
+            slug: The page as it was called, or as its file is named.
+            given: What the wiki calls it.
+        """
+        files = [path for path, page in self.aliases().items() if page == slug]
+        for path in files or [slug]:
+            self.record_alias(path, given)
+
+    def drop_alias(self, path_slug: Slug) -> None:
+        """Forget it: the file's name is the page's again, or the file is gone."""
+        self._write("DELETE FROM alias WHERE wiki = ? AND path_slug = ?", path_slug)
+
+    # -- attachments ---------------------------------------------------------------
+
+    def mentions(self) -> tuple[AttachmentPath, ...]:
+        """Attachments that any page of the base mentions, sorted."""
+        rows = self._rows(
+            "SELECT mentions FROM page_text WHERE wiki = ? AND mentions <> ''"
+        )
+        found = {path for (joined,) in rows for path in joined.split("\n")}
+        return tuple(AttachmentPath(path) for path in sorted(found))
+
+    def attachments(self) -> Mapping[AttachmentPath, FetchedFile]:
+        """Attachments that were fetched, by path; also those that are gone here."""
+        rows = self._rows(
+            "SELECT path, digest, size, here, stamp FROM attachment WHERE wiki = ?"
+        )
+        return {
+            AttachmentPath(path): FetchedFile(
+                AttachmentPath(path),
+                Digest(digest),
+                LooseFile(path, Digest(here), size, stamp) if here else None,
+            )
+            for path, digest, size, here, stamp in rows
+        }
+
+    def attachments_here(self) -> frozenset[AttachmentPath]:
+        """Those of them that are in the folder."""
+        return frozenset(path for path, one in self.attachments().items() if one.here)
+
+    def record_attachments(
+        self,
+        fetched: Iterable[FetchedFile] = (),
+        dropped: Iterable[AttachmentPath] = (),
+    ) -> None:
+        """Remember attachments as they are here, and forget some."""
+        gone = [(self._number, path) for path in dropped]
+        rows = [
+            (self._number, one.path, one.digest, file.size, file.digest, file.stamp)
+            for one in fetched
+            for file in [one.here or LooseFile(one.path, NO_DIGEST, 0)]
+        ]
+        if not (rows or gone):
+            return
+        with self._database.transaction() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO attachment"
+                " (wiki, path, digest, size, here, stamp) VALUES (?, ?, ?, ?, ?, ?)",
+                rows,
+            )
+            connection.executemany(
+                "DELETE FROM attachment WHERE wiki = ? AND path = ?", gone
+            )
+
+    def uploads(self) -> Mapping[Digest, AttachmentPath]:
+        """Files that were uploaded: digest of the content to the path it got."""
+        rows = self._rows("SELECT digest, path FROM upload WHERE wiki = ?")
+        return {Digest(digest): AttachmentPath(path) for digest, path in rows}
+
+    def upload_of(self, digest: Digest) -> AttachmentPath | None:
+        """Where the service put a file of this content; None where it got none."""
+        rows = self._rows(
+            "SELECT path FROM upload WHERE wiki = ? AND digest = ?", digest
+        )
+        return AttachmentPath(rows[0][0]) if rows else None
+
+    def place_on_wiki(self, path: AttachmentPath) -> AttachmentPath:
+        """Where pages on the wiki find what their links here find under this path.
+
+        Another place than this where the file was changed here.
+        """
+        rows = self._rows(
+            "SELECT path FROM written_link WHERE wiki = ?1"
+            " AND (target = ?2 OR target LIKE '%/' || ?2) AND path <> ?2"
+            " ORDER BY attempt DESC LIMIT 1",
+            path,
+        )
+        return AttachmentPath(rows[0][0]) if rows else path
+
+    def record_upload(
+        self, digest: Digest, path: AttachmentPath, local_path: str, size: int
+    ) -> None:
+        """Note where the service put a file, so that it is uploaded once.
+
+        Args:
+            digest: Of the content.
+            path: Where the service put it.
+            local_path: The file here, relative to the wiki's folder.
+            size: In bytes.
+        """
+        self._write(
+            "INSERT OR REPLACE INTO upload (wiki, digest, path, local_path, size)"
+            " VALUES (?, ?, ?, ?, ?)",
+            *(digest, path, local_path, size),
+        )
+
+    def written_links(self, slug: Slug) -> tuple[tuple[WrittenLink, ...], ...]:
+        """A page's links to files here, in their order, as they were last sent.
+
+        The newest attempt to send the page comes first; there are others until it is
+        known which of them the wiki holds.
+        """
+        attempts: dict[int, list[WrittenLink]] = {}
+        for attempt, path, written, target, is_wikilink in self._rows(
+            "SELECT attempt, path, written, target, is_wikilink FROM written_link"
+            " WHERE wiki = ? AND slug = ? ORDER BY attempt DESC, number",
+            slug,
+        ):
+            link = WrittenLink(
+                AttachmentPath(path), written, LinkTarget(target, bool(is_wikilink))
+            )
+            attempts.setdefault(attempt, []).append(link)
+        return tuple(map(tuple, attempts.values()))
+
+    def pages_with_links(self) -> frozenset[Slug]:
+        """Pages that have written links."""
+        rows = self._rows("SELECT DISTINCT slug FROM written_link WHERE wiki = ?")
+        return frozenset(Slug(slug) for (slug,) in rows)
+
+    def pages_with_unsettled_links(self) -> frozenset[Slug]:
+        """Pages that were sent, and nobody knows whether the wiki holds that text."""
+        rows = self._rows(
+            "SELECT DISTINCT slug FROM written_link WHERE wiki = ? AND attempt > ?",
+            SETTLED,
+        )
+        return frozenset(Slug(slug) for (slug,) in rows)
+
+    def begin_written_links(self, slug: Slug, links: Sequence[WrittenLink]) -> None:
+        """Remember a page's links as they are being sent, beside what they were."""
+        links = tuple(links)
+        if not links or self.written_links(slug)[:1] == (links,):
+            return
+        with self._database.transaction() as connection:
+            (last,) = connection.execute(
+                "SELECT coalesce(max(attempt), ?) FROM written_link"
+                " WHERE wiki = ? AND slug = ?",
+                (SETTLED, self._number, slug),
+            ).fetchone()
+            self._add_links(connection, slug, last + 1, links)
+
+    def settle_written_links(self, slug: Slug, links: Sequence[WrittenLink]) -> None:
+        """Remember that the wiki holds a page with these links and no others."""
+        if not links and not self.written_links(slug):
+            return
+        with self._database.transaction() as connection:
+            connection.execute(
+                "DELETE FROM written_link WHERE wiki = ? AND slug = ?",
+                (self._number, slug),
+            )
+            self._add_links(connection, slug, SETTLED, links)
+
+    def _add_links(
+        self,
+        connection: Connection,
+        slug: Slug,
+        attempt: int,
+        links: Sequence[WrittenLink],
+    ) -> None:
+        connection.executemany(
+            "INSERT INTO written_link VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    *(self._number, slug, attempt, number, link.path),
+                    *(link.written, link.target.path, link.target.is_wikilink),
+                )
+                for number, link in enumerate(links)
+            ],
+        )

@@ -1,0 +1,361 @@
+"""What the engine itself did: calls in flight, replaced texts, writes, events.
+
+The part of ``state.WikiState`` that makes a crash harmless and answers "what
+happened".  Nothing here asks a clock: the newest time given is now, and ages count
+from a row that is a day older, for the clock may be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from sqlite3 import Connection
+from typing import Any
+
+from wikisync.model import Digest, Format, Slug, digest_of
+from wikisync.sync.base.database import WikiRows
+from wikisync.sync.decide.ledger import (
+    CLOCK_SETTLED_S,
+    EVENT_CHARS_MAX,
+    EVENTS_KEPT_S,
+    EVENTS_MAX,
+    NO_DIGEST,
+    REPLACED_BYTES_MAX,
+    REPLACED_CHECK_EVERY,
+    REPLACED_KEPT_S,
+    REPLACED_SEARCHED_MAX,
+    WRITES_KEPT_S,
+    Intent,
+    LogEntry,
+    Replaced,
+    Severity,
+    WriteKind,
+    pack,
+    unpack,
+)
+
+
+class Journal(WikiRows):
+    """What was done to one wiki and its folder."""
+
+    # -- calls that cannot simply be made twice --------------------------------------
+
+    def intents(self) -> tuple[Intent, ...]:
+        """Calls that were prepared and not settled, oldest first."""
+        rows = self._rows(
+            "SELECT operation, slug, target, format, before, after, text, at, id"
+            " FROM intent WHERE wiki = ? ORDER BY id"
+        )
+        with self._database.reading():
+            return tuple(map(_intent, rows))
+
+    def begin(self, intent: Intent) -> int:
+        """Note a call before it is sent.
+
+        Returns:
+            The number that ``settle`` wants; no other intent ever gets it.
+        """
+        with self._database.transaction() as connection:
+            cursor = connection.execute(
+                "INSERT INTO intent (wiki, operation, slug, target, format, before,"
+                " after, text, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    self._number,
+                    intent.operation,
+                    intent.slug,
+                    intent.target,
+                    intent.format,
+                    intent.before,
+                    intent.after,
+                    pack(intent.text),
+                    intent.at,
+                ),
+            )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def settle(self, number: int) -> None:
+        """Forget a call: what came of it is known and recorded."""
+        self._write("DELETE FROM intent WHERE wiki = ? AND id = ?", number)
+
+    # -- texts of the folder that were replaced --------------------------------------
+
+    def replaced(self, slug: Slug, most: int = -1) -> tuple[Replaced, ...]:
+        """Texts of this page that writes of ours replaced, newest first.
+
+        Args:
+            slug: The page.
+            most: How many; all without it.
+        """
+        rows = self._rows(
+            "SELECT replaced, written, at, is_stale, is_written FROM replaced"
+            " WHERE wiki = ? AND slug = ? ORDER BY id DESC LIMIT ?",
+            slug,
+            most,
+        )
+        with self._database.reading():
+            return tuple(
+                Replaced(unpack(old), unpack(new), at, bool(is_stale), bool(is_done))
+                for old, new, at, is_stale, is_done in rows
+            )
+
+    def replaced_text(self, slug: Slug, digest: Digest) -> tuple[Slug, str] | None:
+        """A text that writes of ours replaced or wrote, and whose page it is now.
+
+        Args:
+            slug: The page that is asked first; it may have been renamed since.
+            digest: Of the text.
+        """
+        rows = self._rows(
+            "SELECT slug, replaced, written FROM replaced WHERE wiki = ?"
+            " ORDER BY slug = ? DESC, id DESC LIMIT ?",
+            slug,
+            REPLACED_SEARCHED_MAX,
+        )
+        with self._database.reading():
+            for page, *packed in rows:
+                for text in map(unpack, packed):
+                    if digest_of(text) == digest:
+                        return Slug(page), text
+        return None
+
+    def replaced_since(self, since: float) -> frozenset[Slug]:
+        """The pages with a text that was replaced at this time or later."""
+        rows = self._rows(
+            "SELECT DISTINCT slug FROM replaced WHERE wiki = ? AND at >= ?", since
+        )
+        return frozenset(Slug(slug) for (slug,) in rows)
+
+    def remember_replaced(
+        self,
+        slug: Slug,
+        replaced: str,
+        written: str,
+        at: float,
+        *,
+        is_stale: bool = False,
+        is_contained: bool = False,
+    ) -> int:
+        """Keep a text of the folder before another takes its place.
+
+        One that the wiki never had, or may not have any more, is kept for good.
+
+        Args:
+            slug: The page.
+            replaced: What its file says, or said.
+            written: What takes its place.
+            at: When, in seconds since the epoch.
+            is_stale: A save from a window that showed an older text.
+            is_contained: All that it says is in what takes its place.
+
+        Returns:
+            The number that ``confirm_replaced`` wants once it has done so.
+        """
+        with self._database.transaction() as connection:
+            is_agreed = connection.execute(
+                "SELECT 1 FROM page WHERE wiki = ? AND slug = ? AND local_digest = ?",
+                (self._number, slug, digest_of(replaced)),
+            ).fetchone()
+            is_rewound = connection.execute(
+                "SELECT 1 FROM batch WHERE wiki = ? AND kind = 'REWOUND'",
+                (self._number,),
+            ).fetchone()
+            is_only = is_rewound or not (is_agreed or is_contained)
+            cursor = connection.execute(
+                "INSERT INTO replaced"
+                " (wiki, slug, replaced, written, at, is_stale, is_only)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(self._number, slug, pack(replaced), pack(written), at),
+                    *(is_stale, bool(is_only)),
+                ),
+            )
+            number = cursor.lastrowid
+            assert number is not None
+            if number % REPLACED_CHECK_EVERY == 0:
+                self._evict_replaced(connection, at)
+        return number
+
+    def _evict_replaced(self, connection: Connection, now: float) -> None:
+        """Forget the oldest texts: by age, and by what all of them take.
+
+        Not those that may be nowhere else.
+        """
+        connection.execute(
+            "DELETE FROM replaced WHERE wiki = ? AND NOT is_only"
+            " AND (at < (SELECT max(at) FROM replaced WHERE wiki = ? AND at <= ?) - ?"
+            " OR id IN ("
+            " SELECT id FROM (SELECT id, sum(length(replaced) + length(written))"
+            " OVER (ORDER BY id DESC) AS held FROM replaced WHERE wiki = ?)"
+            " WHERE held > ?))",
+            (
+                self._number,
+                self._number,
+                now - CLOCK_SETTLED_S,
+                REPLACED_KEPT_S,
+                self._number,
+                REPLACED_BYTES_MAX,
+            ),
+        )
+
+    def keep_replaced(self) -> None:
+        """Keep all of them for good: the wiki's history may hold none any more."""
+        self._write("UPDATE replaced SET is_only = 1 WHERE wiki = ? AND NOT is_only")
+
+    def confirm_replaced(self, numbers: Iterable[int]) -> None:
+        """Note that these texts were really replaced by what was to be written."""
+        rows = [(self._number, number) for number in numbers]
+        if not rows:
+            return
+        with self._database.transaction() as connection:
+            connection.executemany(
+                "UPDATE replaced SET is_written = 1 WHERE wiki = ? AND id = ?",
+                rows,
+            )
+
+    # -- the loop breaker's count ----------------------------------------------------
+
+    def writes_of(self, slug: Slug, now: float | None = None) -> int:
+        """How often we pushed or pulled this page lately.
+
+        Args:
+            slug: The page.
+            now: Counts the writes of ``WRITES_KEPT_S`` before it; without it,
+                before the last write of any page.
+        """
+        rows = self._rows(
+            "SELECT count(*) FROM own_write WHERE wiki = ? AND slug = ? AND at > ?",
+            slug,
+            float("-inf") if now is None else now - WRITES_KEPT_S,
+        )
+        return int(rows[0][0])
+
+    def times_sent(self, slug: Slug, digest: Digest, now: float) -> int:
+        """How often this text was sent lately after the wiki had another one.
+
+        A person who saves one text and another in turn sends both over what was sent
+        before: that counts once.
+        """
+        rows = self._rows(
+            "SELECT digest FROM own_write WHERE wiki = ? AND slug = ? AND at > ?"
+            " ORDER BY id",
+            *(slug, now - WRITES_KEPT_S),
+        )
+        times, is_counted = 0, False
+        for (sent,) in rows:
+            if sent == NO_DIGEST:
+                is_counted = False
+            elif sent == digest and not is_counted:
+                times, is_counted = times + 1, True
+        return times
+
+    def note_sent(self, slug: Slug, at: float, digest: Digest) -> None:
+        """Count a push, before it is recorded as what both sides hold.
+
+        Where both sides held something else than what was sent last, that came from
+        the wiki, and is counted, too.
+        """
+        is_own = self._rows(
+            "SELECT 1 FROM page WHERE page.wiki = ? AND slug = ? AND local_digest ="
+            " (SELECT digest FROM own_write WHERE own_write.wiki = page.wiki"
+            " AND own_write.slug = page.slug ORDER BY id DESC LIMIT 1)",
+            slug,
+        )
+        if not is_own:
+            self.note_write(slug, at)
+        self.note_write(slug, at, digest)
+
+    def note_write(self, slug: Slug, at: float, digest: Digest = NO_DIGEST) -> None:
+        """Count a push or pull of ours; what is too old for every page goes."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "INSERT INTO own_write (wiki, slug, at, digest) VALUES (?, ?, ?, ?)",
+                (self._number, slug, at, digest),
+            )
+            # a clock that was set back leaves times that would never grow old
+            connection.execute(
+                "DELETE FROM own_write WHERE wiki = ? AND NOT at BETWEEN ? AND ?",
+                (self._number, at - WRITES_KEPT_S, at + WRITES_KEPT_S),
+            )
+
+    def forget_writes(self, slug: Slug) -> None:
+        """Count anew: a person wrote something."""
+        self._write("DELETE FROM own_write WHERE wiki = ? AND slug = ?", slug)
+
+    # -- the log that a person reads -------------------------------------------------
+
+    def note(self, event: LogEntry) -> None:
+        """Add an event; the oldest go where there are too many or too old ones."""
+        with self._database.transaction() as connection:
+            (last,) = connection.execute(
+                "SELECT coalesce(max(number), 0) FROM event WHERE wiki = ?",
+                (self._number,),
+            ).fetchone()
+            connection.execute(
+                "INSERT INTO event (wiki, number, at, level, slug, what, why, cycle)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    self._number,
+                    last + 1,
+                    event.at,
+                    event.level,
+                    event.slug,
+                    _sentence(event.what),
+                    _sentence(event.why),
+                    event.cycle,
+                ),
+            )
+            connection.execute(
+                "DELETE FROM event WHERE wiki = ? AND number <= ?",
+                (self._number, last + 1 - EVENTS_MAX),
+            )
+            connection.execute(
+                "DELETE FROM event WHERE wiki = ? AND at < (SELECT max(at) FROM event"
+                " WHERE wiki = ? AND at <= ?) - ?",
+                (
+                    self._number,
+                    self._number,
+                    event.at - CLOCK_SETTLED_S,
+                    EVENTS_KEPT_S,
+                ),
+            )
+
+    def note_done(self, at: float, slug: Slug, what: str, why: str = "") -> None:
+        """Add the event of a change that was made."""
+        self.note(LogEntry(at, Severity.INFO, slug, what, why))
+
+    def events(self, limit: int, slug: Slug | None = None) -> tuple[LogEntry, ...]:
+        """The last events, newest first, of one page where one is named."""
+        columns = "SELECT at, level, slug, what, why, cycle FROM event WHERE wiki = ?"
+        latest = " ORDER BY number DESC LIMIT ?"
+        count = max(limit, 0)
+        rows = (
+            self._rows(columns + latest, count)
+            if slug is None
+            else self._rows(f"{columns} AND slug = ?{latest}", slug, count)
+        )
+        with self._database.reading():
+            return tuple(
+                LogEntry(at, Severity(level), Slug(page), what, why, cycle)
+                for at, level, page, what, why, cycle in rows
+            )
+
+
+def _intent(row: tuple[Any, ...]) -> Intent:
+    operation, slug, target, markup, before, after, text, at, number = row
+    return Intent(
+        WriteKind(operation),
+        Slug(slug),
+        Slug(target),
+        Format(markup),
+        Digest(before),
+        Digest(after),
+        unpack(text),
+        at,
+        number,
+    )
+
+
+def _sentence(text: str) -> str:
+    """Short enough to keep, and nothing in it that SQLite does not take."""
+    cut = text if len(text) <= EVENT_CHARS_MAX else f"{text[: EVENT_CHARS_MAX - 1]}…"
+    return cut.encode("utf-8", "replace").decode()

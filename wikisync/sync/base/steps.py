@@ -1,0 +1,255 @@
+"""What the last sync made of each page, so that it can be taken back.
+
+A *step* is kept in the transaction that records what both sides hold after it, with
+the text that they held before: for a page that was pushed the text that the wiki had,
+for one that was pulled the text that its file had.  A sync is all cycles until one has
+nothing left to do; one that was killed goes on in the next cycle, and one that waits
+until a page is surely gone goes on for some minutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from sqlite3 import Connection
+
+from msgspec import Struct
+
+from wikisync.model import Digest, Format, Slug, digest_of
+from wikisync.sync.base.database import WikiRows
+from wikisync.sync.decide.ledger import NO_DIGEST, NO_SLUG, Agreed, pack, unpack
+
+WAITS_S = 600.0
+"""After this time a page that turns out to be gone is of another sync."""
+
+_NO_TEXT = pack("")
+_OVER, _UNDER_WAY, _WAITING = range(3)
+
+
+class Step(Struct, frozen=True):
+    """What a sync made of one page."""
+
+    slug: Slug
+    """What the page is called since; empty for one that was removed."""
+    was: Slug
+    """What it was called before; empty for one that was created."""
+    format: Format
+    """Before, as is the text."""
+    before: str
+    """Empty for a page that was created."""
+    after: Digest
+    """Of its file's text since; empty for one that was removed."""
+
+    @property
+    def name(self) -> Slug:
+        """What a person calls it."""
+        return self.slug or self.was
+
+    def __str__(self) -> str:
+        """What taking it back does, as a plan says it."""
+        both = "here and on the wiki"
+        if not self.was:
+            return f"remove  {self.slug} {both}"
+        if not self.slug:
+            return f"create  {self.was} {both}"
+        if self.slug != self.was:
+            return f"rename  {self.slug} -> {self.was} {both}"
+        return f"update  {self.slug} {both}"
+
+    @property
+    def digest(self) -> Digest:
+        """Of the text before."""
+        return digest_of(self.before)
+
+
+class LastSync(Struct, frozen=True):
+    """The last sync that changed a page on either side."""
+
+    number: int
+    at: float
+    """When it began, in seconds since the epoch."""
+    steps: tuple[Step, ...]
+
+    @property
+    def names(self) -> frozenset[Slug]:
+        """Its pages by all names that they have or had."""
+        return names_of(self.steps)
+
+
+def names_of(steps: Iterable[Step]) -> frozenset[Slug]:
+    """The pages of some steps by all names that they have or had."""
+    names = {name for one in steps for name in (one.slug, one.was)}
+    return frozenset(names - {NO_SLUG})
+
+
+class Steps(WikiRows):
+    """The steps of one wiki's last two syncs: of the last, and of the one undone."""
+
+    _steps_at: float | None = None
+    """When this cycle began; None outside of any, where nothing is a step."""
+
+    def begin_steps(self, at: float) -> None:
+        """A cycle both ways begins, whose steps can be taken back."""
+        self._steps_at = at
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a sync has begun and not ended: it has more to do, or was killed."""
+        state = self._rows("SELECT is_syncing FROM wiki WHERE id = ?")[0][0]
+        return bool(state == _UNDER_WAY)
+
+    def end_sync(self, *, is_waiting: bool) -> None:
+        """Nothing is left to do at once: the next step is of another sync.
+
+        Args:
+            is_waiting: A page is missing, and it is not certain yet that it is gone.
+        """
+        if self.is_under_way:
+            state = _WAITING if is_waiting else _OVER
+            with self._database.transaction() as connection:
+                connection.execute(
+                    "UPDATE wiki SET is_syncing = ? WHERE id = ?", (state, self._number)
+                )
+
+    def sync_of(self, number: int = 0) -> LastSync | None:
+        """A sync that is remembered; the last one where none is named."""
+        rows = self._rows(
+            "SELECT sync, slug, was, format, before, after FROM step"
+            " WHERE wiki = ? AND sync = coalesce(nullif(?, 0),"
+            " (SELECT max(sync) FROM step AS last WHERE last.wiki = step.wiki))"
+            " ORDER BY id",
+            number,
+        )
+        if not rows:
+            return None
+        (at,) = self._rows("SELECT synced_at FROM wiki WHERE id = ?")[0]
+        with self._database.reading():
+            steps = tuple(
+                Step(
+                    *(Slug(slug), Slug(was), Format(markup), unpack(before)),
+                    Digest(after),
+                )
+                for _, slug, was, markup, before, after in rows
+            )
+        return LastSync(rows[0][0], at, steps)
+
+    @property
+    def undoing(self) -> int:
+        """The sync that a person wants taken back, and that is not yet; else 0."""
+        return int(self._rows("SELECT undoing FROM wiki WHERE id = ?")[0][0])
+
+    def undo(self, number: int) -> None:
+        """Note that a sync is to be taken back; 0 once it is."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "UPDATE wiki SET undoing = ? WHERE id = ?", (number, self._number)
+            )
+            if number:
+                # what is done from now on is no part of it
+                connection.execute(
+                    "UPDATE wiki SET is_syncing = ? WHERE id = ? AND sync = ?",
+                    (_OVER, self._number, number),
+                )
+
+    def note_replaced_there(self, slug: Slug, text: str, page_format: Format) -> None:
+        """Remember what the wiki has of a page that is about to be replaced there.
+
+        For a text that both sides never agreed on.
+        """
+        if self._steps_at is None:
+            return
+        with self._database.transaction() as connection:
+            number = self._sync_number(connection)
+            connection.execute(
+                "DELETE FROM step WHERE wiki = ? AND sync = ? AND slug = ?",
+                (self._number, number, slug),
+            )
+            known = connection.execute(_LOCAL, (self._number, slug)).fetchone()
+            connection.execute(
+                _INSERT,
+                (
+                    *(self._number, number, slug, slug, page_format, pack(text)),
+                    known[0] if known else digest_of(text),
+                ),
+            )
+
+    # -- inside the transaction of ``record``, before each part of it ----------------
+
+    def _note_renamed(self, connection: Connection, names: Iterable[Slug]) -> None:
+        """Pages that get other names; what is noted of them follows."""
+        number = self._sync_number(connection)
+        rows = [(self._number, number, slug) for slug in names]
+        connection.executemany(_CHANGED, rows)
+
+    def _note_dropped(self, connection: Connection, slugs: Sequence[Slug]) -> None:
+        """Pages that are removed."""
+        number = self._sync_number(connection)
+        rows = [(self._number, number, slug) for slug in slugs]
+        connection.executemany(_CHANGED, rows)
+        connection.executemany(
+            "DELETE FROM step WHERE wiki = ? AND sync = ? AND slug = ? AND was = ''",
+            rows,
+        )
+        connection.executemany(
+            "UPDATE step SET slug = '', after = ''"
+            " WHERE wiki = ? AND sync = ? AND slug = ?",
+            rows,
+        )
+
+    def _note_agreed(self, connection: Connection, agreed: Iterable[Agreed]) -> None:
+        """Pages that are created, or have another text."""
+        number = self._sync_number(connection)
+        for one in agreed:
+            row = (self._number, number, one.page.slug)
+            known = connection.execute(_LOCAL, (self._number, one.page.slug)).fetchone()
+            if known is None:
+                again = connection.execute(
+                    "UPDATE step SET slug = was WHERE wiki = ? AND sync = ?"
+                    " AND slug = '' AND was = ?",
+                    row,
+                )
+                if not again.rowcount:
+                    created = (*row, NO_SLUG, one.page.format, _NO_TEXT, NO_DIGEST)
+                    connection.execute(_INSERT, created)
+            elif known != (one.page.local, one.page.format):
+                connection.execute(_CHANGED, row)
+            connection.execute(
+                "UPDATE step SET after = ?4 WHERE wiki = ?1 AND sync = ?2"
+                " AND slug = ?3",
+                (*row, one.page.local),
+            )
+
+    def _sync_number(self, connection: Connection) -> int:
+        """Of the sync under way, which begins with its first step."""
+        begun = connection.execute(
+            "UPDATE wiki SET sync = sync + 1, synced_at = ?1 WHERE id = ?2"
+            " AND (is_syncing = ?3 OR is_syncing = ?4 AND synced_at < ?1 - ?5)",
+            (self._steps_at, self._number, _OVER, _WAITING, WAITS_S),
+        )
+        connection.execute(
+            "UPDATE wiki SET is_syncing = ? WHERE id = ?", (_UNDER_WAY, self._number)
+        )
+        (number,) = connection.execute(
+            "SELECT sync FROM wiki WHERE id = ?", (self._number,)
+        ).fetchone()
+        if begun.rowcount:
+            connection.execute(
+                "DELETE FROM step WHERE wiki = ? AND sync < ?",
+                (self._number, number - 1),
+            )
+        return int(number)
+
+
+_LOCAL = "SELECT local_digest, format FROM page WHERE wiki = ? AND slug = ?"
+_INSERT = (
+    "INSERT INTO step (wiki, sync, slug, was, format, before, after)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
+_CHANGED = (
+    "INSERT INTO step (wiki, sync, slug, was, format, before, after)"
+    " SELECT page.wiki, ?2, page.slug, page.slug, page.format, page_text.text,"
+    " page.local_digest"
+    " FROM page JOIN page_text USING (wiki, slug)"
+    " WHERE page.wiki = ?1 AND page.slug = ?3 AND NOT EXISTS"
+    " (SELECT 1 FROM step WHERE wiki = ?1 AND sync = ?2 AND step.slug = ?3)"
+)
+"""A page as both sides held it before the sync; what was noted first stays."""

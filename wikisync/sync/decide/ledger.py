@@ -1,0 +1,248 @@
+"""What the base remembers beside the pages, as values; its limits.  Pure.
+
+``state`` keeps these records in SQLite, the engine makes them and reads them.
+Times are seconds since the epoch, given by whoever has a clock.
+"""
+
+from __future__ import annotations
+
+import zlib
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wikisync.model import (
+    AttachmentPath,
+    Digest,
+    Format,
+    LinkTarget,
+    LooseFile,
+    Slug,
+)
+from wikisync.sync.decide.plan import BasePage
+
+TEXT_ZLIB_LEVEL = 1
+"""Texts are small and many: level 1 packs within 10 % of 6 at a third of the time."""
+REPLACED_KEPT_S = 90 * 24 * 3600.0
+REPLACED_BYTES_MAX = 200 * 1024 * 1024
+"""Replaced texts of a wiki, packed; above it the oldest go first."""
+REPLACED_CHECK_EVERY = 64
+"""So many texts are kept between two looks at their age and size."""
+REPLACED_SEARCHED_MAX = 1000
+"""Replacements in which a text is searched that nobody knows the page of."""
+WRITES_KEPT_S = 10 * 60.0
+"""How long a write of ours counts for the loop breaker."""
+EVENTS_KEPT_S = 90 * 24 * 3600.0
+CLOCK_SETTLED_S = 24 * 3600.0
+"""Ages count from what is at least that old: a clock may be wrong for some hours."""
+EVENTS_MAX = 50_000
+"""Events kept for each wiki; the oldest go first."""
+EVENT_CHARS_MAX = 2_000
+"""Longer sentences of an event are cut."""
+
+NO_SLUG = Slug("")
+NO_DIGEST = Digest("")
+
+
+class PackedText(Struct, frozen=True):
+    """A page's text as the file keeps it; making one may happen in a thread."""
+
+    zlib: bytes
+    mentions: str
+    """Paths of attachments that the text mentions, one a line."""
+
+    @classmethod
+    def of(cls, text: str) -> PackedText:
+        """Pack a text."""
+        from wikisync.sync.decide.mentions import mentioned_attachments
+
+        return cls(pack(text), "\n".join(mentioned_attachments(text)))
+
+
+def pack(text: str) -> bytes:
+    """A text as the file keeps it."""
+    return zlib.compress(text.encode("utf-8", "surrogatepass"), TEXT_ZLIB_LEVEL)
+
+
+def unpack(packed: bytes) -> str:
+    """The text that ``pack`` packed."""
+    return zlib.decompress(packed).decode("utf-8", "surrogatepass")
+
+
+class Agreed(Struct, frozen=True):
+    """One page that both sides hold now, with the text they agreed on."""
+
+    page: BasePage
+    text: PackedText
+
+
+class Side(StrEnum):
+    """One of the two replicas."""
+
+    LOCAL = "local"
+    REMOTE = "remote"
+    EDITOR = "editor"
+    """Not a replica: pages that are open in an editor here."""
+    RENAME = "rename"
+    """Nor this: pages with the temporary name of a rename on the wiki."""
+    UNREAD = "unread"
+    """Nor this: new pages whose text cannot be had."""
+
+
+class WriteKind(StrEnum):
+    """A call to the service that cannot simply be made twice."""
+
+    CREATE = "create"
+    REPLACE = "replace"
+    MOVE = "move"
+    DELETE = "delete"
+    UPLOAD = "upload"
+    REBASE = "rebase"
+    """Not a call: a merge is written here, and its text is the wiki's then."""
+
+
+class Intent(Struct, frozen=True):
+    """A call that is about to be sent; after a crash one looks what came of it."""
+
+    operation: WriteKind
+    slug: Slug
+    target: Slug = NO_SLUG
+    """The new name of a move, else empty."""
+    format: Format = Format.MARKDOWN
+    before: Digest = NO_DIGEST
+    """What the wiki held when the call was prepared; empty where nothing."""
+    after: Digest = NO_DIGEST
+    """What it holds if the call came through; empty where nothing."""
+    text: str = ""
+    """What is sent."""
+    at: float = 0.0
+    id: int = 0
+    """Given by ``begin``, named by ``settle``."""
+
+
+class Replaced(Struct, frozen=True):
+    """A text of the folder that a write of ours replaced."""
+
+    replaced: str
+    written: str
+    at: float
+    is_stale: bool = False
+    """Whether it was a save from an editor that showed an older text."""
+    is_written: bool = True
+    """Whether the new text is known to have taken its place."""
+
+
+class FetchedFile(Struct, frozen=True):
+    """An attachment of the wiki, which the folder holds or held."""
+
+    path: AttachmentPath
+    digest: Digest
+    """Of what the wiki has; it never gets other content under this path."""
+    here: LooseFile | None
+    """The file as it was found last; None where it was gone.  A person may have
+    changed it in its place."""
+
+
+class Sighting(Struct, frozen=True):
+    """How often a page was looked for and missing, in a row."""
+
+    count: int
+    first_at: float
+    last_at: float
+
+
+class ConflictFileRecord(Struct, frozen=True):
+    """A conflict file as it was written, and the two texts it was made of."""
+
+    format: Format
+    conflict_file: Digest
+    """Of the file as written: another one there now is a person's work.
+
+    ``NO_DIGEST`` where it could not be written: then whatever is there is not ours.
+    """
+    local: str
+    remote: str
+    at: float
+
+    @property
+    def has_file(self) -> bool:
+        """Whether the file was written."""
+        return self.conflict_file != NO_DIGEST
+
+
+class RemoteEdit(Struct, frozen=True):
+    """An edit on the wiki, as the service told of it."""
+
+    digest: Digest
+    """Of the text that it made: told of a text alone is who wrote it."""
+    who: str
+    at: float
+    """When it was heard of."""
+
+
+class WrittenLink(Struct, frozen=True):
+    """A link of a page to a file here, which has another name on the wiki."""
+
+    path: AttachmentPath
+    """On the wiki."""
+    written: str
+    """As the page here writes it."""
+    target: LinkTarget
+
+    @property
+    def on_wiki(self) -> LinkTarget:
+        """Where the link leads there."""
+        return LinkTarget(self.path, self.target.is_wikilink)
+
+
+class Refusal(Struct, frozen=True):
+    """A text that the service did not take, or not delete; not tried again as it is."""
+
+    local: Digest
+    """Of the text here, or of the wiki's that was to be deleted."""
+    message: str
+    at: float
+
+
+class Severity(StrEnum):
+    """How much an event matters."""
+
+    INFO = "info"
+    """A change that was made."""
+    WARNING = "warning"
+    """A person can do something about it."""
+    ERROR = "error"
+    """A cycle failed."""
+
+
+class LogEntry(Struct, frozen=True):
+    """One line of the log that a person reads."""
+
+    at: float
+    level: Severity
+    slug: Slug
+    """The page, or empty where it is about the wiki."""
+    what: str
+    why: str = ""
+    cycle: str = ""
+    """The cycle it happened in; events of one cycle share it."""
+
+
+class Health(Struct, frozen=True):
+    """How the sync of one wiki fares."""
+
+    last_started_at: float | None = None
+    last_good_at: float | None = None
+    """End of the last cycle without an error."""
+    worst_window_s: float = 0.0
+    """Longest time between a read and the answer of the write after it."""
+    worst_window_slug: Slug = NO_SLUG
+    problem: str = ""
+    """What is wrong now in one sentence, or empty."""
+
+    def with_window(self, window_s: float, slug: Slug) -> Health:
+        """The same with this window, if none was worse."""
+        if window_s <= self.worst_window_s:
+            return self
+        return replace(self, worst_window_s=window_s, worst_window_slug=slug)

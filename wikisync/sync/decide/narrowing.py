@@ -1,0 +1,319 @@
+"""What of a plan may be carried out now: asked for, not open, not tried in vain.
+
+Pure.  Reconcile says what would bring both sides together; here everything is left
+out that a person did not ask for or that must wait, each with its reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from enum import Enum, auto
+from typing import TypeAlias
+
+from wikisync.model import Digest, Slug, folders_above
+from wikisync.sync.decide.plan import (
+    Action,
+    Adopt,
+    CreateLocal,
+    CreateRemote,
+    DeleteLocal,
+    DeleteRemote,
+    Hold,
+    HoldReason,
+    Merge,
+    Move,
+    MoveLocal,
+    MoveRemote,
+    Plan,
+    Pull,
+    Push,
+    Skip,
+    SkipReason,
+)
+
+Here: TypeAlias = CreateLocal | Pull | Merge | MoveLocal | DeleteLocal
+"""Actions that write the folder."""
+There: TypeAlias = CreateRemote | Push | MoveRemote | DeleteRemote
+"""Actions that write the wiki."""
+Sent: TypeAlias = CreateRemote | Push
+"""Actions that send a text."""
+
+
+class Direction(Enum):
+    """Which side one cycle may write."""
+
+    BOTH = auto()
+    PULL = auto()
+    PUSH = auto()
+
+
+def in_direction(plan: Plan, direction: Direction) -> Plan:
+    """The part of a plan that writes no other side than asked for.
+
+    What would follow a rename that is left out is left out with it: the renames that
+    hang together with it, and what is done to the pages under their new names.
+    """
+    if direction is Direction.BOTH:
+        return plan
+    unwanted = Here if direction is Direction.PUSH else There
+    left = {
+        move
+        for group in _together(plan.moves)
+        if any(isinstance(move, unwanted) for move in group)
+        for move in group
+    }
+    lost = {new for move in left for _, new in move.renamed}
+    return plan.turned(
+        lambda a: (
+            None if isinstance(a, unwanted) or a in left or _name_of(a) in lost else a
+        )
+    )
+
+
+def only_pages(plan: Plan, pages: Collection[Slug] | None) -> Plan:
+    """The part of a plan that is about these pages, under their old or new names.
+
+    A rename on the wiki takes the pages below along, whoever asked for it.  So a page
+    that is renamed with others goes with the renames of them all, or one side alone
+    would know their new names; their texts wait until they are asked for.
+    """
+    if pages is None:
+        return plan
+    wanted, moves = set(pages), set[Move]()
+    for group in _together(plan.moves):
+        names = {
+            name
+            for move in group
+            for pair in move.renamed
+            if not wanted.isdisjoint(pair)
+            for name in pair
+        }
+        if names:
+            wanted |= names
+            moves.update(group)
+    return plan.turned(
+        lambda a: (
+            a if (a in moves if isinstance(a, Move) else a.slug in wanted) else None
+        )
+    )
+
+
+def _together(
+    moves: Sequence[Move], carried: Mapping[Slug, Slug] | None = None
+) -> Iterable[Sequence[Move]]:
+    """Renames in groups, of each of which all are carried out or none.
+
+    Two hang together that share a name: a page's on the wiki and those below it,
+    which go along; and where one goes below a name that another gives up, for it
+    would go along, too.
+
+    Args:
+        moves: The renames.
+        carried: More that hang together: the new name of each, and another's.
+    """
+    given_up = {move.slug for move in moves if isinstance(move, MoveRemote)}
+    leader: dict[Slug, Slug] = {}
+
+    def leader_of(name: Slug) -> Slug:
+        while (above := leader.get(name, name)) != name:
+            name = above
+        return name
+
+    for move in moves:
+        names = {name for pair in move.renamed for name in pair}
+        names |= given_up.intersection(folders_above(move.target))
+        if carried and move.target in carried:
+            names.add(carried[move.target])
+        for name in names:
+            leader[leader_of(name)] = leader_of(move.target)
+    groups: dict[Slug, list[Move]] = {}
+    for move in moves:
+        groups.setdefault(leader_of(move.target), []).append(move)
+    return groups.values()
+
+
+def around_editors(
+    plan: Plan, busy: Collection[Slug], long: Collection[Slug] = ()
+) -> Plan:
+    """Leave alone what is open in an editor, whose next save would undo our write.
+
+    A page whose file is to be renamed keeps back the renames that hang together with
+    its own, such as that of the page above it, and what would follow them.
+
+    Args:
+        plan: The plan.
+        busy: Pages that are open, by their name here.
+        long: Those of them that have been waited for long enough.
+    """
+    if not busy:
+        return plan
+    kept = _kept_back(plan.moves, busy)
+    names = {name for move in kept for pair in move.renamed for name in pair}
+
+    def wait(action: Action) -> Action | None:
+        is_ours = isinstance(
+            action, Pull | Merge | MoveLocal | DeleteLocal | DeleteRemote
+        )
+        if is_ours and action.slug in busy:
+            if action.slug in long:
+                return Hold(action.slug, HoldReason.OPEN_LONG)
+            return Skip(action.slug, SkipReason.OPEN_HERE)
+        if isinstance(action, Hold | Skip):
+            return action
+        if action in kept:
+            return Skip(action.slug, SkipReason.OPEN_WITH_IT)
+        return None if action.slug in names else action
+
+    return plan.turned(wait)
+
+
+def _kept_back(moves: Sequence[Move], busy: Collection[Slug]) -> Set[Move]:
+    """Renames that wait because a file that is open would be renamed with them."""
+    here = {move.slug: move for move in moves if isinstance(move, MoveLocal)}
+    if here.keys().isdisjoint(busy):
+        return frozenset()
+    carried = {
+        move.target: above.target
+        for move in here.values()
+        for folder in folders_above(move.slug)
+        if (above := here.get(folder))
+        and move.target == above.target + move.slug[len(folder) :]
+    }
+    return {
+        move
+        for group in _together(moves, carried)
+        if any(isinstance(one, MoveLocal) and one.slug in busy for one in group)
+        for move in group
+    }
+
+
+def without_creates(plan: Plan, slugs: Collection[Slug]) -> Plan:
+    """The same plan, without these pages put on the wiki, where they never were."""
+
+    def ask(action: Action) -> Action:
+        is_new = isinstance(action, CreateRemote) and action.notice is None
+        if is_new and action.slug in slugs:
+            return Skip(action.slug, SkipReason.NOT_ASKED)
+        return action
+
+    return plan.turned(ask)
+
+
+def without_copies(plan: Plan, copies: Collection[Slug]) -> Plan:
+    """The same plan, without these pages put on the wiki, where they never were.
+
+    Where a page's own file has got such a name, the page stays as it is on the wiki,
+    and so do those whose renames hang together with that.
+    """
+    if not copies:
+        return plan
+    left = {
+        move
+        for group in _together(plan.moves)
+        if any(isinstance(move, MoveRemote) and move.target in copies for move in group)
+        for move in group
+    }
+    lost = {new for move in left for _, new in move.renamed}
+
+    def leave(action: Action) -> Action | None:
+        if isinstance(action, Move):
+            return Skip(action.target, SkipReason.COPY) if action in left else action
+        is_new = isinstance(action, CreateRemote) and action.notice is None
+        if is_new and action.slug in copies:
+            return Skip(action.slug, SkipReason.COPY)
+        return None if action.slug in lost else action
+
+    return plan.turned(leave)
+
+
+def without_futile(
+    plan: Plan, refused: Mapping[Slug, Digest], looping: Set[tuple[Slug, Digest]]
+) -> Plan:
+    """Hold what the service refused as it is, and what it would get over and over.
+
+    Args:
+        plan: The plan.
+        refused: Pages that the service refused, with the text it was about: to take,
+            or to delete.
+        looping: Pages and texts that were sent too often already.
+    """
+    if not refused and not looping:
+        return plan
+
+    def hold(action: Action) -> Action:
+        if isinstance(action, DeleteRemote):
+            is_refused = refused.get(action.slug) == action.remote
+            return Hold(action.slug, HoldReason.REFUSED) if is_refused else action
+        if not isinstance(action, Sent):
+            return action
+        if refused.get(action.slug) == action.local:
+            return Hold(action.slug, HoldReason.REFUSED)
+        if (action.slug, action.local) in looping:
+            return Hold(action.slug, HoldReason.LOOP)
+        return action
+
+    return plan.turned(hold)
+
+
+def holding(plan: Plan, reasons: Mapping[Slug, HoldReason]) -> Plan:
+    """Hold these pages instead of sending their texts."""
+    if not reasons:
+        return plan
+    return plan.turned(
+        lambda a: (
+            Hold(a.slug, reasons[a.slug])
+            if isinstance(a, CreateRemote | Push) and a.slug in reasons
+            else a
+        )
+    )
+
+
+def without_twins(plan: Plan, there: Collection[Slug]) -> Plan:
+    """Hold pages that get back a text or a name that another one has by now.
+
+    Args:
+        plan: The plan.
+        there: The pages of the wiki.
+    """
+    leaving = {one.slug for one in plan.removals if isinstance(one, DeleteRemote)}
+    for move in plan.moves:
+        if isinstance(move, MoveRemote):
+            leaving |= {move.slug, *move.carried}
+    taken = {slug.casefold() for slug in there if slug not in leaving}
+
+    unnamed: set[Slug] = set()
+
+    def hold(action: Action) -> Action:
+        match action:
+            case MoveRemote(slug, target) if target.casefold() in taken:
+                unnamed.update((slug, target))
+                return Hold(slug, HoldReason.CASE_TWIN, target)
+            case CreateRemote(slug, notice=notice) if notice is not None:
+                is_twin = slug not in there and slug.casefold() in taken
+                return Hold(slug, HoldReason.CASE_TWIN) if is_twin else action
+            case _:
+                return action
+
+    found = plan.turned(hold).actions
+    # the text waits with the name under which its file is
+    return Plan.from_actions(
+        [a for a in found if not (isinstance(a, Push) and a.slug in unnamed)]
+    )
+
+
+def without_removals(plan: Plan, waiting: Mapping[Slug, SkipReason]) -> Plan:
+    """Put off the removals of pages whose absence is not certain yet."""
+    if not waiting:
+        return plan
+
+    def wait(action: Action) -> Action:
+        if isinstance(action, DeleteLocal | DeleteRemote) and action.slug in waiting:
+            return Skip(action.slug, waiting[action.slug])
+        return action
+
+    return plan.turned(wait)
+
+
+def _name_of(action: Action) -> Slug | None:
+    """The name that an action's page has when it is its turn; None for a rename."""
+    return None if isinstance(action, Move | Adopt) else action.slug

@@ -1,0 +1,514 @@
+"""The decision: what base, local and remote together say must be done.
+
+Pure.  No clock, no order of events and no guess enters.  First each side's renames are
+matched (``renames``), so that a *record* of the base stands for one page under up to
+three names.  Then every record gets its row of the table of ``docs/sync.md``
+"Decisions", and every page without a record its row of the small one.  What is
+renamed and edited gets two actions, the rename first.
+
+Rules that hold everywhere: an edit or a rename beats a deletion; the wiki's new
+name beats ours; a name that another page has on the other side is never written
+over, its page is held; what cannot be seen is left alone.  Absence is not deletion: a
+page missing from an incomplete snapshot is *unseen*, and without a base nothing is
+removed.
+
+One table serves all directions.  What a cycle of one direction may not write is taken
+out of its plan (``narrowing``); a mirror has a base of its own (``mirror``).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from msgspec import Struct
+
+from wikisync.model import (
+    Format,
+    PageState,
+    Slug,
+    Snapshot,
+    digest_of,
+    folders_above,
+    is_dashed,
+    path_of_title,
+)
+from wikisync.sync.decide.capabilities import ANY_SERVICE, Capabilities
+from wikisync.sync.decide.change import PageChange, change_of, skip_unknown
+from wikisync.sync.decide.plan import (
+    Action,
+    Adopt,
+    BasePage,
+    CreateLocal,
+    CreateRemote,
+    DeleteLocal,
+    DeleteRemote,
+    DropRecord,
+    Hold,
+    HoldReason,
+    Merge,
+    MoveLocal,
+    MoveRemote,
+    Notice,
+    Plan,
+    Pull,
+    Push,
+    Rebind,
+    Skip,
+    SkipReason,
+)
+from wikisync.sync.decide.renames import renames
+
+NO_TEXT = digest_of("")
+
+
+class _Record(Struct, frozen=True):
+    """A page of the base and the names it has now; None where it is gone."""
+
+    agreed: BasePage
+    local: Slug | None
+    remote: Slug | None
+
+    @property
+    def slug(self) -> Slug:
+        return self.agreed.slug
+
+    @property
+    def is_renamed_here(self) -> bool:
+        return self.local not in {None, self.slug}
+
+    @property
+    def is_renamed_there(self) -> bool:
+        return self.remote not in {None, self.slug}
+
+
+def reconcile(
+    base: Mapping[Slug, BasePage],
+    local: Snapshot,
+    remote: Snapshot,
+    service: Capabilities = ANY_SERVICE,
+) -> Plan:
+    """Decide one cycle.
+
+    The same values always give the same plan, and a plan carried out in full leaves
+    nothing to do but what waits for a person and the pushes of what was merged.
+    """
+    return Plan.from_actions(_Table(base, local, remote, service).actions())
+
+
+class _Table:
+    """One decision under way."""
+
+    def __init__(
+        self,
+        base: Mapping[Slug, BasePage],
+        local: Snapshot,
+        remote: Snapshot,
+        service: Capabilities,
+    ) -> None:
+        self._base = base
+        self._local = local
+        self._remote = remote
+        self._service = service
+        self._records = self._matched()
+        self._clashing = {
+            slug: sides
+            for slug, record in self._records.items()
+            if any(sides := self._clashes_of(record))
+        }
+        self._files = {r.remote: r.local for r in self._records.values() if r.remote}
+        self._moves: dict[Slug, MoveRemote | Hold | Skip | None] = {}
+
+    @cached_property
+    def _names(self) -> _RemoteNames:
+        return _RemoteNames(self._remote, self._service)
+
+    def _matched(self) -> dict[Slug, _Record]:
+        mine = {slug: page.local_state for slug, page in self._base.items()}
+        theirs = {slug: page.remote_state for slug, page in self._base.items()}
+        here = renames(mine, self._local, trusts_identity=False)
+        there = renames(theirs, self._remote, trusts_identity=True)
+        return {
+            slug: _Record(
+                page,
+                slug if slug in self._local.pages else here.get(slug),
+                slug if slug in self._remote.pages else there.get(slug),
+            )
+            for slug, page in self._base.items()
+        }
+
+    def _clashes_of(self, record: _Record) -> tuple[bool, bool]:
+        """Whether the new name here, and the one there, is another page's.
+
+        A file gives its new name up where the wiki gave its page another one.
+        """
+        there = record.is_renamed_there and (
+            record.remote in self._local.pages and record.remote != record.local
+        )
+        here = record.is_renamed_here and (
+            record.local in self._remote.pages and record.local != record.remote
+        )
+        return here and (there or not record.is_renamed_there), there
+
+    def actions(self) -> Iterator[Action]:
+        """Decide: the renames on the wiki first, for they move other pages too."""
+        clear = [r for slug, r in self._records.items() if slug not in self._clashing]
+        clear.sort(key=lambda record: (record.slug.count("/"), record.slug))
+        self._plan_moves(clear)
+        for record in clear:
+            # where nothing is renamed on the wiki, most pages are done already
+            if self._moves or not self._is_untouched(record):
+                yield from self._record(record)
+        for slug in self._clashing:
+            yield self._clash(slug)
+        for slug in sorted(self._unrecorded()):
+            action = self._created(slug)
+            if action is not None:
+                yield action
+
+    def _unrecorded(self) -> set[Slug]:
+        """Names under which a page stands that no record owns.
+
+        The new name of a record that clashes is one: both sides have a page there,
+        and they meet as two pages that were created.
+        """
+        owned: set[Slug | None] = set(self._base)
+        for slug, record in self._records.items():
+            here, there = self._clashing.get(slug, (False, False))
+            owned |= {None if here else record.local, None if there else record.remote}
+        local, remote = self._local, self._remote
+        seen = {*local.pages, *remote.pages, *local.unreadable, *remote.unreadable}
+        return seen - owned
+
+    def _is_untouched(self, record: _Record) -> bool:
+        agreed, slug = record.agreed, record.slug
+        if not record.local == record.remote == slug:
+            return False
+        mine, theirs = self._local.pages[slug], self._remote.pages[slug]
+        unreadable = slug in self._local.unreadable or slug in self._remote.unreadable
+        return (
+            not unreadable
+            and mine.digest == agreed.local
+            and theirs.digest == agreed.remote
+            and mine.format is theirs.format is agreed.format
+        )
+
+    # -- records -----------------------------------------------------------------
+
+    def _record(self, record: _Record) -> Iterator[Action]:
+        skipped = self._unknown(record)
+        if skipped is not None:
+            yield skipped
+        elif record.local is None and record.remote is None:
+            yield DropRecord(record.slug)
+        elif record.local is None:
+            yield from self._gone_here(record)
+        elif record.remote is None:
+            yield from self._gone_there(record)
+        else:
+            yield from self._on_both(record, record.local, record.remote)
+
+    def _unknown(self, record: _Record) -> Skip | None:
+        """Leave a page alone while it, or the name it goes to, cannot be seen."""
+        agreed = record.agreed
+        here, there = PageChange.SAME, PageChange.SAME
+        if record.local is None or record.slug in self._local.unreadable:
+            here = change_of(agreed.local_state, self._local, record.slug)
+        elif record.is_renamed_here and record.local != record.remote:
+            there = change_of(None, self._remote, record.local)
+        if record.remote is None or record.slug in self._remote.unreadable:
+            there = change_of(agreed.remote_state, self._remote, record.slug)
+        elif record.is_renamed_there and record.local != record.remote:
+            assert record.remote is not None
+            here = change_of(None, self._local, record.remote)
+        return skip_unknown(record.slug, here, there)
+
+    def _gone_here(self, record: _Record) -> Iterator[Action]:
+        assert record.remote is not None
+        theirs = self._remote.pages[record.remote]
+        name = self._names.now(record.remote)
+        is_edited = not _is_same(theirs, record.agreed.remote_state)
+        if not is_edited and not record.is_renamed_there:
+            twin = self._names.is_twin(record.remote)
+            hold = Hold(record.slug, HoldReason.CASE_TWIN)
+            yield hold if twin else DeleteRemote(name, theirs.digest, theirs.format)
+            return
+        if name != record.slug:
+            yield DropRecord(record.slug)
+        notice = (
+            Notice.EDIT_BEATS_DELETE_HERE
+            if is_edited
+            else Notice.RENAME_BEATS_DELETE_HERE
+        )
+        yield CreateLocal(name, theirs.format, theirs.digest, notice)
+
+    def _gone_there(self, record: _Record) -> Iterator[Action]:
+        assert record.local is not None
+        mine = self._local.pages[record.local]
+        is_edited = not _is_same(mine, record.agreed.local_state)
+        if not is_edited and not record.is_renamed_here:
+            yield DeleteLocal(record.slug, mine.digest)
+            return
+        notice = (
+            Notice.EDIT_BEATS_DELETE_THERE
+            if is_edited
+            else Notice.RENAME_BEATS_DELETE_THERE
+        )
+        action = self._create_remote(mine, notice)
+        if isinstance(action, CreateRemote) and record.is_renamed_here:
+            yield DropRecord(record.slug)
+        yield action
+
+    def _on_both(self, record: _Record, here: Slug, there: Slug) -> Iterator[Action]:
+        move = self._moves.get(record.slug)
+        if isinstance(move, Hold | Skip):
+            yield move
+            return
+        mine, theirs = self._local.pages[here], self._remote.pages[there]
+        name = self._names.now(there)
+        if move is not None:
+            yield move
+            if name != here:
+                return  # a later rename takes it along; the next cycle follows
+        elif name == here != record.slug:
+            yield Rebind(record.slug, name)
+        elif is_dashed(here, name):
+            # the file keeps the name that its writer gave it
+            yield Rebind(record.slug, name, file=here)
+        elif name != here:
+            yield MoveLocal(here, name, record.slug, mine.digest)
+        action = self._text(record, name, mine, theirs)
+        if action is not None:
+            yield action
+
+    def _text(
+        self, record: _Record, name: Slug, mine: PageState, theirs: PageState
+    ) -> Action | None:
+        """The row of the table for the texts, under the name that the page gets."""
+        agreed = record.agreed
+        is_mine = not _is_same(mine, agreed.local_state)
+        is_theirs = not _is_same(theirs, agreed.remote_state)
+        if not is_mine:
+            if not is_theirs:
+                return None
+            return Pull(name, theirs.format, mine.digest, theirs.digest)
+        if is_theirs and mine.has_same_text(theirs):
+            return Adopt(name, mine.format, mine.digest, theirs.digest)
+        if record.remote is not None and self._names.is_twin(record.remote):
+            return Hold(name, HoldReason.CASE_TWIN)
+        if is_theirs:
+            return _merge(agreed.format, name, mine, theirs)
+        return self._refused(mine, name) or Push(
+            name, mine.format, mine.digest, theirs.digest
+        )
+
+    def _refused(self, mine: PageState, name: Slug) -> Hold | Skip | None:
+        """Why the service would not take this text, or None."""
+        if not mine.format.is_writable:
+            return Skip(name, SkipReason.READ_ONLY)
+        if mine.digest == NO_TEXT and not self._service.takes_empty:
+            return Hold(name, HoldReason.EMPTY)
+        return None
+
+    # -- names on the wiki -------------------------------------------------------
+
+    def _plan_moves(self, records: Sequence[_Record]) -> None:
+        """Rename on the wiki what was renamed here, unless the wiki renamed it too.
+
+        A rename takes the pages below along.  So it comes before those of pages
+        below it, which then start from where it brings them, and before those of
+        pages that go below its old name, which it would take along otherwise.
+        """
+        waiting = {r.slug: r for r in records if self._is_to_move(r)}
+        while waiting:
+            ready = [r for r in waiting.values() if not _waits(r, waiting)]
+            # two pages that each go below the other's old name: one must be first
+            for record in ready or [next(iter(waiting.values()))]:
+                del waiting[record.slug]
+                self._moves[record.slug] = self._move(record)
+
+    def _is_to_move(self, record: _Record) -> bool:
+        return (
+            record.is_renamed_here
+            and record.remote == record.slug
+            and not is_dashed(record.local or "", record.slug)
+            and self._unknown(record) is None
+        )
+
+    def _move(self, record: _Record) -> MoveRemote | Hold | Skip | None:
+        """One rename; None where another one brought the page to its place."""
+        there, here = record.remote, record.local
+        assert there is not None
+        assert here is not None
+        now = self._names.now(there)
+        if now == here:
+            return None
+        theirs = self._remote.pages[there]
+        if not theirs.format.is_writable:
+            return Skip(record.slug, SkipReason.READ_ONLY)
+        if self._names.is_twin(there):
+            return Hold(record.slug, HoldReason.CASE_TWIN, here)
+        moves = self._names.moves_of(now, here)
+        if moves is None or not self._are_free_here(moves):
+            return Hold(record.slug, HoldReason.NAME_TAKEN, here)
+        self._names.rename(moves)
+        carried = tuple(sorted(moves.keys() - {now}))
+        turn = len(self._moves)
+        return MoveRemote(
+            now, here, record.slug, theirs.format, theirs.digest, carried, turn
+        )
+
+    def _are_free_here(self, moves: Mapping[Slug, Slug]) -> bool:
+        """Whether each page finds its new name unused here, or used by its file.
+
+        So no file is in the way of what follows a rename on the wiki.
+        """
+        return all(
+            new not in self._local.pages or self._files.get(self._names.was(old)) == new
+            for old, new in moves.items()
+        )
+
+    def _clash(self, slug: Slug) -> Action:
+        """Keep a page whose new name is taken; drop its record where it is gone."""
+        record = self._records[slug]
+        here, there = self._clashing[slug]
+        is_gone = (here or record.local is None) and (there or record.remote is None)
+        unreadable = self._local.unreadable | self._remote.unreadable
+        is_known = self._local.is_complete and self._remote.is_complete
+        if is_gone and is_known and slug not in unreadable:
+            return DropRecord(slug)
+        if here:
+            return Hold(slug, HoldReason.NAME_TAKEN, record.local)
+        file = record.local if record.is_renamed_here else None
+        return Hold(slug, HoldReason.NAME_TAKEN, record.remote, file)
+
+    # -- pages without a record --------------------------------------------------
+
+    def _created(self, slug: Slug) -> Action | None:
+        mine, theirs = self._local.pages.get(slug), self._remote.pages.get(slug)
+        here = change_of(None, self._local, slug)
+        there = change_of(None, self._remote, slug)
+        skipped = skip_unknown(slug, here, there)
+        if skipped is not None:
+            return skipped
+        if mine is not None and theirs is not None:
+            if mine.has_same_text(theirs):
+                return Adopt(slug, mine.format, mine.digest, theirs.digest)
+            return Hold(slug, HoldReason.CREATED_BOTH)
+        if mine is not None:
+            return self._create_remote(mine)
+        assert theirs is not None
+        return CreateLocal(self._names.now(slug), theirs.format, theirs.digest)
+
+    def _create_remote(
+        self, mine: PageState, notice: Notice | None = None
+    ) -> CreateRemote | Hold | Skip:
+        refused = self._refused(mine, mine.slug)
+        if refused is not None:
+            return refused
+        if not self._names.take(mine.slug):
+            return Hold(mine.slug, HoldReason.CASE_TWIN)
+        return CreateRemote(mine.slug, mine.format, mine.digest, notice)
+
+
+class _RemoteNames:
+    """Which names are taken on the wiki while the plan grows.
+
+    The one part of a decision that hangs on the decisions before it: a rename on
+    the wiki takes the pages below along, and two new names must not be one.
+    """
+
+    def __init__(self, remote: Snapshot, service: Capabilities) -> None:
+        self._service = service
+        self._now: dict[Slug, Slug] = {}
+        self._was: dict[Slug, Slug] = {slug: slug for slug in remote.pages}
+        self._taken = Counter(map(self._key, {*remote.pages, *remote.unreadable}))
+        self._cases = Counter(map(self._case, remote.pages))
+        self._below: Counter[str] = Counter()
+        for slug in remote.pages:
+            self._below.update(folders_above(slug))
+
+    def now(self, slug: Slug) -> Slug:
+        """The name a page has after the renames planned so far."""
+        return self._now.get(slug, slug)
+
+    def is_twin(self, slug: Slug) -> bool:
+        """Whether asking the wiki for this page may give another one (Q5)."""
+        return self._cases[self._case(slug)] > 1
+
+    def take(self, slug: Slug) -> bool:
+        """Take a name for a new page; False where it is not free."""
+        key = self._key(slug)
+        if self._taken[key]:
+            return False
+        self._taken[key] += 1
+        return True
+
+    def was(self, name: Slug) -> Slug:
+        """The name that the page of this name has before any rename."""
+        return self._was[name]
+
+    def moves_of(self, slug: Slug, target: Slug) -> Mapping[Slug, Slug] | None:
+        """What a rename does to the page and those below it: old name to new.
+
+        None where a name is not free, or where a folder would go into itself.
+        """
+        carried = self._carried(slug)
+        if carried and target.startswith(f"{slug}/"):
+            return None
+        moves = {slug: target}
+        moves |= {one: Slug(target + one[len(slug) :]) for one in carried}
+        leaving = Counter(map(self._key, moves))
+        arriving = Counter(map(self._key, moves.values()))
+        for key, count in arriving.items():
+            if count + self._taken[key] - leaving[key] > 1:
+                return None
+        return moves
+
+    def _carried(self, slug: Slug) -> list[Slug]:
+        if not self._service.moves_below or not self._below[slug]:
+            return []
+        return [one for one in self._was if one.startswith(f"{slug}/")]
+
+    def rename(self, moves: Mapping[Slug, Slug]) -> None:
+        """Note what ``moves_of`` found."""
+        self._taken.subtract(Counter(map(self._key, moves)))
+        self._taken.update(map(self._key, moves.values()))
+        was = {old: self._was.pop(old) for old in moves}
+        for old, new in moves.items():
+            self._was[new] = was[old]
+            self._now[was[old]] = new
+            self._below.subtract(Counter(folders_above(old)))
+            self._below.update(folders_above(new))
+
+    def _key(self, slug: str) -> str:
+        return unicodedata.normalize("NFC", self._case(path_of_title(slug)))
+
+    def _case(self, slug: str) -> str:
+        return slug.casefold() if self._service.folds_case else slug
+
+
+def _waits(record: _Record, waiting: Mapping[Slug, _Record]) -> bool:
+    """Whether a page above this one's old or new name is still to be renamed."""
+    assert record.local is not None
+    above = {*folders_above(record.slug), *folders_above(record.local)} - {record.slug}
+    return any(folder in waiting for folder in above)
+
+
+def _is_same(seen: PageState, agreed: PageState) -> bool:
+    """Whether text and format are unchanged, whatever the name is now."""
+    return seen.digest == agreed.digest and seen.format is agreed.format
+
+
+def _merge(
+    agreed: Format, name: Slug, mine: PageState, theirs: PageState
+) -> Merge | Hold:
+    """Merge the texts in the format that one side gave the page, if one did."""
+    if mine.format not in {agreed, theirs.format} and theirs.format is not agreed:
+        return Hold(name, HoldReason.FORMATS)
+    merged = theirs.format if mine.format is agreed else mine.format
+    if not merged.is_writable:
+        return Hold(name, HoldReason.EDITED_BOTH)
+    return Merge(name, merged, mine.digest, theirs.digest)

@@ -1,0 +1,439 @@
+"""Safety stops: when a plan would do so much that a person must say yes.
+
+Pure.  An outage of the service's storage looks exactly like a wiki that somebody
+emptied (list ``200 []``, reads ``404``), so no amount of asking tells them apart;
+only the share of what would go can (``docs/sync.md`` "Safety stop").
+
+A safety stop holds one class of actions as a *batch* that a person approves or refuses
+once, and everything else goes on (``hold_batches``); the batches of one cycle are the
+memory of the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wikisync.model import Digest, Slug, Snapshot
+from wikisync.sync.decide.plan import (
+    Action,
+    Adopt,
+    BasePage,
+    CreateLocal,
+    CreateRemote,
+    DeleteLocal,
+    DeleteRemote,
+    Merge,
+    Move,
+    MoveLocal,
+    Notice,
+    Plan,
+    Pull,
+    Push,
+    Rebind,
+    Skip,
+    SkipReason,
+)
+from wikisync.sync.decide.rewinding import NO_REWINDING, Rewinding, may_take_back
+
+SAFETY_STOP_SHARE = 0.10
+"""Removals within an hour up to this share of the tracked pages go through, ..."""
+SAFETY_STOP_PAGES = 3
+"""... these few whatever the share, ..."""
+SAFETY_STOP_PAGES_MAX = 20
+"""... and never more, but in a wiki of more than ``LARGE_PAGES``, ..."""
+LARGE_PAGES = 1_000
+LARGE_SHARE = 0.05
+"""... where this share goes through."""
+REMOVALS_WITHIN_S = 3600.0
+EMPTIED_PAGES_MIN = 3
+"""So many pages that are gone from a directory that is left empty may be on a disk that
+is away."""
+CHANGE_SHARE = 0.40
+"""Edits of one side in one cycle up to this share of the pages go through ..."""
+CHANGE_PAGES = 20
+"""... and so do these few, whatever the share."""
+SHRINK_BYTES_MIN = 200
+"""A page smaller than this may become as small as it likes ..."""
+SHRINK_SHARE = 0.90
+"""... a larger one may not lose this share of its text unasked."""
+NAMES_SHOWN_MAX = 10
+NO_ID = 0
+
+
+def removals_max(tracked: int) -> int:
+    """How many pages may be removed unasked within an hour; never all of them."""
+    if tracked > LARGE_PAGES:
+        return int(tracked * LARGE_SHARE)
+    share = min(int(tracked * SAFETY_STOP_SHARE), SAFETY_STOP_PAGES_MAX)
+    return min(max(SAFETY_STOP_PAGES, share), max(tracked - 1, 0))
+
+
+class BatchKind(StrEnum):
+    """What a batch holds; the value says why, after "because"."""
+
+    DELETES_HERE = "they are missing on the wiki"
+    DELETES_THERE = "their files are missing here"
+    CHANGES_HERE = "many pages changed on the wiki at once"
+    CHANGES_THERE = "many files changed here at once"
+    SHRUNK_HERE = "nearly all of their text was removed on the wiki"
+    SHRUNK_THERE = "nearly all of their text was removed here"
+    EMPTIED = "their directory here is empty, as if its disk were not mounted"
+    REWOUND = (
+        "the wiki returned to an older state, as after a restored backup or a"
+        " forced push"
+    )
+
+
+ALL_KINDS = frozenset(BatchKind)
+NOTHING_REMOVED: Mapping[BatchKind, frozenset[Slug]] = {}
+
+
+class Decision(StrEnum):
+    """What a person said about a batch."""
+
+    WAITING = "waiting"
+    APPROVED = "approved"
+    REFUSED = "refused"
+
+
+class Member(Struct, frozen=True, order=True):
+    """One page of a batch; a later text of it is not what was decided on."""
+
+    slug: Slug
+    digest: Digest
+    """Of the text that would be removed, or would be written."""
+
+
+class Batch(Struct, frozen=True):
+    """Actions of one kind that a person decides on together."""
+
+    id: int
+    """Given once, never again for this wiki; what ``approve`` and ``refuse`` name.
+    ``NO_ID`` in a dry run that finds a batch of which no cycle has asked yet."""
+    kind: BatchKind
+    members: tuple[Member, ...]
+    tracked: int
+    """The fewest pages that the base knew while the batch waits: pages that come to
+    it meanwhile make no removal a smaller one."""
+    decision: Decision = Decision.WAITING
+
+    @property
+    def share(self) -> str:
+        """How many pages it holds, of how many: ``3 of 20 pages``."""
+        return f"{len(self.members)} of {self.tracked} pages"
+
+    @property
+    def names(self) -> str:
+        """The first of its pages, and how many more there are."""
+        slugs = [member.slug for member in self.members]
+        names = ", ".join(slugs[:NAMES_SHOWN_MAX])
+        more = len(slugs) - NAMES_SHOWN_MAX
+        return f"{names} and {more} more" if more > 0 else names
+
+    def __str__(self) -> str:
+        verb = _VERBS[self.kind]
+        return f"{self.share} would be {verb} because {self.kind}: {self.names}"
+
+
+_VERBS = {
+    BatchKind.DELETES_HERE: "removed here",
+    BatchKind.DELETES_THERE: "deleted on the wiki",
+    BatchKind.CHANGES_HERE: "changed here",
+    BatchKind.CHANGES_THERE: "changed on the wiki",
+    BatchKind.SHRUNK_HERE: "changed here",
+    BatchKind.SHRUNK_THERE: "changed on the wiki",
+    BatchKind.EMPTIED: "deleted on the wiki, or written here,",
+    BatchKind.REWOUND: "reverted, renamed back or removed here",
+}
+
+
+_REASONS = {
+    Decision.WAITING: SkipReason.IN_BATCH,
+    Decision.REFUSED: SkipReason.CHANGE_REFUSED,
+}
+
+
+class Stopped(Struct, frozen=True):
+    """A plan after the safety stops."""
+
+    plan: Plan
+    """What may be carried out."""
+    batches: tuple[Batch, ...]
+    """What waits, and what was decided and is still to be done: the new memory."""
+    skipped: tuple[Skip, ...] = ()
+    """The differences that stay for it, each with its reason."""
+
+    @property
+    def waiting(self) -> tuple[Batch, ...]:
+        """Batches that a person is asked about."""
+        return tuple(b for b in self.batches if b.decision is Decision.WAITING)
+
+
+def hold_batches(
+    plan: Plan,
+    base: Mapping[Slug, BasePage],
+    memory: Sequence[Batch] = (),
+    *,
+    shrunk: frozenset[Slug] = frozenset(),
+    emptied: frozenset[Slug] = frozenset(),
+    rewinding: Rewinding = NO_REWINDING,
+    removed: Mapping[BatchKind, frozenset[Slug]] = NOTHING_REMOVED,
+    kinds: Collection[BatchKind] = ALL_KINDS,
+    agreed_to: frozenset[Slug] = frozenset(),
+    last_id: int = 0,
+) -> Stopped:
+    """Take out of a plan what a person must say yes to.
+
+    What was approved goes through, as long as the text is the one that was approved.
+    A deletion that was refused turns round: the page comes back; so does the newer
+    text of a page that the wiki set back.  Any other refusal holds until the text
+    changes.  A waiting batch takes in what joins its class, and
+    is withdrawn when the class is small enough again.
+
+    Args:
+        plan: The plan of this cycle.
+        base: The base it was made on.
+        memory: The batches of the cycle before, with what a person decided.
+        shrunk: What ``shrunk_pages`` found.
+        emptied: Pages whose directory here is there and holds nothing, as if a disk
+            were away.
+        rewinding: What a wiki that went back in time would take back.
+        removed: By kind, pages that were removed unasked within the last hour.
+        kinds: What is held at all; the rest goes through.
+        agreed_to: Pages about which a person said yes already.
+        last_id: The highest id ever given, for batches that are forgotten.
+    """
+    last_id = max((last_id, *(batch.id for batch in memory)))
+    outcome: dict[Action, list[Action]] = {one: [one] for one in plan.actions}
+    batches: list[Batch] = []
+    skipped: dict[Slug, Skip] = {}
+    special = _special(plan, base, memory, emptied, rewinding)
+    for kind in (one for one in BatchKind if one in kinds):
+        found = {
+            _member(action, base): action
+            for action in plan.actions
+            if action.slug not in agreed_to
+            if kind is special.get(action)
+            or (action not in special and _is_of(action, kind, shrunk))
+        }
+        known = [batch for batch in memory if batch.kind is kind]
+        asked = [*_decided_batches(known, found)]
+        settled = {member for batch in asked for member in batch.members}
+        rest = [member for member in found if member not in settled]
+        waiting = next((b for b in known if b.decision is Decision.WAITING), None)
+        tracked = min(len(base), waiting.tracked) if waiting else len(base)
+        if _is_too_much(kind, rest, tracked, removed.get(kind, frozenset())):
+            number = waiting.id if waiting else last_id + 1
+            asked.append(Batch(number, kind, tuple(sorted(rest)), tracked))
+            last_id = max(last_id, number)
+        for batch in asked:
+            for action in (found[member] for member in batch.members):
+                if batch.decision is not Decision.APPROVED:
+                    outcome[action] = _turned(action, batch, base, rewinding)
+                    if not outcome[action]:
+                        reason = _REASONS[batch.decision]
+                        skipped[action.slug] = Skip(action.slug, reason)
+        batches += asked
+    actions = [action for left in outcome.values() for action in left]
+    return Stopped(Plan.from_actions(actions), tuple(batches), tuple(skipped.values()))
+
+
+def removed_unasked(
+    stopped: Stopped, agreed_to: frozenset[Slug] = frozenset()
+) -> Mapping[BatchKind, frozenset[Slug]]:
+    """By kind, pages that a plan removes without a person's yes."""
+    approved = {member.slug for batch in stopped.batches for member in batch.members}
+    approved |= agreed_to
+    deletes = [one for one in stopped.plan.removals if one.slug not in approved]
+    here = {one.slug for one in deletes if isinstance(one, DeleteLocal)}
+    there = {one.slug for one in deletes if isinstance(one, DeleteRemote)}
+    found = {BatchKind.DELETES_HERE: here, BatchKind.DELETES_THERE: there}
+    return {kind: frozenset(slugs) for kind, slugs in found.items() if slugs}
+
+
+def decide(
+    memory: Sequence[Batch], number: int, decision: Decision
+) -> tuple[Batch, ...]:
+    """The memory with one waiting batch decided; a batch is decided once.
+
+    Raises:
+        KeyError: no batch of this number is waiting.
+    """
+    if not any(b.id == number and b.decision is Decision.WAITING for b in memory):
+        raise KeyError(number)
+    return tuple(
+        replace(batch, decision=decision) if batch.id == number else batch
+        for batch in memory
+    )
+
+
+def shrunk_pages(
+    plan: Plan, base: Mapping[Slug, BasePage], local: Snapshot, remote: Snapshot
+) -> frozenset[Slug]:
+    """Pages whose new text is nearly nothing, where the sizes are known."""
+    names = {move.target: record_of(move) for move in plan.moves}
+    before = {slug: page.size for slug, page in base.items()}
+    here = {page.digest: page.size for page in local.pages.values()}
+    there = {page.digest: page.size for page in remote.pages.values()}
+    found: set[Slug] = set()
+    for action in plan.actions:
+        if isinstance(action, Pull | Push):
+            after = (
+                there.get(action.remote)
+                if isinstance(action, Pull)
+                else here.get(action.local)
+            )
+            if _is_shrunk(before.get(names.get(action.slug, action.slug)), after):
+                found.add(action.slug)
+    return frozenset(found)
+
+
+def record_of(move: Move) -> Slug:
+    """The name under which the base knows the page of a rename."""
+    return move.slug if isinstance(move, Rebind) else move.record
+
+
+def _is_shrunk(before: int | None, after: int | None) -> bool:
+    if before is None or after is None or before < SHRINK_BYTES_MIN:
+        return False
+    return before - after >= before * SHRINK_SHARE
+
+
+def changes_max(tracked: int) -> int:
+    """How many pages one side may have edited in one cycle unasked."""
+    return max(CHANGE_PAGES, int(tracked * CHANGE_SHARE))
+
+
+def _special(
+    plan: Plan,
+    base: Mapping[Slug, BasePage],
+    memory: Sequence[Batch],
+    emptied: frozenset[Slug],
+    rewinding: Rewinding,
+) -> Mapping[Action, BatchKind]:
+    """Actions that a batch of one kind holds, however few they are."""
+    # what was decided stays so, whether the wiki still looks as if it went back
+    decided = {
+        member
+        for batch in memory
+        if batch.kind is BatchKind.REWOUND and batch.decision is not Decision.WAITING
+        for member in batch.members
+    }
+    found: dict[Action, BatchKind] = {}
+    for action in plan.actions:
+        is_decided = may_take_back(action) and _member(action, base) in decided
+        if is_decided or rewinding.takes_back(action):
+            found[action] = BatchKind.REWOUND
+        elif isinstance(action, MoveLocal):
+            if action.target in emptied:
+                found[action] = BatchKind.EMPTIED
+        elif isinstance(action, DeleteRemote | CreateLocal) and action.slug in emptied:
+            found[action] = BatchKind.EMPTIED
+    return {**found, **_followers(plan, found)}
+
+
+def _followers(
+    plan: Plan, found: Mapping[Action, BatchKind]
+) -> Mapping[Action, BatchKind]:
+    """What follows a rename that a batch holds, under the name that it would give."""
+    names = {one.target: k for one, k in found.items() if isinstance(one, MoveLocal)}
+    return {
+        action: names[action.slug]
+        for action in plan.actions
+        if isinstance(action, Adopt | Pull | Merge | Push) and action.slug in names
+    }
+
+
+def _is_of(action: Action, kind: BatchKind, shrunk: frozenset[Slug]) -> bool:
+    match kind:
+        case BatchKind.DELETES_HERE:
+            return isinstance(action, DeleteLocal)
+        case BatchKind.DELETES_THERE:
+            return isinstance(action, DeleteRemote)
+        case BatchKind.CHANGES_HERE:
+            return isinstance(action, Pull | Merge)
+        case BatchKind.CHANGES_THERE:
+            return isinstance(action, Push | Merge)
+        case BatchKind.SHRUNK_HERE:
+            return isinstance(action, Pull) and action.slug in shrunk
+        case BatchKind.SHRUNK_THERE:
+            return isinstance(action, Push) and action.slug in shrunk
+        case BatchKind.EMPTIED | BatchKind.REWOUND:
+            return False
+
+
+def _is_too_much(
+    kind: BatchKind,
+    members: Sequence[Member],
+    tracked: int,
+    removed: frozenset[Slug],
+) -> bool:
+    match kind:
+        case BatchKind.DELETES_HERE | BatchKind.DELETES_THERE:
+            before = removed - {member.slug for member in members}
+            limit = removals_max(tracked + len(before))
+            return bool(members) and len(members) + len(before) > limit
+        case BatchKind.CHANGES_HERE | BatchKind.CHANGES_THERE:
+            return len(members) > changes_max(tracked)
+        case BatchKind.SHRUNK_HERE | BatchKind.SHRUNK_THERE:
+            return bool(members)
+        case BatchKind.EMPTIED | BatchKind.REWOUND:
+            return bool(members)
+
+
+def _member(action: Action, base: Mapping[Slug, BasePage]) -> Member:
+    match action:
+        case Skip():
+            return Member(action.slug, base[action.slug].local)
+        case DeleteLocal(slug, digest) | DeleteRemote(slug, digest):
+            return Member(slug, digest)
+        case MoveLocal():
+            return Member(action.slug, action.local)
+        case Pull() | CreateLocal():
+            return Member(action.slug, action.remote)
+        case Adopt() | Push() | Merge():
+            return Member(action.slug, action.local)
+        case _:
+            raise AssertionError(f"no brake holds {action}")
+
+
+def _decided_batches(
+    known: Sequence[Batch], found: Mapping[Member, Action]
+) -> Iterator[Batch]:
+    """Decided batches, with those of their members that are still in the plan."""
+    for batch in known:
+        members = tuple(member for member in batch.members if member in found)
+        if members and batch.decision is not Decision.WAITING:
+            yield replace(batch, members=members)
+
+
+def _turned(
+    action: Action, batch: Batch, base: Mapping[Slug, BasePage], rewinding: Rewinding
+) -> list[Action]:
+    """What is done instead of an action that was not approved."""
+    if batch.decision is not Decision.REFUSED:
+        return []
+    kind, notice = batch.kind, Notice.DELETION_REFUSED
+    match action:
+        case Pull() | Merge() if kind is BatchKind.REWOUND:
+            return [rewinding.put_back(action)]
+        case MoveLocal() | Adopt() | Pull() | Merge() | Push() if (
+            kind is BatchKind.EMPTIED
+        ):
+            return [action]
+        case MoveLocal():
+            return [rewinding.renamed[action]] if action in rewinding.renamed else []
+        case Skip(slug):
+            return [CreateRemote(slug, base[slug].format, base[slug].local, notice)]
+        case DeleteLocal(slug, mine):
+            return [CreateRemote(slug, base[slug].format, mine, notice)]
+        case DeleteRemote(slug, theirs, page_format):
+            return [CreateLocal(slug, page_format, theirs, notice)]
+        case CreateLocal():
+            return [action]
+        case _:
+            return []

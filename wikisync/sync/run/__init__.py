@@ -1,0 +1,1 @@
+"""One cycle, from the scans of both sides to the records of what was done."""

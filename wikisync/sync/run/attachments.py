@@ -1,0 +1,283 @@
+"""Fetching the attachments that pages mention; each one that fails is a problem.
+
+The service has no list of attachments (Q11), so the
+mentions in the texts of the base are all that can be known.  A path holds a
+random part and never gets other content: what the folder has is not asked for
+again, also where a person changed it (``linking`` sends that).
+
+What is not on the wiki is no problem: the text may be an example of code, and where
+it is a broken link, both sides hold the same one.  It is looked for in every round,
+and told in the first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from typing import TypeAlias, cast
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wikisync.errors import (
+    FolderError,
+    NotFound,
+    PreconditionFailed,
+    RateLimited,
+    RemoteError,
+    Unavailable,
+)
+from wikisync.model import AttachmentPath, Digest, LooseFile, Problem, Slug
+from wikisync.progress import Progress
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide.ledger import FetchedFile
+from wikisync.sync.decide.mentions import unmet_mentions
+from wikisync.sync.replica import AttachmentFolder, Replica
+from wikisync.sync.run.flow import each
+from wikisync.sync.run.pull import UNAVAILABLE_MAX, is_disk_error
+from wikisync.webpage import is_web_page
+
+log = logging.getLogger(__name__)
+
+MISSING_HINT = "pages that use it show a placeholder instead"
+
+
+Spellings: TypeAlias = Sequence[AttachmentPath]
+"""The names that one mention may stand for, the likeliest first."""
+
+
+class Failed(Struct, frozen=True):
+    """An attachment that was not fetched."""
+
+    problem: Problem
+    is_absent: bool
+    """The wiki was asked, and has no such file."""
+    is_told: bool = False
+    """What is wrong was told of another file."""
+
+
+class AttachmentFetch:
+    """One round of fetching for one wiki."""
+
+    def __init__(
+        self,
+        remote: Replica,
+        local: AttachmentFolder,
+        state: WikiState,
+        *,
+        progress: Progress,
+        reads_max: int,
+        mentions: Sequence[AttachmentPath] | None = None,
+    ) -> None:
+        """Args: ``mentions`` are the attachments to have; by default all of them."""
+        self._mentions = state.mentions() if mentions is None else mentions
+        self._remote = remote
+        self._local = local
+        self._state = state
+        self._progress = progress
+        self._reads_max = reads_max
+        self._known: Mapping[AttachmentPath, FetchedFile] = {}
+        self._failures_in_row = 0
+        self._has_limit = False
+        """The service wants no requests for files now."""
+        self.fetched = 0
+        self.problems: list[Problem] = []
+        self.absent: list[Problem] = []
+        """What is not on the wiki, and was not told yet."""
+
+    async def run(self) -> None:
+        """Fetch what is mentioned and not in the folder yet.
+
+        Cancelled, it leaves whole files; what the base does not know of them is
+        found in the folder by the next round.
+
+        Raises:
+            FolderError: the disk takes no more.
+        """
+        wanted = await self._wanted()
+        if not wanted:
+            return
+        self._progress.start("attachments", len(wanted))
+        await each(_apart(wanted), self._fetch_all, in_flight=self._reads_max)
+        for found in (self.problems, self.absent):
+            found.sort(key=lambda problem: problem.subject)
+
+    async def _wanted(self) -> Sequence[Spellings]:
+        """Mentions whose file the folder lacks; the base learns of the others."""
+        self._known = self._state.attachments()
+        before = {
+            path: known.here if (known := self._known.get(path)) else None
+            for path in self._mentions
+        }
+        there = await self._local.attachments(before)
+        if not self._state.has_checked_files():
+            there = await self._without_wrong(there)
+        self._state.record_attachments(
+            [
+                self._as_now(path, there.get(path))
+                for path in self._mentions
+                if there.get(path) != before[path]
+                and (path in there or path in self._known)
+            ]
+        )
+        return unmet_mentions(self._mentions, there)
+
+    async def _without_wrong(
+        self, there: Mapping[AttachmentPath, LooseFile]
+    ) -> Mapping[AttachmentPath, LooseFile]:
+        """The files without those that are none, which are removed.
+
+        Earlier versions stored sign-in pages and empty answers as files.  What looks
+        like one, and is what was fetched, is compared with the wiki's once.
+        """
+        found, is_done = dict(there), True
+        for path, here in there.items():
+            known = self._known.get(path)
+            if known is None or known.digest != here.digest:
+                continue  # not what was fetched: a person's
+            if here.size and not is_web_page(await self._beginning(path)):
+                continue
+            try:
+                is_right = await self._digest_there(path) == here.digest
+            except NotFound:
+                continue  # nothing better is to be had
+            except RemoteError as error:
+                log.info("%s is not checked yet: %s", path, error.message)
+                is_done = False
+                continue
+            if not is_right:
+                await self._remove(path, here.digest)
+                del found[path]
+        if is_done:
+            self._state.note_files_checked()
+        return found
+
+    async def _remove(self, path: AttachmentPath, digest: Digest) -> None:
+        log.info("%s is not the wiki's file, and is fetched again", path)
+        await self._local.remove_attachment(path, expected=digest)
+        self._state.record_attachments(dropped=[path])
+        self._known = self._state.attachments()
+
+    async def _beginning(self, path: AttachmentPath) -> bytes:
+        chunks = self._local.read_attachment(path)
+        async with aclosing(cast("AsyncGenerator[bytes, None]", chunks)) as opened:
+            return await anext(opened, b"")
+
+    async def _digest_there(self, path: AttachmentPath) -> Digest:
+        digest = hashlib.sha256()
+        async for chunk in self._remote.read_attachment(path):
+            digest.update(chunk)
+        return Digest(digest.hexdigest())
+
+    def _as_now(self, path: AttachmentPath, here: LooseFile | None) -> FetchedFile:
+        """What to remember of a file; one that nobody fetched is taken for the wiki's.
+
+        Raises:
+            AssertionError: there was none, and there is none.
+        """
+        known = self._known.get(path)
+        if known is not None:
+            return replace(known, here=here)
+        assert here is not None, path
+        return FetchedFile(path, here.digest, here)
+
+    async def _fetch_all(self, mentions: Sequence[Spellings]) -> None:
+        """Fetch what these mention, one after the other."""
+        tried: dict[AttachmentPath, Failed | None] = {}
+        for spellings in mentions:
+            self._progress.advance()
+            failed: list[Failed] = []
+            if self._has_limit:
+                return  # told of the first one; the next round asks for the others
+            for path in spellings:
+                if path not in tried:
+                    tried[path] = await self._fetch(path)
+                failure = tried[path]
+                if failure is None:
+                    break
+                failed.append(failure)
+            else:
+                # of a file that may be there rather than of a name that is none
+                told = next((one for one in failed if not one.is_absent), failed[0])
+                self._tell(told)
+
+    async def _fetch(self, path: AttachmentPath) -> Failed | None:
+        """Fetch one file; returns what is wrong with it."""
+        if self._failures_in_row >= UNAVAILABLE_MAX:
+            return _failed("attachment-missing", path, "the service does not answer")
+        try:
+            stored = await self._local.write_attachment(path, self._noted(path))
+        except PreconditionFailed:
+            return None  # somebody put it there meanwhile; the next round takes it
+        except RateLimited as error:
+            is_told, self._has_limit = self._has_limit, True
+            message = f"{error.message}; the files after it also wait"
+            failed = _failed("attachment-missing", path, message, error.hint)
+            return replace(failed, is_told=is_told)
+        except Unavailable as error:
+            self._failures_in_row += 1
+            return _failed("attachment-missing", path, error.message)
+        except (NotFound, RemoteError) as error:
+            self._failures_in_row = 0
+            # with a cause it is the way to the file that is not there
+            is_absent = isinstance(error, NotFound) and error.__cause__ is None
+            code, message, hint = "attachment-missing", error.message, error.hint
+            return _failed(code, path, message, hint, is_absent=is_absent)
+        except FolderError as error:
+            if is_disk_error(error):
+                raise
+            return _failed("attachment-unwritable", path, error.message, error.hint)
+        self._failures_in_row = 0
+        self.fetched += 1
+        here = LooseFile(path, stored.digest, stored.size)
+        self._state.record_attachments([self._as_now(path, here)])
+        log.info("fetched %s", path)
+        return None
+
+    async def _noted(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+        """The wiki's bytes, whose digest is on record before a file shows them.
+
+        If this process ends then, and somebody changes the file, the next one can tell.
+        """
+        digest = hashlib.sha256()
+        async for chunk in self._remote.read_attachment(path):
+            digest.update(chunk)
+            yield chunk
+        if path not in self._known:
+            fetched = FetchedFile(path, Digest(digest.hexdigest()), None)
+            self._state.record_attachments([fetched])
+
+    def _tell(self, failed: Failed) -> None:
+        """Make a problem of it; what is not on the wiki is told once."""
+        if failed.is_told:
+            return
+        problem = failed.problem
+        told = self.absent if failed.is_absent else self.problems
+        if failed.is_absent:
+            last = self._state.events(1, Slug(problem.subject))
+            if last and last[0].what == problem.message:
+                return
+        log.info("problem with %s: %s", problem.subject, problem.message)
+        if problem not in told:
+            told.append(problem)
+
+
+def _failed(
+    code: str,
+    path: AttachmentPath,
+    message: str,
+    hint: str | None = None,
+    *,
+    is_absent: bool = False,
+) -> Failed:
+    return Failed(Problem(code, path, message, hint or MISSING_HINT), is_absent)
+
+
+def _apart(mentions: Sequence[Spellings]) -> Sequence[Sequence[Spellings]]:
+    """The same by what they may share, so that no file is fetched twice at once."""
+    found: dict[AttachmentPath, list[Spellings]] = {}
+    for spellings in mentions:
+        found.setdefault(min(spellings, key=len), []).append(spellings)
+    return list(found.values())

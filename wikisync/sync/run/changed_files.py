@@ -1,0 +1,98 @@
+"""What becomes of pages whose pictures or other files changed here.
+
+They are sent again, though their texts are what both sides agreed on: the wiki has
+another upload then (``linking``).  Where that would undo what somebody did with the
+picture on the wiki, or meanwhile here, the page waits for a person instead.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+
+from msgspec.structs import replace
+
+from wikisync.errors import NotFound, ProtocolViolation
+from wikisync.model import Page, Slug, Snapshot
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide.mentions import mentioned_attachments
+from wikisync.sync.decide.plan import Action, Hold, HoldReason, Plan, Pull, Push
+from wikisync.sync.replica import LocalReplica, RemoteReplica
+
+log = logging.getLogger(__name__)
+
+
+def sent_again(
+    plan: Plan, outdated: Collection[Slug], here: Snapshot, there: Snapshot
+) -> Plan:
+    """The plan with these pages sent, of which it says nothing: they are in sync."""
+    planned = {action.slug for action in plan.actions}
+    more = [
+        Push(slug, mine.format, mine.digest, theirs.digest)
+        for slug in outdated
+        if slug not in planned
+        and (mine := here.pages.get(slug))
+        and (theirs := there.pages.get(slug))
+    ]
+    return Plan.from_actions([*plan.actions, *more]) if more else plan
+
+
+def held_in_other_folder(
+    plan: Plan,
+    outdated: Collection[Slug],
+    there: Snapshot,
+    state: WikiState,
+    *,
+    is_dry_run: bool,
+) -> tuple[Plan, Snapshot]:
+    """The plan with these pages held, and the look with their texts as the wiki's.
+
+    In a folder that may be an older copy the picture is the older one as well.  The
+    pages are met as new ones, with the link that each side has.
+    """
+    planned = {action.slug for action in plan.actions}
+    pages = (there.pages.keys() & frozenset(outdated)) - planned
+    if pages and not is_dry_run:
+        state.record(dropped=pages)
+        texts = {slug: text for slug, text in there.texts.items() if slug not in pages}
+        there = replace(there, texts=texts)
+    holds = [Hold(slug, HoldReason.CREATED_BOTH) for slug in sorted(pages)]
+    return Plan.from_actions([*plan.actions, *holds]), there
+
+
+async def held_where_both_changed(
+    plan: Plan,
+    outdated: Collection[Slug],
+    there: Snapshot,
+    state: WikiState,
+    *,
+    local: LocalReplica,
+    remote: RemoteReplica,
+) -> Plan:
+    """The plan with pages held whose changed attachment the wiki shows no more.
+
+    Somebody put another one there, and taking that would hide the one of here.
+    """
+    turned: dict[Action, Hold | None] = {}
+    for action in plan.actions:
+        if not (isinstance(action, Pull) and action.slug in outdated):
+            continue
+        try:
+            theirs = there.texts.get(action.slug) or await remote.read(action.slug)
+        except (NotFound, ProtocolViolation) as error:
+            # without its text nobody can tell; the next cycle decides
+            log.info("%s is left alone: %s", action.slug, error.message)
+            turned[action] = None
+            continue
+        if await _hides_a_change(theirs, state, local):
+            turned[action] = Hold(action.slug, HoldReason.CREATED_BOTH)
+    return plan.turned(lambda action: turned.get(action, action))
+
+
+async def _hides_a_change(theirs: Page, state: WikiState, local: LocalReplica) -> bool:
+    mine = mentioned_attachments(state.text(theirs.slug) or "")
+    known = state.attachments()
+    gone = set(mine) - set(mentioned_attachments(theirs.content))
+    before = {path: known[path].here for path in gone & known.keys()}
+    found = await local.attachments(before)
+    return any(file.digest != known[path].digest for path, file in found.items())

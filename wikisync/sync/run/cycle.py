@@ -1,0 +1,582 @@
+"""One cycle: look at both sides, decide, carry out, record.
+
+The story of ``docs/sync.md`` "A cycle", for all directions and for mirrors.  Deciding
+is ``deciding``'s, the effects are ``pull``'s, ``arrive``'s and ``push``'s, conflict
+files are ``holds``'.  What a cycle leaves to do at once (a merge is pushed by the next
+one) it says in ``has_more``; after a crash the next cycle finds by comparing, and by
+the intents, what this one did.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+from msgspec.structs import replace
+
+from wikisync.errors import FolderError, WikisyncError
+from wikisync.model import (
+    AttachmentPath,
+    Problem,
+    Slug,
+    Snapshot,
+    WikiOwner,
+)
+from wikisync.progress import Progress, SilentProgress
+from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.decide.decided import Decided, Settled
+from wikisync.sync.decide.narrowing import Direction, There
+from wikisync.sync.decide.plan import (
+    Action,
+    Adopt,
+    BasePage,
+    CreateLocal,
+    CreateRemote,
+    DeleteLocal,
+    DeleteRemote,
+    DropRecord,
+    Hold,
+    Merge,
+    MoveLocal,
+    MoveRemote,
+    Plan,
+    Pull,
+    Push,
+    Rebind,
+    Skip,
+)
+from wikisync.sync.decide.safety import Batch, BatchKind, Decision
+from wikisync.sync.replica import LocalReplica, RemoteReplica, Replica
+from wikisync.sync.run.deciding import Deciding
+from wikisync.sync.run.flow import each
+from wikisync.sync.run.frame import (
+    note_health,
+    note_told,
+    note_writes,
+    refuse_other,
+    remember_tag,
+    scan,
+)
+from wikisync.sync.run.options import CycleOptions, Outdated
+from wikisync.sync.run.result import CycleResult, Held
+from wikisync.sync.run.tally import Tally
+
+if TYPE_CHECKING:
+    # what carries out is loaded where there is something to carry out
+    from wikisync.sync.base.steps import Step
+    from wikisync.sync.run.arrive import Arrivals
+    from wikisync.sync.run.holds import Holds
+    from wikisync.sync.run.late import LateSaves
+    from wikisync.sync.run.push import Pushes
+    from wikisync.sync.run.undoing import Undone
+
+log = logging.getLogger(__name__)
+
+TEXTS_COMPARED_MAX = 20
+"""Pages with an error whose texts are compared with those of removed pages."""
+SENDS_MAX = 3
+"""Pages on their way to the wiki: one is written, the next ones are got ready."""
+
+_OTHER_HINT = "to list the records, run: wikisync records"
+
+NoteLeft: TypeAlias = Callable[[Collection[Slug]], None]
+"""Remembers the pages that a first sync left here, and no others."""
+
+
+async def run_cycle(
+    remote: RemoteReplica,
+    local: LocalReplica,
+    state: State,
+    *,
+    owner: WikiOwner,
+    remote_id: str = "",
+    options: CycleOptions | None = None,
+    clock: Callable[[], float] = time.time,
+    progress: Progress | None = None,
+    outdated: Outdated | None = None,
+    note_left: NoteLeft | None = None,
+) -> CycleResult:
+    """Carry edits from each side to the other, once; or one way, as asked.
+
+    Interrupted at any point, it leaves whole pages, and a base that knows no more
+    than what was verified; the next cycle finishes the work.
+
+    Args:
+        remote: The wiki.
+        local: Its folder.
+        state: The workspace's base.
+        owner: Which wiki it is.
+        remote_id: The service's id of the project or group.
+        options: What is asked for; everything by default.
+        clock: Seconds since the epoch.
+        progress: Told of long work.
+        outdated: Tells the pages whose attachments changed here.
+        note_left: Told what is not put on the wiki because nobody asked for it,
+            before anything is done: what comes to nothing has left it here, too.
+
+    Raises:
+        Halted: the record in use is of a wiki with another id.
+        WikisyncError: the cycle could not go on: the folder is gone, the service
+            away, the token refused, the disk full.
+    """
+    known = state.wiki(owner)
+    options = options or CycleOptions()
+    cycle = _Cycle(
+        remote,
+        local,
+        known,
+        options,
+        clock,
+        progress or SilentProgress(),
+        outdated=outdated,
+        note_left=note_left,
+    )
+    try:
+        return await cycle.run(owner, remote_id)
+    except WikisyncError as error:
+        if not options.is_dry_run:
+            known.record_health(replace(known.health(), problem=error.message))
+        raise
+
+
+class _Cycle:
+    """One cycle under way."""
+
+    def __init__(
+        self,
+        remote: RemoteReplica,
+        local: LocalReplica,
+        known: WikiState,
+        options: CycleOptions,
+        clock: Callable[[], float],
+        progress: Progress,
+        *,
+        outdated: Outdated | None,
+        note_left: NoteLeft | None,
+    ) -> None:
+        self._outdated = outdated
+        self._note_left = note_left
+        self._remote = remote
+        self._local = local
+        self._known = known
+        self._options = options
+        self._clock = clock
+        self._progress = progress
+        self._tally = Tally()
+        self._settled: Mapping[Slug, Settled] = {}
+        self._shown: Mapping[Slug, str | FolderError] = {}
+        """Conflict files of held pages, or what is in their way."""
+        self._fetched = 0
+        self._agreed: Mapping[Slug, BasePage] | None = None
+        """The base before anything was carried out; None where nothing was."""
+        self._missing: tuple[Problem, ...] = ()
+        """Attachments that could not be had; no reason to keep a page."""
+        self._absent: tuple[Problem, ...] = ()
+        self._errors: tuple[Problem, ...] = ()
+        self._waiting: Mapping[Slug, Sequence[Problem]] = {}
+        """Removals that wait, and for which of them."""
+        """What keeps removals back."""
+        self._undone: tuple[Step, ...] = ()
+        self._undo_goes_on = False
+        """A sync is not yet taken back whole."""
+        self._is_way_free = False
+        """What kept removals back is held from now on, and so in nobody's way."""
+
+    @cached_property
+    def _holds(self) -> Holds:
+        from wikisync.sync.run.holds import Holds
+
+        return Holds(
+            self._local,
+            self._known,
+            tally=self._tally,
+            clock=self._clock,
+            is_dry_run=self._options.is_dry_run,
+        )
+
+    @cached_property
+    def _late_saves(self) -> LateSaves:
+        from wikisync.sync.run.late import LateSaves
+
+        return LateSaves(self._local, self._known, self._tally, self._clock)
+
+    async def run(self, owner: WikiOwner, remote_id: str) -> CycleResult:
+        """The whole cycle."""
+        started_at = self._clock()
+        refuse_other(self._known, owner, remote_id, _OTHER_HINT)
+        if self._options.is_undoable:
+            self._known.begin_steps(started_at)
+        if not self._options.is_dry_run:
+            await self._settle_intents()
+            for late in await self._local.late_saves():
+                await self._late_saves.take(late)
+        # a cycle that was killed has not noted what it made of the wiki
+        was_cut, was_rewound = self._known.is_under_way, self._known.is_rewound
+        if self._known.conflict_files():
+            self._settled = await self._holds.take_resolved(self._options)
+        self._progress.start("list", None)
+        here, there = await scan(self._local, self._remote)
+        undone = await self._take_back(here, there)
+        if undone is not None:
+            here, self._undone = undone.here, undone.steps
+        deciding = Deciding(
+            self._remote,
+            self._local,
+            self._known,
+            self._options,
+            self._clock,
+            self._outdated,
+            # what a real run has written by now
+            settled=self._settled if self._options.is_dry_run else {},
+            undone=undone,
+        )
+        decided = await deciding.run(here, there)
+        if not self._options.is_dry_run:
+            if self._note_left is not None:
+                self._note_left(decided.left_out)
+            await self._carry_out(decided)
+            self._note_errors(decided.plan)
+            await self._note_head(decided, was_cut=was_cut, was_rewound=was_rewound)
+            self._undo_goes_on = undone is not None and bool(
+                (undone.has_more and self._tally.renamed) or self._tally.superseded
+            )
+            if undone is not None and not self._undo_goes_on:
+                self._known.undo(0)
+        else:
+            await self._expect_errors(decided)
+            if self._known.conflict_files():
+                self._shown = await self._holds.show(decided, self._options)
+        decided, postponed = self._without_removals(decided)
+        problems = (
+            *decided.here.problems,
+            *decided.there.problems,
+            *self._tally.told,
+            *self._tally.problems,
+            *self._missing,
+            *postponed,
+        )
+        if not self._options.is_dry_run:
+            note_health(
+                self._known,
+                problems,
+                decided.here,
+                decided.there,
+                started_at=started_at,
+                now=self._clock(),
+            )
+            # a site has a placeholder for each absent file, and says so every time
+            absent = () if self._options.is_mirror else self._absent
+            self._note_trouble((*problems, *absent), decided.plan)
+        result = self._result(decided, problems)
+        if self._options.is_undoable and not (
+            result.has_more or self._options.is_dry_run
+        ):
+            self._known.end_sync(is_waiting=result.next_scan_s is not None)
+        if not problems and not self._options.is_dry_run:
+            remember_tag(self._known, decided.there)
+        return result
+
+    # -- before the looks --------------------------------------------------------
+
+    async def _settle_intents(self) -> None:
+        """Find out what came of calls that a process did not live to see answered."""
+        if self._known.intents():
+            from wikisync.sync.run.intents import settle_intents
+
+            await settle_intents(self._remote, self._local, self._known)
+
+    async def _take_back(self, here: Snapshot, there: Snapshot) -> Undone | None:
+        """Change the folder where a person wants a sync taken back."""
+        number = self._options.undoes or self._known.undoing
+        sync = self._known.sync_of(number) if number else None
+        if sync is None:
+            return None
+        from wikisync.sync.run.undoing import Undoing
+
+        undoing = Undoing(
+            self._local,
+            self._known,
+            sync,
+            tally=self._tally,
+            clock=self._clock,
+            is_dry_run=self._options.is_dry_run,
+        )
+        return await undoing.run(here, there)
+
+    # -- carrying out ------------------------------------------------------------
+
+    async def _carry_out(self, decided: Decided) -> None:
+        """The plan in its order (``docs/sync.md`` "Order"), removals last."""
+        self._agreed = self._known.base()
+        self._tally.superseded += len(decided.superseded)
+        if not decided.plan.actions and not self._known.conflict_files():
+            await self._fetch_attachments()
+            return
+        from wikisync.sync.run.arrive import Arrivals
+        from wikisync.sync.run.pull import Pulls
+        from wikisync.sync.run.push import Pushes
+
+        pulls = Pulls(
+            self._remote,
+            self._local,
+            self._known,
+            here=decided.here,
+            there=decided.there,
+            tally=self._tally,
+            clock=self._clock,
+            progress=self._progress,
+            reads_max=self._options.reads_max,
+            is_mirror=self._options.is_mirror,
+        )
+        arrivals = Arrivals(
+            self._remote, self._local, self._known, self._tally, self._clock
+        )
+        pushes = Pushes(
+            self._remote,
+            self._local,
+            self._known,
+            here=decided.here,
+            there=decided.there,
+            tally=self._tally,
+            clock=self._clock,
+        )
+        plan = decided.plan
+        await self._holds.remove_settled(decided, self._options)
+        for move in plan.moves:
+            await self._one(move, decided, arrivals, pushes)
+        if self._known.conflict_files():
+            await self._holds.follow(plan)
+        self._shown = await self._holds.show(decided, self._options)
+        ended = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
+        kept = plan.turned(lambda a: None if isinstance(a, DropRecord) else a)
+        await pulls.run(kept)
+        note_writes(self._known, plan, self._clock(), is_first=not self._agreed)
+        for merge in plan.merges:
+            await self._one(merge, decided, arrivals, pushes)
+        await self._send(plan, pushes)
+        await self._fetch_attachments()
+        self._errors = tuple(self._tally.problems)
+        self._waiting = await self._put_off(decided)
+        if self._tally.superseded:
+            return
+        # not before: a page that was to come back under its new name, and could
+        # not, would be a stranger to the one under its old name
+        self._known.record(dropped=[one for one in ended if one not in self._waiting])
+        for action in plan.actions:
+            if not isinstance(action, DeleteLocal | DeleteRemote):
+                continue
+            if action.slug not in self._waiting:
+                await self._one(action, decided, arrivals, pushes)
+
+    async def _one(
+        self, action: Action, decided: Decided, arrivals: Arrivals, pushes: Pushes
+    ) -> None:
+        match action:
+            case MoveLocal() | Rebind():
+                await arrivals.move(action)
+            case DeleteLocal():
+                await arrivals.remove(action)
+            case Merge():
+                await arrivals.merge(action, decided.merges[action.slug])
+            case MoveRemote() | DeleteRemote():
+                await pushes.run(action)
+            case CreateLocal() | Pull() | Adopt() | CreateRemote() | Push():
+                pass  # many at a time
+            case DropRecord() | Hold() | Skip():
+                pass
+            case _:
+                assert_never(action)
+
+    async def _send(self, plan: Plan, pushes: Pushes) -> None:
+        """Texts for the wiki; while one is answered, the next is got ready."""
+        if not plan.sends:
+            return
+        self._progress.start("pages to the wiki", len(plan.sends))
+
+        async def send(action: CreateRemote | Push) -> None:
+            await pushes.run(action)
+            self._progress.advance()
+
+        await each(plan.sends, send, in_flight=SENDS_MAX)
+
+    async def _fetch_attachments(self) -> None:
+        mentions = self._mentions()
+        if not mentions:
+            return
+        from wikisync.sync.run.attachments import AttachmentFetch
+
+        fetch = AttachmentFetch(
+            self._remote,
+            self._local,
+            self._known,
+            progress=self._progress,
+            reads_max=self._options.reads_max,
+            mentions=mentions,
+        )
+        await fetch.run()
+        self._fetched = fetch.fetched
+        self._missing = tuple(fetch.problems)
+        self._absent = tuple(fetch.absent)
+
+    def _mentions(self) -> Sequence[AttachmentPath]:
+        """Attachments to have in the folder, of the pages asked for."""
+        pages = self._options.pages
+        if self._options.direction is Direction.PUSH:
+            return ()
+        if pages is None:
+            return self._known.mentions()
+        from wikisync.sync.decide.mentions import mentioned_attachments
+
+        texts = [self._known.text(slug) or "" for slug in sorted(pages)]
+        found = [path for text in texts for path in mentioned_attachments(text)]
+        return tuple(dict.fromkeys(found))
+
+    async def _note_head(
+        self, decided: Decided, *, was_cut: bool, was_rewound: bool
+    ) -> None:
+        """Remember the wiki's newest commit, which its history has to hold next time.
+
+        Not while a person has to say what becomes of a wiki that went back in time.
+        One request, in cycles that moved something and in the first one.
+        """
+        if not self._options.is_undoable:
+            return  # a clone or an export; the first sync remembers it
+        tally, is_first = self._tally, self._known.head is None
+        undone = {Decision.WAITING}
+        if tally.problems or tally.superseded:
+            undone.add(Decision.REFUSED)
+        for batch in decided.batches:
+            if batch.kind is BatchKind.REWOUND and batch.decision in undone:
+                return
+        is_sent = any(isinstance(action, There) for action in decided.plan.actions)
+        moved = (
+            is_sent or tally.pulled or tally.merged or tally.renamed or tally.removed
+        )
+        if not (moved or decided.head or was_cut or was_rewound or is_first):
+            return
+        head = decided.head
+        if is_sent or not head:
+            head = await self._remote.head()
+        if head or was_rewound or is_first:
+            self._known.remember_head(head)
+
+    # -- what went wrong ---------------------------------------------------------
+
+    def _note_errors(self, plan: Plan) -> None:
+        """Keep them for whoever asks how the wiki stands, and tries nothing."""
+        errors = [*self._tally.problems, *self._missing]
+        options = self._options
+        if options.is_partial:
+            tried = {action.slug for action in plan.actions}
+            before = self._known.troubles()
+            errors += [one for one in before if Slug(one.subject) not in tried]
+        self._known.record_troubles(tuple(dict.fromkeys(errors)))
+
+    async def _expect_errors(self, decided: Decided) -> None:
+        """What went wrong last time, and would again."""
+        from wikisync.sync.run.troubles import in_the_way, lasting
+
+        is_seen = not decided.there.is_remembered
+        errors = lasting(self._known, decided.plan, is_wiki_seen=is_seen)
+        self._tally.problems += errors
+        self._errors = in_the_way(errors, decided.plan)
+        self._waiting = await self._put_off(decided)
+
+    async def _put_off(self, decided: Decided) -> Mapping[Slug, Sequence[Problem]]:
+        """Removals that wait for what went wrong."""
+        if not self._errors:
+            return {}
+        from wikisync.sync.run.troubles import is_older_here, waiting_removals
+
+        texts: dict[Slug, str] = {}
+        for error in self._errors[:TEXTS_COMPARED_MAX]:
+            slug = Slug(error.subject)
+            text = await self._text_of(slug, decided, error)
+            if text is not None:
+                texts[slug] = text
+        older = is_older_here(self._known)
+        return waiting_removals(decided.plan, self._errors, self._known, texts, older)
+
+    async def _text_of(
+        self, slug: Slug, decided: Decided, error: Problem
+    ) -> str | None:
+        """The text that could not be carried over; None where it cannot be had."""
+        is_sent = any(one.slug == slug for one in decided.plan.sends)
+        known = None if is_sent else decided.there.texts.get(slug)
+        if known is not None:
+            return known.content
+        if error.code == "page-unreadable":
+            return None
+        try:
+            side: Replica = self._local if is_sent else self._remote
+            return (await side.read(slug)).content
+        except WikisyncError:
+            return None
+
+    def _without_removals(self, decided: Decided) -> tuple[Decided, Sequence[Problem]]:
+        """The decision as it came out where an error kept the removals back."""
+        if not self._waiting:
+            return decided, ()
+        from wikisync.sync.run.troubles import put_off
+
+        plan, postponed = put_off(decided.plan, self._waiting)
+        if postponed:
+            log.info("%s", postponed[0])
+            refused = self._tally.refused
+            self._is_way_free = all(error.subject in refused for error in self._errors)
+        return replace(decided, plan=plan), postponed
+
+    # -- what is said of it ------------------------------------------------------
+
+    def _note_trouble(self, problems: Sequence[Problem], plan: Plan) -> None:
+        """Log what is new of what a person has to look at."""
+        told = {Slug(one.subject): one.message for one in problems}
+        told |= {one.slug: str(one.reason) for one in plan.held}
+        note_told(self._known, told, self._clock())
+
+    def _result(self, decided: Decided, problems: tuple[Problem, ...]) -> CycleResult:
+        tally = self._tally
+        return CycleResult(
+            plan=decided.plan,
+            pulled=tally.pulled,
+            pushed=tally.pushed,
+            merged=tally.merged,
+            renamed=tally.renamed,
+            removed=tally.removed,
+            attachments=self._fetched,
+            held=tuple(map(self._held, decided.plan.held)),
+            batches=self._told_batches(decided),
+            problems=problems,
+            absent=self._absent,
+            pages=self._count(decided.there),
+            settled=frozenset(self._settled),
+            has_more=bool(
+                tally.merged or tally.renamed or tally.superseded or self._is_way_free
+            )
+            or self._undo_goes_on,
+            next_scan_s=decided.next_scan_s,
+            undone=self._undone,
+        )
+
+    def _told_batches(self, decided: Decided) -> tuple[Batch, ...]:
+        """Batches that wait for a yes, with any of the pages asked for."""
+        pages = self._options.pages
+        return tuple(
+            batch
+            for batch in decided.batches
+            if batch.decision is Decision.WAITING
+            and (pages is None or any(one.slug in pages for one in batch.members))
+        )
+
+    def _held(self, hold: Hold) -> Held:
+        return Held.of(hold, self._known, shown=self._shown.get(hold.slug, ""))
+
+    def _count(self, there: Snapshot) -> int:
+        """How many pages the wiki has now, without another look at it."""
+        if self._agreed is None:
+            return len(there.pages)
+        before, after = self._agreed.keys(), self._known.base().keys()
+        return len((there.pages.keys() | (after - before)) - (before - after))

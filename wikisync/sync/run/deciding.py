@@ -1,0 +1,562 @@
+"""The decision of one cycle: from two looks to the plan carried out.
+
+``reconcile`` decides, and everything that may stop or change its plan has its say
+here in turn: open editors, the texts themselves, safety stops, and the patience that an
+absence needs.  What a person asked for comes last: it narrows what is carried out,
+never what is known, so that a page left out of a cycle does not look like one with
+which all is well.  Writes nothing but what it saw: sightings, batches and the base's
+digests where only line ends differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from wikisync.errors import FolderError, NotFound
+from wikisync.model import (
+    Digest,
+    PageState,
+    Problem,
+    Slug,
+    Snapshot,
+    digest_of,
+    fold_text,
+    renames_under_way,
+)
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide import narrowing
+from wikisync.sync.decide.capabilities import Capabilities
+from wikisync.sync.decide.comparing import is_at_rest, met_anew
+from wikisync.sync.decide.decided import Decided, Merged, Settled
+from wikisync.sync.decide.ledger import ConflictFileRecord, Side
+from wikisync.sync.decide.mirror import mirror_base
+from wikisync.sync.decide.plan import (
+    BasePage,
+    HoldReason,
+    Merge,
+    Plan,
+    Push,
+    SkipReason,
+)
+from wikisync.sync.decide.rewinding import (
+    may_take_back,
+)
+from wikisync.sync.decide.safety import (
+    record_of,
+)
+from wikisync.sync.replica import LocalReplica, RemoteReplica
+from wikisync.sync.run.options import CycleOptions, Outdated
+from wikisync.sync.run.sightings import (
+    UNCERTAIN,
+    Absences,
+    is_certain,
+    seen_again,
+    watch_absences,
+)
+from wikisync.sync.run.stopping import emptied_pages, is_followed, with_safety_stops
+
+if TYPE_CHECKING:
+    from wikisync.sync.run.undoing import Undone
+
+SAME_TEXT_MAX = 4
+"""Times that one text of a page may be sent within ten minutes."""
+REFUSAL_S = 900.0
+"""A page that the service refused is not sent again as it is for so long."""
+
+
+class Deciding:
+    """Decides one cycle."""
+
+    def __init__(
+        self,
+        remote: RemoteReplica,
+        local: LocalReplica,
+        known: WikiState,
+        options: CycleOptions,
+        clock: Callable[[], float],
+        outdated: Outdated | None = None,
+        *,
+        settled: Mapping[Slug, Settled] | None = None,
+        undone: Undone | None = None,
+    ) -> None:
+        """Prepare to decide.
+
+        Args:
+            remote: The wiki.
+            local: Its folder.
+            known: What is known of both.
+            options: What is asked for.
+            clock: Seconds since the epoch.
+            outdated: Tells the pages whose attachments changed here.
+            settled: Pages to take as if their settled conflict files were written.
+            undone: What is taken back: nobody is asked about it once more.
+        """
+        self._undone = undone
+        self._settled = settled or {}
+        self._outdated = outdated
+        self._remote = remote
+        self._local = local
+        self._known = known
+        self._options = options
+        self._clock = clock
+        self._head = ""
+        self._forgotten: frozenset[Slug] = frozenset()
+        """Pages that a dry run takes for new ones, as the real run would."""
+
+    def _base(self) -> Mapping[Slug, BasePage]:
+        base = self._known.base()
+        if self._settled:
+            base = {**base, **{s: one.agreed for s, one in self._settled.items()}}
+        if not self._forgotten:
+            return base
+        return {slug: base[slug] for slug in base.keys() - self._forgotten}
+
+    async def run(self, here: Snapshot, there: Snapshot) -> Decided:
+        """From two looks to a plan."""
+        here = _with_settled(here, self._settled)
+        here, ignored = await without_ignored(self._local, self._base(), here, there)
+        there = self._without_renames_under_way(there)
+        is_other = self._options.is_other_folder
+        if self._options.adopts or is_other:
+            anew = met_anew(self._base(), here, there, is_other_folder=is_other)
+            self._forget(anew)
+        if self._options.between is not None:
+            self._forget(self._options.between.not_ours(self._base(), here))
+        base = self._base()
+        if is_at_rest(base, here, there):
+            # most cycles; the table would look at every page to find nothing
+            plan = Plan()
+            absences = await self._watch(plan, here, there)
+        else:
+            base, plan, absences, there = await self._compared(here, there)
+        plan = plan.turned(lambda a: None if a.slug in ignored else a)
+        plan, there = await self._with_outdated(plan, here, there)
+        plan, here = _without_copies(plan, here)
+        plan = self._allowed(plan, base, here)
+        is_set_back = await self._is_set_back(plan)
+        # merged with an older text, a page would lose what that lacks
+        unmerged = plan.merges if is_set_back and not is_followed(self._known) else ()
+        plan = plan.turned(lambda a: None if a in unmerged else a)
+        plan, merges, superseded = await self._merged(plan, there)
+        plan = Plan.from_actions([*plan.actions, *unmerged])
+        plan = narrowing.holding(plan, await self._with_markers(plan))
+        plan, batches = with_safety_stops(
+            self._known,
+            plan,
+            base,
+            here,
+            there,
+            emptied=await emptied_pages(
+                self._local, plan, base, here, self._known.batches()
+            ),
+            is_set_back=is_set_back,
+            stops=self._options.stops,
+            agreed_to=self._agreed_to(plan),
+            now=self._clock(),
+            is_dry_run=self._options.is_dry_run,
+        )
+        waiting = absences.waiting
+        if self._undone is not None:
+            gone = self._undone.removed
+            waiting = {slug: waiting[slug] for slug in waiting.keys() - gone}
+        whole = narrowing.without_removals(plan, waiting)
+        plan = narrowing.in_direction(whole, self._options.direction)
+        plan = narrowing.only_pages(plan, self._options.pages)
+        waits = any(skip.reason in UNCERTAIN for skip in plan.skipped)
+        return Decided(
+            plan,
+            whole,
+            here,
+            there,
+            merges,
+            batches,
+            superseded,
+            absences.due_s if waits else None,
+            self._head,
+        )
+
+    async def _compared(
+        self, here: Snapshot, there: Snapshot
+    ) -> tuple[Mapping[Slug, BasePage], Plan, Absences, Snapshot]:
+        """The base to believe, the plan by the table, and what absences make of it."""
+        from wikisync.sync.decide.reconcile import reconcile
+
+        service = self._capabilities(there)
+        base = self._believed_base(here, there)
+        plan = reconcile(base, here, there, service)
+        absences = await self._watch(plan, here, there)
+        if absences.doubted is not None:
+            there = _doubted(there, absences.doubted)
+            plan = reconcile(base, here, there, service)
+        return base, plan, absences, there
+
+    # -- what is looked at -------------------------------------------------------
+
+    def _forget(self, pages: frozenset[Slug]) -> None:
+        """Forget pages, so that what either side has of them is a new page."""
+        if self._options.is_dry_run:
+            self._forgotten |= pages
+        elif pages:
+            self._known.record(dropped=pages)
+
+    def _capabilities(self, there: Snapshot) -> Capabilities:
+        """What is known of the service, with what this look tells."""
+        service = self._known.capabilities()
+        if not service.strips_front_matter_of:
+            return service
+        from wikisync.sync.run.stripping import without_shown
+
+        service = without_shown(service, there)
+        if not self._options.is_dry_run:
+            self._known.learn(service)
+        return service
+
+    # -- what counts as an edit --------------------------------------------------
+
+    def _believed_base(
+        self, here: Snapshot, there: Snapshot
+    ) -> Mapping[Slug, BasePage]:
+        """The base, with differences of line ends and final newlines taken as known.
+
+        They are no edits: an editor or the service made them (``docs/sync.md`` "Echo").
+        """
+        base = self._base()
+        if self._options.is_mirror:
+            return mirror_base(base, here, there)
+        refreshed = {
+            slug: now
+            for slug, page in base.items()
+            if (now := self._refreshed(page, here, there)) is not page
+        }
+        if not refreshed:
+            return base
+        if not self._options.is_dry_run:
+            self._known.refresh(refreshed.values())
+        return {**base, **refreshed}
+
+    def _refreshed(
+        self,
+        page: BasePage,
+        here: Snapshot,
+        there: Snapshot,
+    ) -> BasePage:
+        mine, theirs = here.pages.get(page.slug), there.pages.get(page.slug)
+        if mine is not None:
+            if mine.digest != page.local and self._is_folded(mine):
+                page = replace(page, local=mine.digest)
+            if mine.identity not in {"", page.local_identity}:
+                page = replace(page, local_identity=mine.identity)
+        if theirs is not None:
+            if theirs.digest != page.remote and (
+                self._is_folded(theirs) or self._is_stripped(theirs, there)
+            ):
+                page = replace(page, remote=theirs.digest)
+            if theirs.identity not in {"", page.remote_identity}:
+                page = replace(page, remote_identity=theirs.identity)
+        return page
+
+    def _is_folded(self, seen: PageState) -> bool:
+        """Whether a text differs from the agreed one by line ends alone."""
+        settled = self._settled.get(seen.slug)
+        text = settled.remote if settled else self._known.text(seen.slug)
+        if text is None:
+            return False
+        return (seen.folded or seen.digest) == digest_of(fold_text(text))
+
+    async def _with_outdated(
+        self, plan: Plan, here: Snapshot, there: Snapshot
+    ) -> tuple[Plan, Snapshot]:
+        """The plan with what becomes of pages whose files changed here."""
+        outdated = frozenset() if self._outdated is None else await self._outdated()
+        if not outdated:
+            return plan, there
+        from wikisync.sync.run import changed_files
+
+        if self._options.is_other_folder:
+            return changed_files.held_in_other_folder(
+                plan,
+                outdated,
+                there,
+                self._known,
+                is_dry_run=self._options.is_dry_run,
+            )
+        plan = await changed_files.held_where_both_changed(
+            plan,
+            outdated,
+            there,
+            self._known,
+            local=self._local,
+            remote=self._remote,
+        )
+        return changed_files.sent_again(plan, outdated, here, there), there
+
+    def _is_stripped(self, seen: PageState, there: Snapshot) -> bool:
+        """Whether a text differs from the agreed one by front matter alone."""
+        page = there.texts.get(seen.slug)
+        formats = self._known.capabilities().strips_front_matter_of
+        if page is None or page.format not in formats:
+            return False
+        from wikisync.sync.run.stripping import is_stripped
+
+        return is_stripped(self._known, there, seen)
+
+    async def _merged(
+        self, plan: Plan, there: Snapshot
+    ) -> tuple[Plan, Mapping[Slug, Merged], frozenset[Slug]]:
+        """The plan as the texts make it, its merges, and pages superseded by edits."""
+        if not plan.actions:
+            return plan, {}, frozenset()
+        from wikisync.sync.run.merging import Merging
+
+        merging = Merging(
+            self._remote,
+            self._local,
+            self._known,
+            there=there,
+            keeps_both=self._options.keeps_both,
+            settled=self._settled,
+            now=self._clock(),
+        )
+        plan, merges = await merging.run(plan)
+        superseded = frozenset(merging.superseded)
+        return (
+            plan.turned(lambda a: None if a.slug in superseded else a),
+            merges,
+            superseded,
+        )
+
+    # -- who has a say -----------------------------------------------------------
+
+    def _agreed_to(self, plan: Plan) -> frozenset[Slug]:
+        """Pages about which nobody is asked once more, or at all."""
+        if self._options.is_mirror:
+            # never agreed on: left behind by a pull that was interrupted
+            return frozenset(a.slug for a in plan.deletes) - self._base().keys()
+        return self._undone.names if self._undone else frozenset()
+
+    async def _is_set_back(self, plan: Plan) -> bool | None:
+        """Whether the wiki's history lacks the commit of the last sync.
+
+        Asked where the wiki would take something back: one request, and a second one
+        where its newest commit is another.  None where that is not known.
+        """
+        if self._options.is_mirror:
+            return False  # it follows, wherever the wiki goes
+        earlier, conflict_files = self._known.head, self._known.conflict_files()
+        if not earlier or not any(
+            may_take_back(action)
+            for action in plan.actions
+            if not (isinstance(action, Merge) and _is_shown(action, conflict_files))
+        ):
+            return None
+        self._head = await self._remote.head()
+        if self._head in {"", earlier}:
+            return None
+        is_after = await self._remote.follows(self._head, earlier)
+        return None if is_after is None else not is_after
+
+    async def _watch(self, plan: Plan, here: Snapshot, there: Snapshot) -> Absences:
+        return await watch_absences(
+            plan,
+            self._remote,
+            here,
+            there,
+            self._known,
+            now=self._clock(),
+            patience=self._options.patience,
+            reads_max=self._options.reads_max,
+            is_dry_run=self._options.is_dry_run,
+        )
+
+    def _allowed(
+        self, plan: Plan, base: Mapping[Slug, BasePage], here: Snapshot
+    ) -> Plan:
+        """The plan without what must wait, or what nobody wants on the wiki."""
+        leaves = self._options.leaves
+        if not self._options.puts_new and not base:
+            leaves = frozenset(action.slug for action in plan.sends)
+        if self._options.between is not None:
+            leaves |= self._options.between.base.keys() - base.keys()
+        # who names a page asks for it
+        leaves -= self._options.pages or frozenset()
+        if leaves:
+            plan = narrowing.without_creates(plan, leaves)
+        plan = narrowing.around_editors(plan, here.busy, self._long_open(here))
+        refused: Mapping[Slug, Digest] = {}
+        if not self._options.tries_again:
+            refused = refused_texts(self._known, self._clock())
+        return narrowing.without_futile(plan, refused, self._looping(plan, base))
+
+    def _without_renames_under_way(self, there: Snapshot) -> Snapshot:
+        """The wiki without pages that somebody is renaming to a look-alike name.
+
+        Between two writes such a page has a temporary name, which no person gave it; it
+        and those below it are looked at once they have their new names.  One that keeps
+        the name, because nobody is left to finish the rename, is renamed here, too.
+        """
+        base, now, patience = self._base(), self._clock(), self._options.patience
+        missing = base.keys() - there.pages.keys()
+        found = renames_under_way(missing, there.pages.keys() - base.keys())
+        before = self._known.sightings(Side.RENAME)
+        seen = seen_again(before, found.keys(), now)
+        if seen != before and not self._options.is_dry_run:
+            self._known.record_sightings(Side.RENAME, seen)
+        found = {
+            slug: name
+            for slug, name in found.items()
+            if not is_certain(seen[slug], patience.remote_scans, patience.remote_span_s)
+        }
+        if not found:
+            return there
+        names = tuple(f"{name}/" for name in found.values())
+        slugs = tuple(f"{slug}/" for slug in found)
+        pages = {
+            name: page
+            for name, page in there.pages.items()
+            if name not in found.values() and not name.startswith(names)
+        }
+        waiting = {slug for slug in missing if slug in found or slug.startswith(slugs)}
+        return replace(there, pages=pages, unreadable=there.unreadable | waiting)
+
+    def _long_open(self, here: Snapshot) -> frozenset[Slug]:
+        """Pages that have been open in an editor for longer than we wait."""
+        now = self._clock()
+        before = self._known.sightings(Side.EDITOR)
+        seen = seen_again(before, here.busy.keys(), now)
+        if not self._options.is_dry_run:
+            self._known.record_sightings(Side.EDITOR, seen)
+        span_s = self._options.patience.editor_span_s
+        return frozenset(
+            [slug for slug, one in seen.items() if now - one.first_at >= span_s]
+        )
+
+    def _looping(
+        self, plan: Plan, base: Mapping[Slug, BasePage]
+    ) -> frozenset[tuple[Slug, Digest]]:
+        """Texts that were sent so often that something must be changing them back.
+
+        Not those that both sides agree on: a picture in them is another one.
+        """
+        now = self._clock()
+        return frozenset(
+            [
+                (action.slug, action.local)
+                for action in plan.actions
+                if isinstance(action, Push)
+                and not _is_agreed(action, base)
+                and self._known.times_sent(action.slug, action.local, now)
+                >= SAME_TEXT_MAX
+            ]
+        )
+
+    async def _with_markers(self, plan: Plan) -> Mapping[Slug, HoldReason]:
+        """Pages that would be sent with marker lines of a conflict in them.
+
+        Git's may be what a page is about: they count where the agreed text does not
+        have them, and a person does not ask for the page by its name.
+        """
+        if not plan.sends:
+            return {}
+        from wikisync.sync.decide.conflict import (
+            git_conflicts,
+            has_any_marker,
+            has_marker,
+        )
+
+        before = plan.files
+        sent = {before.get(one.slug, one.slug): one.slug for one in plan.sends}
+        records = {move.target: record_of(move) for move in plan.moves}
+        found: dict[Slug, HoldReason] = {}
+        for file in await self._local.having(sent, has_any_marker):
+            slug = sent[file]
+            try:
+                text = (await self._local.read(file)).content
+            except (NotFound, FolderError):
+                continue  # its turn will say what is wrong
+            agreed = self._known.text(records.get(slug, slug)) or ""
+            if has_marker(text):
+                found[slug] = HoldReason.MARKER
+            elif slug in (self._options.pages or ()):
+                continue
+            elif not git_conflicts(text) <= git_conflicts(agreed):
+                found[slug] = HoldReason.GIT_MARKER
+        return found
+
+
+async def without_ignored(
+    local: LocalReplica,
+    base: Mapping[Slug, BasePage],
+    here: Snapshot,
+    there: Snapshot,
+) -> tuple[Snapshot, frozenset[Slug]]:
+    """The look at the folder, and pages whose absence in it means nothing."""
+    missing = (base.keys() | there.pages.keys()) - here.pages.keys()
+    if not missing:
+        return here, frozenset()
+    known = {slug: page.format for slug, page in base.items()}
+    known |= {slug: page.format for slug, page in there.pages.items()}
+    ignored = await local.untracked((slug, known[slug]) for slug in missing)
+    return replace(here, unreadable=here.unreadable | ignored), ignored
+
+
+def _is_shown(action: Merge, conflict_files: Mapping[Slug, ConflictFileRecord]) -> bool:
+    """Whether a conflict file shows the wiki's text, which was asked about then."""
+    known = conflict_files.get(action.slug)
+    return known is not None and digest_of(known.remote) == action.remote
+
+
+def refused_texts(known: WikiState, now: float) -> Mapping[Slug, Digest]:
+    """Texts that the service refused so lately that they are not sent as they are."""
+    return {
+        slug: one.local
+        for slug, one in known.refusals().items()
+        if now - one.at < REFUSAL_S
+    }
+
+
+def _without_copies(plan: Plan, here: Snapshot) -> tuple[Plan, Snapshot]:
+    """The plan without copies that other programs made, and the look that tells them.
+
+    Not of those that are on the wiki already: they are pages as all others.
+    """
+    plan = narrowing.without_copies(plan, here.copies.keys())
+    left = [one.slug for one in plan.skipped if one.reason is SkipReason.COPY]
+    told = tuple(here.copies[slug] for slug in left if slug in here.copies)
+    return plan, replace(here, problems=(*here.problems, *told))
+
+
+def _with_settled(here: Snapshot, settled: Mapping[Slug, Settled]) -> Snapshot:
+    """The look at the folder as it would be with these conflict files taken."""
+    if not settled:
+        return here
+    pages = dict(here.pages)
+    for slug, one in settled.items():
+        if slug in pages:
+            text = one.after.content
+            pages[slug] = replace(
+                pages[slug],
+                digest=one.after.digest,
+                folded=digest_of(fold_text(text)),
+                size=len(text.encode("utf-8", "surrogatepass")),
+            )
+    return replace(here, pages=pages)
+
+
+def _is_agreed(action: Push, base: Mapping[Slug, BasePage]) -> bool:
+    known = base.get(action.slug)
+    return known is not None and (
+        (action.format, action.local) == (known.format, known.local)
+    )
+
+
+def _doubted(there: Snapshot, slug: Slug) -> Snapshot:
+    problem = Problem(
+        "absence-doubted",
+        slug,
+        "the wiki does not list it but still returns it; nothing is removed here",
+        "run it again later; if it persists, check the service",
+    )
+    return replace(there, is_complete=False, problems=(*there.problems, problem))

@@ -1,0 +1,116 @@
+"""How every cycle begins and ends, and what it writes into the log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from msgspec.structs import replace
+
+from wikisync.model import Problem, Slug, Snapshot, WikiOwner
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide.identity import other_error
+from wikisync.sync.decide.ledger import NO_SLUG, LogEntry, Severity
+from wikisync.sync.decide.plan import Plan, describe
+from wikisync.sync.replica import Replica
+from wikisync.sync.run.flow import plain_errors
+
+
+def refuse_other(known: WikiState, owner: WikiOwner, remote_id: str, hint: str) -> None:
+    """See that the record is of this wiki; the first id that is met is noted.
+
+    Raises:
+        Halted: it is of a wiki with another id.
+    """
+    if remote_id and not known.is_same_wiki(remote_id):
+        raise other_error(owner, known.remote_id, remote_id, hint)
+
+
+EVENTS_EACH_MAX = 200
+"""Pages of one cycle that the log tells each in a line of its own."""
+LASTING = frozenset(
+    {
+        "conflict-stray",
+        "folder-left-out",
+        "name-hidden",
+        "page-copy",
+        "page-in-uploads",
+        "page-listed-twice",
+        "page-malformed",
+        "page-not-text",
+        "page-not-utf-8",
+        "page-refused",
+        "page-shadowed",
+        "page-unreadable",
+        "page-unwritable",
+    }
+)
+"""Problems of one page, which stay until somebody changes that page."""
+
+
+def note_told(known: WikiState, told: Mapping[Slug, str], now: float) -> None:
+    """Log what is new of what a person has to look at, by page."""
+    for slug, what in list(told.items())[:EVENTS_EACH_MAX]:
+        last = known.events(1, slug)
+        if not last or last[0].what != what:
+            known.note(LogEntry(now, Severity.WARNING, slug, what))
+
+
+def note_writes(known: WikiState, plan: Plan, now: float, *, is_first: bool) -> None:
+    """Log what came from the wiki; a clone, and many pages at once, in one line."""
+    base = known.base()
+    done = [
+        write
+        for write in plan.writes
+        if write.slug in base and base[write.slug].remote == write.remote
+    ]
+    if len(done) > EVENTS_EACH_MAX or (done and is_first):
+        known.note_done(now, NO_SLUG, f"{len(done)} pages came from the wiki")
+    elif done:
+        with known.together():
+            for write in done:
+                known.note_done(now, write.slug, describe(write))
+
+
+async def scan(local: Replica, remote: Replica) -> tuple[Snapshot, Snapshot]:
+    """Look at both sides at once."""
+    with plain_errors():
+        async with asyncio.TaskGroup() as group:
+            here = group.create_task(local.snapshot())
+            there = group.create_task(remote.snapshot())
+    return here.result(), there.result()
+
+
+def note_health(
+    known: WikiState,
+    problems: Sequence[Problem],
+    here: Snapshot,
+    there: Snapshot,
+    *,
+    started_at: float,
+    now: float,
+) -> None:
+    """Note how a cycle went.
+
+    It was good where all was seen and nothing failed but pages that would fail
+    again: one that can never be read says nothing of all others.
+    """
+    health = known.health()
+    is_whole = here.is_complete and there.is_complete
+    is_good = is_whole and all(one.code in LASTING for one in problems)
+    known.record_health(
+        replace(
+            health,
+            last_started_at=started_at,
+            last_good_at=now if is_good else health.last_good_at,
+            problem=str(problems[0]) if problems else "",
+        )
+    )
+
+
+def remember_tag(known: WikiState, there: Snapshot) -> None:
+    """Note the wiki's mark if the base is exactly what it stands for."""
+    if there.is_remembered or there.tag == known.remote_tag:
+        return  # a base that changed since has lost its mark with that change
+    agreed = known.remote_pages()
+    known.remember_remote_tag(there.tag if agreed == there.pages else "")

@@ -1,0 +1,598 @@
+"""Conflict files: written beside the page, read back when a person has saved them.
+
+A held page is touched on neither side.  Its conflict file shows both texts where they
+clash; saved without marker lines it becomes the page (``docs/sync.md`` "Conflicts").
+There is one file for each page, brought up to date in place, but never over the work of
+somebody who has begun to settle it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence, Set
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from wikisync.errors import (
+    FolderError,
+    NotFound,
+    PlaceTaken,
+    PreconditionFailed,
+    command_line,
+)
+from wikisync.model import NO_FILE, ConflictFile, Digest, Page, Slug, digest_of
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide.conflict import (
+    Clash,
+    ParsedConflict,
+    Piece,
+    read_conflict_file,
+    write_conflict_file,
+)
+from wikisync.sync.decide.decided import Decided, Merged, Settled
+from wikisync.sync.decide.ledger import (
+    NO_DIGEST,
+    Agreed,
+    ConflictFileRecord,
+    PackedText,
+)
+from wikisync.sync.decide.merge import merge
+from wikisync.sync.decide.narrowing import Direction
+from wikisync.sync.decide.plan import BasePage, HoldReason, MoveLocal, Plan
+from wikisync.sync.replica import LocalReplica
+from wikisync.sync.run.flow import on_texts
+from wikisync.sync.run.frame import note_told
+from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.tally import Tally
+
+log = logging.getLogger(__name__)
+
+WITH_CONFLICT_FILE = frozenset({HoldReason.EDITED_BOTH, HoldReason.CREATED_BOTH})
+"""Reasons that come with a conflict file; the others have no second text."""
+
+UNWRITTEN = "its conflict file could not be written"
+UNWRITTEN_HINT = "see what wikisync sync says"
+"""A sync alone tries to write it, and has the reason."""
+
+SETTLED = "the wiki's text when its conflict was resolved"
+"""Why the text is in the trash."""
+
+
+class Holds:
+    """The conflict files of one wiki's folder."""
+
+    def __init__(
+        self,
+        local: LocalReplica,
+        state: WikiState,
+        *,
+        tally: Tally,
+        clock: Callable[[], float],
+        is_dry_run: bool = False,
+    ) -> None:
+        """Args: ``is_dry_run`` is True to find out alone, and to write nothing."""
+        self._is_dry_run = is_dry_run
+        self._saved_again: set[Slug] = set()
+        """Pages to be settled by the next cycle, whatever the plan makes of them."""
+        self._local = local
+        self._state = state
+        self._tally = tally
+        self._clock = clock
+
+    # -- what a person saved -----------------------------------------------------
+
+    async def take_resolved(self, options: CycleOptions) -> Mapping[Slug, Settled]:
+        """Make every conflict file that was saved without marker lines the page.
+
+        Returns:
+            What became of each of these pages, or would.
+        """
+        settled: dict[Slug, Settled] = {}
+        for slug, record in self._state.conflict_files().items():
+            if not (record.has_file and options.writes_here(slug)):
+                continue
+            try:
+                file = await self._local.conflict_file(slug)
+            except FolderError:
+                continue  # ``show`` tells what is in the way
+            if file is None or digest_of(file.text) == record.conflict_file:
+                continue
+            if file.lock:
+                # its next save would make the file anew, as one of no conflict
+                self._tell_open(slug, file)
+                continue
+            conflict_file = await _read(file.text)
+            if conflict_file.text is not None:
+                taken = digest_of(file.text)
+                one = await self._resolve(slug, record, conflict_file.text, taken)
+                if one is not None:
+                    settled[slug] = one
+            elif conflict_file.problem:
+                self._tally.tell(
+                    "conflict-unclear",
+                    slug,
+                    f"its conflict file is not resolved: {conflict_file.problem}",
+                    "keep or remove whole blocks with their marker lines",
+                )
+        return settled
+
+    def _tell_open(self, slug: Slug, file: ConflictFile) -> None:
+        self._tally.tell(
+            "conflict-open",
+            slug,
+            f"{file.path} is open in an editor ({file.lock}); waiting until it is"
+            f" closed",
+            "save it and close it in the editor",
+        )
+
+    async def resolve(self, slug: Slug, text: str) -> None:
+        """Settle a held page with this text, as if its file had been saved so.
+
+        Raises:
+            NotFound: no conflict file of this page is known.
+            PreconditionFailed: the page was edited while this happened.
+            FolderError: the page cannot be written.
+        """
+        record = self._state.conflict_files().get(slug)
+        if record is None:
+            raise NotFound(f"page {slug} has no conflict to resolve")
+        await self.settle(slug, record, text)
+
+    async def _resolve(
+        self, slug: Slug, record: ConflictFileRecord, text: str, taken: Digest
+    ) -> Settled | None:
+        try:
+            return await self.settle(slug, record, text, taken)
+        except NotFound as error:
+            # the plan tells what becomes of it, and another cycle at once would find
+            # no more than this one
+            log.info("%s cannot be settled now: %s", slug, error.message)
+        except PreconditionFailed as error:
+            self._tally.overtake(slug, error)
+            self._saved_again.add(slug)
+        except FolderError as error:
+            self._tally.fail("page-unwritable", slug, error.message, error.hint)
+        return None
+
+    async def settle(
+        self,
+        slug: Slug,
+        record: ConflictFileRecord,
+        text: str,
+        taken: Digest | None = None,
+    ) -> Settled | None:
+        """Write the page, and take the wiki's text of then as agreed on.
+
+        A page whose file was removed comes back with that text: somebody settled it.
+
+        Args:
+            slug: The page.
+            record: What is known of its conflict.
+            text: What it becomes.
+            taken: Of the conflict file where that is what it says.
+
+        Returns:
+            What became of the page; None where it has to be settled once more.
+
+        Raises:
+            NotFound: the page was renamed here, or both sides never agreed on it:
+                its name may be another page's by now.
+        """
+        try:
+            page: Page | None = await self._local.read(slug)
+        except NotFound:
+            if slug not in self._state.base() or await self._renamed_here(record):
+                raise
+            page = None
+        saved = text
+        if page is not None and page.content not in {record.local, text}:
+            # the page was edited beside its conflict file
+            mine, before = page.content, record.local
+            made_of, wanted = page.format, text
+            again = await on_texts(
+                lambda: merge(before, mine, wanted, page_format=made_of), mine, wanted
+            )
+            pieces = again.pieces
+            if not _lines(before) & _lines(mine):
+                # perhaps another page that has got the name
+                pieces = (Clash(before, mine, wanted),)
+            if again.text is None or pieces is not again.pieces:
+                await self._ask_again(page, record, pieces, taken)
+                return None
+            text = again.text
+        settled = self._settled(slug, record, page, text)
+        if not self._is_dry_run:
+            await self._write(settled, record, saved, taken)
+        return settled
+
+    def _settled(
+        self, slug: Slug, record: ConflictFileRecord, page: Page | None, text: str
+    ) -> Settled:
+        agreed = BasePage.agreed(
+            Page(slug, record.format, record.remote),
+            known=self._state.base().get(slug),
+        )
+        page_format = record.format if page is None else page.format
+        return Settled(page, Page(slug, page_format, text), agreed, record.remote)
+
+    async def _write(
+        self,
+        settled: Settled,
+        record: ConflictFileRecord,
+        saved: str,
+        taken: Digest | None,
+    ) -> None:
+        """Carry a settlement out.
+
+        The page is written first: a crash in between leaves both texts to be merged
+        again, never a push of one over the other.
+
+        Args:
+            settled: What becomes of the page.
+            record: What was known of its conflict.
+            saved: The text of the settlement alone.
+            taken: Of the conflict file that it was read from.
+        """
+        page, text, remote = settled.before, settled.after.content, settled.remote
+        slug = settled.after.slug
+        if remote != text:
+            # the push replaces it, and the wiki's history is not at hand here; before
+            # the page's own text, which is the first that a person wants back
+            await self._local.keep(slug, remote, SETTLED)
+        # kept also where it stays as it is: a text that a person chose is no save
+        # from an old window any more
+        if page is None:
+            await self._local.write(settled.after, expected=None)
+        else:
+            old, now = page.content, self._clock()
+            kept = self._state.remember_replaced(slug, old, text, now)
+            if old != text:
+                await self._local.write(settled.after, expected=page.digest)
+            self._state.confirm_replaced([kept])
+        with self._state.together():
+            self._state.record(
+                [Agreed(settled.agreed, PackedText.of(remote))], is_step=True
+            )
+            self._state.note_replaced_there(slug, remote, settled.agreed.format)
+        try:
+            await self._local.remove_conflict(slug, expected=taken)
+        except PreconditionFailed:
+            # saved once more, by somebody who saw what was taken
+            assert taken is not None
+            self._state.record_conflict_file(
+                slug, replace(record, conflict_file=taken, local=saved)
+            )
+            raise
+        self._state.drop_conflict_file(slug)
+        log.info("resolved %s", slug)
+
+    async def _renamed_here(self, record: ConflictFileRecord) -> Slug | None:
+        """The new page that has exactly the text that the conflict was about."""
+        local = digest_of(record.local)
+        base = self._state.base()
+        there = (await self._local.snapshot()).pages
+        found = [slug for slug in there.keys() - base if there[slug].digest == local]
+        return found[0] if len(found) == 1 else None
+
+    # -- what is held now --------------------------------------------------------
+
+    async def follow(self, plan: Plan) -> None:
+        """Bring the conflict files of pages that were renamed beside their new names.
+
+        A person's work is in them.
+        """
+        conflict_files = self._state.conflict_files().keys()  # these have the new names
+        for old, new in {pair for move in plan.moves for pair in move.renamed}:
+            if new in conflict_files and old not in conflict_files:
+                try:
+                    await self._follow(old, new)
+                except (FolderError, PreconditionFailed) as error:
+                    log.info("the conflict file of %s stays: %s", old, error.message)
+
+    async def _follow(self, old: Slug, new: Slug) -> None:
+        file = await self._local.conflict_file(old)
+        if file is not None and await self._local.conflict_file(new) is None:
+            page_format = self._state.conflict_files()[new].format
+            await self._local.write_conflict(
+                new, page_format, file.text, expected=NO_FILE
+            )
+            await self._local.remove_conflict(old, expected=digest_of(file.text))
+
+    async def remove_settled(self, decided: Decided, options: CycleOptions) -> None:
+        """Remove the conflict files of pages that are held no more.
+
+        Only of pages that were asked for.  Whether a page is settled, the whole plan
+        says: one that is left out of this cycle waits as before.  To be done before
+        another page gets the name.
+        """
+        known, given_away = self._state.conflict_files(), _given_away(decided.plan)
+        waiting = _unsettled(decided) | self._saved_again
+        for slug in sorted(known.keys() & given_away | known.keys() - waiting):
+            if not options.writes_here(slug):
+                continue
+            record = known[slug]
+            try:
+                place, file = await self._file_of(slug, record)
+                if file is not None and file.lock and slug not in given_away:
+                    self._tell_open(slug, file)
+                    continue
+                await self._take_work(
+                    slug, record, place, file, is_given_away=slug in given_away
+                )
+                # where there was none, there may be one by now: a person's
+                if file is not None:
+                    taken = digest_of(file.text)
+                    await self._local.remove_conflict(place, expected=taken)
+            except PreconditionFailed as error:
+                self._tally.overtake(slug, error)
+            except FolderError as error:
+                self._tally.fail("conflict-unclear", slug, error.message, error.hint)
+            else:
+                self._state.drop_conflict_file(slug)
+
+    async def _file_of(
+        self, slug: Slug, record: ConflictFileRecord
+    ) -> tuple[Slug, ConflictFile | None]:
+        """A conflict file, and the page beside which it is: its own, or as moved."""
+        file = await self._local.conflict_file(slug) if record.has_file else None
+        if record.has_file and file is None:
+            # it went with its page, as the folder of both did
+            renamed = await self._renamed_here(record)
+            if renamed is not None:
+                return renamed, await self._local.conflict_file(renamed)
+        return slug, file
+
+    async def _take_work(
+        self,
+        slug: Slug,
+        record: ConflictFileRecord,
+        place: Slug,
+        file: ConflictFile | None,
+        *,
+        is_given_away: bool,
+    ) -> None:
+        """Do not let a person's work in a conflict file go silently.
+
+        Settled, it becomes the page, or the one that the file was renamed to.  What can
+        become no page is named, with how to get at it.
+
+        Raises:
+            PreconditionFailed: the page was saved in the same moment.
+            FolderError: a file cannot be read or written.
+        """
+        if file is None or digest_of(file.text) == record.conflict_file:
+            return
+        settled = (await _read(file.text)).text
+        renamed = await self._renamed_here(record)
+        if settled is not None and renamed is not None:
+            page = await self._local.read(renamed)
+            if page.content != record.local:
+                raise PreconditionFailed(f"{renamed} was saved since it was renamed")
+            kept = self._state.remember_replaced(
+                renamed, page.content, settled, self._clock()
+            )
+            after = Page(renamed, page.format, settled)
+            await self._local.write(after, expected=page.digest)
+            self._state.confirm_replaced([kept])
+            self._tally.superseded += 1  # the plan has the text of before
+            return
+        try:
+            is_page = settled == (await self._local.read(slug)).content
+        except NotFound:
+            is_page = False
+            if settled is not None and not is_given_away:
+                outcome = self._settled(slug, record, None, settled)
+                await self._write(outcome, record, settled, digest_of(file.text))
+                self._tally.superseded += 1  # the plan may have the wiki's text
+                return
+        if not is_page:
+            what = (
+                "its conflict is over, and your text in the conflict file was not used"
+            )
+            await self._tell_over(place, file.text, what)
+
+    async def _tell_over(self, slug: Slug, text: str, what: str) -> None:
+        """Name a conflict file that went to the trash, and how to get at its text."""
+        is_settled = (await _read(text)).text is not None
+        told = f"{what}; the file is in the trash"
+        # the cycle may come to nothing
+        note_told(self._state, {slug: told}, self._clock())
+        self._tally.tell(
+            "conflict-over",
+            slug,
+            told,
+            f"{'restore its text' if is_settled else 'see its text'}: "
+            + command_line(
+                "restore",
+                f"{self._local.name}/{slug}",
+                "--conflict",
+                # with marker lines in it, it is printed only
+                *([] if is_settled else ["--dry-run"]),
+            ),
+            is_once=True,
+        )
+
+    async def show(
+        self, decided: Decided, options: CycleOptions
+    ) -> Mapping[Slug, str | FolderError]:
+        """Write the conflict files of held pages that were asked for.
+
+        Returns:
+            The paths of the conflict files that are there to be settled, and what is
+            in the way of others.
+        """
+        shown: dict[Slug, str | FolderError] = {}
+        writes = options.direction is not Direction.PUSH and not self._is_dry_run
+        for action in decided.plan.held:
+            merged = decided.merges.get(action.slug)
+            if action.slug in self._tally.lost_names:
+                continue  # it stands beside the page's old name
+            if action.reason in WITH_CONFLICT_FILE and merged is not None:
+                try:
+                    path = await (self._show if writes else self._shown)(merged)
+                    if path:
+                        shown[action.slug] = path
+                except PreconditionFailed as error:
+                    self._tally.overtake(action.slug, error)
+                except FolderError as error:
+                    shown[action.slug] = error
+        return shown
+
+    async def _shown(self, merged: Merged) -> str:
+        """The path of the conflict file, if there is one, without writing it.
+
+        Raises:
+            FolderError: it could not be written, or cannot be read.
+        """
+        known = self._state.conflict_files().get(merged.slug)
+        file = None if known is None else await self._local.conflict_file(merged.slug)
+        if known is not None and not known.has_file:
+            raise FolderError(UNWRITTEN, hint=UNWRITTEN_HINT)
+        return "" if file is None else file.path
+
+    async def _show(self, merged: Merged) -> str:
+        """Bring one conflict file up to date unless a person works on it or hid it.
+
+        Returns:
+            Its path; empty where it is hidden.
+
+        Raises:
+            FolderError: it cannot be read or written; the record has both texts.
+        """
+        slug = merged.slug
+        known = self._state.conflict_files().get(slug)
+        remote = merged.remote.content
+        is_seen = known is not None and known.remote == remote
+        at = known.at if known is not None and is_seen else self._clock()
+        told = remote_label(self._state, slug, remote, at)
+        pieces = merged.result.pieces
+        text = await on_texts(
+            lambda: write_conflict_file(pieces, remote_by=told), remote
+        )
+        record = ConflictFileRecord(
+            merged.remote.format, digest_of(text), merged.local.content, remote, at
+        )
+        there: Digest | None = None
+        path = ""
+        try:
+            found = await self._local.conflict_file(slug)
+            there = None if found is None else digest_of(found.text)
+            path = "" if found is None else found.path
+            if known is not None and known.has_file:
+                is_open = (
+                    found is not None and found.lock and there != record.conflict_file
+                )
+                if is_open or there not in {known.conflict_file, record.conflict_file}:
+                    return path
+            if there != record.conflict_file:
+                if found is not None and (known is None or not known.has_file):
+                    # first: after the end of the process nobody knows of that file
+                    await self._tell_over(
+                        slug,
+                        found.text,
+                        "another conflict file was where its own belongs",
+                    )
+                path = await self._local.write_conflict(
+                    slug,
+                    merged.local.format,
+                    text,
+                    expected=NO_FILE if there is None else there,
+                )
+        except FolderError as error:
+            if known is None or not known.has_file or isinstance(error, PlaceTaken):
+                self._note(slug, known, replace(record, conflict_file=NO_DIGEST))
+            raise
+        # after the file: a record without its file would pass for a hidden one
+        self._note(slug, known, record)
+        return path
+
+    def _note(
+        self, slug: Slug, known: ConflictFileRecord | None, record: ConflictFileRecord
+    ) -> None:
+        if known is None or not _is_same(known, record):
+            self._state.record_conflict_file(slug, record)
+
+    async def _ask_again(
+        self,
+        page: Page,
+        record: ConflictFileRecord,
+        pieces: Sequence[Piece],
+        taken: Digest | None,
+    ) -> None:
+        """Show the clash between what was settled and what was saved meanwhile.
+
+        The record keeps the old file's digest, so that this one counts as a person's
+        work: the settlement stands in it and nowhere else.
+        """
+        text = await on_texts(
+            lambda: write_conflict_file(pieces, remote_by="your resolution"),
+            page.content,
+        )
+        if not self._is_dry_run:
+            await self._local.write_conflict(
+                page.slug, page.format, text, expected=taken
+            )
+            self._state.record_conflict_file(
+                page.slug, replace(record, local=page.content)
+            )
+        self._tally.tell(
+            "conflict-again",
+            page.slug,
+            "the page was edited while its conflict was being settled",
+            "resolve the conflict file again",
+            is_once=True,
+        )
+
+
+def _lines(text: str) -> Set[str]:
+    return set(text.split("\n")) - {""}
+
+
+async def _read(text: str) -> ParsedConflict:
+    return await on_texts(lambda: read_conflict_file(text), text)
+
+
+def _given_away(plan: Plan) -> set[Slug]:
+    """Names that other pages get here, and whose own pages are gone for that.
+
+    A conflict file that is left of them would pass for the settlement of another page.
+    """
+    renamed = [m.renamed for m in plan.moves if isinstance(m, MoveLocal)]
+    pairs = [pair for pairs in renamed for pair in pairs]
+    return {new for _, new in pairs} - {old for old, _ in pairs}
+
+
+def _unsettled(decided: Decided) -> set[Slug]:
+    """Pages that wait, and those of which this cycle found out nothing."""
+    plan = decided.whole
+    waiting = {one.slug for one in plan.held} | {one.slug for one in plan.skipped}
+    waiting |= decided.superseded
+    # where a rename is left out, or failed, its conflict file has the old name
+    renamed = [pair for move in plan.moves for pair in move.renamed]
+    return waiting | {old for old, new in renamed if new in waiting}
+
+
+def remote_label(state: WikiState, slug: Slug, remote: str, at: float) -> str:
+    """Who wrote the wiki's text and when, as far as the service tells.
+
+    Args:
+        state: What is known of the wiki.
+        slug: The page.
+        remote: The text.
+        at: When it was seen first.
+    """
+    edit = state.edit_of(slug)
+    if edit is not None and edit.digest == digest_of(remote):
+        return f"{edit.who}, {_local_time(edit.at)}"
+    return f"seen {_local_time(at)}"
+
+
+def _local_time(at: float) -> str:
+    """To the minute, on this machine's clock and in its zone."""
+    return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M}"
+
+
+def _is_same(one: ConflictFileRecord, other: ConflictFileRecord) -> bool:
+    """Whether two records are of one conflict, whenever they were made."""
+    return replace(one, at=other.at) == other

@@ -1,0 +1,218 @@
+"""Merging what both sides edited, and what an old editor window saved.
+
+The texts decide what comes of a planned merge: a clean result goes into the folder
+and is pushed by the next cycle, a clash holds the page.  A save that belongs to a
+text we replaced since (``stale``) becomes a merge too, with that text as ancestor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias, TypeGuard
+
+from wikisync.errors import FolderError, NotFound, PreconditionFailed
+from wikisync.model import Format, Page, Slug, Snapshot
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide.conflict import Clash, Piece
+from wikisync.sync.decide.decided import Merged, Settled
+from wikisync.sync.decide.diff import changes
+from wikisync.sync.decide.ledger import Replaced
+from wikisync.sync.decide.merge import Merge3, merge
+from wikisync.sync.decide.normalisation import with_front_matter
+from wikisync.sync.decide.plan import (
+    Action,
+    Hold,
+    HoldReason,
+    Merge,
+    MoveLocal,
+    MoveRemote,
+    Plan,
+    Push,
+    Rebind,
+)
+from wikisync.sync.decide.stale import STALE_TEXTS_MAX, stale_ancestor
+from wikisync.sync.replica import LocalReplica, RemoteReplica
+from wikisync.sync.run.flow import on_texts
+
+Candidate: TypeAlias = Merge | Push | Hold
+"""What may turn out to be a merge or a clash."""
+
+
+class Merging:
+    """Finds out what comes of the merges of one plan; changes nothing."""
+
+    def __init__(
+        self,
+        remote: RemoteReplica,
+        local: LocalReplica,
+        state: WikiState,
+        *,
+        there: Snapshot,
+        keeps_both: bool,
+        settled: Mapping[Slug, Settled],
+        now: float,
+    ) -> None:
+        self._settled = settled
+        self._remote = remote
+        self._local = local
+        self._state = state
+        self._there = there
+        self._keeps_both = keeps_both
+        self._now = now
+        self.superseded: set[Slug] = set()
+        """Pages whose text is not the one that the plan was made on."""
+
+    async def run(self, plan: Plan) -> tuple[Plan, Mapping[Slug, Merged]]:
+        """The plan as the texts make it, and the merges by slug, clashes included."""
+        names = _Names(plan)
+        found: dict[Slug, Merged] = {}
+        turned: dict[Action, Action] = {}
+        for action in plan.actions:
+            if not _may_merge(action):
+                continue
+            try:
+                merged = await self._merged(action, names)
+            except (NotFound, FolderError, PreconditionFailed):
+                self.superseded.add(action.slug)
+                continue
+            if merged is None:
+                continue
+            found[action.slug] = merged
+            turned[action] = _turned(action, merged)
+        return plan.turned(lambda action: turned.get(action, action)), found
+
+    async def _merged(self, action: Candidate, names: _Names) -> Merged | None:
+        """The merge of one page; None for a plain push."""
+        slug = action.slug
+        record = names.record.get(slug, slug)
+        settled = self._settled.get(record)
+        replaced = self._replaced(record) if not isinstance(action, Hold) else []
+        if settled is not None:
+            replaced = []  # a person chose it: that is no save from an old window
+        if isinstance(action, Push) and not replaced:
+            return None
+        mine = (
+            settled.after
+            if settled is not None
+            else await self._local.read(names.here.get(slug, slug))
+        )
+        _require(mine, action)
+        stale = await on_texts(
+            lambda: stale_ancestor(mine.content, replaced, self._now), mine.content
+        )
+        base = settled.remote if settled else self._state.text(record) or ""
+        if isinstance(action, Push) and (stale is None or mine.content == base):
+            # what both sides agreed on is sent for its pictures, and is no save
+            return None
+        theirs = (
+            Page(slug, action.format, base)
+            if isinstance(action, Push)
+            else await self._remote_page(names.there.get(slug, slug), action)
+        )
+        text = mine.content
+        if isinstance(action, Hold):
+            return Merged(slug, mine, theirs, await _side_by_side(mine, theirs))
+        if stale is not None:
+            repaired = await self._merge(
+                stale.replaced, text, replaced[0].written, action.format
+            )
+            if repaired.text is None:
+                beside = await _side_by_side(mine, theirs)
+                return Merged(slug, mine, theirs, beside, stale)
+            text = repaired.text
+        result = await self._merge(base, text, theirs.content, action.format)
+        if isinstance(action, Push) and result.text == mine.content:
+            return None
+        return Merged(slug, mine, theirs, result, stale)
+
+    def _replaced(self, record: Slug) -> list[Replaced]:
+        """What really was replaced, and not only about to be when a crash came."""
+        kept = self._state.replaced(record, STALE_TEXTS_MAX)
+        return [one for one in kept if one.is_written]
+
+    async def _remote_page(self, slug: Slug, action: Merge | Hold) -> Page:
+        page = self._there.texts.get(slug) or await self._remote.read(slug)
+        if isinstance(action, Merge) and page.digest != action.remote:
+            raise PreconditionFailed(f"{slug} was edited on the wiki meanwhile")
+        if page.format not in self._state.capabilities().strips_front_matter_of:
+            return page
+        known = self._state.text(slug) or ""
+        content = with_front_matter(page.content, known)
+        return Page(page.slug, page.format, content, page.title)
+
+    async def _merge(
+        self, base: str, mine: str, theirs: str, page_format: Format
+    ) -> Merge3:
+        def work() -> Merge3:
+            return merge(
+                base,
+                mine,
+                theirs,
+                page_format=page_format,
+                keeps_both=self._keeps_both,
+            )
+
+        return await on_texts(work, base, mine, theirs)
+
+
+class _Names:
+    """Names of pages before the renames of a plan, by their names after them."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.here = plan.files
+        self.there: dict[Slug, Slug] = {}
+        self.record: dict[Slug, Slug] = {}
+        for move in plan.moves:
+            match move:
+                case MoveLocal():
+                    self.record[move.target] = move.record
+                case MoveRemote():
+                    for old, new in move.renamed:
+                        self.there[new] = self.there.get(old, old)
+                    self.record[move.target] = move.record
+                case Rebind():
+                    self.record[move.target] = move.slug
+
+
+def _may_merge(action: Action) -> TypeGuard[Candidate]:
+    if isinstance(action, Hold):
+        return action.reason is HoldReason.CREATED_BOTH
+    return isinstance(action, Merge | Push)
+
+
+def _turned(action: Candidate, merged: Merged) -> Action:
+    if merged.result.text is None:
+        reason = HoldReason.EDITED_BOTH
+        return action if isinstance(action, Hold) else Hold(action.slug, reason)
+    if isinstance(action, Hold):
+        return action
+    is_stale = merged.stale is not None
+    return Merge(action.slug, action.format, action.local, action.remote, is_stale)
+
+
+def _require(mine: Page, action: Candidate) -> None:
+    if not isinstance(action, Hold) and mine.digest != action.local:
+        raise PreconditionFailed(f"{mine.slug} was edited here meanwhile")
+
+
+async def _side_by_side(mine: Page, theirs: Page) -> Merge3:
+    """Two texts without an ancestor, as a merge of which nothing is settled."""
+    one, other = mine.content, theirs.content
+    return Merge3(await on_texts(lambda: tuple(_differences(one, other)), one, other))
+
+
+def _differences(local: str, remote: str) -> Iterator[Piece]:
+    """Two texts without an ancestor: every difference is a clash."""
+    mine, theirs = local.splitlines(keepends=True), remote.splitlines(keepends=True)
+    done = 0
+    for change in changes(mine, theirs):
+        if settled := "".join(mine[done : change.old_start]):
+            yield settled
+        yield Clash(
+            "",
+            "".join(mine[change.old_start : change.old_end]),
+            "".join(theirs[change.new_start : change.new_end]),
+        )
+        done = change.old_end
+    if settled := "".join(mine[done:]):
+        yield settled

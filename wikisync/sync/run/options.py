@@ -1,0 +1,76 @@
+"""What a person asked of a cycle (pure)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from msgspec import Struct
+
+from wikisync.model import Slug
+from wikisync.sync.decide.identity import Between
+from wikisync.sync.decide.narrowing import Direction
+from wikisync.sync.decide.safety import ALL_KINDS, BatchKind
+from wikisync.sync.run.sightings import PATIENCE, Patience
+
+READS_MAX = 8
+"""Reads in flight for one wiki."""
+
+Outdated = Callable[[], Awaitable[frozenset[Slug]]]
+"""Pages whose attachments here are other ones than the wiki's."""
+
+
+class CycleOptions(Struct, frozen=True):
+    """What a person asked of a cycle."""
+
+    direction: Direction = Direction.BOTH
+    pages: frozenset[Slug] | None = None
+    """Only these pages, or all."""
+    is_dry_run: bool = False
+    """Decide, and change nothing anywhere."""
+    keeps_both: bool = True
+    """Keep both texts that were inserted at one place; False makes it a clash."""
+    adopts: bool = False
+    """Take both sides as they are: what one of them lacks was not deleted."""
+    is_other_folder: bool = False
+    """The folder may be an older copy: moreover, what differs in it is no edit of what
+    was agreed on, and waits for a person."""
+    tries_again: bool = False
+    """Send once more what the service refused: its rights may be others by now."""
+    between: Between | None = None
+    """What the folder had of another wiki since the last cycle with this one: it is
+    neither put on this wiki, nor taken for an edit or a deletion."""
+    puts_new: bool = True
+    """In a first sync, put pages that are only here on the wiki."""
+    is_mirror: bool = False
+    """The folder is private to us: it becomes equal to the wiki, and nothing of it is
+    kept."""
+    allows_emptying: bool = False
+    """A person's yes to all removals here that the safety stop would hold."""
+    is_undoable: bool = True
+    """What it does can be taken back by an undo."""
+    undoes: int = 0
+    """In a dry run, a sync to take back; else the state says which."""
+    leaves: frozenset[Slug] = frozenset()
+    """Pages that a first sync left here, and that nobody has asked for since."""
+    patience: Patience = PATIENCE
+    reads_max: int = READS_MAX
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some differences are left alone because nobody asked for them."""
+        is_one_way = self.direction is not Direction.BOTH and not self.is_mirror
+        return self.pages is not None or is_one_way
+
+    @property
+    def stops(self) -> frozenset[BatchKind]:
+        """What the safety stop holds until a person says yes.
+
+        A mirror follows every change of the wiki but a loss of pages.
+        """
+        stops = frozenset({BatchKind.DELETES_HERE} if self.is_mirror else ALL_KINDS)
+        return stops - {BatchKind.DELETES_HERE} if self.allows_emptying else stops
+
+    def writes_here(self, slug: Slug) -> bool:
+        """Whether the folder may be written for this page."""
+        is_asked = self.pages is None or slug in self.pages
+        return is_asked and self.direction is not Direction.PUSH

@@ -1,0 +1,308 @@
+"""Texts from the wiki to the folder, and records of what both sides hold already.
+
+Pages flow from readers (several in flight) through a short queue to one writer,
+which puts them into the folder in batches.  A batch and its record in the base
+are one unit that an interrupt waits for; whatever else is cut short leaves
+complete files, and the next cycle finds them equal and adopts them.
+
+What is replaced here is kept in the ring of replaced texts first, except in a mirror,
+which nobody edits.  One page that fails becomes a problem and the rest goes on.  A disk
+that takes nothing, a refused token or a service that stays away ends the cycle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+
+from msgspec import Struct
+
+from wikisync.errors import (
+    AuthenticationFailed,
+    FolderError,
+    NotFound,
+    PreconditionFailed,
+    RateLimited,
+    RemoteError,
+    Unavailable,
+    WikisyncError,
+)
+from wikisync.model import Digest, Page, Slug, Snapshot
+from wikisync.progress import Progress
+from wikisync.sync.base.state import Agreed, PackedText, WikiState
+from wikisync.sync.decide.normalisation import with_front_matter, with_line_ends_of
+from wikisync.sync.decide.plan import (
+    Adopt,
+    BasePage,
+    DropRecord,
+    Plan,
+    Pull,
+    Write,
+)
+from wikisync.sync.replica import LocalReplica, RemoteReplica
+from wikisync.sync.run.flow import each, finish, plain_errors
+from wikisync.sync.run.tally import Tally
+
+log = logging.getLogger(__name__)
+
+BATCH_PAGES = 256
+BATCH_CHARS = 8 * 1024 * 1024
+"""A batch is written when it has this many pages or this much text."""
+UNAVAILABLE_MAX = 5
+"""Reads that may fail in a row before the service counts as gone."""
+
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+"""What no other page will survive either."""
+
+
+class _Fetched(Struct, frozen=True):
+    """A page on its way from the wiki to the folder."""
+
+    page: Page
+    expected: Digest | None
+
+
+class Pulls:
+    """Carries out what a plan writes into the folder, many pages at a time."""
+
+    def __init__(
+        self,
+        remote: RemoteReplica,
+        local: LocalReplica,
+        state: WikiState,
+        *,
+        here: Snapshot,
+        there: Snapshot,
+        tally: Tally,
+        clock: Callable[[], float],
+        progress: Progress,
+        reads_max: int,
+        is_mirror: bool,
+    ) -> None:
+        """Prepare to carry out a plan.
+
+        Args:
+            remote: Where pages come from.
+            local: Where they go.
+            state: The base that learns of it.
+            here: The snapshot of the folder that the plan was made on.
+            there: The snapshot of the wiki that the plan was made on.
+            tally: What the cycle did so far.
+            clock: Seconds since the epoch.
+            progress: Told of every batch.
+            reads_max: Reads in flight.
+            is_mirror: Nothing that is replaced has to be kept.
+        """
+        self._remote = remote
+        self._local = local
+        self._state = state
+        self._here = here
+        self._there = there
+        self._tally = tally
+        self._clock = clock
+        self._progress = progress
+        self._reads_max = reads_max
+        self._is_mirror = is_mirror
+        self._failures_in_row = 0
+        self._keeping: dict[Slug, int] = {}
+        """Numbers of texts that are kept because they are about to be replaced."""
+
+    async def run(self, plan: Plan) -> None:
+        """Write what the wiki created and edited, and record what is equal already.
+
+        Cancelled, it leaves complete files and a base that knows them, but for
+        the batch whose time ran out.
+
+        Raises:
+            FolderError: the disk takes no more.
+            RemoteError: the service is gone, or refuses the token.
+        """
+        lost = self._tally.lost_names
+        plan = plan.turned(lambda a: None if a.slug in lost else a)
+        await self._write_pages(plan)
+        await self._record_equal_pages(plan)
+
+    # -- pages from the wiki to the folder ---------------------------------------
+
+    async def _write_pages(self, plan: Plan) -> None:
+        """Write what the plan creates and updates here, in batches."""
+        if not plan.writes:
+            return
+        self._progress.start("pages", len(plan.writes))
+        queue: asyncio.Queue[_Fetched | None] = asyncio.Queue(self._reads_max)
+        with plain_errors():
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._read_pages(plan.writes, queue))
+                group.create_task(self._write_batches(queue))
+
+    async def _read_pages(
+        self, writes: tuple[Write, ...], queue: asyncio.Queue[_Fetched | None]
+    ) -> None:
+        async def read(action: Write) -> None:
+            page = self._there.texts.get(action.slug) or await self._read(action.slug)
+            if page is not None:
+                expected = action.local if isinstance(action, Pull) else None
+                await queue.put(_Fetched(page, expected))
+
+        await each(writes, read, in_flight=self._reads_max)
+        await queue.put(None)
+
+    async def _read(self, slug: Slug) -> Page | None:
+        """One page from the wiki, or None and a problem."""
+        try:
+            page = await self._remote.read(slug)
+        except (AuthenticationFailed, RateLimited):
+            raise
+        except Unavailable as error:
+            self._failures_in_row += 1
+            if self._failures_in_row >= UNAVAILABLE_MAX:
+                raise
+            self._tally.fail("page-unavailable", slug, error.message, "run it again")
+            return None
+        except NotFound as error:
+            self._tally.overtake(slug, error)
+            return None
+        except RemoteError as error:
+            self._tally.fail("page-unreadable", slug, error.message, error.hint)
+            return None
+        self._failures_in_row = 0
+        return page
+
+    async def _write_batches(self, queue: asyncio.Queue[_Fetched | None]) -> None:
+        batch: list[_Fetched] = []
+        chars = 0
+        while (fetched := await queue.get()) is not None:
+            batch.append(fetched)
+            chars += len(fetched.page.content)
+            if len(batch) >= BATCH_PAGES or chars >= BATCH_CHARS:
+                await finish(self._write_batch(batch))
+                batch, chars = [], 0
+        await finish(self._write_batch(batch))
+
+    async def _write_batch(self, batch: list[_Fetched]) -> None:
+        """Write pages and record those that are really there."""
+        with plain_errors():
+            async with asyncio.TaskGroup() as group:
+                writing = group.create_task(self._written(batch))
+                packing = group.create_task(asyncio.to_thread(_packed, batch))
+        agreed: list[Agreed] = []
+        for fetched, result, text in zip(
+            batch, writing.result(), packing.result(), strict=True
+        ):
+            page = fetched.page
+            if isinstance(result, Page):
+                log.info("pulled %s", page.slug)
+                agreed.append(Agreed(self._agreed_on(page, result), text))
+            else:
+                self._fail(page.slug, result)
+        slugs = [one.page.slug for one in agreed]
+        kept = [self._keeping[slug] for slug in slugs if slug in self._keeping]
+        self._state.record(agreed, is_step=True)
+        self._state.confirm_replaced(kept)
+        self._tally.pulled += len(agreed)
+        self._progress.advance(len(agreed))
+
+    async def _written(self, batch: list[_Fetched]) -> Sequence[Page | WikisyncError]:
+        pages = [(fetched.page, fetched.expected) for fetched in batch]
+        if not self._is_mirror:
+            pages = [
+                (
+                    page if expected is None else await self._kept(page, expected),
+                    expected,
+                )
+                for page, expected in pages
+            ]
+        return await self._local.write_pages(pages)
+
+    async def _kept(self, page: Page, expected: Digest) -> Page:
+        """Keep what is about to be replaced; give the new text the file's form."""
+        try:
+            mine = await self._local.read(page.slug)
+        except (NotFound, FolderError):
+            return page  # the write says what is wrong
+        if mine.digest != expected:
+            return page  # nor will the write replace it, and it is not to be kept
+        content = page.content
+        if page.format in self._state.capabilities().strips_front_matter_of:
+            content = with_front_matter(content, mine.content)
+        content = with_line_ends_of(content, mine.content)
+        self._keeping[page.slug] = self._state.remember_replaced(
+            page.slug, mine.content, content, self._clock()
+        )
+        return Page(page.slug, page.format, content, page.title)
+
+    def _agreed_on(self, theirs: Page, mine: Page) -> BasePage:
+        local = None if mine.content == theirs.content else mine.digest
+        return BasePage.agreed(
+            theirs, local=local, there=self._there.pages.get(theirs.slug)
+        )
+
+    def _fail(self, slug: Slug, error: WikisyncError) -> None:
+        if isinstance(error, PreconditionFailed):
+            self._tally.overtake(slug, error)
+        else:
+            self._tally.fail("page-unwritable", slug, error.message, error.hint)
+
+    # -- the base alone ----------------------------------------------------------
+
+    async def _record_equal_pages(self, plan: Plan) -> None:
+        """Note what both sides hold already, and forget what neither holds."""
+        for batch in _batches(plan):
+            adopted = [a for a in batch if isinstance(a, Adopt)]
+            dropped = [a.slug for a in batch if isinstance(a, DropRecord)]
+            agreed = [await self._agreed(action) for action in adopted]
+            self._state.record(filter(None, agreed), dropped)
+
+    async def _agreed(self, action: Adopt) -> Agreed | None:
+        """What both sides hold; None where it changed on both meanwhile."""
+        page = self._there.texts.get(action.slug)
+        if page is None:
+            page = await self._read_equal(action)
+        if page is None:
+            return None
+        agreed = BasePage.agreed(
+            Page(action.slug, action.format, page.content),
+            local=action.local,
+            remote=action.remote,
+            here=self._here.pages.get(action.slug),
+            there=self._there.pages.get(action.slug),
+        )
+        return Agreed(agreed, PackedText.of(page.content))
+
+    async def _read_equal(self, action: Adopt) -> Page | None:
+        """The text that both sides held, from the side that still has it.
+
+        A text of one side alone would be the ancestor that makes the other side win.
+        """
+        with suppress(NotFound, FolderError):
+            page = await self._local.read(action.slug)
+            if page.digest == action.local:
+                return page
+        try:
+            page = await self._remote.read(action.slug)
+        except NotFound as error:
+            self._tally.overtake(action.slug, error)
+            return None
+        if page.digest == action.remote:
+            return page
+        self._tally.overtake(action.slug, PreconditionFailed("it was saved meanwhile"))
+        return None
+
+
+def is_disk_error(error: FolderError) -> bool:
+    """Whether the disk itself refuses, so that no other page can be written."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in DISK_ERRORS
+
+
+def _packed(batch: list[_Fetched]) -> list[PackedText]:
+    return [PackedText.of(fetched.page.content) for fetched in batch]
+
+
+def _batches(plan: Plan) -> Iterator[list[Adopt | DropRecord]]:
+    actions = [a for a in plan.actions if isinstance(a, Adopt | DropRecord)]
+    for start in range(0, len(actions), BATCH_PAGES):
+        yield actions[start : start + BATCH_PAGES]

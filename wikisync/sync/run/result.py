@@ -1,0 +1,90 @@
+"""What one cycle found and did, and what it leaves to a person."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from wikisync.errors import FolderError
+from wikisync.model import Problem, Slug
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.base.steps import Step
+from wikisync.sync.decide.plan import Hold, HoldReason, Plan
+from wikisync.sync.decide.safety import Batch
+
+
+class Held(Struct, frozen=True):
+    """A page that waits for a person."""
+
+    slug: Slug
+    reason: HoldReason
+    conflict_file: str = ""
+    """Path of its conflict file in the wiki's folder; empty where there is none."""
+    detail: str = ""
+    """What the service said, or what is in the way; empty for neither."""
+    step: str = ""
+    """What makes way for its conflict file."""
+    file: str = ""
+    """The name of its file where that is neither this one nor what it waits for."""
+
+    @classmethod
+    def of(
+        cls,
+        hold: Hold,
+        known: WikiState,
+        *,
+        shown: str | FolderError = "",
+    ) -> Held:
+        """A hold with what a person needs to know to settle it.
+
+        Args:
+            hold: The page, and why it waits.
+            known: What is known of its wiki.
+            shown: Its conflict file, or why it has none, or none that can be read.
+        """
+        slug, reason = hold.slug, hold.reason
+        if isinstance(shown, FolderError):
+            return cls(slug, reason, "", shown.message, shown.hint or "")
+        refusal = known.refusals().get(slug)
+        if reason is HoldReason.REFUSED and refusal is not None:
+            return cls(slug, reason, shown, refusal.message)
+        return cls(slug, reason, shown, hold.target or "", file=hold.file or "")
+
+    def __str__(self) -> str:
+        told = f"{self.reason}: {self.detail}" if self.detail else str(self.reason)
+        return f"{told} (its file is {self.file})" if self.file else told
+
+
+class CycleResult(Struct, frozen=True):
+    """What one cycle found and did."""
+
+    plan: Plan
+    """What was carried out, or would be."""
+    pulled: int
+    pushed: int
+    merged: int
+    renamed: int
+    removed: int
+    attachments: int
+    """Attachments fetched."""
+    held: tuple[Held, ...]
+    batches: tuple[Batch, ...]
+    """What a safety stop holds until a person decides."""
+    problems: tuple[Problem, ...]
+    absent: tuple[Problem, ...]
+    """Attachments that the wiki itself lacks, told for the first time."""
+    pages: int
+    """How many pages the wiki has, after what was done."""
+    settled: frozenset[Slug] = frozenset()
+    """Pages that settled conflict files became, or would become."""
+    has_more: bool = False
+    """Another cycle has something to do at once."""
+    next_scan_s: float | None = None
+    """When one more look can make an absence certain."""
+    undone: tuple[Step, ...] = ()
+    """What of an earlier sync is taken back."""
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing was written on either side."""
+        moved = self.pulled or self.pushed or self.merged or self.renamed
+        return not (moved or self.removed or self.attachments)

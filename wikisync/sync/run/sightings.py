@@ -1,0 +1,215 @@
+"""Absence is not deletion: how often, and for how long, a page must be missing.
+
+A page that is gone from the wiki is removed here only after several complete lists over
+some time lacked it, the service denied it each time, and a page that must exist did
+answer; one that is gone here is removed from the wiki only after several scans
+(``docs/sync.md`` "Absence").  A list can be wrong (a storage error is ``200 []``, Q1),
+so each time the pages are read: only "not found" confirms an absence, and a page that
+is on the list must still answer, or the service answers "not found" to everything.
+What was seen so far is kept with the base, so that it counts across runs.  A page that
+may have been renamed to one whose text cannot be had is not removed before that one can
+be read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+
+from wikisync.errors import NotFound, RemoteError
+from wikisync.model import Slug, Snapshot
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide.ledger import Side, Sighting
+from wikisync.sync.decide.plan import (
+    DeleteLocal,
+    DeleteRemote,
+    DropRecord,
+    Plan,
+    SkipReason,
+)
+from wikisync.sync.decide.safety import removals_max
+from wikisync.sync.replica import Replica
+from wikisync.sync.run.flow import each
+
+
+class Patience(Struct, frozen=True):
+    """What makes an absence certain."""
+
+    remote_scans: int = 3
+    """Complete lists of the wiki that must lack a page ..."""
+    remote_span_s: float = 60.0
+    """... from the first to the last of them."""
+    local_scans: int = 2
+    """Scans of the folder that must lack a file ..."""
+    local_span_s: float = 10.0
+    """... from the first to the last of them."""
+    editor_span_s: float = 600.0
+    """How long a page may be open in an editor before a person is told."""
+
+
+PATIENCE = Patience()
+MIRROR_PATIENCE = Patience(remote_span_s=5.0)
+"""For a mirror, which the next run of a command makes right again at no loss: so its
+command ends at once, by looking as often in a shorter time."""
+CONTROL_READS_MAX = 3
+"""Listed pages that are tried before the service counts as out of order."""
+UNCERTAIN = frozenset({SkipReason.GONE_HERE, SkipReason.GONE_THERE})
+"""Why a removal waits for one more look."""
+
+
+def seen_again(
+    known: Mapping[Slug, Sighting], slugs: Collection[Slug], now: float
+) -> dict[Slug, Sighting]:
+    """The memory after one more look: a page that is back is forgotten."""
+    return {
+        slug: Sighting(one.count + 1, one.first_at, now)
+        if (one := known.get(slug)) and one.first_at <= now
+        else Sighting(1, now, now)
+        for slug in slugs
+    }
+
+
+def is_certain(sighting: Sighting, scans: int, span_s: float) -> bool:
+    """Whether something was seen often enough and for long enough."""
+    return sighting.count >= scans and sighting.last_at - sighting.first_at >= span_s
+
+
+class Absences(Struct, frozen=True):
+    """What a cycle makes of the pages that its plan would remove."""
+
+    waiting: Mapping[Slug, SkipReason]
+    """Pages whose absence is not certain yet."""
+    doubted: Slug | None = None
+    """A page that the list lacks and the service still has, or the like: then the
+    look at the wiki was not complete."""
+    due_s: float | None = None
+    """Seconds until one more look can make an absence certain."""
+
+
+async def watch_absences(
+    plan: Plan,
+    remote: Replica,
+    here: Snapshot,
+    there: Snapshot,
+    known: WikiState,
+    *,
+    now: float,
+    patience: Patience = PATIENCE,
+    reads_max: int,
+    is_dry_run: bool = False,
+) -> Absences:
+    """Count this look, and say which removals must wait.
+
+    The wiki is asked for every page that would be removed here; of so many that
+    the safety stop holds them anyway, for one.
+    """
+    gone_there = [a.slug for a in plan.actions if isinstance(a, DeleteLocal)]
+    forgotten = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
+    gone_here = [a.slug for a in plan.actions if isinstance(a, DeleteRemote)]
+    doubted = await _doubted(
+        remote, there, [*gone_there, *forgotten], len(known.base()), reads_max
+    )
+    unread = _unread(known, here, there, now)
+    if not is_dry_run:
+        known.record_sightings(Side.UNREAD, unread)
+    waiting: dict[Slug, SkipReason] = {}
+    due: list[float] = []
+    for side, scan, slugs, scans, span_s, reason in (
+        (
+            Side.REMOTE,
+            there,
+            () if doubted else gone_there,
+            patience.remote_scans,
+            patience.remote_span_s,
+            SkipReason.GONE_THERE,
+        ),
+        (
+            Side.LOCAL,
+            here,
+            gone_here,
+            patience.local_scans,
+            patience.local_span_s,
+            SkipReason.GONE_HERE,
+        ),
+    ):
+        seen = seen_again(known.sightings(side), slugs, now)
+        if not is_dry_run:
+            known.record_sightings(side, seen)
+        for slug, one in seen.items():
+            if not is_certain(one, scans, span_s):
+                waiting[slug] = reason
+                left = max(0.0, one.first_at + span_s - now)
+                due.append(left / max(1, scans - one.count))
+            elif any(
+                another.first_at >= one.first_at
+                for new, another in unread.items()
+                if new in scan.unreadable
+            ):
+                waiting[slug] = SkipReason.MAY_BE_UNREAD
+    return Absences(waiting, doubted, min(due, default=None))
+
+
+def _unread(
+    known: WikiState, here: Snapshot, there: Snapshot, now: float
+) -> Mapping[Slug, Sighting]:
+    """New pages whose text cannot be had, and since when.
+
+    A page that was gone at the same look, or before, may have been renamed to one.
+    """
+    new = (here.unreadable - here.ignored) | (there.unreadable - there.ignored)
+    new -= known.base().keys()
+    return seen_again(known.sightings(Side.UNREAD), new, now)
+
+
+async def _doubted(
+    remote: Replica,
+    there: Snapshot,
+    missing: Collection[Slug],
+    tracked: int,
+    reads_max: int,
+) -> Slug | None:
+    """A page whose absence the service does not stand by."""
+    if not missing:
+        return None
+    asked = sorted(missing)
+    if len(asked) > removals_max(tracked):
+        asked = asked[:1]
+    liar = await still_there(remote, asked, reads_max=reads_max)
+    if liar is None and there.pages and not await is_answering(remote, there):
+        return asked[0]
+    return liar
+
+
+async def still_there(
+    remote: Replica, slugs: Sequence[Slug], *, reads_max: int
+) -> Slug | None:
+    """A slug that the service does not deny, or None where it denies all."""
+    found: list[Slug] = []
+
+    async def ask(slug: Slug) -> None:
+        try:
+            await remote.read(slug)
+        except NotFound:
+            return
+        except RemoteError:
+            pass  # no answer is no denial
+        found.append(slug)
+
+    await each(slugs, ask, in_flight=reads_max)
+    return min(found, default=None)
+
+
+async def is_answering(remote: Replica, seen: Snapshot) -> bool:
+    """Whether a page that must exist can be read.
+
+    More than one is tried, because a case twin is never found under its own slug.
+    """
+    known = sorted(seen.pages, key=lambda slug: (slug.count("/"), slug))
+    for slug in known[:CONTROL_READS_MAX]:
+        try:
+            await remote.read(slug)
+        except RemoteError:
+            continue
+        return True
+    return False

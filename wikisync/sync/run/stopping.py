@@ -1,0 +1,191 @@
+"""What the safety stop takes out of the plan of a cycle, and remembers.
+
+``safety`` and ``rewinding`` decide by values; here they get what the state knows, and
+the batches of this cycle become the memory of the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from wikisync.model import Slug, Snapshot
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide import narrowing
+from wikisync.sync.decide.plan import (
+    BasePage,
+    CreateLocal,
+    DeleteRemote,
+    Merge,
+    MoveLocal,
+    Plan,
+    Pull,
+)
+from wikisync.sync.decide.rewinding import (
+    NO_REWINDING,
+    REWOUND_PAGES_MIN,
+    Rewinding,
+    renamed_back,
+    rewinding_by_history,
+    rewinding_of,
+)
+from wikisync.sync.decide.safety import (
+    ALL_KINDS,
+    EMPTIED_PAGES_MIN,
+    NO_ID,
+    REMOVALS_WITHIN_S,
+    Batch,
+    BatchKind,
+    Decision,
+    Member,
+    hold_batches,
+    record_of,
+    removed_unasked,
+    shrunk_pages,
+)
+from wikisync.sync.replica import LocalReplica
+
+
+async def emptied_pages(
+    local: LocalReplica,
+    plan: Plan,
+    base: Mapping[Slug, BasePage],
+    here: Snapshot,
+    known: Sequence[Batch],
+) -> frozenset[Slug]:
+    """Pages to be deleted on the wiki whose directory here is left empty.
+
+    Also those to be written below it, or renamed into it: a disk that comes back would
+    hide them, and then they would seem to be deleted here, or their old files to be
+    edited.  A directory that a person was asked about stays such a one while a page
+    that they were asked about is missing, whatever somebody saves there meanwhile.
+    """
+    kinds = (CreateLocal, DeleteRemote)
+    missing = {a.slug: a.format for a in plan.actions if isinstance(a, kinds)}
+    moves = [move for move in plan.moves if isinstance(move, MoveLocal)]
+    missing |= {move.target: base[move.record].format for move in moves}
+    if not missing:
+        return frozenset()
+    records = base.keys() - here.pages.keys()
+    # of a disk that is known to be away, pages may go on the wiki meanwhile
+    away = records & {
+        member.slug
+        for one in known
+        if one.kind is BatchKind.EMPTIED and one.decision is Decision.WAITING
+        for member in one.members
+    }
+    least = 1 if away else EMPTIED_PAGES_MIN
+    if len(records) < least:
+        return frozenset()
+    missing |= {slug: base[slug].format for slug in records}
+    found = await local.emptied(missing.items())
+    gone = found & records | away
+    if len(gone) < least:
+        return frozenset()
+    disks = {slug.partition("/")[0] for slug in gone}
+    found = frozenset(slug for slug in found if slug.partition("/")[0] in disks)
+    asked = tuple({f"{slug.rpartition('/')[0]}/" for slug in away})
+    return found | {slug for slug in missing if slug.startswith(asked)}
+
+
+def with_safety_stops(
+    known: WikiState,
+    plan: Plan,
+    base: Mapping[Slug, BasePage],
+    here: Snapshot,
+    there: Snapshot,
+    *,
+    emptied: frozenset[Slug],
+    now: float,
+    is_dry_run: bool,
+    is_set_back: bool | None = None,
+    stops: Collection[BatchKind] = ALL_KINDS,
+    agreed_to: frozenset[Slug] = frozenset(),
+) -> tuple[Plan, tuple[Batch, ...]]:
+    """The plan without what must have a person's yes, and what they are asked."""
+    last = known.last_batch
+    shrunk: frozenset[Slug] = frozenset()
+    if plan.actions:
+        shrunk = shrunk_pages(plan, base, here, there)
+    rewinding = _rewinding(known, plan, base, there, is_set_back=is_set_back)
+    # a name that could not be put back at once is one to be put back still
+    refused = _refused_renames(plan, known.batches())
+    renamed = {**renamed_back(refused, base, there), **rewinding.renamed}
+    stopped = hold_batches(
+        plan,
+        base,
+        known.batches(),
+        shrunk=shrunk,
+        emptied=emptied,
+        rewinding=replace(rewinding, renamed=renamed),
+        kinds=stops,
+        agreed_to=agreed_to,
+        removed=known.removed_since(now - REMOVALS_WITHIN_S) if plan.removals else {},
+        last_id=last,
+    )
+    batches = stopped.batches
+    if not is_dry_run:
+        known.note_removed(removed_unasked(stopped, agreed_to), now)
+        known.record_batches(batches, last)
+        if any(batch.kind is BatchKind.REWOUND for batch in batches):
+            known.keep_replaced()
+    else:
+        # nobody can decide on what is not remembered
+        numbers = {batch.id for batch in known.batches()}
+        batches = tuple(
+            batch if batch.id in numbers else replace(batch, id=NO_ID)
+            for batch in batches
+        )
+    plan = narrowing.without_twins(stopped.plan, there.pages)
+    return Plan.from_actions([*plan.actions, *stopped.skipped]), batches
+
+
+def _refused_renames(plan: Plan, batches: Sequence[Batch]) -> Sequence[MoveLocal]:
+    """Renames of a wiki that went back, instead of which the newer name is wanted."""
+    refused = {
+        member
+        for batch in batches
+        if batch.kind is BatchKind.REWOUND and batch.decision is Decision.REFUSED
+        for member in batch.members
+    }
+    moves = [move for move in plan.moves if isinstance(move, MoveLocal)]
+    return [move for move in moves if Member(move.slug, move.local) in refused]
+
+
+def _rewinding(
+    known: WikiState,
+    plan: Plan,
+    base: Mapping[Slug, BasePage],
+    there: Snapshot,
+    *,
+    is_set_back: bool | None,
+) -> Rewinding:
+    """What a wiki that went back in time would take back, by what this plan brings.
+
+    Texts of before are only a sign where the history is not known: somebody may take
+    back any number of pages.
+    """
+    if is_set_back is False:
+        return NO_REWINDING
+    if is_set_back and not is_followed(known):
+        return rewinding_by_history(plan, base, there)
+    brought = {one.slug for one in plan.actions if isinstance(one, Pull | Merge)}
+    is_known = any(
+        batch.kind is BatchKind.REWOUND and batch.decision is not Decision.APPROVED
+        for batch in known.batches()
+    )
+    if len(brought) < REWOUND_PAGES_MIN and not (is_known and brought):
+        return NO_REWINDING
+    records = {move.target: record_of(move) for move in plan.moves}
+    earlier = known.earlier([records.get(slug, slug) for slug in brought])
+    found = {slug: earlier.get(records.get(slug, slug), ()) for slug in brought}
+    return rewinding_of(plan, found, is_known=is_known)
+
+
+def is_followed(known: WikiState) -> bool:
+    """Whether a person said to follow the wiki to where it went back."""
+    return any(
+        batch.kind is BatchKind.REWOUND and batch.decision is Decision.APPROVED
+        for batch in known.batches()
+    )

@@ -1,0 +1,279 @@
+"""Taking the last sync back: the folder as it was before, and then a sync like any.
+
+A person's word is in the state (``undo``), and the cycles carry it out until it is
+done, whoever runs them and however often they are killed: what is done already shows
+in the base and in the folder.  Each page becomes what both sides held before the sync;
+one that was merged, what the wiki had.  So both sides are in sync afterwards, and the
+steps of that sync are what the next undo takes back.
+
+A page that either side changed since is left alone and named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias, assert_never
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wikisync.errors import FolderError, NotFound, PreconditionFailed, command_line
+from wikisync.model import (
+    Page,
+    PageState,
+    Slug,
+    Snapshot,
+    digest_of,
+    fold_text,
+)
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.base.steps import LastSync, Step, names_of
+from wikisync.sync.decide.plan import BasePage
+from wikisync.sync.replica import LocalReplica
+from wikisync.sync.run.tally import Tally
+
+WHY = "taken back with a sync"
+
+
+class Write(Struct, frozen=True):
+    """The file gets its earlier text, or is there again."""
+
+
+class Move(Struct, frozen=True):
+    """The file gets its earlier name; its text is the next cycle's."""
+
+
+class Remove(Struct, frozen=True):
+    """The file goes."""
+
+
+class Following(Struct, frozen=True):
+    """The file is as it was; the wiki follows in this cycle."""
+
+
+class Done(Struct, frozen=True):
+    """Both sides are as they were."""
+
+
+class Left(Struct, frozen=True):
+    """The page is another since."""
+
+    why: str
+
+
+Way: TypeAlias = Write | Move | Remove | Following | Done | Left
+
+
+class Undone(Struct, frozen=True):
+    """What one cycle makes of a sync that is taken back."""
+
+    here: Snapshot
+    """The folder as it is then."""
+    steps: tuple[Step, ...]
+    """What is taken back."""
+    has_more: bool
+    """Something is left for the next cycle."""
+
+    @property
+    def names(self) -> frozenset[Slug]:
+        """The pages: no safety stop asks about them once more."""
+        return names_of(self.steps)
+
+    @property
+    def removed(self) -> frozenset[Slug]:
+        """Those of them whose files are gone for certain."""
+        return frozenset(one.slug for one in self.steps if not one.was)
+
+
+def way_of(
+    step: Step, base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
+) -> Way:
+    """What is to be done in the folder about one page."""
+    if not step.slug:
+        return _way_back(step, base, here, there)
+    known = base.get(step.slug)
+    mine, theirs = here.pages.get(step.slug), there.pages.get(step.slug)
+    if known is None:
+        return Left("it was removed since") if step.was else Done()
+    is_text = (known.local, known.format) == (step.digest, step.format)
+    if step.was == step.slug and is_text:
+        return Done()
+    if known.local != step.after:
+        return Left("it was edited since")
+    if theirs is None or theirs.digest != known.remote:
+        return Left("it was changed on the wiki since")
+    if mine is None:
+        moved = here.pages.get(step.was)
+        if not step.was or (moved is not None and moved.digest == known.local):
+            return Following()
+        return Left("its file was removed or renamed since")
+    if step.slug == step.was and mine.digest == step.digest:
+        return Following()
+    if mine.digest != known.local:
+        return Left("it was edited here since")
+    if step.slug in here.busy:
+        return Left("it is open in an editor")
+    if not step.was:
+        return Remove()
+    if step.was == step.slug:
+        return Write()
+    if step.was in here.pages or step.was in there.pages:
+        return Left(f"another page is called {step.was} now")
+    return Move()
+
+
+def _way_back(
+    step: Step, base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
+) -> Way:
+    """The same for a page that was removed."""
+    mine = here.pages.get(step.was)
+    if step.was in base and base[step.was].local == step.digest:
+        return Done()
+    if mine is not None and mine.digest == step.digest:
+        return Following()
+    if mine is not None or step.was in there.pages or step.was in base:
+        return Left("there is another page of this name since")
+    return Write()
+
+
+class Undoing:
+    """Carries out in the folder, cycle by cycle, what a person wants taken back."""
+
+    def __init__(
+        self,
+        local: LocalReplica,
+        known: WikiState,
+        sync: LastSync,
+        *,
+        tally: Tally,
+        clock: Callable[[], float],
+        is_dry_run: bool,
+    ) -> None:
+        """Args: ``sync`` is the one to take back."""
+        self._local = local
+        self._known = known
+        self._sync = sync
+        self._tally = tally
+        self._clock = clock
+        self._is_dry_run = is_dry_run
+
+    async def run(self, here: Snapshot, there: Snapshot) -> Undone:
+        """Change the folder, or only say what it would be then.
+
+        Raises:
+            FolderError: the folder cannot be read any more.
+        """
+        base = self._known.base()
+        ways = {step: way_of(step, base, here, there) for step in self._sync.steps}
+        # the text is the next cycle's where the name is this one's
+        has_more = any(
+            step.slug and step.was and step.slug != step.was
+            for step, way in ways.items()
+            if isinstance(way, Move | Following)
+        )
+        taken: list[Step] = []
+        pages = dict(here.pages)
+        for step, way in ways.items():
+            match way:
+                case Done():
+                    pass
+                case Left(why):
+                    if self._is_dry_run or not has_more:
+                        self._leave(step, why)
+                case Following():
+                    taken.append(step)
+                case Write() | Move() | Remove():
+                    if await self._do(step, way, pages):
+                        taken.append(step)
+                case _:
+                    assert_never(way)
+        if self._is_dry_run:
+            after, has_more = replace(here, pages=pages), False
+        else:
+            after = await self._local.snapshot()
+        return Undone(after, tuple(taken), has_more)
+
+    async def _do(
+        self, step: Step, way: Write | Move | Remove, pages: dict[Slug, PageState]
+    ) -> bool:
+        """Change one file, or what a dry run takes for the folder."""
+        if self._is_dry_run:
+            _imagine(step, pages)
+            return True
+        seen = pages.get(step.slug)
+        try:
+            if isinstance(way, Write):
+                current = await self._local.read(step.slug) if seen else None
+                if seen and current and current.digest != seen.digest:
+                    self._leave(step, "it was edited here since")
+                    return False
+                page, now = Page(step.was, step.format, step.before), self._clock()
+                await put_back(self._local, self._known, page, current, now, why=WHY)
+                self._known.forget_writes(step.was)
+            elif seen is not None and isinstance(way, Move):
+                await self._local.move(step.slug, step.was, expected=seen.digest)
+            elif seen is not None:
+                await self._local.delete(step.slug, expected=seen.digest, why=WHY)
+        except (PreconditionFailed, NotFound) as error:
+            self._leave(step, error.message)
+            return False
+        except FolderError as error:
+            self._tally.fail("page-unwritable", step.name, error.message, error.hint)
+            return False
+        return True
+
+    def _leave(self, step: Step, why: str) -> None:
+        name = f"{self._local.name}/{step.name}"
+        self._tally.tell(
+            "undo-left",
+            step.name,
+            f"it is not undone: {why}",
+            f"see its earlier texts: {command_line('restore', name, '--list')}",
+            is_once=True,
+        )
+
+
+async def put_back(
+    local: LocalReplica,
+    known: WikiState,
+    page: Page,
+    current: Page | None,
+    now: float,
+    *,
+    why: str,
+) -> None:
+    """Write an earlier text into a page's file; what is in it now is kept first.
+
+    Args:
+        local: The folder.
+        known: What is known of its wiki.
+        page: With the earlier text.
+        current: What the file says now; None where there is none.
+        now: Seconds since the epoch.
+        why: For a person, in a few words.
+
+    Raises:
+        PreconditionFailed: it was saved in this very moment.
+        FolderError: it cannot be written, or the old text not be kept.
+    """
+    if current is None:
+        await local.write(page, expected=None)
+        return
+    await local.keep(page.slug, current.content, why)
+    kept = known.remember_replaced(page.slug, current.content, page.content, now)
+    await local.write(page, expected=current.digest)
+    known.confirm_replaced([kept])
+
+
+def _imagine(step: Step, pages: dict[Slug, PageState]) -> None:
+    """The look at the folder as it would be with one page taken back."""
+    before = pages.pop(step.slug, None)
+    if step.was:
+        pages[step.was] = PageState(
+            step.was,
+            step.format,
+            step.digest,
+            digest_of(fold_text(step.before)),
+            identity=before.identity if before else "",
+            size=len(step.before.encode("utf-8", "surrogatepass")),
+        )

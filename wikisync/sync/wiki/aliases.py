@@ -1,0 +1,249 @@
+"""Files that keep another name than the service gave their page.
+
+``My Page.md`` becomes the page ``My-Page`` on the wiki; the file stays as its writer
+named it.  Which file is which page stands in the base; here the folder's replica is
+seen under the wiki's names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from wikisync.errors import NotFound, PreconditionFailed, WikisyncError
+from wikisync.model import (
+    FOLDER_OF_PAGES,
+    STRAY_CONFLICT,
+    Attachment,
+    AttachmentPath,
+    ConflictFile,
+    Digest,
+    Format,
+    LateSave,
+    LooseFile,
+    Page,
+    Slug,
+    Snapshot,
+)
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.replica import GONE_THERE, LocalReplica
+
+
+class AliasedFolder:
+    """A ``LocalReplica`` whose pages go by the wiki's names."""
+
+    def __init__(self, folder: LocalReplica, state: WikiState) -> None:
+        self._folder = folder
+        self._state = state
+
+    @property
+    def name(self) -> str:
+        """The folder's path."""
+        return self._folder.name
+
+    def _names(self) -> Mapping[Slug, Slug]:
+        """Slug of the file's path, by the page's slug."""
+        return {slug: path for path, slug in self._state.aliases().items()}
+
+    def _file(self, slug: Slug) -> Slug:
+        return self._names().get(slug, slug)
+
+    def _page(self, page: Page, slug: Slug) -> Page:
+        return page if page.slug == slug else replace(page, slug=slug)
+
+    async def snapshot(self) -> Snapshot:
+        """Look at every page file; see ``LocalReplica``.
+
+        A file that has the very name of a page is that page, whatever another
+        file of it is called.
+        """
+        seen = self._told_of_pages(await self._folder.snapshot())
+        aliases = self._state.aliases()
+        names = {
+            path: slug
+            for path, slug in aliases.items()
+            if path in seen.pages or path in seen.unreadable
+            if slug not in seen.pages
+        }
+        if seen.is_complete:
+            for path in aliases.keys() - names.keys():
+                self._state.drop_alias(path)
+        if not names:
+            return seen
+        return replace(
+            seen,
+            pages={
+                names.get(path, path): replace(page, slug=names.get(path, path))
+                for path, page in seen.pages.items()
+            },
+            unreadable=frozenset(names.get(path, path) for path in seen.unreadable),
+            ignored=frozenset(names.get(path, path) for path in seen.ignored),
+            busy={names.get(path, path): why for path, why in seen.busy.items()},
+        )
+
+    def _told_of_pages(self, seen: Snapshot) -> Snapshot:
+        """The look without problems that are none by what is known of the pages.
+
+        A folder that holds pages is in the way only of a page that there is, and what
+        has the name of a conflict file is one where its page has a conflict.
+        """
+        codes = {problem.code for problem in seen.problems}
+        if codes.isdisjoint({FOLDER_OF_PAGES, STRAY_CONFLICT}):
+            return seen
+        files = {self._file(slug) for slug in self._state.base()}
+        held = {self._file(slug) for slug in self._state.conflict_files()}
+        problems = tuple(
+            problem
+            for problem in seen.problems
+            if problem.code != FOLDER_OF_PAGES or problem.subject in files
+            if problem.code != STRAY_CONFLICT or problem.subject not in held
+        )
+        return replace(seen, problems=problems)
+
+    async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+        """Pages whose absence means nothing; see ``LocalReplica``."""
+        return await self._folder.untracked(pages)
+
+    async def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
+        """Missing pages whose directory is empty; see ``LocalReplica``."""
+        return await self._folder.emptied(pages)
+
+    async def read(self, slug: Slug) -> Page:
+        """The page with its text as of now."""
+        return self._page(await self._folder.read(self._file(slug)), slug)
+
+    async def having(
+        self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
+    ) -> frozenset[Slug]:
+        """Those of the pages whose text is sought."""
+        files = {self._file(slug): slug for slug in slugs}
+        found = await self._folder.having(files, is_sought)
+        return frozenset([files[file] for file in found])
+
+    async def write(self, page: Page, *, expected: Digest | None) -> Page:
+        """Create the page or replace its text."""
+        await self._make_way([page.slug])
+        file = replace(page, slug=self._file(page.slug))
+        return self._page(await self._folder.write(file, expected=expected), page.slug)
+
+    async def write_pages(
+        self, pages: Sequence[tuple[Page, Digest | None]]
+    ) -> Sequence[Page | WikisyncError]:
+        """Write many pages, each with the digest that it replaces."""
+        await self._make_way(page.slug for page, _ in pages)
+        names = self._names()
+        if not names:
+            return await self._folder.write_pages(pages)
+        files = [
+            (replace(page, slug=names.get(page.slug, page.slug)), expected)
+            for page, expected in pages
+        ]
+        results = await self._folder.write_pages(files)
+        return [
+            self._page(result, page.slug) if isinstance(result, Page) else result
+            for result, (page, _) in zip(results, pages, strict=True)
+        ]
+
+    async def _make_way(self, slugs: Iterable[Slug]) -> None:
+        """Rename files of other pages that have the names which these pages need.
+
+        A page may come to the wiki by a name that until then only a file had, that of a
+        page with another name.  That file gets its own page's name.
+        """
+        aliases = self._state.aliases()
+        if not aliases:
+            return
+        taken = (aliases.keys() & set(slugs)) - self._names().keys()
+        for path in sorted(taken):
+            with suppress(NotFound, PreconditionFailed):
+                file = await self._folder.read(path)
+                await self._folder.move(path, aliases[path], expected=file.digest)
+                self._state.drop_alias(path)
+
+    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+        """Give the page's file another name, that of the page.
+
+        A file that has that name already keeps it, and is an alias no longer.
+        """
+        file = self._file(slug)
+        if file == target:
+            moved = await self._folder.read(file)
+            if moved.digest != expected:
+                raise PreconditionFailed(f"{file} changed in {self.name}")
+        else:
+            await self._make_way([target])
+            moved = await self._folder.move(file, target, expected=expected)
+        if file != slug:
+            self._state.drop_alias(file)
+        return moved
+
+    async def delete(
+        self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
+    ) -> None:
+        """Move the page's file to the trash."""
+        await self._folder.delete(self._file(slug), expected=expected, why=why)
+
+    async def attachments(
+        self, known: Mapping[AttachmentPath, LooseFile | None]
+    ) -> Mapping[AttachmentPath, LooseFile]:
+        """Those of some attachments that can be read here."""
+        return await self._folder.attachments(known)
+
+    async def remove_attachment(
+        self, path: AttachmentPath, *, expected: Digest
+    ) -> None:
+        """Remove a file that is what it was."""
+        await self._folder.remove_attachment(path, expected=expected)
+
+    def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+        """The attachment's bytes in chunks."""
+        return self._folder.read_attachment(path)
+
+    async def write_attachment(
+        self, path: AttachmentPath, chunks: AsyncIterator[bytes]
+    ) -> Attachment:
+        """Store an attachment atomically under this path."""
+        return await self._folder.write_attachment(path, chunks)
+
+    async def late_saves(self) -> Sequence[LateSave]:
+        """Saves that reached a file only after it had been replaced."""
+        aliases = self._state.aliases()
+        return [
+            replace(late, slug=aliases.get(late.slug, late.slug))
+            for late in await self._folder.late_saves()
+        ]
+
+    async def acknowledge(self, late: LateSave) -> None:
+        """Forget a late save."""
+        await self._folder.acknowledge(late)
+
+    async def keep(
+        self, slug: Slug, text: str, why: str, *, is_again: bool = False
+    ) -> None:
+        """Put a text into the trash that no file of its own holds."""
+        await self._folder.keep(slug, text, why, is_again=is_again)
+
+    async def conflict_file(self, slug: Slug) -> ConflictFile | None:
+        """The page's conflict file as it is now."""
+        return await self._folder.conflict_file(self._file(slug))
+
+    async def write_conflict(
+        self,
+        slug: Slug,
+        page_format: Format,
+        text: str,
+        *,
+        expected: Digest | None = None,
+    ) -> str:
+        """Write the page's conflict file beside it."""
+        return await self._folder.write_conflict(
+            self._file(slug), page_format, text, expected=expected
+        )
+
+    async def remove_conflict(
+        self, slug: Slug, *, expected: Digest | None = None
+    ) -> None:
+        """Remove the page's conflict file, into the trash."""
+        await self._folder.remove_conflict(self._file(slug), expected=expected)

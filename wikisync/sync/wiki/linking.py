@@ -1,0 +1,476 @@
+"""The links of a page to files of the folder: as the wiki has to write them, and back.
+
+On the way out each linked file is uploaded once, by its content, and the link leads to
+the upload; on the way in the link is again what the person wrote (``docs/sync.md``
+"Attachments"). Only real links are touched; ``cli`` brings the parser.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections import Counter
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Mapping,
+    Sequence,
+)
+from typing import Protocol
+from urllib.parse import unquote
+
+from msgspec.structs import replace
+
+from wikisync.errors import Rejected, RemoteError
+from wikisync.model import (
+    AttachmentPath,
+    Digest,
+    LinkPlace,
+    LinkTarget,
+    LooseFile,
+    Page,
+    Slug,
+)
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide.ledger import Intent, WriteKind, WrittenLink
+from wikisync.sync.replica import RemoteReplica
+
+log = logging.getLogger(__name__)
+
+FILE_BYTES_MAX = 100 * 1024 * 1024
+"""A linked file larger than this is not uploaded; its page waits."""
+
+SEARCHED_CHARS = 1_000_000
+"""Of pages that are looked through for names of files in one turn of a thread."""
+
+NOWHERE = AttachmentPath("")
+"""Where the wiki has what was not uploaded."""
+UNKNOWN_FOLDER = "0" * 32
+"""In place of the folder that the service will choose."""
+
+
+class Links(Protocol):
+    """The links of a page's source, which parsers know; see ``markup.retarget``.
+
+    Parsing takes its time, in which the loop goes on.
+    """
+
+    async def targets(self, page: Page) -> Sequence[LinkTarget]:
+        """Where the page's links lead."""
+        ...
+
+    async def places(
+        self, page: Page, targets: Collection[LinkTarget]
+    ) -> Sequence[LinkPlace]:
+        """Where the source names these targets, in order."""
+        ...
+
+    async def retarget(
+        self, page: Page, changes: Sequence[tuple[LinkPlace, LinkTarget, str]]
+    ) -> str | None:
+        """The source with other targets; None where that makes another page of it."""
+        ...
+
+
+class LinkedFiles(Protocol):
+    """The files beside the pages of one folder."""
+
+    async def names(self) -> frozenset[str]:
+        """Their names, without folders."""
+        ...
+
+    async def find(
+        self, slug: Slug, targets: Collection[LinkTarget]
+    ) -> Mapping[LinkTarget, LooseFile]:
+        """The files that links on a page lead to, of those that lead to one."""
+        ...
+
+    async def keep(self) -> None:
+        """Keep what the files hold for the next process."""
+        ...
+
+    def fetched_path(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
+        """The place of an attachment of the wiki that a link on a page leads to."""
+        ...
+
+    async def there(
+        self, known: Mapping[AttachmentPath, LooseFile | None]
+    ) -> Mapping[AttachmentPath, LooseFile]:
+        """Those of some fetched attachments that are there, as they are now."""
+        ...
+
+    def read(self, file: LooseFile) -> AsyncIterator[bytes]:
+        """The file's bytes."""
+        ...
+
+
+PathOf = Callable[[Slug, LooseFile], Awaitable[AttachmentPath]]
+"""Where the wiki has a file that a page links to."""
+
+
+class FileLinks:
+    """The links of one wiki's pages to files beside them."""
+
+    def __init__(
+        self,
+        wiki: RemoteReplica,
+        files: LinkedFiles,
+        state: WikiState,
+        *,
+        links: Links,
+        clock: Callable[[], float],
+    ) -> None:
+        self._wiki = wiki
+        self._files = files
+        self._state = state
+        self._links = links
+        self._clock = clock
+        self._uploading = asyncio.Lock()
+        self._names: frozenset[str] | None = None
+        self._fetched: Mapping[AttachmentPath, AttachmentPath | LooseFile] = {}
+        """Fetched attachments that are here: where the wiki has each, or the file that
+        a person made of it."""
+        self._covered: frozenset[str] = frozenset()
+        """Names of files that were there when the pages were looked through ..."""
+        self._covering: Mapping[Slug, Digest] = {}
+        """... and those that link to none of them, or were sent so, as they were."""
+
+    def scan_anew(self) -> None:
+        """Files may have come and gone."""
+        self._names = None
+
+    async def page_in(self, page: Page) -> Page:
+        """The page as the folder writes it."""
+        attempts = self._state.written_links(page.slug)
+        paths = {link.path for links in attempts for link in links}
+        # the name may stand there in another spelling, its folder cannot
+        known = [
+            LinkTarget(path)
+            for path in paths
+            if path.rpartition("/")[0] in page.content
+        ]
+        if not known:
+            return page
+        known += [replace(target, is_wikilink=True) for target in known]
+        places = await self._links.places(page, known)
+        links = _as_written([place.target for place in places], attempts)
+        changes = [
+            (place, link.target, link.written)
+            for place, link in zip(places, links, strict=True)
+            if link is not None
+        ]
+        content = await self._links.retarget(page, changes)
+        return page if content is None else replace(page, content=content)
+
+    async def page_out(
+        self, page: Page, path_of: PathOf | None = None
+    ) -> tuple[Page, Sequence[WrittenLink]]:
+        """The page as the wiki is to hold it, and what its links here were.
+
+        Args:
+            page: As the folder writes it.
+            path_of: Where the wiki has a file; uploaded if it has not, otherwise.
+
+        Raises:
+            RemoteError: a file cannot be uploaded, or a new link to one cannot be
+                written for the wiki; it would be a broken one there.
+        """
+        attempts = self._state.written_links(page.slug)
+        if not attempts and not await self._mentions_file(page):
+            return page, ()
+        before = {link.target: link.path for links in attempts[:1] for link in links}
+        wanted: dict[LinkTarget, LooseFile | AttachmentPath] = {}
+        targets = tuple(dict.fromkeys(await self._links.targets(page)))
+        found = await self._find(page.slug, targets)
+        for target in targets:
+            file = found.get(target)
+            if isinstance(file, LooseFile):
+                wanted[target] = file
+            elif file is None and target in before:
+                # the file is gone here; the wiki still has it
+                wanted[target] = before[target]
+        if not wanted:
+            return page, ()
+        places = await self._links.places(page, wanted)
+        if path_of is None:
+            await self._refuse_composed(page, wanted, places)
+            path_of = self._uploaded
+        paths: dict[LinkTarget, AttachmentPath] = {}
+        for target in {place.target for place in places}:
+            held = wanted[target]
+            if isinstance(held, LooseFile):
+                held = await path_of(page.slug, held)
+            paths[target] = held
+        content = await self._links.retarget(
+            page,
+            [
+                (place, replace(place.target, path=path), path)
+                for place in places
+                for path in [paths[place.target]]
+            ],
+        )
+        if content is None:
+            log.warning("%s: its links to files cannot be written", page.slug)
+            return page, ()
+        links = {
+            place.start: WrittenLink(paths[place.target], place.written, place.target)
+            for place in places
+        }
+        links = await self._as_on_the_wiki(page, set(paths.values())) | links
+        return replace(page, content=content), [links[start] for start in sorted(links)]
+
+    async def outdated(self) -> frozenset[Slug]:
+        """Pages that link to a file whose content is another one than the wiki's.
+
+        Also pages that were sent before the file was there, or without an answer.
+        """
+        self._names = await self._scan()
+        uploads = self._state.uploads()
+        found = set(self._state.pages_with_unsettled_links())
+        for slug in self._state.pages_with_links():
+            links = tuple(itertools.chain(*self._state.written_links(slug)))
+            places = await self._find(slug, [link.target for link in links])
+            for link in links:
+                place = places.get(link.target)
+                if isinstance(place, LooseFile):
+                    place = uploads.get(place.digest, NOWHERE)
+                if place not in {None, link.path}:
+                    found.add(slug)
+        late = {slug async for slug in self._late(self._names)}
+        base = self._state.base().items()
+        self._covered = self._names
+        self._covering = {slug: page.local for slug, page in base if slug not in late}
+        await self._files.keep()
+        return frozenset(found | late)
+
+    async def _late(self, names: frozenset[str]) -> AsyncIterator[Slug]:
+        """Pages that were sent without a file they link to, or came from the wiki so.
+
+        Args:
+            names: Of all files.
+        """
+        if not names:
+            return
+        new = names - self._covered
+        asked: list[tuple[Page, Collection[str]]] = []
+        chars = 0
+        for slug, known in self._state.base().items():
+            among = new if self._covering.get(slug) == known.local else names
+            if not among:
+                continue
+            page = Page(slug, known.format, self._state.text(slug) or "")
+            asked.append((page, among))
+            chars += len(page.content)
+            if chars >= SEARCHED_CHARS:
+                async for late in self._linking_to_new(asked):
+                    yield late
+                asked, chars = [], 0
+        async for late in self._linking_to_new(asked):
+            yield late
+
+    async def _linking_to_new(
+        self, asked: Sequence[tuple[Page, Collection[str]]]
+    ) -> AsyncIterator[Slug]:
+        """Pages that, as they were agreed on, link to files they were sent without."""
+        if not asked:
+            return
+        for page, mentioned in await asyncio.to_thread(_searched, asked):
+            if not self._are_all_sent(page, mentioned):
+                _, links = await self.page_out(page, self._planned)
+                if links and self._state.written_links(page.slug) != (tuple(links),):
+                    yield page.slug
+
+    async def _refuse_composed(
+        self,
+        page: Page,
+        wanted: Mapping[LinkTarget, LooseFile | AttachmentPath],
+        places: Sequence[LinkPlace],
+    ) -> None:
+        """Send no new link to a file whose name is put together by the format.
+
+        It stands nowhere to be replaced.  One that the wiki has already is no worse
+        than it was: the file may be in its repository.
+        """
+        written = {place.target for place in places}
+        composed = {
+            target: held.path
+            for target, held in wanted.items()
+            if isinstance(held, LooseFile) and target not in written
+        }
+        if not composed:
+            return
+        agreed = replace(page, content=self._state.text(page.slug) or "")
+        for target in composed.keys() - set(await self._links.targets(agreed)):
+            raise Rejected(
+                f"{page.slug} links to {composed[target]} with a path built from"
+                f" attributes or macros, and the file has another path on the wiki",
+                hint="write the full path in the link, without :imagesdir: or {...}",
+            )
+
+    async def _scan(self) -> frozenset[str]:
+        """Look at the files, and tell what a page says that links to one of them."""
+        known = self._state.attachments()
+        there = await self._files.there({path: known[path].here for path in known})
+        self._fetched = {
+            path: path if file.digest == known[path].digest else file
+            for path, file in there.items()
+        }
+        # a fetched one by its folder, for many have one name
+        changed = {
+            path.rpartition("/")[0]
+            for path, file in self._fetched.items()
+            if isinstance(file, LooseFile)
+        }
+        return await self._files.names() | changed
+
+    async def _find(
+        self, slug: Slug, targets: Collection[LinkTarget]
+    ) -> Mapping[LinkTarget, LooseFile | AttachmentPath | None]:
+        """The files that a page's links lead to from where the page's own file is.
+
+        Returns:
+            Where the wiki has it, for a fetched one that is as it was.
+        """
+        if self._names is None:
+            self._names = await self._scan()
+        start = self._state.file_of(slug)
+        fetched = {
+            target: self._fetched.get(path)
+            for target in targets
+            if (path := self._files.fetched_path(start, target)) is not None
+        }
+        loose = [target for target in targets if target not in fetched]
+        return {**fetched, **await self._files.find(start, loose)}
+
+    async def _as_on_the_wiki(
+        self, page: Page, paths: Collection[AttachmentPath]
+    ) -> dict[int, WrittenLink]:
+        """Links that lead to an attachment here as they will there, by their place.
+
+        Without them it could not be told which link of the wiki's text was which here.
+        """
+        standing = [path for path in paths if path.rpartition("/")[0] in page.content]
+        if not standing:
+            return {}
+        targets = [
+            LinkTarget(path, kind) for path in standing for kind in (False, True)
+        ]
+        return {
+            place.start: WrittenLink(
+                AttachmentPath(place.target.path), place.written, place.target
+            )
+            for place in await self._links.places(page, targets)
+        }
+
+    async def _mentions_file(self, page: Page) -> bool:
+        """Whether a file's name stands anywhere in the page: parsing costs more."""
+        if self._names is None:
+            self._names = await self._scan()
+        return bool(_mentioned(page, self._names))
+
+    def _are_all_sent(self, page: Page, mentioned: Collection[str]) -> bool:
+        """Whether each place where a file is named is a link that was sent.
+
+        Parsing all pages that show pictures would be most of a sync's time.
+        """
+        attempts = self._state.written_links(page.slug)
+        if len(attempts) != 1:
+            return False
+        sent = Counter(link.target.path.rpartition("/")[2] for link in attempts[0])
+        text = _decoded(page.content)
+        return all(text.count(name) == sent[name] for name in mentioned)
+
+    async def _planned(self, _slug: Slug, file: LooseFile) -> AttachmentPath:
+        """Where the wiki has the file, or about where it will have it."""
+        name = file.path.rpartition("/")[2]
+        planned = AttachmentPath(f"uploads/{UNKNOWN_FOLDER}/{name}")
+        return self._state.upload_of(file.digest) or planned
+
+    async def _uploaded(self, slug: Slug, file: LooseFile) -> AttachmentPath:
+        """Where the wiki has the file; uploaded once, whatever it is called here."""
+        async with self._uploading:
+            # another page may have sent the same file meanwhile
+            known = self._state.upload_of(file.digest)
+            return known or await self._upload(slug, file)
+
+    async def _upload(self, slug: Slug, file: LooseFile) -> AttachmentPath:
+        if file.size > FILE_BYTES_MAX:
+            raise Rejected(
+                f"{file.path}, which {slug} links to, is larger than"
+                f" {FILE_BYTES_MAX >> 20} MiB",
+                hint="make the file smaller, or host it elsewhere and link to it",
+            )
+        intent = self._state.begin(
+            Intent(WriteKind.UPLOAD, slug, text=file.path, at=self._clock())
+        )
+        name = file.path.rpartition("/")[2]
+        try:
+            stored = await self._wiki.write_attachment(
+                AttachmentPath(f"uploads/{name}"), self._files.read(file)
+            )
+        except RemoteError:
+            self._state.settle(intent)
+            raise
+        with self._state.together():
+            # of what was sent: it may have been saved again since it was looked at
+            self._state.record_upload(
+                stored.digest, stored.path, file.path, stored.size
+            )
+            self._state.settle(intent)
+        log.info("uploaded %s as %s", file.path, stored.path)
+        return stored.path
+
+
+def _searched(
+    asked: Sequence[tuple[Page, Collection[str]]],
+) -> Sequence[tuple[Page, Sequence[str]]]:
+    """The pages that mention any of some names, with those."""
+    found = ((page, _mentioned(page, names)) for page, names in asked)
+    return [one for one in found if one[1]]
+
+
+def _mentioned(page: Page, names: Collection[str]) -> Sequence[str]:
+    """Those of some names that stand anywhere in a page."""
+    # one text and no inner loop: there are thousands of names, and of pages
+    text = "\0".join({page.content, _decoded(page.content)})
+    return [name for name in names if name in text]
+
+
+def _as_written(
+    targets: Sequence[LinkTarget], attempts: Sequence[Sequence[WrittenLink]]
+) -> Sequence[WrittenLink | None]:
+    """What stood here for each link of a text of the wiki to a file.
+
+    The attempt that sent just these links, if there is one; else the newest that knows
+    a file, whose links to it are taken in their order.
+    """
+    for links in attempts:
+        if targets == [link.on_wiki for link in links]:
+            return links
+    left: dict[LinkTarget, list[WrittenLink]] = {}
+    for target in dict.fromkeys(targets):
+        of_attempts = ([one for one in a if one.on_wiki == target] for a in attempts)
+        left[target] = next(filter(None, of_attempts), [])
+    written: list[WrittenLink | None] = []
+    for target in targets:
+        links = left[target]
+        written.append(links[0] if links else None)
+        del links[: len(links) > 1]
+    return written
+
+
+def _decoded(source: str) -> str:
+    """A text with what links may write otherwise as it is meant."""
+    import html
+
+    for mark, decode in (
+        ("\\", lambda text: text.replace("\\", "")),
+        ("&", html.unescape),
+        ("%", unquote),
+    ):
+        if mark in source:
+            source = decode(source)
+    return source
