@@ -398,7 +398,7 @@ def _member(action: Action, base: Mapping[Slug, BasePage]) -> Member:
         case Adopt() | Push() | Merge():
             return Member(action.slug, action.local)
         case _:
-            raise AssertionError(f"no brake holds {action}")
+            raise AssertionError(f"no safety stop holds {action}")
 
 
 def _decided_batches(
