@@ -21,7 +21,6 @@ from wikisync.errors import FolderError, NotFound
 from wikisync.model import Slug
 from wikisync.sync.decide.plan import Action, Adopt, DropRecord, Hold, Merge, Move
 from wikisync.sync.replica import Replica
-from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.options import CycleOptions
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.diff_text import unified
@@ -128,19 +127,13 @@ async def _of_wiki(
     slugs: frozenset[Slug] | None,
 ) -> list[Shown]:
     wiki = await opened.synced(client, section, is_real=False)
-    result = await run_cycle(
-        wiki.remote,
-        wiki.local,
-        opened.state,
-        owner=section.owner,
-        remote_id=wiki.remote_id,
-        options=CycleOptions(
-            is_dry_run=True,
-            pages=slugs,
-            adopts=opened.is_adopting,
-            is_other_folder=opened.has_other_folder(section),
-        ),
+    options = CycleOptions(
+        is_dry_run=True,
+        pages=slugs,
+        adopts=opened.is_adopting,
+        is_other_folder=opened.has_other_folder(section),
     )
+    result = await opened.cycle(wiki, options)
     names = {move.target: move.slug for move in result.plan.moves}
     shown: list[Shown] = []
     for action in result.plan.actions:

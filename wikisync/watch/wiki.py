@@ -19,7 +19,6 @@ from wikisync.folder.stamp import folder_stamp
 from wikisync.model import Slug
 from wikisync.sync.daemon.wiki_status import CycleOutcome, RemoteHint, Why
 from wikisync.sync.decide.ledger import RemoteEdit
-from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult
 from wikisync.workspace.attention import sentences
@@ -133,13 +132,9 @@ class WatchedWiki:
         try:
             with self._opened.meeting(self.section) as is_other:
                 self.synced.has_other_folder = is_other
-                result = await run_cycle(
-                    wiki.remote,
-                    wiki.local,
-                    self._opened.state,
-                    owner=self.section.owner,
-                    remote_id=wiki.remote_id,
-                    options=replace(
+                result = await self._opened.cycle(
+                    wiki,
+                    replace(
                         self._options,
                         adopts=adopts,
                         is_other_folder=is_other,
@@ -148,8 +143,6 @@ class WatchedWiki:
                         puts_new=puts_new,
                         leaves=frozenset() if puts_new else wiki.known.left_out,
                     ),
-                    outdated=wiki.remote.outdated,
-                    note_left=wiki.known.note_left_out,
                 )
             self._named -= named
             return result

@@ -38,8 +38,12 @@ from wikisync.folder.workspace import (
 from wikisync.layout import CACHE_FOLDER, STATE_FILE, TEMPORARY_FOLDER
 from wikisync.model import Slug
 from wikisync.private import make_private_folder
+from wikisync.progress import Progress
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.replica import LocalReplica
+from wikisync.sync.run.cycle import run_cycle
+from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.result import CycleResult
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.sync.wiki.remembered import RememberedWiki
 from wikisync.sync.wiki.translation import TranslatedWiki
@@ -56,15 +60,25 @@ ADOPTING = "adopting"
 # -- held by this process ----------------------------------------------------------
 
 
-class SyncedWiki(Struct, frozen=True):
-    """One wiki of an open workspace with both its sides."""
+class Sides(Struct, frozen=True, kw_only=True):
+    """One wiki of an open workspace as a cycle needs it."""
 
     section: WikiSection
+    remote: TranslatedWiki
+    local: LocalReplica
+
+    @property
+    def remote_id(self) -> str:
+        """The service's id of the project or group; empty while nobody asks it."""
+        return ""
+
+
+class SyncedWiki(Sides, frozen=True, kw_only=True):
+    """One wiki of an open workspace and of the service."""
+
     folder: Path
     found: FoundRecord
     """Where it is on the service now."""
-    remote: TranslatedWiki
-    local: LocalReplica
     replica: WikiReplica
     """The wiki as it is, behind ``remote``."""
 
@@ -156,7 +170,27 @@ class OpenWorkspace:
         )
         return AliasedFolder(folder, known)
 
-    def remembered(self, wiki: WikiSection) -> tuple[TranslatedWiki, LocalReplica]:
+    async def cycle(
+        self, sides: Sides, options: CycleOptions, progress: Progress | None = None
+    ) -> CycleResult:
+        """Run one cycle of a wiki, or its dry run.
+
+        Raises:
+            Halted: the record in use is of a wiki with another id.
+            WikisyncError: the cycle could not go on.
+        """
+        return await run_cycle(
+            sides.remote,
+            sides.local,
+            self.state,
+            owner=sides.section.owner,
+            remote_id=sides.remote_id,
+            options=options,
+            progress=progress,
+            outdated=sides.remote.outdated,
+        )
+
+    def remembered(self, wiki: WikiSection) -> Sides:
         """The wiki as it was last seen, and its folder.
 
         Raises:
@@ -173,7 +207,7 @@ class OpenWorkspace:
             self.workspace.private,
             keeps_scans=not self.is_read_only,
         )
-        return remote, self.local(wiki)
+        return Sides(section=wiki, remote=remote, local=self.local(wiki))
 
     async def synced(
         self,
@@ -228,7 +262,14 @@ class OpenWorkspace:
             self.workspace.private,
             keeps_scans=not self.is_read_only,
         )
-        return SyncedWiki(wiki, folder, found, translated, local, remote)
+        return SyncedWiki(
+            section=wiki,
+            remote=translated,
+            local=local,
+            folder=folder,
+            found=found,
+            replica=remote,
+        )
 
     def refuse_lost(self, wiki: WikiSection) -> None:
         """Stop where the disk of the workspace or the wiki's pages went away since.

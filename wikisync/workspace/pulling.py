@@ -256,7 +256,6 @@ async def _pull(
             options=replace(place.options, leaves=known.left_out),
             progress=progress,
             outdated=outdated,
-            note_left=known.note_left_out,
         )
 
     results = await _at_rest(cycle, progress)

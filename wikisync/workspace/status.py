@@ -43,7 +43,6 @@ from wikisync.sync.decide.plan import (
 )
 from wikisync.sync.decide.safety import Batch, Decision
 from wikisync.sync.run.arrive import STALE_SAVE
-from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult, Held
 from wikisync.workspace.attention import held_sentence
@@ -155,30 +154,20 @@ async def _next_sync(
         wiki: Both its sides; None to take the wiki as it was last seen.
     """
     section = status.section
-    if wiki is None:
-        remote, local = opened.remembered(section)
-        known, found = opened.known(section), None
-    else:
-        remote, local = wiki.remote, wiki.local
-        known, found = wiki.known, wiki.found
+    sides = opened.remembered(section) if wiki is None else wiki
+    known = opened.known(section) if wiki is None else wiki.known
+    found = None if wiki is None else wiki.found
     status = _with_place(opened, status)
-    result = await run_cycle(
-        remote,
-        local,
-        opened.state,
-        owner=section.owner,
-        remote_id="" if wiki is None else wiki.remote_id,
-        options=CycleOptions(
-            is_dry_run=True,
-            adopts=opened.is_adopting,
-            is_other_folder=status.has_other_folder,
-            between=found.between if found else None,
-            puts_new=False,
-            leaves=known.left_out,
-            reads_max=opened.workspace.config.sync.reads_max,
-        ),
-        outdated=remote.outdated,
+    options = CycleOptions(
+        is_dry_run=True,
+        adopts=opened.is_adopting,
+        is_other_folder=status.has_other_folder,
+        between=found.between if found else None,
+        puts_new=False,
+        leaves=known.left_out,
+        reads_max=opened.workspace.config.sync.reads_max,
     )
+    result = await opened.cycle(sides, options)
     batches = {batch.kind: batch for batch in result.batches}
     if wiki is None:
         # what the wiki was stopped for cannot be seen from here

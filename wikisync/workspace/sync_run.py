@@ -26,7 +26,6 @@ from wikisync.model import Problem, Slug
 from wikisync.sync.daemon.schedule import LASTING_HINT, LASTING_TRIES, lasting
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import CreateRemote
-from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.options import CycleOptions
 from wikisync.workspace.attention_file import show_attention, told_where_halted
 from wikisync.workspace.configured import Workspace
@@ -329,14 +328,7 @@ async def _asks_first(
     messages: Messages, opened: OpenWorkspace, wiki: SyncedWiki, asked: CycleOptions
 ) -> bool:
     """Whether a first sync puts pages on the wiki that are only here."""
-    seen = await run_cycle(
-        wiki.remote,
-        wiki.local,
-        opened.state,
-        owner=wiki.section.owner,
-        remote_id=wiki.remote_id,
-        options=replace(asked, is_dry_run=True, puts_new=True),
-    )
+    seen = await opened.cycle(wiki, replace(asked, is_dry_run=True, puts_new=True))
     new = [one.slug for one in seen.plan.actions if isinstance(one, CreateRemote)]
     if not new:
         return True

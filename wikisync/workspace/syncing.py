@@ -30,7 +30,6 @@ from wikisync.sync.decide.plan import (
     SkipReason,
 )
 from wikisync.sync.decide.safety import Batch
-from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult, Held
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
@@ -164,16 +163,8 @@ async def sync_wiki(
         rounds += 1
         try:
             with opened.meeting(wiki.section, is_real=not options.is_dry_run) as other:
-                result = await run_cycle(
-                    wiki.remote,
-                    wiki.local,
-                    opened.state,
-                    owner=wiki.section.owner,
-                    remote_id=wiki.remote_id,
-                    options=replace(options, is_other_folder=other),
-                    progress=progress,
-                    outdated=wiki.remote.outdated,
-                    note_left=wiki.known.note_left_out,
+                result = await opened.cycle(
+                    wiki, replace(options, is_other_folder=other), progress
                 )
         except WikisyncError as error:
             synced.failure = error

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from msgspec.structs import replace
 
@@ -82,9 +82,6 @@ SENDS_MAX = 3
 
 _OTHER_HINT = "to list the records, run: wikisync records"
 
-NoteLeft: TypeAlias = Callable[[Collection[Slug]], None]
-"""Remembers the pages that a first sync left here, and no others."""
-
 
 async def run_cycle(
     remote: RemoteReplica,
@@ -97,7 +94,6 @@ async def run_cycle(
     clock: Callable[[], float] = time.time,
     progress: Progress | None = None,
     outdated: Outdated | None = None,
-    note_left: NoteLeft | None = None,
 ) -> CycleResult:
     """Carry edits from each side to the other, once; or one way, as asked.
 
@@ -114,8 +110,6 @@ async def run_cycle(
         clock: Seconds since the epoch.
         progress: Told of long work.
         outdated: Tells the pages whose attachments changed here.
-        note_left: Told what is not put on the wiki because nobody asked for it,
-            before anything is done: what comes to nothing has left it here, too.
 
     Raises:
         Halted: the record in use is of a wiki with another id.
@@ -132,7 +126,6 @@ async def run_cycle(
         clock,
         progress or SilentProgress(),
         outdated=outdated,
-        note_left=note_left,
     )
     try:
         return await cycle.run(owner, remote_id)
@@ -155,10 +148,8 @@ class _Cycle:
         progress: Progress,
         *,
         outdated: Outdated | None,
-        note_left: NoteLeft | None,
     ) -> None:
         self._outdated = outdated
-        self._note_left = note_left
         self._remote = remote
         self._local = local
         self._known = known
@@ -177,8 +168,7 @@ class _Cycle:
         self._absent: tuple[Problem, ...] = ()
         self._errors: tuple[Problem, ...] = ()
         self._waiting: Mapping[Slug, Sequence[Problem]] = {}
-        """Removals that wait, and for which of them."""
-        """What keeps removals back."""
+        """Removals that wait, and for which errors."""
         self._undone: tuple[Step, ...] = ()
         self._undo_goes_on = False
         """A sync is not yet taken back whole."""
@@ -235,8 +225,8 @@ class _Cycle:
         )
         decided = await deciding.run(here, there)
         if not self._options.is_dry_run:
-            if self._note_left is not None:
-                self._note_left(decided.left_out)
+            # before anything is done: what comes to nothing has left them here, too
+            self._known.note_left_out(decided.left_out)
             await self._carry_out(decided)
             self._note_errors(decided.plan)
             await self._note_head(decided, was_cut=was_cut, was_rewound=was_rewound)
