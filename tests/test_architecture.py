@@ -38,6 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "frames": set(),
     "child": {"frames"},
     "worker": {"frames", "processes"},
+    "parallel": set(),
     "config": {"model", "errors", "private", "layout", "config"},
     "api": {
         "model",
@@ -94,6 +95,7 @@ ALLOWED: dict[str, set[str]] = {
         "decoding",
         "connections",
         "processes",
+        "parallel",
         "folder",
         "markup",
         "site",

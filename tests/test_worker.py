@@ -154,15 +154,20 @@ async def test_caller_may_leave_before_the_process_is_there() -> None:
     assert worker._process is None
 
 
-def test_deadline_ends_a_process(tmp_path: Path) -> None:
+def test_deadline_ends_its_process_alone(tmp_path: Path) -> None:
     target = tmp_path / "target.py"
     target.write_text("import sys; sys.stdin.read()")
-    process = start_worker(python_worker(target))
-    with Deadline(process, 0.0) as deadline, process:
-        assert process.stdout is not None
-        assert process.stdout.read() == b""
-    assert deadline.is_over
-    assert process.returncode == -signal.SIGKILL
+    patient, hasty = (start_worker(python_worker(target)) for _ in range(2))
+    with patient, Deadline(patient, 600.0) as far:
+        # the nearer one comes later, when the other is being waited for
+        with hasty, Deadline(hasty, 0.0) as near:
+            assert hasty.stdout is not None
+            assert hasty.stdout.read() == b""
+        assert near.is_over
+        assert hasty.returncode == -signal.SIGKILL
+        assert not far.is_over
+        assert patient.poll() is None
+        patient.kill()
 
 
 def test_frames_come_as_they_were_written() -> None:

@@ -12,7 +12,9 @@ difference.
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Generic, TypeVar
@@ -242,23 +244,66 @@ class _Garbled(Exception):
 class Deadline:
     """Kills a process unless what is done with it ends in time.
 
-    A timer works with the pipes of every platform; waiting with a time limit on a
-    pipe does not.
+    A watching thread works with the pipes of every platform; waiting with a time
+    limit on a pipe does not.
     """
 
     def __init__(self, process: Child, seconds: float) -> None:
         self.is_over = False
         self._process = process
-        self._timer = threading.Timer(seconds, self._expire)
-        self._timer.daemon = True
+        self._seconds = seconds
 
     def __enter__(self) -> Deadline:
-        self._timer.start()
+        _watcher.watch(self, time.monotonic() + self._seconds)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
+        _watcher.forget(self)
 
-    def _expire(self) -> None:
+    def expire(self) -> None:
+        """End the process."""
         self.is_over = True
         self._process.kill()
+
+
+class _Watcher:
+    """The thread that waits for the deadlines of all workers.
+
+    A timer for each job would start a thread for each page.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._due: dict[Deadline, float] = {}
+        self._wakes_at = 0.0
+        self._thread: threading.Thread | None = None
+
+    def watch(self, deadline: Deadline, due: float) -> None:
+        """Let a deadline expire at a time of the monotonic clock."""
+        with self._changed:
+            self._due[deadline] = due
+            # a forked process has none of the threads of its parent
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._wait, daemon=True)
+                self._thread.start()
+            elif due < self._wakes_at:
+                self._changed.notify()
+
+    def forget(self, deadline: Deadline) -> None:
+        """Let it pass; one that is just expiring has expired afterwards."""
+        with self._changed:
+            self._due.pop(deadline, None)
+
+    def _wait(self) -> None:
+        with self._changed:
+            while True:
+                now = time.monotonic()
+                over = [one for one, due in self._due.items() if due <= now]
+                for deadline in over:
+                    del self._due[deadline]
+                    deadline.expire()
+                self._wakes_at = min(self._due.values(), default=math.inf)
+                self._changed.wait(min(self._wakes_at - now, threading.TIMEOUT_MAX))
+
+
+_watcher = _Watcher()

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -108,8 +109,8 @@ def test_worker_that_gives_no_answer_is_ended_by_the_clock() -> None:
         page = Page(Slug("a"), Format.MARKDOWN, "::include{file=x}\n")
 
         def stop(_target: str) -> str:
-            assert parser._worker._process is not None
-            os.kill(parser._worker._process.pid, signal.SIGSTOP)
+            assert parser._workers[0]._process is not None
+            os.kill(parser._workers[0]._process.pid, signal.SIGSTOP)
             return "text"
 
         parsed = parser.parse(page, include=stop)
@@ -161,15 +162,15 @@ def test_worker_that_has_held_much_memory_is_followed_by_another() -> None:
     parser = BoundedParser(seconds_max=60.0, memory_bytes_max=160 << 20)
     parser.parse(PAGE)
     del ours
-    assert parser._worker._process is not None
-    first = parser._worker._process.pid
+    assert parser._workers[0]._process is not None
+    first = parser._workers[0]._process.pid
     parser.parse(PAGE)
-    assert parser._worker._process.pid == first
+    assert parser._workers[0]._process.pid == first
     assert not parser.parse(
         Page(Slug("a"), Format.MARKDOWN, "`a` " * 120_000)
     ).is_source
     parser.parse(PAGE)
-    assert parser._worker._process.pid != first
+    assert parser._workers[0]._process.pid != first
     parser.close()
 
 
@@ -188,9 +189,9 @@ def test_worker_that_dies_costs_one_page() -> None:
     include_kills = Page(Slug("a"), Format.MARKDOWN, "::include{file=x}\n")
 
     def kill(_target: str) -> str | None:
-        assert parser._worker._process is not None
-        os.kill(parser._worker._process.pid, signal.SIGKILL)
-        parser._worker._process.wait()
+        assert parser._workers[0]._process is not None
+        os.kill(parser._workers[0]._process.pid, signal.SIGKILL)
+        parser._workers[0]._process.wait()
         return "text"
 
     assert (
@@ -204,17 +205,32 @@ def test_worker_that_dies_costs_one_page() -> None:
 
 def test_worker_outlives_an_interrupt_at_the_keyboard(parser: BoundedParser) -> None:
     parser.parse(PAGE)
-    assert parser._worker._process is not None
-    before = parser._worker._process.pid
+    assert parser._workers[0]._process is not None
+    before = parser._workers[0]._process.pid
     os.kill(before, signal.SIGINT)
     assert parser.parse(PAGE) == parse_page(PAGE)
-    assert parser._worker._process.pid == before
+    assert parser._workers[0]._process.pid == before
 
 
 def test_machine_without_processes_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wikisync.processes.sys.executable", "/nowhere/python")
     with pytest.raises(RenderError, match="cannot start a process"):
         BoundedParser().parse(PAGE)
+
+
+def test_threads_that_parse_at_once_have_a_process_each() -> None:
+    both = threading.Barrier(2)
+    wants_text = Page(Slug("a"), Format.MARKDOWN, "::include{file=x}\n")
+
+    def meet(_target: str) -> str:
+        both.wait(60)
+        return "text"
+
+    with closing(BoundedParser()) as parser, ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda page: parser.parse(page, include=meet), [wants_text] * 2))
+        assert len(parser._workers) == 2
+        parser.parse(PAGE)
+        assert len(parser._workers) == 2
 
 
 def test_process_has_one_parser() -> None:

@@ -1,9 +1,9 @@
 """``parse_page`` with limits: the page is parsed in a process of its own.
 
 Our parsers take time that grows with the page and no faster; those of others do
-not, and a site must be built whatever a page holds.  One worker is started with
-the first page and kept; a page over a limit costs the worker, and is shown as
-source.
+not, and a site must be built whatever a page holds.  A worker is started with
+the first page and kept, and others when several threads parse at once; a page over a
+limit costs its worker, and is shown as source.
 
 Time is processor time, which the worker's own timer counts: a machine that is busy
 with other things turns no sound page into source.  The clock ends only a worker
@@ -16,6 +16,7 @@ import atexit
 import os
 import signal
 import threading
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
@@ -50,7 +51,7 @@ _ANSWERS: msgspec.json.Decoder[Answer] = json_decoder(Answer)
 
 
 class BoundedParser:
-    """Parses pages in a worker process; safe to use from many threads."""
+    """Parses pages in worker processes, as many as threads parse at one time."""
 
     def __init__(
         self,
@@ -61,14 +62,14 @@ class BoundedParser:
     ) -> None:
         self._seconds_max = seconds_max
         self._wait_seconds_max = wait_seconds_max
-        command = python_worker(
+        self._command = python_worker(
             "wikisync.markup.worker",
             [str(memory_bytes_max)],
             memory_bytes_max=memory_bytes_max,
         )
-        self._worker = Worker(
-            command, _ANSWERS, wait_seconds_max=wait_seconds_max, is_spent=_is_spent
-        )
+        self._workers: list[Worker[Answer]] = []
+        self._idle: list[Worker[Answer]] = []
+        """Those without a page; the last one is taken first."""
 
     def parse(
         self,
@@ -118,8 +119,9 @@ class BoundedParser:
         raise RenderError(answer.message)
 
     def close(self) -> None:
-        """End the worker; a later page starts another one."""
-        self._worker.end()
+        """End the workers; a later page starts another one."""
+        for worker in self._workers:
+            worker.end()
 
     def _answer(self, job: Job, include: Include) -> Done | Shown | Refused:
         """A worker's last answer to a job, or why there is none."""
@@ -129,15 +131,30 @@ class BoundedParser:
                 return Included(include(answer.target))
             return None
 
+        worker = self._taken()
         try:
-            answer = self._worker.ask(job, reply)
+            answer = worker.ask(job, reply)
         except WorkerNotStarted as exc:
             reason = f"cannot start a process for pages: {exc}"
             raise RenderError(reason.removesuffix(": ")) from exc
         except WorkerLost as lost:
             return self._refusal(job, lost)
+        finally:
+            self._idle.append(worker)
         assert not isinstance(answer, Wanted)
         return answer
+
+    def _taken(self) -> Worker[Answer]:
+        with suppress(IndexError):
+            return self._idle.pop()
+        worker = Worker(
+            self._command,
+            _ANSWERS,
+            wait_seconds_max=self._wait_seconds_max,
+            is_spent=_is_spent,
+        )
+        self._workers.append(worker)
+        return worker
 
     def _refusal(self, job: Job, lost: WorkerLost) -> Refused:
         if lost.code == -signal.SIGPROF:

@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from wikisync.decoding import msgpack_decoder
 from wikisync.markup.bounded import bounded_parser
@@ -24,6 +25,7 @@ from wikisync.markup.placeholders import values_of
 from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.markup.source import clean_source
 from wikisync.model import Digest, Page, Problem, Slug, digest_of
+from wikisync.parallel import in_order, usable_cores
 from wikisync.site.attempts import Attempts
 from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable
 from wikisync.site.facts import (
@@ -40,7 +42,6 @@ from wikisync.site.includes import Includes
 from wikisync.site.titles import SUMMARY_CHARS_MAX, display_title, shortened
 
 if TYPE_CHECKING:
-    from wikisync.markup.context import Include
     from wikisync.progress import Progress
     from wikisync.site.addresses import WikiAddresses
     from wikisync.site.cache import Cache
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 
 UNREADABLE = Digest("unreadable")
 """Stands for the content of a file that vanished after it was listed."""
+PAGES_PER_PROCESS = 50
+"""To be parsed, before another process is started."""
 
 T = TypeVar("T")
 Ids = Callable[[Slug], bytes]
@@ -108,13 +111,18 @@ class Indexer:
         if chosen is not None:
             self._attempts.renew()
         parsed: dict[Slug, tuple[bytes, ParsedFacts]] = {}
+        unknown = []
         for page in scanned.pages.values():
             is_chosen = chosen is None or page.slug in chosen
             last = known.get(page.slug)
-            found = self._parsed(scanned, page, last, texts, is_chosen=is_chosen)
+            found = self._known(scanned, page, last, texts, is_chosen=is_chosen)
             if found is not None:
                 parsed[page.slug] = found
+            elif is_chosen:
+                unknown.append(page)
+                continue
             self._progress.advance()
+        parsed |= self._parse_all(scanned, unknown, texts)
         parsed |= self._parse_slow(scanned, texts)
         headings = {slug: facts.ids for slug, (_, facts) in parsed.items()}
         links = SiteLinks(number, self._table, headings, scanned.pages)
@@ -133,7 +141,8 @@ class Indexer:
     def read(self, scanned: ScannedWiki, page: SourcePage) -> None:
         """Parse one page ahead, so that the cache knows it."""
         texts = Includes(scanned)
-        self._parsed(scanned, page, None, texts, is_chosen=True)
+        if self._known(scanned, page, None, texts, is_chosen=True) is None:
+            self._parse_all(scanned, [page], texts)
         self._parse_slow(scanned, texts)
 
     def parsed_page(self, page: IndexedPage) -> ParsedPage:
@@ -151,7 +160,7 @@ class Indexer:
 
     # Phase A ----------------------------------------------------------------------
 
-    def _parsed(
+    def _known(
         self,
         scanned: ScannedWiki,
         page: SourcePage,
@@ -160,7 +169,7 @@ class Indexer:
         *,
         is_chosen: bool,
     ) -> tuple[bytes, ParsedFacts] | None:
-        """A page's key and facts; None for one that stays unread."""
+        """A page's key and facts without parsing it; None where it has to be."""
         if last is not None and _is_same(last, page):
             if last.is_read:
                 return last.parsed_key, last.parsed
@@ -174,7 +183,23 @@ class Indexer:
                 self._slow.append(page)
             if known.is_slow or not is_due:
                 return key, known
-        return self._parse(scanned, page, texts) if is_chosen else None
+        return None
+
+    def _parse_all(
+        self, scanned: ScannedWiki, pages: Sequence[SourcePage], texts: Includes
+    ) -> dict[Slug, tuple[bytes, ParsedFacts]]:
+        """Parse pages in as many processes as there are cores, a quick attempt each."""
+
+        def attempt(page: SourcePage) -> _Attempt:
+            return self._attempt(scanned, page, texts, None)
+
+        # a process more takes longer to start than a few pages to parse
+        threads = min(usable_cores(), -(-len(pages) // PAGES_PER_PROCESS)) or 1
+        found = {}
+        for made in in_order(attempt, pages, threads=threads):
+            found[made.page.slug] = self._keep(made)
+            self._progress.advance()
+        return found
 
     def _parse_slow(
         self, scanned: ScannedWiki, texts: Includes
@@ -182,20 +207,25 @@ class Indexer:
         """Give pages that need it their full time, as long as there is some."""
         slow, self._slow = self._slow, []
         return {
-            page.slug: self._parse(
-                scanned, page, texts, PAGE_SECONDS_MAX if self._attempts.has_time else 0
+            page.slug: self._keep(
+                self._attempt(
+                    scanned,
+                    page,
+                    texts,
+                    PAGE_SECONDS_MAX if self._attempts.has_time else 0,
+                )
             )
             for page in slow
         }
 
-    def _parse(
+    def _attempt(
         self,
         scanned: ScannedWiki,
         page: SourcePage,
         texts: Includes,
-        seconds: float | None = None,
-    ) -> tuple[bytes, ParsedFacts]:
-        """Parse a page and keep what comes of it.
+        seconds: float | None,
+    ) -> _Attempt:
+        """Parse a page; safe in any thread.
 
         Args:
             scanned: Its wiki.
@@ -212,47 +242,42 @@ class Indexer:
         )
         text, problems = _text_of(content, page)
         include = texts.recorder(page.slug)
-        parsed = self._attempted(
-            Page(page.slug, page.format, text), options, include, seconds
-        )
+        given = self._attempts.quick_seconds(text) if seconds is None else seconds
+        shown = Page(page.slug, page.format, text)
+        if given:
+            parsed = bounded_parser().parse(
+                shown, options, include=include, seconds_max=given
+            )
+        else:
+            source, reason = clean_source(text), self._attempts.refusal()
+            parsed = shown_as_source(shown, source, reason, breach="time")
+        includes = tuple(include.seen.items())
+        is_quick = seconds is None
+        return _Attempt(page, key, parsed, problems, includes, given, is_quick)
+
+    def _keep(self, made: _Attempt) -> tuple[bytes, ParsedFacts]:
+        """Remember what came of an attempt; a slow page waits for a longer one."""
+        parsed = made.parsed
         retry_at, is_slow = 0.0, False
         if parsed.breach:
-            given = self._attempts.quick_seconds(text) if seconds is None else seconds
-            is_full = parsed.breach == "time" and given >= PAGE_SECONDS_MAX
+            is_full = parsed.breach == "time" and made.seconds >= PAGE_SECONDS_MAX
             is_slow = not is_full and parsed.breach != "memory"
-            retry_at = self._attempts.failed(given, is_slow=is_slow)
-            if is_slow and seconds is None:
-                self._slow.append(page)
+            retry_at = self._attempts.failed(made.seconds, is_slow=is_slow)
+            if is_slow and made.is_quick:
+                self._slow.append(made.page)
         facts = ParsedFacts(
             page_title=display_title(parsed.title, parsed.slug),
             ids=parsed.ids,
             summary=_summary(parsed),
-            problems=(*problems, *parsed.problems),
-            includes=tuple(include.seen.items()),
+            problems=(*made.problems, *parsed.problems),
+            includes=made.includes,
             search_digest=_packed_digest(parsed.sections),
             retry_at=retry_at,
             is_slow=is_slow,
         )
-        self._cache.store(
-            "parsed", key, msgspec.msgpack.encode(facts), msgspec.msgpack.encode(parsed)
-        )
-        return key, facts
-
-    def _attempted(
-        self,
-        page: Page,
-        options: MarkupOptions,
-        include: Include,
-        seconds: float | None,
-    ) -> ParsedPage:
-        if seconds == 0:
-            source, reason = clean_source(page.content), self._attempts.refusal()
-            return shown_as_source(page, source, reason, breach="time")
-        if seconds is None:
-            seconds = self._attempts.quick_seconds(page.content)
-        return bounded_parser().parse(
-            page, options, include=include, seconds_max=seconds
-        )
+        packed = msgspec.msgpack.encode(parsed)
+        self._cache.store("parsed", made.key, msgspec.msgpack.encode(facts), packed)
+        return made.key, facts
 
     def _options_for(self, scanned: ScannedWiki) -> MarkupOptions:
         """The site's options with what this wiki's placeholders stand for."""
@@ -382,6 +407,20 @@ class Indexer:
 
     def _parsed_body(self, key: bytes) -> ParsedPage:
         return _decoded(self._cache.body("parsed", key), _PARSED_PAGES)
+
+
+class _Attempt(Struct, frozen=True):
+    """What came of parsing one page."""
+
+    page: SourcePage
+    key: bytes
+    parsed: ParsedPage
+    problems: tuple[Problem, ...]
+    """Of the file."""
+    includes: tuple[tuple[str, str], ...]
+    seconds: float
+    """What it was given."""
+    is_quick: bool
 
 
 def _has_same_ids(facts: FinishedFacts, ids: Ids) -> bool:
