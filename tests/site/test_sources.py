@@ -18,7 +18,6 @@ from wikisync.site.cache import open_cache
 from wikisync.site.sources import (
     ScannedWiki,
     _decoded,
-    _note_of,
     read_file,
     scan_wiki,
     settle,
@@ -43,7 +42,7 @@ def scanned(folder: Path, *, after_ns: int = 10 * SETTLED_NS) -> ScannedWiki:
 def forge(folder: Path) -> None:
     """Have the cache say something else of all files."""
     with open_cache(folder.parent / "cache") as cache:
-        note = _note_of(wiki_source(folder))
+        note = cache.key("folder", folder)
         states = {
             path: replace(state, digest=FORGED)
             for path, state in _decoded(cache.state(note)).items()

@@ -9,13 +9,10 @@ clean or not; a build that fails leaves the old site as it was.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-
-import msgspec
 
 from wikisync.errors import SiteError
 from wikisync.progress import Progress, SilentProgress
@@ -23,7 +20,12 @@ from wikisync.site.addresses import (
     wiki_prefix,
 )
 from wikisync.site.attempts import Attempts
-from wikisync.site.build_note import BuildNote, decoded_note, hash_of
+from wikisync.site.build_note import (
+    BuildNote,
+    build_note,
+    hash_of,
+    remember_build,
+)
 from wikisync.site.cache import Cache, with_cache
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource
@@ -102,10 +104,9 @@ def _built(
     store: Cache,
 ) -> BuildReport:
     """Build with an open cache, where there is something to build."""
-    name = b"build:" + os.fsencode(output.absolute())
     scanned = [scan_wiki(source, store) for source in sources]
     inputs = _inputs_key(scanned, theme, options, kept)
-    note = decoded_note(store.state(name))
+    note = build_note(store, output)
     attempts = Attempts(
         options.slow_pages_seconds, retries=options.retries, clock=clock
     )
@@ -120,14 +121,14 @@ def _built(
     place = open_output(output, note.states)
     from wikisync.site.writing import SiteWriting  # slow to load: see there
 
-    build = SiteWriting(store, scanned, theme, options, note.keys, attempts, kept)
+    build = SiteWriting(store, scanned, theme, options, output, note, attempts, kept)
     with place.staging():
         _refuse_leaving(scanned, kept, output, may_leave)
         build.write(place, progress)
         changes = place.commit(build.published())
-    done = build.note(inputs, changes)
-    store.note(name, msgspec.msgpack.encode(done))
     build.sweep()
+    done = build.note(inputs, changes, build.remember_wikis())
+    remember_build(store, output, done)
     for wiki in scanned:
         settle(wiki, store)
     return BuildReport(

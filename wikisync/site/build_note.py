@@ -6,11 +6,13 @@ It is kept in the cache (``cache``); without it everything is made anew.
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 
 import msgspec
 
 from wikisync.decoding import msgpack_decoder
-from wikisync.model import Problem
+from wikisync.model import Digest, Problem
+from wikisync.site.cache import Cache
 from wikisync.site.model import BrokenLink
 from wikisync.site.output import FileState
 
@@ -33,20 +35,28 @@ class BuildNote(msgspec.Struct, frozen=True):
     retry_at: float = 0.0
     """When the first page that went over a limit may be tried again; 0: there is
     no such page."""
+    wikis: dict[str, Digest] = {}
+    """Full path of each wiki's owner to the digest of its ``WikiNote``."""
 
 
 _NOTES = msgpack_decoder(BuildNote)
 NO_NOTE = BuildNote(b"", {}, {}, 0, (), ())
 
 
-def decoded_note(value: bytes | None) -> BuildNote:
-    """The note of the last build; an empty one where none can be read."""
+def build_note(store: Cache, output: Path) -> BuildNote:
+    """The note of the last build to an output; an empty one where there is none."""
+    value = store.state(store.key("build", output))
     if value is None:
         return NO_NOTE
     try:
         return _NOTES.decode(value)
     except msgspec.DecodeError:
         return NO_NOTE
+
+
+def remember_build(store: Cache, output: Path, note: BuildNote) -> None:
+    """Keep a note for the next build to an output."""
+    store.note(store.key("build", output), msgspec.msgpack.encode(note))
 
 
 def hash_of(*values: object) -> bytes:

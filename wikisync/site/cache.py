@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -25,13 +26,15 @@ from wikisync.errors import SiteError
 from wikisync.private import make_private_file, make_private_folder
 
 CACHE_NAME = "site.db"
-CACHE_VERSION = 2
+CACHE_VERSION = 3
 WAIT_S = 10
 """How long a build waits for another one with the same cache."""
 ROWS_PER_COMMIT = 500
 """An interrupted first build loses at most this many rendered pages."""
 SPARE_ROWS = 200
 """Rows of earlier texts that are kept before the cache is swept."""
+PAGES = "pages"
+"""Kind of the notes that count on the rows of their pages."""
 SUM_BYTES = 4
 """Of the checksum, with which every value begins."""
 
@@ -81,7 +84,7 @@ def open_cache(folder: Path) -> Iterator[Cache]:
     """
     connection = _connect(folder)
     try:
-        yield Cache(connection)
+        yield Cache(connection, folder)
         connection.execute("COMMIT")
     except sqlite3.Error as exc:
         if not _is_damage(exc):
@@ -101,9 +104,19 @@ def open_cache(folder: Path) -> Iterator[Cache]:
 class Cache:
     """Rows of one cache file, inside one transaction."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
         self._connection = connection
+        self._folder = folder
         self._uncommitted = 0
+
+    def key(self, kind: str, place: Path, name: str = "") -> bytes:
+        """The key of what is noted of a folder.
+
+        The folder is named as the cache's own folder sees it, so that both can move
+        together.
+        """
+        seen = os.path.relpath(place, self._folder)
+        return b"%b:%b\0%b" % (kind.encode(), os.fsencode(seen), name.encode())
 
     def state(self, key: bytes) -> bytes | None:
         """What the last build noted under this key."""
@@ -122,13 +135,16 @@ class Cache:
             return self._value(stage, "facts", key)
         return None
 
-    def body(self, stage: Stage, key: bytes) -> bytes | None:
-        """The large half of a row; None where there is none.
+    def body(self, stage: Stage, key: bytes) -> bytes:
+        """The large half of a row that somebody counts on.
 
         Raises:
-            sqlite3.DatabaseError: It is damaged; the row is gone now.
+            sqlite3.DatabaseError: It is damaged, or gone.
         """
-        return self._value(stage, "body", key)
+        value = self._value(stage, "body", key)
+        if value is None:
+            raise _RowDamaged("a row is gone")
+        return value
 
     def store(self, stage: Stage, key: bytes, facts: bytes, body: bytes) -> None:
         """Keep a rendered page."""
@@ -143,7 +159,10 @@ class Cache:
             self._uncommitted = 0
 
     def sweep(self, stage: Stage, live: Iterable[bytes]) -> None:
-        """Remove rows that the build did not use, once they have become many."""
+        """Remove rows that the build did not use, once they have become many.
+
+        What other builds noted of their pages goes with them: it counts on rows.
+        """
         keys = set(live)
         count = self._connection.execute(
             f"SELECT count(*) FROM {stage}"  # noqa: S608 - a literal
@@ -153,6 +172,11 @@ class Cache:
         stored = self._connection.execute(f"SELECT key FROM {stage}")  # noqa: S608
         gone = [row for row in stored.fetchall() if row[0] not in keys]
         self._connection.executemany(f"DELETE FROM {stage} WHERE key = ?", gone)  # noqa: S608
+        beginning = f"{PAGES}:".encode()
+        self._connection.execute(
+            "DELETE FROM state WHERE substr(key, 1, ?) = ?",
+            (len(beginning), beginning),
+        )
 
     def _value(self, table: str, column: str, key: bytes) -> bytes | None:
         row = self._connection.execute(

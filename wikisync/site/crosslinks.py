@@ -50,6 +50,11 @@ def place_of(name: str, wiki: int) -> ItemKey:
     return ItemKey(int(number), rest) if found else ItemKey(wiki, name)
 
 
+def is_elsewhere(name: str) -> bool:
+    """Whether a link's target is in another wiki of the site."""
+    return _NUL in name
+
+
 def service_address(source: WikiSource) -> str:
     """Address of the wiki on the service; without a host where that is unknown."""
     owner = source.owner

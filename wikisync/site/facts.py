@@ -7,7 +7,6 @@ of the text before, or those that follow from its name.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -16,10 +15,8 @@ from wikisync.markup.record import TocEntry
 from wikisync.model import Problem, Slug
 from wikisync.site.crosslinks import Found
 from wikisync.site.navigation import folder_title
+from wikisync.site.sources import ScannedWiki, SourcePage
 from wikisync.site.titles import TITLE_CHARS_MAX, display_title, shortened
-
-if TYPE_CHECKING:
-    from wikisync.site.sources import ScannedWiki, SourcePage
 
 
 class BrokenRef(msgspec.Struct, frozen=True, array_like=True):
@@ -86,7 +83,7 @@ class PageView(msgspec.Struct, frozen=True, array_like=True):
     meta: dict[str, object]
 
 
-class IndexedPage(Struct, frozen=True):
+class IndexedPage(Struct, frozen=True, array_like=True):
     """One page of the site: facts in memory, HTML in the cache."""
 
     source: SourcePage

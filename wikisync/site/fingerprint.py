@@ -1,10 +1,10 @@
 """Which program makes the pages: part of every cache key, never of a page.
 
 An installed wikisync differs from the next by its version, but a checkout does
-not; so every file of the code counts with its size and time, and of the libraries
-that make HTML the place and time of installation.  Files whose time tells nothing,
-because an image was made with one time for all, count with their content.  A new
-key costs one rebuild, a missed one stale pages.
+not; so every file of the code counts with its content, and of the libraries that make
+HTML the version.  No place and no time counts: a cache that was made on another
+machine, or in another folder, is as good.  A new key costs one rebuild, a missed one
+stale pages.
 """
 
 from __future__ import annotations
@@ -20,53 +20,61 @@ from wikisync import __version__
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _PARTS = ("markup", "site", "vendor")
-_LIBRARIES = (
-    "markdown_it",
-    "mdit_py_plugins",
-    "comrak",
-    "nh3",
-    "pygments",
-    "docutils",
-    "quickjs",
-    "latex2mathml",
-    "jinja2",
-    "markupsafe",
-)
-
-
+_LIBRARIES = {
+    "markdown_it": "markdown_it_py",
+    "mdit_py_plugins": "mdit_py_plugins",
+    "comrak": "comrak",
+    "nh3": "nh3",
+    "pygments": "pygments",
+    "docutils": "docutils",
+    "quickjs": "quickjs_ng",
+    "latex2mathml": "latex2mathml",
+    "jinja2": "jinja2",
+    "markupsafe": "markupsafe",
+}
+"""Name of each module to that of its distribution, as it stands in site-packages."""
 _SUFFIXES = (".py", ".js", ".json", ".txt")
-_TOLD_NS = 366 * 86_400 * 1_000_000_000
-"""Times up to this one, a year after the epoch, tell nothing of a file."""
 
 
 @cache
 def program_fingerprint() -> bytes:
     """Hash of the code that turns pages into files; 32 bytes."""
-    lines = [f"{__version__} {_PACKAGE}"]
-    lines += [line for part in _PARTS for line in _code(_PACKAGE / part)]
-    lines += [f"{name} {_installed(name)}" for name in _LIBRARIES]
+    lines = [__version__]
+    lines += [line for part in _PARTS for line in _code(part)]
+    lines += [f"{name} {_installed(name)}" for name in _LIBRARIES.items()]
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).digest()
 
 
-def _code(folder: Path) -> Iterator[str]:
+def _code(part: str) -> Iterator[str]:
     """A line for each file of code in and below a folder, which may be missing."""
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in os.walk(_PACKAGE / part):
         folders.sort()
         for name in sorted(names):
-            if not name.endswith(_SUFFIXES):
-                continue
-            path = Path(place, name)
-            found = path.stat()
-            told = str(found.st_mtime_ns)
-            if found.st_mtime_ns <= _TOLD_NS:
-                told = hashlib.sha256(path.read_bytes()).hexdigest()
-            yield f"{path} {found.st_size} {told}"
+            if name.endswith(_SUFFIXES):
+                path = Path(place, name)
+                digest = hashlib.sha256(path.read_bytes()).hexdigest()
+                yield f"{path.relative_to(_PACKAGE).as_posix()} {digest}"
 
 
-def _installed(name: str) -> str:
-    """Place, size and time of a library; it is not imported for that."""
-    spec = importlib.util.find_spec(name)
+def _installed(library: tuple[str, str]) -> str:
+    """Version of a library, which is not imported for that.
+
+    The folder that an installer makes beside it bears its version; one without such a
+    folder counts with its size and time.
+    """
+    module, distribution = library
+    spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
         return "absent"
+    places = spec.submodule_search_locations or [spec.origin]
+    beginning = f"{distribution}-"
+    for name in sorted(_names_in(Path(places[0]).parent)):
+        if name.lower().startswith(beginning) and name.endswith(".dist-info"):
+            return name
     found = os.lstat(spec.origin)
-    return f"{spec.origin} {found.st_size} {found.st_mtime_ns}"
+    return f"{found.st_size} {found.st_mtime_ns}"
+
+
+@cache
+def _names_in(folder: Path) -> list[str]:
+    return [entry.name for entry in folder.iterdir()]

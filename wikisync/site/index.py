@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -52,7 +52,6 @@ UNREADABLE = Digest("unreadable")
 PAGES_PER_PROCESS = 50
 """To be parsed, before another process is started."""
 
-T = TypeVar("T")
 Ids = Callable[[Slug], bytes]
 """Hash of the ids of a page; empty where they are not known."""
 
@@ -138,6 +137,26 @@ class Indexer:
                 pages[slug] = unread_page(page, last)
         return IndexedWiki(number, scanned, pages)
 
+    def reading_key(self, scanned: ScannedWiki) -> bytes:
+        """Hash of what the facts of a wiki's pages depend on besides their files."""
+        return hashlib.sha256(self._program + scanned.source.told()).digest()
+
+    @property
+    def table_key(self) -> bytes:
+        """Hash of all addresses that links lead to, but for loose files."""
+        return self._site + self._bases
+
+    def believe(self, number: int, pages: Iterable[IndexedPage]) -> None:
+        """Take the links of a wiki's pages for resolved in this very table.
+
+        Which loose files there are can have changed: who asked for one asks again.
+        """
+        self._right |= {
+            (number, page.slug): page.finished
+            for page in pages
+            if not any(path.startswith("/") for path, _ in page.finished.asked)
+        }
+
     def read(self, scanned: ScannedWiki, page: SourcePage) -> None:
         """Parse one page ahead, so that the cache knows it."""
         texts = Includes(scanned)
@@ -151,7 +170,7 @@ class Indexer:
 
     def view(self, page: IndexedPage) -> PageView:
         """What a template shows of a page, from the cache."""
-        return _decoded(self._cache.body("finished", page.finished_key), _VIEWS)
+        return _VIEWS.decode(self._cache.body("finished", page.finished_key))
 
     def sweep(self, pages: Sequence[IndexedPage]) -> None:
         """Let go of texts that no page has any more."""
@@ -237,9 +256,10 @@ class Indexer:
         options = self._options_for(scanned)
         content = scanned.read(page.path)
         # the file may have changed since the look: the key names what was read
-        key = self._parsed_key(
-            page, UNREADABLE if content is None else digest_of(content), options
-        )
+        digest = UNREADABLE if content is None else digest_of(content)
+        if digest != page.digest:
+            scanned.missed.add(page.path)
+        key = self._parsed_key(page, digest, options)
         text, problems = _text_of(content, page)
         include = texts.recorder(page.slug)
         given = self._attempts.quick_seconds(text) if seconds is None else seconds
@@ -305,7 +325,7 @@ class Indexer:
         stored = self._cache.facts("parsed", key)
         if stored is None:
             return None
-        facts = _decoded(stored, _PARSED_FACTS)
+        facts = _PARSED_FACTS.decode(stored)
         is_current = all(
             texts.digest(slug, target) == digest for target, digest in facts.includes
         )
@@ -355,7 +375,7 @@ class Indexer:
         if last is not None and last.finished_key == key:
             facts = last.finished
         elif (stored := self._cache.facts("finished", key)) is not None:
-            facts = _decoded(stored, _FINISHED_FACTS)
+            facts = _FINISHED_FACTS.decode(stored)
         else:
             return None
         found = self._table.found
@@ -406,7 +426,7 @@ class Indexer:
         return facts
 
     def _parsed_body(self, key: bytes) -> ParsedPage:
-        return _decoded(self._cache.body("parsed", key), _PARSED_PAGES)
+        return _PARSED_PAGES.decode(self._cache.body("parsed", key))
 
 
 class _Attempt(Struct, frozen=True):
@@ -491,9 +511,3 @@ def _bytes(text: str) -> bytes:
 
 def _packed_digest(value: object) -> bytes:
     return hashlib.sha256(msgspec.msgpack.encode(value)).digest()
-
-
-def _decoded(value: bytes | None, decoder: msgspec.msgpack.Decoder[T]) -> T:
-    """A stored value; rows that this build has read or written are there."""
-    assert value is not None, "the cache is held by one build"
-    return decoder.decode(value)

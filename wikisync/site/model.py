@@ -59,6 +59,11 @@ class WikiSource(Struct, frozen=True):
     """What went wrong before the build, a missing attachment for one; it is
     shown in the site's report."""
 
+    def told(self) -> bytes:
+        """All that is known of the wiki, to be hashed; no path of this machine."""
+        text = repr(structs.replace(self, folder=Path()))
+        return text.encode("utf-8", "surrogatepass")
+
     def __post_init__(self) -> None:
         """Bring what a service said to what a page may show, wherever it is from."""
         structs.force_setattr(self, "web_url", web_address(self.web_url))

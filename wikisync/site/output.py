@@ -134,6 +134,8 @@ class Output:
         self._staged: dict[str, str] = {}
         """Output path to name in staging."""
         self._files: dict[str, tuple[int, Digest]] = {}
+        self._kept: dict[str, FileState] = {}
+        """Those that lie there as they were left."""
         self._foreign: list[str] = []
         self._problems: list[Problem] = []
         self._folded = {path.casefold(): path for path in known}
@@ -184,6 +186,7 @@ class Output:
         if not _is_as_left(self._root, path, state):
             return False
         self._files[path] = (state.size, state.digest)
+        self._kept[path] = state
         return True
 
     @property
@@ -312,6 +315,9 @@ class Output:
     def _states(self) -> dict[str, FileState]:
         states: dict[str, FileState] = {}
         for path in (*self._files, MANIFEST):
+            if path in self._kept and path not in self._staged:
+                states[path] = self._kept[path]
+                continue
             found = (self._root / path).lstat()
             digest = self._files[path][1] if path in self._files else Digest("")
             states[path] = FileState(found.st_size, found.st_mtime_ns, digest)

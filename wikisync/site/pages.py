@@ -115,6 +115,15 @@ class WikiPages:
         """Hash of what every page of the wiki shows besides its own."""
         return self._key + self._sidebar.key
 
+    def frame_digest(self) -> bytes:
+        """Hash of ``frame_key`` and of the titles and the order of all pages."""
+        digest = hashlib.sha256(self.frame_key())
+        for slug in (*self.tree.order, *self._sidebar.order):
+            line = f"{slug}\0{self.wiki.pages[slug].parsed.title}\0{self._urls[slug]}\n"
+            digest.update(line.encode("utf-8", "surrogatepass"))
+        digest.update(self.label.encode("utf-8", "surrogatepass"))
+        return digest.digest()
+
     def composed(self, slug: Slug, backlinks: tuple[PageRef, ...]) -> ComposedPage:
         """A page with all that its key needs, not yet with what is rendered."""
         page = self.wiki.pages[slug]

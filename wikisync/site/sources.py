@@ -22,13 +22,19 @@ from wikisync.errors import FolderError
 from wikisync.file_status import UNSETTLED, FileStatus, status_of, trusted_status
 from wikisync.folder.safe_open import opened_below, read_all, read_chunks
 from wikisync.folder.scan import scan_pages
-from wikisync.model import AttachmentPath, Digest, Format, Problem, Slug
+from wikisync.model import (
+    AttachmentPath,
+    Digest,
+    Format,
+    PagePath,
+    Problem,
+    Slug,
+)
 from wikisync.site.addresses import SIDEBAR_SLUG
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from wikisync.model import PagePath
     from wikisync.site.cache import Cache
     from wikisync.site.model import WikiSource
 
@@ -52,7 +58,7 @@ class SourceFile(NamedTuple):
     """Path of the file inside it."""
 
 
-class SourcePage(Struct, frozen=True):
+class SourcePage(Struct, frozen=True, array_like=True):
     """One page file."""
 
     slug: Slug
@@ -109,7 +115,7 @@ class ScannedWiki(Struct, frozen=True):
     problems: tuple[Problem, ...]
     loose: LooseStates = field(default_factory=LooseStates)
     missed: set[str] = field(default_factory=set)
-    """Files that were there at the look and could not be read afterwards."""
+    """Files that could not be read afterwards as they were at the look."""
 
     def read(self, path: str) -> bytes | None:
         """A file as it is now; None for one that is not there any more."""
@@ -132,7 +138,7 @@ class ScannedWiki(Struct, frozen=True):
 
         Of loose files it takes what its pages link to, which only they can tell.
         """
-        digest = hashlib.sha256(repr(self.source).encode("utf-8", "surrogatepass"))
+        digest = hashlib.sha256(self.source.told())
         for page in self.pages.values():
             line = f"\n{page.slug}\0{page.format}\0{page.path}\0{page.digest}"
             digest.update(line.encode("utf-8", "surrogatepass"))
@@ -157,7 +163,7 @@ def scan_wiki(
         FolderError: The folder itself cannot be read.
     """
     scanned = scan_pages(source.folder)
-    note = _note_of(source)
+    note = cache.key("folder", source.folder)
     remembered = _decoded(cache.state(note))
     digests = _Digests(source, remembered, now_ns())
     problems = [*source.problems, *scanned.problems]
@@ -193,7 +199,7 @@ def settle(
 
     At the end of a build most are old enough, and the next one need not read them.
     """
-    note = _note_of(wiki.source)
+    note = cache.key("folder", wiki.source.folder)
     remembered = _decoded(cache.state(note))
     linked = {path: state for path, state in wiki.loose.seen.items() if state}
     digests = _Digests(wiki.source, {}, now_ns())
@@ -203,11 +209,6 @@ def settle(
     states = remembered | linked | digests.states
     if states != remembered:
         cache.note(note, msgspec.msgpack.encode(states))
-
-
-def _note_of(source: WikiSource) -> bytes:
-    """The cache's key for what is remembered of a folder."""
-    return b"folder:" + os.fsencode(source.folder.absolute())
 
 
 class _Digests:

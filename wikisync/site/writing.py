@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 
 from wikisync.markup.file_types import is_drawing
-from wikisync.model import Problem, Slug, digest_of
+from wikisync.model import Digest, Problem, Slug, digest_of
 from wikisync.progress import Progress
 from wikisync.site.addresses import (
     NO_JEKYLL,
@@ -32,7 +33,7 @@ from wikisync.site.composing import (
 )
 from wikisync.site.crosslinks import ItemKey, WikiTable
 from wikisync.site.drawings import DRAWING_BYTES_MAX, static_drawing
-from wikisync.site.facts import IndexedWiki
+from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.generated import GeneratedPages, robots_text, sitemaps
 from wikisync.site.groups import group_titles
 from wikisync.site.index import Indexer
@@ -50,7 +51,9 @@ from wikisync.site.published import (
 from wikisync.site.report import LinkReport, encode_report, link_report
 from wikisync.site.search import build_shards
 from wikisync.site.sources import ScannedWiki
+from wikisync.site.stale import stale_pages
 from wikisync.site.theme import Theme
+from wikisync.site.wiki_note import WikiNote, remember_wiki, wiki_note
 
 
 class SiteWriting:
@@ -62,7 +65,8 @@ class SiteWriting:
         scanned: Sequence[ScannedWiki],
         theme: Theme,
         options: SiteOptions,
-        old_keys: Mapping[str, bytes],
+        output: Path,
+        last: BuildNote,
         attempts: Attempts,
         kept: Sequence[PublishedWiki],
     ) -> None:
@@ -70,7 +74,8 @@ class SiteWriting:
         self._scanned = scanned
         self._theme = theme
         self._options = options
-        self._old_keys = old_keys
+        self._output = output
+        self._last = last
         self._attempts = attempts
         self._kept = kept
         self._keys: dict[str, bytes] = {}
@@ -89,8 +94,15 @@ class SiteWriting:
             self._store, table, progress, self._options.markup, self._attempts
         )
         progress.start("reading pages", self._page_count)
+        self._notes = [
+            wiki_note(self._store, self._output, wiki.source.owner, self._last)
+            for wiki in self._scanned
+        ]
+        self._before = [
+            self._noted_pages(number, wiki) for number, wiki in enumerate(self._scanned)
+        ]
         self._wikis = [
-            self._indexer.index(number, wiki)
+            self._indexer.index(number, wiki, self._before[number])
             for number, wiki in enumerate(self._scanned)
         ]
         report = link_report(self._wikis)
@@ -106,6 +118,17 @@ class SiteWriting:
             output.put(REPORT_JSON, content)
         self._write_files(output)
 
+    def _noted_pages(
+        self, number: int, scanned: ScannedWiki
+    ) -> dict[Slug, IndexedPage]:
+        """The pages of a wiki as the last build knew them, as far as that holds."""
+        note = self._notes[number]
+        if note.reading != self._indexer.reading_key(scanned):
+            return {}
+        if note.table == self._indexer.table_key:
+            self._indexer.believe(number, note.pages)
+        return {page.slug: page for page in note.pages}
+
     def published(self) -> tuple[PublishedWiki, ...]:
         """The wikis of the site, for its manifest."""
         made = [
@@ -114,7 +137,9 @@ class SiteWriting:
         ]
         return tuple(sorted([*made, *self._kept], key=lambda wiki: wiki.path))
 
-    def note(self, inputs: bytes, changes: Changes) -> BuildNote:
+    def note(
+        self, inputs: bytes, changes: Changes, wikis: dict[str, Digest]
+    ) -> BuildNote:
         """What the next build shall know of this one."""
         # what could not be read may be there again, and look as if nothing changed
         is_whole = not any(wiki.missed for wiki in self._scanned)
@@ -140,7 +165,28 @@ class SiteWriting:
                 ),
                 default=0.0,
             ),
+            wikis=wikis,
         )
+
+    def remember_wikis(self) -> dict[str, Digest]:
+        """Note the pages of each wiki for the next build; digests of the notes."""
+        digests = {}
+        table = self._indexer.table_key
+        for wiki, before, note, frame in zip(
+            self._wikis, self._before, self._notes, self._frames, strict=True
+        ):
+            if wiki.scanned.missed:
+                continue
+            owner, pages = wiki.scanned.source.owner, tuple(wiki.pages.values())
+            reading = self._indexer.reading_key(wiki.scanned)
+            made = WikiNote(reading, table, frame, pages)
+            if before and made == note:
+                digests[owner.full_path] = self._last.wikis[owner.full_path]
+            else:
+                digests[owner.full_path] = remember_wiki(
+                    self._store, self._output, owner, made
+                )
+        return digests
 
     def sweep(self) -> None:
         """Let the cache forget what no page needs any more."""
@@ -180,8 +226,20 @@ class SiteWriting:
         progress: Progress,
     ) -> None:
         by_number = dict(enumerate(pages))
+        self._frames = [composer.frame_digest() for composer in pages]
+        same_frames = [
+            note.frame == frame
+            for note, frame in zip(self._notes, self._frames, strict=True)
+        ]
+        stale = stale_pages(self._wikis, self._before, same_frames)
         for number, composer in enumerate(pages):
             for slug in self._wikis[number].pages:
+                path = composer.url(slug)
+                key = self._last.keys.get(path)
+                is_stale = key is None or ItemKey(number, slug) in stale
+                if key is not None and not is_stale and self._keep(output, path, key):
+                    progress.advance()
+                    continue
                 places = report.backlinks.get(ItemKey(number, Slug(slug)), ())
                 backlinks = backlink_references(places, by_number, number)
                 page = composer.composed(slug, backlinks)
@@ -209,7 +267,7 @@ class SiteWriting:
         key = search_digest(pages)
         if self._kept:
             key = hash_of(key, [(wiki.owner, wiki.pages) for wiki in self._kept])
-        old = [path for path in self._old_keys if path.startswith(SEARCH_FOLDER)]
+        old = [path for path in self._last.keys if path.startswith(SEARCH_FOLDER)]
         if old and all(self._keep(output, path, key) for path in old):
             return
 
@@ -284,7 +342,7 @@ class SiteWriting:
     def _keep(self, output: Output, path: str, key: bytes) -> bool:
         """Keep a file as it is, if it was made from the same."""
         self._keys[path] = key
-        return self._old_keys.get(path) == key and output.keep(path)
+        return self._last.keys.get(path) == key and output.keep(path)
 
     def _render(
         self, output: Output, template: str, context: Mapping[str, object], path: str

@@ -1,0 +1,214 @@
+"""Pages that a build does not compose: what they show has not changed."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from tests.site.sites import Studio
+from wikisync.model import Slug
+from wikisync.site.build import build_site
+from wikisync.site.pages import ComposedPage, WikiPages
+from wikisync.site.sources import ScannedWiki
+from wikisync.site.writing import SiteWriting
+
+PLAN = """\
+# Plan
+
+Words.
+"""
+OTHER = """\
+# Other
+
+![beside](g.png)
+"""
+ONE = f"""\
+-- home.md --
+# Home
+
+[plan](plan)
+-- plan.md --
+{PLAN}-- other.md --
+{OTHER}"""
+TWO_HOME = """\
+# Start
+
+[other](https://gitlab.example.com/docs/one/-/wikis/other)
+"""
+TWO = f"""\
+-- home.md --
+{TWO_HOME}-- far.md --
+# Far
+"""
+
+
+@pytest.fixture
+def pair(studio: Studio) -> Studio:
+    """Two wikis, the second with a link to the first, built once."""
+    studio.add(ONE, "docs/one")
+    studio.add(TWO, "docs/two")
+    studio.show_all()
+    studio.build()
+    return studio
+
+
+@pytest.fixture
+def composed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Output paths of the pages that builds compose from now on."""
+    paths = []
+    compose = WikiPages.composed
+
+    def seen(pages: WikiPages, slug: Slug, backlinks: tuple[()]) -> ComposedPage:
+        page = compose(pages, slug, backlinks)
+        paths.append(page.path)
+        return page
+
+    monkeypatch.setattr(WikiPages, "composed", seen)
+    return paths
+
+
+def edit(studio: Studio, name: str, text: str) -> None:
+    (studio.root / "wikis" / name).write_text(text, encoding="utf-8")
+
+
+def remove(studio: Studio, name: str) -> None:
+    (studio.root / "wikis" / name).unlink()
+
+
+EDITS: Mapping[str, tuple[Callable[[Studio], None], set[str]]] = {
+    "other words": (
+        lambda studio: edit(studio, "docs/one/plan.md", "# Plan\n\nMore.\n"),
+        {"docs/one/-/wikis/plan.html"},
+    ),
+    "a link more": (
+        lambda studio: edit(studio, "docs/one/plan.md", "# Plan\n\n[o](other)\n"),
+        {"docs/one/-/wikis/plan.html", "docs/one/-/wikis/other.html"},
+    ),
+    "a link less": (
+        lambda studio: edit(studio, "docs/one/home.md", "# Home\n"),
+        {"docs/one/-/wikis/index.html", "docs/one/-/wikis/plan.html"},
+    ),
+    "a link to another wiki less": (
+        lambda studio: edit(studio, "docs/two/home.md", "# Start\n"),
+        {"docs/two/-/wikis/index.html", "docs/one/-/wikis/other.html"},
+    ),
+    "another title of a page that links": (
+        lambda studio: edit(
+            studio, "docs/two/home.md", TWO_HOME.replace("Start", "Begin")
+        ),
+        {
+            "docs/two/-/wikis/index.html",
+            "docs/two/-/wikis/far.html",
+            "docs/one/-/wikis/other.html",
+        },
+    ),
+    "a file beside it": (
+        lambda studio: edit(studio, "docs/one/g.png", "no picture"),
+        {"docs/one/-/wikis/other.html"},
+    ),
+    "a page that links gone": (
+        lambda studio: remove(studio, "docs/two/home.md"),
+        {"docs/two/-/wikis/far.html", "docs/one/-/wikis/other.html"},
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "paths"), EDITS.values(), ids=EDITS)
+def test_pages_are_composed_that_show_what_changed(
+    pair: Studio,
+    composed: list[str],
+    change: Callable[[Studio], None],
+    paths: set[str],
+) -> None:
+    change(pair)
+    pair.build()
+    assert set(composed) == paths
+    assert pair.files() == pair.clean_build()
+
+
+def test_page_that_was_edited_in_the_site_is_composed(
+    pair: Studio, composed: list[str]
+) -> None:
+    (pair.site / "docs/one/-/wikis/plan.html").write_text("mine")
+    pair.build()
+    assert composed == ["docs/one/-/wikis/plan.html"]
+    assert pair.files() == pair.clean_build()
+
+
+def test_note_of_a_build_that_did_not_end_is_not_believed(
+    pair: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit(pair, "docs/one/plan.md", "# Plan\n\nMore.\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(SiteWriting, "note", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pair.build()
+    edit(pair, "docs/one/plan.md", PLAN)
+    pair.build()
+    assert pair.files() == pair.clean_build()
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_note_of_an_older_build_is_not_believed(
+    pair: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit(pair, "docs/one/plan.md", "# Plan\n\nMore.\n")
+    edit(pair, "docs/one/other.md", "# Other\n\nGone in a moment.\n")
+    read = ScannedWiki.read
+
+    def gone(wiki: ScannedWiki, path: str) -> bytes | None:
+        if path == "other.md":
+            (wiki.source.folder / path).unlink()
+        return read(wiki, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ScannedWiki, "read", gone)
+        pair.build()
+    edit(pair, "docs/one/plan.md", PLAN)
+    edit(pair, "docs/one/other.md", OTHER)
+    pair.build()
+    assert pair.files() == pair.clean_build()
+
+
+def test_rows_that_another_build_swept_are_made_again(
+    pair: Studio, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr("wikisync.site.cache.SPARE_ROWS", -1000)
+    build_site(
+        pair.sources[1:], pair.root / "second", pair.options, cache=pair.root / "cache"
+    )
+    edit(pair, "docs/one/plan.md", "# Another title\n")
+    pair.build()
+    assert "begun anew" not in caplog.text
+    assert pair.files() == pair.clean_build()
+
+
+def test_cache_that_moved_with_its_site_is_used_in_full(
+    pair: Studio, composed: list[str], tmp_path: Path
+) -> None:
+    files = pair.files()
+    moved = Studio(tmp_path / "else" / "where")
+    shutil.copytree(pair.root / "wikis", moved.root / "wikis")
+    for name in ("cache", "site", "theme"):
+        shutil.move(pair.root / name, moved.root / name)
+    moved.options = replace(pair.options, templates=moved.root / "theme")
+    for source in pair.sources:
+        folder = moved.root / source.folder.relative_to(pair.root)
+        moved.sources.append(replace(source, folder=folder))
+    assert moved.build().written == 0
+    assert composed == []
+    edit(moved, "docs/one/plan.md", "# Plan\n\nMore.\n")
+    moved.build()
+    assert composed == ["docs/one/-/wikis/plan.html"]
+    edit(moved, "docs/one/plan.md", PLAN)
+    moved.build()
+    assert moved.files() == files
