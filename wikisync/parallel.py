@@ -10,9 +10,6 @@ from contextlib import suppress
 from itertools import islice
 from typing import TypeVar
 
-AHEAD = 32
-"""Items of each thread that are worked on before the first of them is wanted."""
-
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
@@ -25,7 +22,11 @@ def usable_cores() -> int:
 
 
 def in_order(
-    work: Callable[[ItemT], ResultT], items: Iterable[ItemT], *, threads: int
+    work: Callable[[ItemT], ResultT],
+    items: Iterable[ItemT],
+    *,
+    threads: int,
+    ahead: int,
 ) -> Iterator[ResultT]:
     """The result of each item, in the order of the items.
 
@@ -36,12 +37,13 @@ def in_order(
             raises is raised where the result is wanted.
         items: What it is done with.
         threads: How many work at one time.
+        ahead: Items for each of them that are worked on before the first is wanted.
     """
     rest = iter(items)
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[ResultT]] = deque()
         try:
-            for item in islice(rest, threads * AHEAD):
+            for item in islice(rest, threads * ahead):
                 waiting.append(pool.submit(work, item))
             while waiting:
                 result = waiting.popleft().result()

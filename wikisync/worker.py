@@ -69,8 +69,9 @@ class Worker(Generic[AnswerT]):
     def __init__(
         self,
         command: Sequence[str],
-        answers: msgspec.json.Decoder[AnswerT],
+        answers: msgspec.json.Decoder[AnswerT] | msgspec.msgpack.Decoder[AnswerT],
         *,
+        encode: Callable[[object], bytes] = msgspec.json.encode,
         wait_seconds_max: float,
         answer_bytes_max: int = FRAME_BYTES_MAX,
         is_spent: Callable[[AnswerT], bool] = lambda _: False,
@@ -82,6 +83,7 @@ class Worker(Generic[AnswerT]):
         Args:
             command: What ``processes.python_worker`` gives.
             answers: How its answers are read.
+            encode: How jobs are written.
             wait_seconds_max: By the clock, for one job.
             answer_bytes_max: Of one answer.
             is_spent: Whether the process that gave this last answer is ended before
@@ -91,6 +93,7 @@ class Worker(Generic[AnswerT]):
         """
         self._command = command
         self._answers = answers
+        self._encode = encode
         self._wait_seconds_max = wait_seconds_max
         self._answer_bytes_max = answer_bytes_max
         self._is_spent = is_spent
@@ -108,7 +111,7 @@ class Worker(Generic[AnswerT]):
         """The last answer to a job; blocks until it is there.
 
         Args:
-            job: Any value that msgspec writes as JSON.
+            job: Any value that this worker's jobs can be; JSON by default.
             reply: What is sent back for an answer that is a question, in the same
                 way; None for the last answer.  What it raises ends the process,
                 whose next answer would belong to no job.
@@ -117,7 +120,7 @@ class Worker(Generic[AnswerT]):
             WorkerNotStarted: no process can be had on this machine.
             WorkerLost: the process is gone.
         """
-        message = msgspec.json.encode(job)
+        message = self._encode(job)
         with self._lock:
             process = self._running()
             deadline = Deadline(process, self._wait_seconds_max)
@@ -181,7 +184,7 @@ class Worker(Generic[AnswerT]):
             replied = reply(answer)
             if replied is None:
                 return answer
-            write_frame(target, msgspec.json.encode(replied))
+            write_frame(target, self._encode(replied))
 
     def _receive(self, source: IO[bytes]) -> AnswerT:
         try:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct
 
+from wikisync.decoding import msgpack_decoder
 from wikisync.markup.record import TocEntry
 from wikisync.model import Problem, Slug
 from wikisync.site.crosslinks import Found
@@ -81,6 +82,14 @@ class PageView(msgspec.Struct, frozen=True, array_like=True):
     features: tuple[str, ...]
     """Sorted."""
     meta: dict[str, object]
+
+
+_VIEWS = msgpack_decoder(PageView)
+
+
+def decoded_view(packed: bytes) -> PageView:
+    """A view as the cache has it."""
+    return _VIEWS.decode(packed)
 
 
 class IndexedPage(Struct, frozen=True, array_like=True):

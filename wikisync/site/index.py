@@ -35,6 +35,7 @@ from wikisync.site.facts import (
     IndexedWiki,
     PageView,
     ParsedFacts,
+    decoded_view,
     unread_page,
 )
 from wikisync.site.fingerprint import program_fingerprint
@@ -51,12 +52,13 @@ UNREADABLE = Digest("unreadable")
 """Stands for the content of a file that vanished after it was listed."""
 PAGES_PER_PROCESS = 50
 """To be parsed, before another process is started."""
+AHEAD = 32
+"""Pages of each process that are parsed before the first of them is wanted."""
 
 Ids = Callable[[Slug], bytes]
 """Hash of the ids of a page; empty where they are not known."""
 
 
-_VIEWS = msgpack_decoder(PageView)
 _PARSED_PAGES = msgpack_decoder(ParsedPage)
 _PARSED_FACTS = msgpack_decoder(ParsedFacts)
 _FINISHED_FACTS = msgpack_decoder(FinishedFacts)
@@ -170,7 +172,11 @@ class Indexer:
 
     def view(self, page: IndexedPage) -> PageView:
         """What a template shows of a page, from the cache."""
-        return _VIEWS.decode(self._cache.body("finished", page.finished_key))
+        return decoded_view(self.packed_view(page))
+
+    def packed_view(self, page: IndexedPage) -> bytes:
+        """The same as the cache has it."""
+        return self._cache.body("finished", page.finished_key)
 
     def sweep(self, pages: Sequence[IndexedPage]) -> None:
         """Let go of texts that no page has any more."""
@@ -215,7 +221,7 @@ class Indexer:
         # a process more takes longer to start than a few pages to parse
         threads = min(usable_cores(), -(-len(pages) // PAGES_PER_PROCESS)) or 1
         found = {}
-        for made in in_order(attempt, pages, threads=threads):
+        for made in in_order(attempt, pages, threads=threads, ahead=AHEAD):
             found[made.page.slug] = self._keep(made)
             self._progress.advance()
         return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -32,6 +33,7 @@ from wikisync.site.context import (
     WikiContext,
 )
 from wikisync.site.crosslinks import ItemKey, PageUrls, SiteLinks, service_address
+from wikisync.site.facts import decoded_view
 from wikisync.site.frame import text_direction
 from wikisync.site.navigation import Tree, natural_key, neighbours, reading_order
 from wikisync.site.titles import TITLE_CHARS_MAX, shortened
@@ -46,6 +48,73 @@ SIDEBAR_CHARS_MAX = 64 * 1024
 """A longer sidebar would outweigh the pages; the tree stands in for it."""
 CHILDREN_MAX = 200
 BACKLINKS_MAX = 100
+
+
+class ComposedPage(Struct, frozen=True):
+    """A page that is ready to be rendered, if it has to be."""
+
+    slug: Slug
+    path: str
+    """Output path."""
+    key: bytes
+    """Hash of everything that its template can see."""
+    parts: Mapping[str, object]
+
+
+class PageJob(Struct, frozen=True):
+    """A page that has to be rendered."""
+
+    composed: ComposedPage
+    view: bytes
+    """Its ``PageView`` as the cache has it."""
+    sidebar: str | None
+
+
+class WikiFrame(Struct, frozen=True, dict=True):
+    """What the pages of one wiki show besides their own.
+
+    It can be sent to another process, which makes the tree again.
+    """
+
+    site: SiteContext
+    wiki: WikiContext
+    titles: Mapping[Slug, str]
+    urls: Mapping[Slug, str]
+    """Output path of each page."""
+    nav_limit: int
+
+    @cached_property
+    def tree(self) -> Tree:
+        """All pages of the wiki."""
+        wiki = self.wiki
+        return Tree(wiki.title, self.titles, self.urls, wiki.url, wiki.all_url)
+
+    def around(self, slug: Slug, sidebar: str | None) -> dict[str, object]:
+        """What surrounds a page: site, wiki, tree or sidebar."""
+        return {
+            "site": self.site,
+            "wiki": self.wiki,
+            "nav": self.tree.navigation(slug, self.nav_limit),
+            "sidebar": sidebar,
+        }
+
+    def template_context(self, job: PageJob) -> dict[str, object]:
+        """Everything that ``page.html`` sees."""
+        view = decoded_view(job.view)
+        page = job.composed.parts["page"]
+        assert isinstance(page, PageContext)
+        return {
+            **job.composed.parts,
+            **self.around(job.composed.slug, job.sidebar),
+            "page": structs.replace(
+                page,
+                meta=view.meta,
+                tags=_tags(view.meta),
+                features=frozenset(view.features),
+            ),
+            "content": view.html,
+            "toc": toc_tree(view.toc),
+        }
 
 
 class WikiPages:
@@ -70,14 +139,14 @@ class WikiPages:
         self._site = site
         self._indexer = indexer
         self._table = table
-        self._nav_limit = nav_limit
         source = wiki.scanned.source
         self._service = service_address(source) if source.web_url else None
         self._noindex = source.visibility != "public"
         self._home = home_slug(wiki.pages)
         self._urls = table.addresses[wiki.number].pages
         titles = {slug: page.parsed.title for slug, page in wiki.pages.items()}
-        self.tree = Tree(source.title, titles, self._urls, context.url, context.all_url)
+        self.wiki_frame = WikiFrame(site, context, titles, self._urls, nav_limit)
+        self.tree = self.wiki_frame.tree
         self._sidebar = _Sidebar(wiki, indexer, table)
         self._around = {
             **neighbours(self.tree.order),
@@ -143,33 +212,18 @@ class WikiPages:
         key.update(repr(parts).encode("utf-8", "surrogatepass"))
         return ComposedPage(slug, self._urls[slug], key.digest(), parts)
 
+    def job(self, composed: ComposedPage) -> PageJob:
+        """What has to be known to render a page."""
+        view = self._indexer.packed_view(self.wiki.pages[composed.slug])
+        return PageJob(composed, view, self._sidebar.html(composed.path))
+
     def template_context(self, composed: ComposedPage) -> dict[str, object]:
         """Everything that ``page.html`` sees."""
-        view = self._indexer.view(self.wiki.pages[composed.slug])
-        page = composed.parts["page"]
-        assert isinstance(page, PageContext)
-        return {
-            **composed.parts,
-            **self.frame(composed.slug, composed.path),
-            "page": structs.replace(
-                page,
-                meta=view.meta,
-                tags=_tags(view.meta),
-                features=frozenset(view.features),
-            ),
-            "content": view.html,
-            "toc": toc_tree(view.toc),
-        }
+        return self.wiki_frame.template_context(self.job(composed))
 
     def frame(self, slug: Slug, at: str) -> dict[str, object]:
         """What surrounds a page: site, wiki, tree or sidebar."""
-        sidebar = self._sidebar.html(at)
-        return {
-            "site": self._site,
-            "wiki": self.context,
-            "nav": self.tree.navigation(slug, self._nav_limit),
-            "sidebar": sidebar,
-        }
+        return self.wiki_frame.around(slug, self._sidebar.html(at))
 
     def _page_context(self, page: IndexedPage) -> PageContext:
         slug, url = page.slug, self._urls[page.slug]
@@ -196,17 +250,6 @@ class WikiPages:
                 f"{page.parsed.page_title} {page.parsed.summary}", self._site.dir
             ),
         )
-
-
-class ComposedPage(Struct, frozen=True):
-    """A page that is ready to be rendered, if it has to be."""
-
-    slug: Slug
-    path: str
-    """Output path."""
-    key: bytes
-    """Hash of everything that its template can see."""
-    parts: Mapping[str, object]
 
 
 class _Sidebar:

@@ -116,6 +116,10 @@ class Theme:
         self._strings = _parse_strings(layers)
         self._check_extra_files()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """The theme in another process, which compiles its templates again."""
+        return Theme, (self._layers, self.options, self._scripts)
+
     @cached_property
     def fingerprint(self) -> Digest:
         """Hash of everything that a rendered page can depend on in the theme."""

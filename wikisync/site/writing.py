@@ -7,7 +7,7 @@ for a site that changed only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -43,11 +43,17 @@ from wikisync.site.output import (
     Changes,
     Output,
 )
-from wikisync.site.pages import WikiPages, backlink_references
+from wikisync.site.pages import (
+    PageJob,
+    WikiFrame,
+    WikiPages,
+    backlink_references,
+)
 from wikisync.site.published import (
     PublishedWiki,
     published_from,
 )
+from wikisync.site.rendering import rendered_pages
 from wikisync.site.report import LinkReport, encode_report, link_report
 from wikisync.site.search import build_shards
 from wikisync.site.sources import ScannedWiki
@@ -225,6 +231,18 @@ class SiteWriting:
         report: LinkReport,
         progress: Progress,
     ) -> None:
+        jobs = self._page_jobs(output, pages, report, progress)
+        for path, content in rendered_pages(self._theme, jobs):
+            output.put(path, content)
+
+    def _page_jobs(
+        self,
+        output: Output,
+        pages: Sequence[WikiPages],
+        report: LinkReport,
+        progress: Progress,
+    ) -> Iterator[tuple[WikiFrame, PageJob]]:
+        """The pages that have to be rendered; the files of the others are kept."""
         by_number = dict(enumerate(pages))
         self._frames = [composer.frame_digest() for composer in pages]
         same_frames = [
@@ -234,19 +252,16 @@ class SiteWriting:
         stale = stale_pages(self._wikis, self._before, same_frames)
         for number, composer in enumerate(pages):
             for slug in self._wikis[number].pages:
-                path = composer.url(slug)
+                progress.advance()
+                place, path = ItemKey(number, slug), composer.url(slug)
                 key = self._last.keys.get(path)
-                is_stale = key is None or ItemKey(number, slug) in stale
-                if key is not None and not is_stale and self._keep(output, path, key):
-                    progress.advance()
+                if key and place not in stale and self._keep(output, path, key):
                     continue
-                places = report.backlinks.get(ItemKey(number, Slug(slug)), ())
+                places = report.backlinks.get(place, ())
                 backlinks = backlink_references(places, by_number, number)
                 page = composer.composed(slug, backlinks)
                 if not self._keep(output, page.path, page.key):
-                    context = composer.template_context(page)
-                    self._render(output, "page.html", context, page.path)
-                progress.advance()
+                    yield composer.wiki_frame, composer.job(page)
 
     def _write_generated(
         self, output: Output, pages: Sequence[WikiPages], report: LinkReport
