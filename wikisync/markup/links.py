@@ -117,9 +117,7 @@ def has_extension(path: str) -> bool:
 def is_below(path: str, wiki_base: str) -> bool:
     """Whether a path is the wiki's own, with ``/-/`` or in the older way without."""
     older = wiki_base.replace("/-/", "/")
-    return any(
-        path == base or path.startswith(f"{base}/") for base in (wiki_base, older)
-    )
+    return f"{path}/".startswith((f"{wiki_base}/", f"{older}/"))
 
 
 def join_path(page_slug: str, path: str) -> str:
