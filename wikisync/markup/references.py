@@ -8,7 +8,9 @@ are taken: a bare word behind ``~`` or ``%`` is none, ``#12`` is one.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
@@ -38,10 +40,17 @@ REFERENCE = re.compile(
     """,
     re.VERBOSE,
 )
-MARK = re.compile(r"[#!$%][1-9]|@[A-Za-z0-9_]|~[A-Za-z\"]|%\"|\[[iew]|&amp;[1-9]")
-SIGN = re.compile(r"[#!$%~@\[&]")
-DIGIT = re.compile(r"[0-9]")
-HEXADECIMAL = re.compile(r"[0-9a-f]{8}")
+MARK = re.compile(
+    # one class in front, to which the search can skip
+    r"[#!$%~@\[&]"
+    r"(?:(?<=[#!$%])[1-9]|(?<=@)[A-Za-z0-9_]|(?<=~)[A-Za-z]|(?<=[~%])\""
+    r"|(?<=\[)[iew]|(?<=&)amp;[1-9])"
+)
+"""How every reference begins that is no commit."""
+CANDIDATE = re.compile(r'[#!$%~@\[&0-9](?:(?=[\w"])|(?<=[a-f][0-9]))')
+"""A sign or a digit in a word: less than ``MARK`` and ``COMMIT_START`` ask for, and
+told faster."""
+COMMIT_START = re.compile(r"[0-9a-f](?<!\w[0-9a-f])[0-9a-f]{7}")
 NOT_USERS = frozenset({"all", "media", "import", "param", "return", "returns", "see"})
 
 KINDS: Mapping[str, str] = {
@@ -87,14 +96,19 @@ def parse_written(text: str) -> Reference:
 
 def may_hold_reference(text: str) -> bool:
     """A quick look: False only where a text holds none; most texts do not."""
-    if SIGN.search(text) is not None and MARK.search(text) is not None:
-        return True
-    # a commit id has a digit: that is told at once, eight such characters are not
-    return (
-        len(text) >= 8
-        and DIGIT.search(text) is not None
-        and HEXADECIMAL.search(text) is not None
-    )
+    return MARK.search(text) is not None or COMMIT_START.search(text) is not None
+
+
+def candidates(texts: Sequence[str]) -> list[int]:
+    """Numbers of the texts that are worth that look.
+
+    One search through all of them costs a third of a search in each.
+    """
+    found = [match.start() for match in CANDIDATE.finditer("\n".join(texts))]
+    if not found:
+        return []
+    ends = list(accumulate(len(text) + 1 for text in texts))
+    return sorted({bisect_right(ends, place) for place in found})
 
 
 def reference_of(match: re.Match[str]) -> Reference | None:

@@ -16,6 +16,8 @@ def filter_emoji(draft: Draft) -> None:
     if not draft.options.emoji:
         return
     document = draft.document
+    if NAME.search(document.all_text()) is None:
+        return
     for place in document.texts_outside(NOT_IN):
         text = document.html[place]
         if text.count(":") > 1:

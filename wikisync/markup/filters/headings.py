@@ -64,6 +64,8 @@ def known_ids(document: Document) -> set[str]:
 def heading_text(document: Document, place: int) -> str:
     """A heading's plain text without the marks of footnotes."""
     end = document.close[place]
+    if "sup" not in document.names[place:end]:
+        return document.text_between(place, end)
     pieces: list[str] = []
     start = place
     for inside in range(place + 2, end, 2):
@@ -131,8 +133,9 @@ def rewrite_heading(draft: Draft, place: int, identity: str, text: str) -> None:
 
 def holds_link(document: Document, place: int) -> bool:
     """Whether a heading has a link to itself that its parser has written."""
-    return any(
+    end = document.close[place]
+    return "a" in document.names[place:end] and any(
         document.names[inside] == "a"
         and "anchor" in document.attributes(inside).get("class", "").split()
-        for inside in range(place + 2, document.close[place], 2)
+        for inside in range(place + 2, end, 2)
     )

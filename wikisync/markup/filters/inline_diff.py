@@ -18,6 +18,9 @@ NAMES = {"+": "addition", "-": "deletion"}
 def filter_inline_diff(draft: Draft) -> None:
     """Mark both kinds in running text; brackets of one kind must match."""
     document = draft.document
+    whole = document.all_text()
+    if "}" not in whole and "]" not in whole:
+        return
     for place in document.texts_outside(NOT_IN):
         text = document.html[place]
         if "+}" in text or "-}" in text or "+]" in text or "-]" in text:

@@ -22,7 +22,7 @@ def filter_math(draft: Draft) -> None:
     for name in ELEMENTS:
         for place in document.starts.get(name, ()):
             tag = document.html[place]
-            if not tag.startswith(f"<{name}") or "math" not in tag:
+            if "math" not in tag or not tag.startswith(f"<{name}"):
                 continue
             attributes = document.attributes(place)
             style = attributes.get("data-math-style", "")

@@ -8,6 +8,7 @@ from wikisync.markup.draft import Draft
 from wikisync.markup.record import LinkRef
 from wikisync.markup.references import (
     REFERENCE,
+    candidates,
     may_hold_reference,
     reference_of,
 )
@@ -18,8 +19,10 @@ NOT_IN = frozenset({"pre", "code", "tt", "a", "math"})
 def filter_references(draft: Draft) -> None:
     """Split texts at their references; the address is not known here."""
     document = draft.document
-    for place in document.texts_outside(NOT_IN):
-        text = document.html[place]
+    places = document.texts_outside(NOT_IN)
+    texts = [document.html[place] for place in places]
+    for number in candidates(texts):
+        text = texts[number]
         if not may_hold_reference(text):
             continue
         pieces: list[str | LinkRef] = []
@@ -34,4 +37,4 @@ def filter_references(draft: Draft) -> None:
             pieces.append(LinkRef("reference", reference.written(), "", shown))
             start = match.end()
         if pieces:
-            document.split_texts[place] = [*pieces, text[start:]]
+            document.split_texts[places[number]] = [*pieces, text[start:]]
