@@ -35,7 +35,10 @@ def number_links(state: StateCore) -> None:
 def number_text(text: Token, line: int, lines: LineMap) -> None:
     """The links of one text; line ends inside of code or a title are not seen."""
     children = text.children or ()
-    seen = sum(child.type in BREAKS for child in children)
+    types = [child.type for child in children]
+    if LINKS.isdisjoint(types):
+        return
+    seen = sum(types.count(kind) for kind in BREAKS)
     if seen != text.content.count("\n"):
         return
     for child in children:

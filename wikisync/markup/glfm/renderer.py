@@ -31,6 +31,15 @@ class GlfmRenderer(RendererHTML):
         """Text; most of it holds nothing to escape."""
         return escapeHtml(tokens[idx].content)
 
+    def renderToken(  # noqa: N802 - overridden
+        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
+    ) -> str:
+        """A tag; the end tag is most often all there is to say."""
+        token = tokens[idx]
+        if token.nesting == -1 and not token.attrs and not token.hidden:
+            return f"</{token.tag}>\n" if token.block else f"</{token.tag}>"
+        return super().renderToken(tokens, idx, options, env)
+
     def s_open(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
     ) -> str:
