@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.support.markup import parse, render
+from wikisync.markup.references import candidates
 
 WIKI = "https://gitlab.example.com/docs/sub/handbook/-/wikis"
 GROUP_WIKI = "https://gitlab.example.com/groups/docs/sub/-/wikis"
@@ -82,3 +83,15 @@ def test_reference_to_a_page_that_is_not_there_is_a_broken_link() -> None:
 
 def test_text_with_references_is_still_text_for_the_search() -> None:
     assert parse("see #1 and !2").text == "see #1 and !2"
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        *("#1", "!2", "$3", "%4", '%"v 1"', '~"a b"', "~kind::bug", "&amp;5", "@jane"),
+        *("g/p#6", "0a1b2c3d", "abcdefa1", "[issue:8]", "[wiki_page:home]"),
+    ],
+)
+def test_text_with_a_reference_is_found_among_others(reference: str) -> None:
+    texts = ["a", f"see {reference}", "", "3 words", reference, "[", "b"]
+    assert candidates(texts) == [1, 4]
