@@ -18,9 +18,11 @@ import hashlib
 import posixpath
 import re
 import traceback
-from collections.abc import Callable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
-from functools import cached_property
+from functools import cached_property, lru_cache
+from operator import is_
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -114,6 +116,7 @@ class Theme:
         self._static = _fingerprinted(static)
         self._icons = merged(layers, "icons")
         self._strings = _parse_strings(layers)
+        self._shown_strings: dict[str, dict[str, str]] = {}
         self._check_extra_files()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -187,13 +190,20 @@ class Theme:
 
     def text(self, key: str, lang: str) -> str:
         """A string of the user interface; English where the language lacks it."""
-        for name in (lang, lang.partition("-")[0], "en"):
-            found = self._strings.get(name, {}).get(key)
-            if found is not None:
-                return found
-        raise LookupError(
-            f"no string {key!r}: {did_you_mean(key, self._strings['en'])}"
-        )
+        try:
+            return self._strings_in(lang)[key]
+        except KeyError:
+            raise LookupError(
+                f"no string {key!r}: {did_you_mean(key, self._strings['en'])}"
+            ) from None
+
+    def _strings_in(self, lang: str) -> Mapping[str, str]:
+        """All strings as a site of that language shows them."""
+        if lang not in self._shown_strings:
+            chain = ("en", lang.partition("-")[0], lang)
+            shown = [self._strings.get(name, {}) for name in chain]
+            self._shown_strings[lang] = dict(ChainMap(*reversed(shown)))
+        return self._shown_strings[lang]
 
     def _full_context(self, context: Mapping[str, object], at: str) -> dict[str, Any]:
         from markupsafe import Markup
@@ -324,6 +334,7 @@ def link_from(at: str, target: str, fragment: str = "") -> str:
     return relative_url(at, target, fragment)
 
 
+@lru_cache(maxsize=16)
 def csp_hash(text: str) -> str:
     """The source expression that allows one inline script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -373,16 +384,14 @@ def _parse_strings(layers: tuple[Layer, ...]) -> dict[str, dict[str, str]]:
 
 def _make_environment(theme: Theme, layers: tuple[Layer, ...]) -> Environment:
     """Jinja with our layers; sandboxed as soon as one layer is not our own."""
-    from jinja2 import (
-        ChoiceLoader,
-        Environment,
-        PrefixLoader,
-        StrictUndefined,
-    )
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
+    from jinja2 import ChoiceLoader, PrefixLoader, StrictUndefined
 
-    # a subclass of Jinja's, so that it is loaded with it
-    from wikisync.site.theme_compiled import compiled_templates
+    # subclasses of Jinja's, so that they are loaded with it
+    from wikisync.site.theme_compiled import (
+        SandboxedThemeEnvironment,
+        ThemeEnvironment,
+        compiled_templates,
+    )
 
     class NoSuchValue(StrictUndefined):
         """What a template gets for a name that does not exist."""
@@ -404,7 +413,7 @@ def _make_environment(theme: Theme, layers: tuple[Layer, ...]) -> Environment:
     prefixes["!theme"] = ChoiceLoader(loaders[first:])
     ours = builtin_folder()
     is_ours = all(layer.folder.is_relative_to(ours) for layer in layers)
-    kind = Environment if is_ours else ImmutableSandboxedEnvironment
+    kind = ThemeEnvironment if is_ours else SandboxedThemeEnvironment
     environment = kind(
         loader=ChoiceLoader([*loaders, PrefixLoader(prefixes)]),
         autoescape=True,
@@ -471,21 +480,54 @@ class _SharedTexts:
     """
 
     def __init__(self) -> None:
-        self._texts: dict[tuple[str, str, int], tuple[object, Markup]] = {}
+        self._texts: dict[tuple[object, ...], tuple[tuple[object, ...], Markup]] = {}
 
     def text(
-        self, folder: str, name: str, value: object, render: Callable[[], Markup]
+        self,
+        folder: str,
+        name: str,
+        values: tuple[object, ...],
+        render: Callable[[], Markup],
     ) -> Markup:
-        """The text that shows a value on the pages of a directory."""
-        key = (folder, name, id(value))
+        """The text that shows some values on the pages of a directory."""
+        key = (folder, name, *map(id, values))
         known = self._texts.get(key)
         # another value may have the place in memory of one that is gone
-        if known is not None and known[0] is value:
+        if known is not None and all(map(is_, known[0], values)):
             return known[1]
+        return self._keep(key, values, render())
+
+    def each(
+        self,
+        folder: str,
+        name: str,
+        values: Iterable[object],
+        render: Callable[[object], Markup],
+        is_own: Callable[[object], bool],
+    ) -> str:
+        """The texts of many values, one after the other.
+
+        ``is_own`` tells a value that one page alone shows in that way.
+        """
+        texts = self._texts
+        shown: list[Markup] = []
+        for value in values:
+            key = (folder, name, id(value))
+            known = texts.get(key)
+            if known is not None and known[0][0] is value:
+                shown.append(known[1])
+            elif is_own(value):
+                shown.append(render(value))
+            else:
+                shown.append(self._keep(key, (value,), render(value)))
+        return "".join(shown)
+
+    def _keep(
+        self, key: tuple[object, ...], values: tuple[object, ...], text: Markup
+    ) -> Markup:
         if len(self._texts) >= SHARED_TEXTS_MAX:
             self._texts.clear()
-        text = render()
-        self._texts[key] = (value, text)
+        self._texts[key] = (values, text)
         return text
 
 
@@ -497,12 +539,24 @@ def _functions(theme: Theme) -> dict[str, Any]:
 
     @pass_context
     def shared(
-        context: Context, name: str, value: object, caller: Callable[[], Markup]
+        context: Context, name: str, *values: object, caller: Callable[[], Markup]
     ) -> Markup:
-        at = str(context["at"])
-        # the links of this page begin at the top of the host
-        folder = at if at == NOT_FOUND_PAGE else posixpath.dirname(at)
-        return texts.text(folder, name, value, caller)
+        return texts.text(_folder(context), name, values, caller)
+
+    @pass_context
+    def shared_each(
+        context: Context,
+        name: str,
+        values: Iterable[object],
+        unless: str = "",
+        *,
+        caller: Callable[[object], Markup],
+    ) -> Markup:
+        def is_own(value: object) -> bool:
+            return bool(unless and context.environment.getattr(value, unless))
+
+        text = texts.each(_folder(context), name, values, caller, is_own)
+        return Markup(text)  # noqa: S704 - of texts that are escaped
 
     @pass_context
     def asset(context: Context, name: str) -> str:
@@ -524,6 +578,7 @@ def _functions(theme: Theme) -> dict[str, Any]:
         "inline_svg": inline_svg,
         "markdown": markdown,
         "shared": shared,
+        "shared_each": shared_each,
     }
 
 
@@ -558,11 +613,19 @@ def _link(context: Context, target: str, fragment: str = "") -> str:
     links from the top of the host, where the site's address is known.
     """
     at = context["at"]
-    address = context.environment.getattr(context["site"], "url")
-    if at == NOT_FOUND_PAGE and address and "://" not in target:
-        base = urlsplit(str(address)).path.rstrip("/")
-        return f"{base}/{link_from(at, target, fragment)}"
-    return link_from(at, target, fragment)
+    link = link_from(at, target, fragment)
+    if at == NOT_FOUND_PAGE and "://" not in target:
+        address = context.environment.getattr(context["site"], "url")
+        if address:
+            return f"{urlsplit(str(address)).path.rstrip('/')}/{link}"
+    return link
+
+
+def _folder(context: Context) -> str:
+    """What pages with the same links have in common."""
+    at = str(context["at"])
+    # the links of this page begin at the top of the host
+    return at if at == NOT_FOUND_PAGE else at.rpartition("/")[0]
 
 
 def _lang(context: Context) -> str:

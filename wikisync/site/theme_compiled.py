@@ -6,11 +6,14 @@ not change would take longer than all else that a preview does then.
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from functools import cache
 from types import CodeType
+from typing import Any
 
-from jinja2 import Environment
+from jinja2 import Environment, Template
 from jinja2.bccache import Bucket, BytecodeCache
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 TEMPLATES_MAX = 256
 """Templates kept for each kind of environment; a theme has a few dozen."""
@@ -41,3 +44,39 @@ class CompiledTemplates(BytecodeCache):
 def compiled_templates(kind: type[Environment]) -> CompiledTemplates:  # noqa: ARG001 - the key
     """Those of one kind of environment: another kind makes other code."""
     return CompiledTemplates()
+
+
+class ThemeEnvironment(Environment):
+    """Jinja for thousands of pages, each made of a dozen templates.
+
+    The templates of an environment never change, nor do its globals after the
+    first of them is loaded.  Each ``include`` would look at both again.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._loaded: dict[str, Template] = {}
+
+    def get_template(
+        self,
+        name: str | Template,
+        parent: str | None = None,
+        globals: MutableMapping[str, Any] | None = None,  # noqa: A002 - as in Jinja
+    ) -> Template:
+        """The template of that name, loaded once."""
+        if globals or isinstance(name, Template):
+            return super().get_template(name, parent, globals)
+        known = self._loaded.get(name)
+        if known is None:
+            known = self._loaded[name] = super().get_template(name, parent)
+        return known
+
+    def make_globals(
+        self, d: MutableMapping[str, Any] | None
+    ) -> MutableMapping[str, Any]:
+        """What a template sees everywhere; a plain dict is quick to go through."""
+        return {**self.globals, **(d or {})}
+
+
+class SandboxedThemeEnvironment(ThemeEnvironment, ImmutableSandboxedEnvironment):
+    """The same for templates that are not our own."""
