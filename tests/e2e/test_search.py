@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.browser import Visit, visiting
 from tests.support.theming import full_context, page_context
-from wikisync.site import search
+from wikisync.site import search_terms
 from wikisync.site.search import SearchDocument, SearchSection, build_shards
 from wikisync.site.theme import load_theme
 
@@ -206,7 +206,7 @@ async def test_every_word_is_found_in_an_index_of_many_levels(
     chromium: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Small shards split by many letters: words that begin others, whole scripts."""
-    monkeypatch.setattr(search, "SHARD_BYTES_MAX", 40)
+    monkeypatch.setattr(search_terms, "SHARD_BYTES_MAX", 40)
     words = ["a", "abc", "abcd", "abce", "b_", "日本", "日曜"]
     base = write_search_site(
         tmp_path, [document(f"{word}.html", word) for word in words]

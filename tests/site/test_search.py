@@ -9,15 +9,13 @@ import string
 import pytest
 
 from wikisync.site.search import (
-    SHARD_BYTES_MAX,
-    WORD_CHARS_MAX,
     SearchDocument,
     SearchSection,
     assign_slots,
     build_shards,
-    fold,
-    words_of,
 )
+from wikisync.site.search_terms import SHARD_BYTES_MAX
+from wikisync.site.search_words import WORD_CHARS_MAX, fold, words_of
 
 
 def document(url: str, text: str, title: str = "", wiki: str = "") -> SearchDocument:
@@ -33,14 +31,14 @@ def value_of(shard: bytes) -> object:
 def postings(documents: list[SearchDocument]) -> dict[str, dict[str, str]]:
     """Term to the addresses of its documents with their scores."""
     shards = build_shards(documents)
-    slots = assign_slots(documents)
+    slots = assign_slots(document.url for document in documents)
     found: dict[str, dict[str, str]] = {}
     for name, shard in shards.items():
         if not name.startswith("t-"):
             continue
         for entry in str(value_of(shard)).split():
             term, _, text = entry.partition(":")
-            found[term] = {slots[n].url: score for n, score in decoded(text)}
+            found[term] = {slots[n]: score for n, score in decoded(text)}
     return found
 
 
@@ -162,10 +160,9 @@ def test_changed_page_changes_few_shards() -> None:
 
 
 def test_new_page_keeps_the_numbers_of_the_others() -> None:
-    documents = [document(f"{n}.html", "") for n in range(300)]
-    before = {d.url: n for n, d in assign_slots(documents).items()}
-    more = [*documents, document("new.html", "")]
-    after = {d.url: n for n, d in assign_slots(more).items()}
+    urls = [f"{n}.html" for n in range(300)]
+    before = {url: n for n, url in assign_slots(urls).items()}
+    after = {url: n for n, url in assign_slots([*urls, "new.html"]).items()}
     moved = [url for url, number in before.items() if after[url] != number]
     assert len(moved) <= 3
 
@@ -176,11 +173,9 @@ def test_site_of_several_wikis_tells_which_page_is_in_which() -> None:
     shards = build_shards([one, two])
     index = value_of(shards["index.js"])
     assert isinstance(index, dict)
-    slots = assign_slots([one, two])
+    slots = assign_slots([one.url, two.url])
     members = {
-        title: [
-            slots[int(n, 36)].url for n in str(value_of(shards[f"{name}.js"])).split()
-        ]
+        title: [slots[int(n, 36)] for n in str(value_of(shards[f"{name}.js"])).split()]
         for title, name in index["wikis"]
     }
     assert members == {"One": ["a.html"], "Two": ["b.html"]}

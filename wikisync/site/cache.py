@@ -1,9 +1,9 @@
 """What a build remembers for the next one: one SQLite file, safe to delete.
 
-Two kinds of things lie in it.  Rendered pages are addressed by a hash of all
-that they were made from, so a row is right or it is not found; a checksum tells
-where the disk changed it.  State (what the last build saw in a folder, what it left
-in an output) is one row a folder.  A file that is damaged, or written by another
+Two kinds of things lie in it.  Rendered pages and the words of pages are addressed by
+a hash of all that they were made from, so a row is right or it is not found; a checksum
+tells where the disk changed it.  State (what the last build saw in a folder, what it
+left in an output) is one row a folder.  A file that is damaged, or written by another
 version, is thrown away; a row that is damaged is one that is not there, as far as
 nobody counts on it yet.
 
@@ -42,12 +42,13 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-Stage = Literal["parsed", "finished"]
+Stage = Literal["parsed", "finished", "words"]
 
 _SCHEMA = """
 CREATE TABLE state (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE parsed (key BLOB PRIMARY KEY, facts BLOB NOT NULL, body BLOB NOT NULL);
 CREATE TABLE finished (key BLOB PRIMARY KEY, facts BLOB NOT NULL, body BLOB NOT NULL);
+CREATE TABLE words (key BLOB PRIMARY KEY, facts BLOB NOT NULL, body BLOB NOT NULL);
 """
 
 
@@ -161,7 +162,8 @@ class Cache:
     def sweep(self, stage: Stage, live: Iterable[bytes]) -> None:
         """Remove rows that the build did not use, once they have become many.
 
-        What other builds noted of their pages goes with them: it counts on rows.
+        What other builds noted of their pages goes with them: it counts on rows, but
+        not on those of words.
         """
         keys = set(live)
         count = self._connection.execute(
@@ -172,6 +174,8 @@ class Cache:
         stored = self._connection.execute(f"SELECT key FROM {stage}")  # noqa: S608
         gone = [row for row in stored.fetchall() if row[0] not in keys]
         self._connection.executemany(f"DELETE FROM {stage} WHERE key = ?", gone)  # noqa: S608
+        if stage == "words":
+            return
         beginning = f"{PAGES}:".encode()
         self._connection.execute(
             "DELETE FROM state WHERE substr(key, 1, ?) = ?",
@@ -234,7 +238,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _start_afresh(connection: sqlite3.Connection) -> None:
-    for name in ("state", "parsed", "finished"):
+    for name in ("state", "parsed", "finished", "words"):
         connection.execute(f"DROP TABLE IF EXISTS {name}")
     for statement in _SCHEMA.strip().split("\n"):
         connection.execute(statement)

@@ -20,7 +20,7 @@ from wikisync.site.context import SiteContext
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.frame import group_homes, site_context, wiki_context, wiki_labels
 from wikisync.site.pages import WikiPages
-from wikisync.site.search import SearchDocument, SearchSection
+from wikisync.site.search import DocumentKey, SearchDocument, SearchSection
 
 if TYPE_CHECKING:
     from wikisync.site.crosslinks import WikiTable
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from wikisync.site.index import Indexer
     from wikisync.site.model import SiteOptions
     from wikisync.site.published import PublishedWiki
+    from wikisync.site.search import Load
     from wikisync.site.sources import ScannedWiki
     from wikisync.site.theme import Theme
 
@@ -118,29 +119,53 @@ def site_problems(
 def search_digest(composers: Sequence[WikiPages]) -> bytes:
     """Hash of everything that the search index is made from."""
     digest = hashlib.sha256(program_fingerprint())
-    for composer in composers:
-        for slug, page in composer.wiki.pages.items():
-            if page.is_read:
-                line = (composer.url(slug), page.parsed.title, composer.label)
-                digest.update(settings_hash(page.parsed.search_digest, line))
+    for document in search_keys(composers):
+        digest.update(document.key)
     return digest.digest()
+
+
+def search_keys(composers: Sequence[WikiPages]) -> Iterator[DocumentKey]:
+    """What the search index takes: every page that is read but sidebars."""
+    program = program_fingerprint()
+    for composer in composers:
+        wiki = composer.label
+        for slug, page in composer.wiki.pages.items():
+            if slug == SIDEBAR_SLUG or not page.is_read:
+                continue
+            url, title = composer.url(slug), page.parsed.title
+            named = f"{len(url)},{len(title)},{url}{title}{wiki}"
+            content = page.parsed.search_digest + named.encode("utf-8", "surrogatepass")
+            yield DocumentKey(url, wiki, hashlib.sha256(program + content).digest())
+
+
+def search_loader(composers: Sequence[WikiPages], indexer: Indexer) -> Load:
+    """Loads the documents that ``search_keys`` names."""
+    pages = {
+        composer.url(slug): page
+        for composer in composers
+        for slug, page in composer.wiki.pages.items()
+    }
+
+    def load(document: DocumentKey) -> SearchDocument:
+        page = pages[document.url]
+        return SearchDocument(
+            document.url,
+            page.parsed.title,
+            tuple(
+                SearchSection(one.id, one.heading, one.text)
+                for one in indexer.parsed_page(page).sections
+            ),
+            document.wiki,
+        )
+
+    return load
 
 
 def search_documents(
     composers: Sequence[WikiPages], indexer: Indexer
 ) -> Iterator[SearchDocument]:
-    """What the search index takes from every page that is read but sidebars."""
-    for composer in composers:
-        for slug, page in composer.wiki.pages.items():
-            if slug == SIDEBAR_SLUG or not page.is_read:
-                continue
-            sections = indexer.parsed_page(page).sections
-            yield SearchDocument(
-                composer.url(slug),
-                page.parsed.title,
-                tuple(SearchSection(one.id, one.heading, one.text) for one in sections),
-                composer.label,
-            )
+    """All that the search index takes."""
+    return map(search_loader(composers, indexer), search_keys(composers))
 
 
 def settings_hash(*values: object) -> bytes:

@@ -7,7 +7,6 @@ what the last search index holds.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from wikisync.site.addresses import (
@@ -18,7 +17,7 @@ from wikisync.site.addresses import (
 )
 from wikisync.site.context import PageRef, WikiContext, WikiRef
 from wikisync.site.published import PublishedWiki
-from wikisync.site.search import SearchDocument, read_documents
+from wikisync.site.search import SearchDocument, read_documents, value_of
 
 Read = Callable[[str], bytes | None]
 """A file of the site by its path; None where it cannot be read."""
@@ -80,7 +79,7 @@ def kept_documents(
     for name in names:
         content = read(name) if name[len(SEARCH_FOLDER) :][:2] in {"d-", "x-"} else None
         if content is not None:
-            shards[name.removeprefix(SEARCH_FOLDER)] = _value_of(content)
+            shards[name.removeprefix(SEARCH_FOLDER)] = value_of(content)
     labels = {wiki.prefix: wiki.title for wiki in wikis}
     for document in read_documents(shards):
         for prefix, title in labels.items():
@@ -89,13 +88,3 @@ def kept_documents(
                 yield SearchDocument(
                     document.url, document.title, document.sections, label
                 )
-
-
-def _value_of(script: bytes) -> object:
-    """What a file of the search index calls its function with; None if it is none."""
-    text = script.decode("utf-8", "replace")
-    try:
-        _name, _, value = text.partition(",")
-        return json.loads(value.rstrip().removesuffix(")"))
-    except ValueError:
-        return None

@@ -1,4 +1,4 @@
-"""The search index: pure, from documents to the bytes of its files.
+"""The search index: from documents to files, and from the files that there are.  Pure.
 
 Every file is a classic script that calls ``wikisync_search(name, value)``, so
 that it loads from ``file://``, where a page may not read JSON.  The reader's
@@ -7,10 +7,10 @@ browser (``static/search.js`` of the theme) loads only what a query needs:
 ``index.js``
     number of documents, keys of the term shards, the wikis.
 ``t-<key>.js``
-    terms that begin with the key, and where they occur; at most 24 KB, split
-    by one more letter as soon as it would be larger.
+    words that begin with the key, and where they occur; at most 24 KB, split
+    by one more letter as soon as it would be larger (``search_terms``).
 ``d-<n>.js``, ``x-<n>.js``
-    title, address and headings of 32 slots; texts of 8 slots, for snippets.
+    title, address and headings of 32 slots; texts of 16 slots, for snippets.
 ``w-<key>.js``
     which documents are in one wiki, in a site of several.
 
@@ -18,57 +18,41 @@ A document's number is a slot that follows from its address, not its place in a
 sorted list: one more page does not renumber the others, and the same documents
 always give the same bytes.  All slots change when their number doubles.
 
-``fold`` and ``words_of`` are written once more in ``search.js``; a browser test
-compares them.
+There is one way to make an index: ``update_index``.  A clean build is the update of
+an index of nothing.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import re
-import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from itertools import groupby
+from typing import Protocol
 from urllib.parse import quote, unquote
 
+import msgspec
 from msgspec import Struct
 
+from wikisync.site.search_terms import (
+    Score,
+    ShardLost,
+    TermShard,
+    base36,
+    changed_shards,
+)
+from wikisync.site.search_words import SCORES, scored_words
 from wikisync.site.titles import TITLE_CHARS_MAX, shortened
 
-SHARD_BYTES_MAX = 24 * 1024
-WORD_CHARS_MAX = 32
-"""Longer words (hashes, base64) are found by their beginning."""
-TITLE_WEIGHT = 8
-HEADING_WEIGHT = 3
 SECTION_CHARS_MAX = 20_000
 """Of one section's text that is kept for snippets; all of it is searched."""
 DOCUMENTS_PER_SHARD = 32
-TEXTS_PER_SHARD = 8
+TEXTS_PER_SHARD = 16
 
 _SLOTS_MIN = 16
-_COMBINING = re.compile(
-    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]"
-)
-"""Accents, and the optional vowel marks of Hebrew and Arabic."""
-_PAIRED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3031-\u9fff"
-    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-)
-"""Scripts without spaces between words, and Hangul with its glued endings."""
-_WORDS = re.compile(rf"[{_PAIRED}]+|(?:(?![{_PAIRED}])[\w\u0900-\u0963\u0966-\u0dff])+")
-_PAIR = re.compile(f"[{_PAIRED}]{{2}}")
-_ASCII_TABLE = "".join(
-    chr(code).lower() if chr(code).isalnum() or chr(code) == "_" else " "
-    for code in range(128)
-)
-"""Each character of ASCII in lower case, what is no part of a word as a space."""
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
-_SCORES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_COUNT_MAX = 255
-_LENGTH_STEPS = 13
-_WORDS_PER_STEP = 100
 
 
 class SearchSection(Struct, frozen=True):
@@ -91,222 +75,290 @@ class SearchDocument(Struct, frozen=True):
     """Title of its wiki; the same for all in a site of one wiki."""
 
 
+class DocumentKey(Struct, frozen=True, array_like=True):
+    """A document without its text."""
+
+    url: str
+    wiki: str
+    key: bytes
+    """Another one when anything of the document changes."""
+
+
+class IndexState(Struct, frozen=True, array_like=True):
+    """What an update has to know of the index that is there."""
+
+    documents: Mapping[int, DocumentKey]
+    """By slot, in rising order."""
+    terms: Mapping[str, TermShard]
+    """By key."""
+
+
+NO_INDEX = IndexState({}, {})
+
+
+class IndexPlace(Protocol):
+    """Where the files of an index lie, and the words of its documents."""
+
+    def keep(self, name: str) -> bool:
+        """Keep a file, if it is as the last update left it."""
+
+    def read(self, name: str) -> bytes | None:
+        """A file as it is now; None where there is none."""
+
+    def put(self, name: str, content: bytes) -> None:
+        """The file shall have this content."""
+
+    def words(self, key: bytes, /) -> dict[str, str] | None:
+        """The scored words of a document; None where nobody noted them."""
+
+    def note_words(self, key: bytes, words: Mapping[str, str], /) -> None:
+        """Note them for later updates."""
+
+
+Scores = defaultdict[str, list[Score]]
+"""Word to the documents where it has another score now, in rising order."""
+Load = Callable[[DocumentKey], SearchDocument]
+"""A document with its text."""
+
+
+def update_index(
+    before: IndexState, documents: Iterable[DocumentKey], load: Load, place: IndexPlace
+) -> IndexState:
+    """Bring the files of an index up to date with the documents that there are now.
+
+    Every file of the index is kept or put; any other one is none of it any more.
+
+    Args:
+        before: What the last update in this place gave; its files may be damaged.
+        documents: What the index shall have, in any order.
+        load: Asked for what is new, and for what shares a file with it.
+        place: Where the index lies.
+    """
+    return _Update(before, documents, load, place).carried_out()
+
+
 def build_shards(documents: Iterable[SearchDocument]) -> Mapping[str, bytes]:
     """File name, below the site's search folder, to content; sorted by name."""
-    slots = assign_slots(tuple(documents))
-    shards: dict[str, object] = {}
-    shards |= _term_shards(_postings(slots))
-    keys = [name.removeprefix("t-") for name in shards]
-    wikis = _wiki_shards(slots)
-    shards |= {name: ids for name, (_, ids) in wikis.items()}
-    shards |= _document_shards(slots)
-    shards |= _text_shards(slots)
-    shards["index"] = {
-        "count": len(slots),
-        "keys": " ".join(keys),
-        "wikis": [[title, name] for name, (title, _) in wikis.items()],
-    }
-    return {f"{name}.js": _script(name, shards[name]) for name in sorted(shards)}
+    texts = {document.url: document for document in documents}
+    place = _Memory()
+    keys = [DocumentKey(url, document.wiki, b"") for url, document in texts.items()]
+    update_index(NO_INDEX, keys, lambda key: texts[key.url], place)
+    return dict(sorted(place.files.items()))
 
 
-def assign_slots(documents: Sequence[SearchDocument]) -> dict[int, SearchDocument]:
-    """Documents by their number, in rising order.
+class _Memory:
+    """The place of an index that is made at once."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+
+    def keep(self, name: str) -> bool:
+        return name in self.files
+
+    def read(self, name: str) -> bytes | None:
+        return self.files.get(name)
+
+    def put(self, name: str, content: bytes) -> None:
+        self.files[name] = content
+
+    def words(self, _key: bytes, /) -> None:
+        return None
+
+    def note_words(self, _key: bytes, _words: Mapping[str, str], /) -> None:
+        pass
+
+
+class _Update:
+    """From the index of some documents to that of others."""
+
+    def __init__(
+        self,
+        before: IndexState,
+        documents: Iterable[DocumentKey],
+        load: Load,
+        place: IndexPlace,
+    ) -> None:
+        self._before = before
+        self._now = _placed(before.documents, documents)
+        self._load = load
+        self._place = place
+        old, now = before.documents, self._now
+        self._changed = {
+            slot for slot in old.keys() | now.keys() if old.get(slot) != now.get(slot)
+        }
+        self._wikis = _members(now)
+        self._old_wikis = _members(old)
+        self._scores: Scores = defaultdict(list)
+        self._is_known = True
+        """Whether the scores that documents had before are known."""
+
+    def carried_out(self) -> IndexState:
+        """Keep or put every file."""
+        self._update_documents()
+        terms = self._update_terms()
+        self._update_wikis()
+        index = {
+            "count": len(self._now),
+            "keys": " ".join(terms),
+            "wikis": [
+                [title, _wiki_name(title)] for title in self._wikis if self._has_many
+            ],
+        }
+        self._place.put("index.js", _script("index", index))
+        return IndexState(self._now, terms)
+
+    @property
+    def _has_many(self) -> bool:
+        return len(self._wikis) > 1
+
+    def _update_documents(self) -> None:
+        """Titles and texts; a few documents at a time, for one site has gigabytes."""
+        now, changed, place = self._now, self._changed, self._place
+        is_other = self._has_many != (len(self._old_wikis) > 1)
+        titled = {slot // DOCUMENTS_PER_SHARD for slot in changed}
+        quoted = {slot // TEXTS_PER_SHARD for slot in changed}
+        for number, slots in _grouped(now.keys() | changed, DOCUMENTS_PER_SHARD):
+            loaded = cache(lambda slot: self._load(now[slot]))
+            here = [slot for slot in slots if slot in now]
+            name = f"d-{number}.js"
+            if here and (number in titled or is_other or not place.keep(name)):
+                titles = {slot: self._titles(loaded(slot)) for slot in here}
+                place.put(name, _script(f"d-{number}", titles))
+            for part, few in _grouped(here, TEXTS_PER_SHARD):
+                name = f"x-{part}.js"
+                if part in quoted or not place.keep(name):
+                    texts = {slot: _texts(loaded(slot)) for slot in few}
+                    place.put(name, _script(f"x-{part}", texts))
+            for slot in slots:
+                if slot in changed:
+                    self._rescore(slot, loaded)
+
+    def _titles(self, document: SearchDocument) -> object:
+        return [
+            document.title,
+            quote(document.url, errors="replace"),
+            document.wiki if self._has_many else "",
+            [
+                [section.id, shortened(section.heading, TITLE_CHARS_MAX)]
+                for section in document.sections
+            ],
+        ]
+
+    def _rescore(self, slot: int, loaded: Callable[[int], SearchDocument]) -> None:
+        """Note which words have another score in a document, or have it no more."""
+        old, new = self._before.documents.get(slot), self._now.get(slot)
+        words = self._words(slot, loaded) if new else {}
+        before = self._place.words(old.key) if old else {}
+        if before is None:
+            self._is_known = False
+            return
+        for word in before.keys() - words.keys():
+            self._scores[word].append((slot, ""))
+        changes = words.items() - before.items() if before else words.items()
+        scores = self._scores
+        one = {letter: (slot, letter) for letter in SCORES}
+        for word, letter in changes:
+            scores[word].append(one[letter])
+
+    def _words(
+        self, slot: int, loaded: Callable[[int], SearchDocument]
+    ) -> dict[str, str]:
+        """The scored words of a document, counted once."""
+        key = self._now[slot].key
+        words = self._place.words(key)
+        if words is None:
+            document = loaded(slot)
+            words = scored_words(
+                document.title,
+                "\n".join([section.heading for section in document.sections]),
+                "\n".join([section.text for section in document.sections]),
+            )
+            self._place.note_words(key, words)
+        return words
+
+    def _update_terms(self) -> dict[str, TermShard]:
+        """Shards of terms: those that change, or all where one cannot be trusted."""
+        place = self._place
+        if self._is_known:
+            with contextlib.suppress(ShardLost):
+                shards = changed_shards(self._before.terms, self._scores, self._text)
+                rest = shards.all.keys() - shards.texts.keys()
+                if all(place.keep(f"t-{key}.js") for key in rest):
+                    self._put_terms(shards.texts)
+                    return shards.all
+        self._before = NO_INDEX
+        self._scores = defaultdict(list)
+        for slot in self._now:
+            self._rescore(slot, lambda slot: self._load(self._now[slot]))
+        shards = changed_shards({}, self._scores, self._text)
+        self._put_terms(shards.texts)
+        return shards.all
+
+    def _put_terms(self, texts: Mapping[str, str]) -> None:
+        for key, text in texts.items():
+            self._place.put(f"t-{key}.js", _script(f"t-{key}", text))
+
+    def _text(self, key: str) -> str | None:
+        """What a shard of terms holds; None if it is not as ours are."""
+        value = value_of(self._place.read(f"t-{key}.js") or b"")
+        return value if isinstance(value, str) else None
+
+    def _update_wikis(self) -> None:
+        """Which documents are in which wiki, where there are several."""
+        for title, slots in self._wikis.items() if self._has_many else ():
+            name = _wiki_name(title)
+            is_same = self._old_wikis.get(title) == slots
+            if not is_same or not self._place.keep(f"{name}.js"):
+                text = " ".join(map(base36, slots))
+                self._place.put(f"{name}.js", _script(name, text))
+
+
+def _placed(
+    before: Mapping[int, DocumentKey], documents: Iterable[DocumentKey]
+) -> dict[int, DocumentKey]:
+    """Documents by their slots, in rising order."""
+    by_url = {document.url: document for document in documents}
+    slots = {slot: document.url for slot, document in before.items()}
+    if by_url.keys() != set(slots.values()):
+        slots = assign_slots(by_url)
+    return {slot: by_url[url] for slot, url in slots.items()}
+
+
+def assign_slots(urls: Iterable[str]) -> dict[int, str]:
+    """Addresses by their number, in rising order.
 
     A number is the hash of the address modulo a power of two of at least twice
     the count, or the next free one.  So it depends on nothing but the set of
     addresses, and a new page moves only the few that collide with it.
     """
-    hashed = sorted((_hash(document.url), document.url) for document in documents)
-    by_url = {document.url: document for document in documents}
+    hashed = sorted([(_hash(url), url) for url in urls])
     size = max(_SLOTS_MIN, 1 << (2 * len(hashed) - 1).bit_length())
-    taken: dict[int, SearchDocument] = {}
+    taken: dict[int, str] = {}
     for number, url in hashed:
         slot = number % size
         while slot in taken:
             slot = (slot + 1) % size
-        taken[slot] = by_url[url]
+        taken[slot] = url
     return dict(sorted(taken.items()))
 
 
-def fold(text: str) -> str:
-    """One spelling for all that look or mean the same: NFKC, no accents, lower."""
-    if text.isascii():
-        return text.lower()
-    apart = _COMBINING.sub("", unicodedata.normalize("NFKD", text))
-    return unicodedata.normalize("NFC", apart).lower()
-
-
-def words_of(text: str) -> list[str]:
-    """The words to be found; pairs of characters where no space parts words."""
-    return list(count_words(text).elements())
-
-
-def count_words(text: str) -> Counter[str]:
-    """How often each word occurs."""
-    counts = _count_ascii(text) if text.isascii() else _count_folded(fold(text))
-    for word in [word for word in counts if len(word) > WORD_CHARS_MAX]:
-        counts[word[:WORD_CHARS_MAX]] += counts.pop(word)
-    return counts
-
-
-def _count_ascii(text: str) -> Counter[str]:
-    """The same as for any text, by a table: four times as fast as by a pattern."""
-    return Counter(text.translate(_ASCII_TABLE).split())
-
-
-def _count_folded(folded: str) -> Counter[str]:
-    counts = Counter(_WORDS.findall(folded))
-    for run in [word for word in counts if len(word) > 1 and _PAIR.match(word)]:
-        times = counts.pop(run)
-        for i in range(len(run) - 1):
-            counts[run[i : i + 2]] += times
-    return counts
-
-
-def _postings(slots: Mapping[int, SearchDocument]) -> dict[str, str]:
-    """Term to where it occurs: base-36 steps between numbers, each with a score.
-
-    ``3aF1B`` is: document 118 (3a in base 36) with score F, then 119 with B.
-    """
-    steps = _base36_table(max(slots, default=0) + 1)
-    scores = _score_table()
-    # Term to the last number and the texts so far: one dictionary, not two,
-    # because this loop is half of the time.
-    found: dict[str, list[Any]] = {}
-    for slot, document in slots.items():
-        counts = _weighted_words(document)
-        score_of = scores[min(counts.total() // _WORDS_PER_STEP, _LENGTH_STEPS - 1)]
-        for word, count in counts.items():
-            entry = found.get(word)
-            if entry is None:
-                found[word] = [slot, steps[slot] + score_of[count]]
-            else:
-                entry.append(steps[slot - entry[0]] + score_of[count])
-                entry[0] = slot
-    return {word: "".join(entry[1:]) for word, entry in sorted(found.items())}
-
-
-def _weighted_words(document: SearchDocument) -> Counter[str]:
-    """How often each word occurs, at most 255, where headings count more."""
-    sections = document.sections
-    counts = count_words("\n".join([section.text for section in sections]))
-    headings = count_words("\n".join([section.heading for section in sections]))
-    for word, count in headings.items():
-        counts[word] += count * HEADING_WEIGHT
-    for word, count in count_words(document.title).items():
-        counts[word] += count * TITLE_WEIGHT
-    for word in [word for word, count in counts.items() if count > _COUNT_MAX]:
-        counts[word] = _COUNT_MAX
-    return counts
-
-
-def _score_table() -> list[list[str]]:
-    """Letter by length of the page (in steps of words) and count of the word.
-
-    The shape is that of BM25 with a fixed middle length: a mean over all pages
-    would change every posting with every page.
-    """
-    table = []
-    for step in range(_LENGTH_STEPS):
-        norm = 0.75 + 0.25 * step * _WORDS_PER_STEP / 400
-        scores = (count / (count + 5) / norm for count in range(_COUNT_MAX + 1))
-        table.append([_SCORES[min(25, round(score * 18))] for score in scores])
-    return table
-
-
-def _base36_table(size: int) -> list[str]:
-    table = list(_DIGITS[:size])
-    while len(table) < size:
-        number = len(table)
-        table.append(table[number // 36] + _DIGITS[number % 36])
-    return table
-
-
-def _term_shards(postings: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Shards of terms, by the shortest beginning that keeps each small."""
-    groups: defaultdict[str, list[str]] = defaultdict(list)
-    for term in postings:
-        groups[_first_key(term)].append(term)
-    pending = [(key, 0, terms) for key, terms in groups.items()]
-    while pending:
-        key, depth, terms = pending.pop()
-        text = " ".join(f"{term}:{postings[term]}" for term in terms)
-        if len(text.encode()) <= SHARD_BYTES_MAX or len(terms) == 1:
-            yield f"t-{key}", text
-            continue
-        pending += _split(terms, depth + 1)
-
-
-def _split(terms: Sequence[str], depth: int) -> list[tuple[str, int, list[str]]]:
-    """Terms grouped by their first ``depth`` letters; one that ends there, alone."""
-    groups: defaultdict[str, list[str]] = defaultdict(list)
-    for term in terms:
-        end = "-" if len(term) < depth else ""
-        groups["".join(map(_key_part, term[:depth])) + end].append(term)
-    return [(key, depth, group) for key, group in groups.items()]
-
-
-def _first_key(term: str) -> str:
-    """A letter; for other scripts a block of 64 characters.
-
-    Else each of thousands of characters would have a file of its own.
-    """
-    if term[0].isascii():
-        return term[0]
-    return f"--{ord(term[0]) >> 6:x}"
-
-
-def _key_part(char: str) -> str:
-    return char if char.isascii() else f"-{ord(char):x}"
-
-
-def _wiki_shards(
-    slots: Mapping[int, SearchDocument],
-) -> dict[str, tuple[str, str]]:
-    """Shard name to a wiki's title and its documents; none for one wiki."""
+def _members(documents: Mapping[int, DocumentKey]) -> dict[str, list[int]]:
+    """The slots of each wiki, in the order of their titles."""
     members: defaultdict[str, list[int]] = defaultdict(list)
-    for slot, document in slots.items():
+    for slot, document in documents.items():
         members[document.wiki].append(slot)
-    if len(members) < 2:
-        return {}
-    return {f"w-{_hash(title):x}": (title, " ".join(map(_base36, members[title])))
-            for title in sorted(members)}  # fmt: skip
+    return dict(sorted(members.items()))
 
 
-def _document_shards(
-    slots: Mapping[int, SearchDocument],
-) -> Iterator[tuple[str, object]]:
-    many = len({document.wiki for document in slots.values()}) > 1
-    for number, group in _grouped(slots, DOCUMENTS_PER_SHARD):
-        yield (
-            f"d-{number}",
-            {
-                slot: [
-                    document.title,
-                    quote(document.url, errors="replace"),
-                    document.wiki if many else "",
-                    [
-                        [section.id, shortened(section.heading, TITLE_CHARS_MAX)]
-                        for section in document.sections
-                    ],
-                ]
-                for slot, document in group.items()
-            },
-        )
+def _wiki_name(title: str) -> str:
+    return f"w-{_hash(title):x}"
 
 
-def _text_shards(slots: Mapping[int, SearchDocument]) -> Iterator[tuple[str, object]]:
-    for number, group in _grouped(slots, TEXTS_PER_SHARD):
-        yield (
-            f"x-{number}",
-            {
-                slot: [
-                    " ".join(section.text[:SECTION_CHARS_MAX].split())
-                    for section in document.sections
-                ]
-                for slot, document in group.items()
-            },
-        )
+def _texts(document: SearchDocument) -> list[str]:
+    return [
+        " ".join(section.text[:SECTION_CHARS_MAX].split())
+        for section in document.sections
+    ]
 
 
 def read_documents(shards: Mapping[str, object]) -> Iterator[SearchDocument]:
@@ -342,25 +394,29 @@ def read_documents(shards: Mapping[str, object]) -> Iterator[SearchDocument]:
                     continue
 
 
-def _grouped(
-    slots: Mapping[int, SearchDocument], size: int
-) -> Iterator[tuple[int, dict[int, SearchDocument]]]:
-    groups: defaultdict[int, dict[int, SearchDocument]] = defaultdict(dict)
-    for slot, document in slots.items():
-        groups[slot // size][slot] = document
-    yield from groups.items()
+def value_of(script: bytes) -> object:
+    """What a file calls its function with; None if it is none of ours."""
+    _, _, value = script.partition(b",")
+    try:
+        return msgspec.json.decode(value.rstrip().removesuffix(b")"))
+    except msgspec.DecodeError:
+        return None
+
+
+def _grouped(slots: Iterable[int], size: int) -> Iterator[tuple[int, list[int]]]:
+    """Slots by the number of their shard, in rising order."""
+    for number, group in groupby(sorted(slots), lambda slot: slot // size):
+        yield number, list(group)
 
 
 def _script(name: str, value: object) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return f'wikisync_search("{name}",{text})\n'.encode(errors="replace")
-
-
-def _base36(number: int) -> str:
-    digits = _DIGITS[number % 36]
-    while number := number // 36:
-        digits = _DIGITS[number % 36] + digits
-    return digits
+    try:
+        text = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # half a character
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
+            errors="replace"
+        )
+    return b'wikisync_search("%s",%s)\n' % (name.encode(), text)
 
 
 def _hash(text: str) -> int:

@@ -18,7 +18,6 @@ from wikisync.site.addresses import (
     NO_JEKYLL,
     REPORT_JSON,
     ROBOTS,
-    SEARCH_FOLDER,
     SIDEBAR_SLUG,
 )
 from wikisync.site.attempts import Attempts
@@ -26,14 +25,15 @@ from wikisync.site.build_note import BuildNote, hash_of
 from wikisync.site.cache import Cache
 from wikisync.site.composing import (
     composed_site,
-    search_digest,
-    search_documents,
+    search_keys,
+    search_loader,
     site_addresses,
     site_problems,
 )
 from wikisync.site.crosslinks import ItemKey, WikiTable
 from wikisync.site.drawings import DRAWING_BYTES_MAX, static_drawing
 from wikisync.site.facts import IndexedPage, IndexedWiki
+from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.generated import GeneratedPages, robots_text, sitemaps
 from wikisync.site.groups import group_titles
 from wikisync.site.index import Indexer
@@ -55,7 +55,8 @@ from wikisync.site.published import (
 )
 from wikisync.site.rendering import rendered_pages
 from wikisync.site.report import LinkReport, encode_report, link_report
-from wikisync.site.search import build_shards
+from wikisync.site.search import DocumentKey, Load, SearchDocument
+from wikisync.site.search_writing import SEARCH_INDEX, write_search
 from wikisync.site.sources import ScannedWiki
 from wikisync.site.stale import stale_pages
 from wikisync.site.theme import Theme
@@ -278,21 +279,22 @@ class SiteWriting:
                 self._render(output, page.template, page.context, page.path)
 
     def _write_search(self, output: Output, pages: Sequence[WikiPages]) -> None:
-        """The search index, all of it or nothing: kept while no text changed."""
-        key = search_digest(pages)
+        """The search index, as far as the documents changed."""
+        load = search_loader(pages, self._indexer)
+        documents = search_keys(pages)
         if self._kept:
-            key = hash_of(key, [(wiki.owner, wiki.pages) for wiki in self._kept])
-        old = [path for path in self._last.keys if path.startswith(SEARCH_FOLDER)]
-        if old and all(self._keep(output, path, key) for path in old):
-            return
-
-        documents = chain(
-            search_documents(pages, self._indexer),
-            kept_documents(output.known, self._kept, output.read) if self._kept else (),
+            kept = {
+                hash_of(program_fingerprint(), one): one
+                for one in kept_documents(output.known, self._kept, output.read)
+            }
+            keys = [DocumentKey(one.url, one.wiki, key) for key, one in kept.items()]
+            documents = chain(documents, keys)
+            load = _either(kept, load)
+        name = self._store.key("search", self._output)
+        known = self._last.keys.get(SEARCH_INDEX)
+        self._keys[SEARCH_INDEX] = write_search(
+            self._store, name, output, known, documents, load
         )
-        for name, content in build_shards(documents).items():
-            self._keys[SEARCH_FOLDER + name] = key
-            output.put(SEARCH_FOLDER + name, content)
 
     def _write_files(self, output: Output) -> None:
         """What is no page: files of the theme, of the wikis, and for robots."""
@@ -367,6 +369,11 @@ class SiteWriting:
 
     def _text(self, key: str) -> str:
         return self._theme.text(key, self._options.lang)
+
+
+def _either(kept: Mapping[bytes, SearchDocument], load: Load) -> Load:
+    """Documents that are there, or else those that can be loaded."""
+    return lambda key: kept[key.key] if key.key in kept else load(key)
 
 
 def _large_drawing(name: str) -> Problem:

@@ -97,7 +97,7 @@ function marked(tag, source, words) {
 // Leads to the best section of a page.
 async function hit(slot, words) {
 	const [title, url, wiki, sections] = (await load(`d-${slot >> 5}`))[slot];
-	const texts = (await load(`x-${slot >> 3}`))[slot];
+	const texts = (await load(`x-${slot >> 4}`))[slot];
 	const rates = sections.map(([id, heading], i) => rate(id ? heading : title, words) * 4 + rate(texts[i], words));
 	const best = rates.indexOf(Math.max(...rates));
 	const [id = "", heading] = sections[best] || "";

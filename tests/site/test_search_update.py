@@ -1,0 +1,368 @@
+"""The promise of the search index: an update gives the bytes of a clean build."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.site.sites import Studio
+from tests.support.archive import tree_bytes
+from wikisync.site import search, search_terms, search_writing
+from wikisync.site.build import build_site
+from wikisync.site.output import Output
+from wikisync.site.search import (
+    NO_INDEX,
+    DocumentKey,
+    IndexState,
+    SearchDocument,
+    SearchSection,
+    build_shards,
+    update_index,
+)
+from wikisync.site.search_terms import ShardLost, changed_shards
+from wikisync.site.search_words import packed_words, scored_words, unpacked_words
+
+SEARCH = "-/search/"
+
+
+class Shelf:
+    """An index in memory that is updated again and again."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        """As they are now: a test may change them."""
+        self.noted: dict[bytes, bytes] = {}
+        self.state = NO_INDEX
+        self.loaded: list[str] = []
+        self.read_names: list[str] = []
+        self.written: list[str] = []
+        """Files that are not as they were."""
+        self._left: dict[str, bytes] = {}
+        self._next: dict[str, bytes] = {}
+
+    def update(self, documents: Mapping[str, SearchDocument]) -> None:
+        """Bring the index up to date with documents by their addresses."""
+        self._next = {}
+        self.loaded, self.read_names, self.written = [], [], []
+        keys = [
+            DocumentKey(url, one.wiki, hashlib.sha256(repr(one).encode()).digest())
+            for url, one in documents.items()
+        ]
+
+        def load(key: DocumentKey) -> SearchDocument:
+            self.loaded.append(key.url)
+            return documents[key.url]
+
+        self.state = update_index(self.state, keys, load, self)
+        self.files = self._next
+        self._left = dict(self._next)
+
+    def keep(self, name: str) -> bool:
+        if name in self.files and self.files[name] == self._left.get(name):
+            self._next[name] = self.files[name]
+            return True
+        return False
+
+    def read(self, name: str) -> bytes | None:
+        self.read_names.append(name)
+        return self.files.get(name)
+
+    def put(self, name: str, content: bytes) -> None:
+        if self.files.get(name) != content:
+            self.written.append(name)
+        self._next[name] = content
+
+    def words(self, key: bytes, /) -> dict[str, str] | None:
+        return unpacked_words(self.noted[key]) if key in self.noted else None
+
+    def note_words(self, key: bytes, words: Mapping[str, str], /) -> None:
+        self.noted[key] = packed_words(words)
+
+
+def document(url: str, text: str, title: str = "", wiki: str = "") -> SearchDocument:
+    half = len(text) // 2
+    sections = (SearchSection("", "", text[:half]), SearchSection("x", "a b", text))
+    return SearchDocument(url, title, sections, wiki)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_shards() -> Iterator[None]:
+    """Limits at which a few words split and join shards of every kind."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search_terms, "SHARD_BYTES_MAX", 60)
+        patch.setattr(search, "DOCUMENTS_PER_SHARD", 4)
+        patch.setattr(search, "TEXTS_PER_SHARD", 2)
+        yield
+
+
+WORDS = (
+    *("s", "sa", "sam", "same", "samet", "sb", "s_", "s9", "a", "an", "ant"),
+    *(
+        "z" * 31,
+        "z" * 32,
+        "z" * 33,
+        "z" * 40 + "a",
+        "zé",
+        "naïve",
+        "ελληνικά",
+        "русский",
+    ),
+    *("日本", "日本語の本", "日曜", "水", "한국어", "a日", "\U00020000\U00020001"),
+)
+TEXTS = st.lists(st.sampled_from(WORDS), max_size=30).map(" ".join) | st.tuples(
+    st.sampled_from(WORDS), st.integers(90, 300)
+).map(lambda pair: f"{pair[0]} " * pair[1])
+URLS = [f"{number}.html" for number in range(40)]
+CHANGES = st.dictionaries(
+    st.sampled_from(URLS),
+    st.none()
+    | st.builds(
+        document,
+        st.just(""),
+        TEXTS,
+        st.sampled_from(["", "same ant", "日本"]),
+        st.sampled_from(["", "", "Two"]),
+    ),
+    max_size=20,
+)
+"""Address and document; None removes it."""
+
+
+def edited(
+    documents: Mapping[str, SearchDocument],
+    changes: Mapping[str, SearchDocument | None],
+) -> dict[str, SearchDocument]:
+    after = {url: one for url, one in documents.items() if url not in changes}
+    for url, one in changes.items():
+        if one is not None:
+            after[url] = SearchDocument(url, one.title, one.sections, one.wiki)
+    return after
+
+
+@given(steps=st.lists(CHANGES, min_size=1, max_size=6), data=st.data())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_index_after_any_edits_is_that_of_a_clean_build(
+    steps: list[dict[str, SearchDocument | None]], data: st.DataObject
+) -> None:
+    """Whatever happens to its files and to what was noted meanwhile."""
+    shelf = Shelf()
+    documents: dict[str, SearchDocument] = {}
+    for changes in steps:
+        documents = edited(documents, changes)
+        shelf.update(documents)
+        assert shelf.files == build_shards(documents.values())
+        damaged = data.draw(st.sampled_from([*shelf.files, None, None]))
+        if damaged is not None:
+            shelf.files[damaged] = shelf.files[damaged][:-1]
+        if data.draw(st.booleans()) and shelf.noted:
+            del shelf.noted[data.draw(st.sampled_from(sorted(shelf.noted)))]
+
+
+@given(steps=st.lists(CHANGES, min_size=2, max_size=6))
+@settings(max_examples=30, deadline=None)
+def test_undamaged_index_is_brought_up_to_date_without_the_unchanged(
+    steps: list[dict[str, SearchDocument | None]],
+) -> None:
+    """No word of an unchanged document is counted again."""
+    shelf = Shelf()
+    documents: dict[str, SearchDocument] = {}
+    for changes in steps:
+        documents = edited(documents, changes)
+        before = set(shelf.noted)
+        shelf.update(documents)
+        assert shelf.files == build_shards(documents.values())
+        assert len(set(shelf.noted) - before) <= len(changes)
+
+
+def many() -> dict[str, SearchDocument]:
+    """Documents whose words fill several shards of each kind."""
+    return {
+        url: document(url, " ".join(WORDS[number % 7 :: 5]), f"title {number}")
+        for number, url in enumerate(URLS)
+    }
+
+
+def filled(documents: Mapping[str, SearchDocument]) -> Shelf:
+    shelf = Shelf()
+    shelf.update(documents)
+    return shelf
+
+
+def test_clean_build_loads_each_document_once() -> None:
+    documents = many()
+    assert sorted(filled(documents).loaded) == sorted(documents)
+
+
+def test_index_of_the_same_documents_is_kept_unread() -> None:
+    documents = many()
+    shelf = filled(documents)
+    shelf.update(documents)
+    assert not shelf.written
+    assert not shelf.loaded
+    assert not shelf.read_names
+
+
+def test_one_more_word_reads_and_writes_one_shard_of_each_kind() -> None:
+    documents = many()
+    shelf = filled(documents)
+    one = documents["7.html"]
+    last = SearchSection("x", "a b", one.sections[1].text + " antler")
+    documents["7.html"] = SearchDocument(
+        one.url, one.title, (one.sections[0], last), one.wiki
+    )
+    shelf.update(documents)
+    assert sorted(name[0] for name in shelf.written) == ["t", "x"]
+    assert len(shelf.read_names) <= 1
+    assert len(shelf.loaded) <= 2
+    assert shelf.files == build_shards(documents.values())
+
+
+def test_moved_heading_rewrites_titles_and_no_term() -> None:
+    documents = many()
+    shelf = filled(documents)
+    one = documents["7.html"]
+    documents["7.html"] = SearchDocument(
+        one.url, one.title, one.sections[::-1], one.wiki
+    )
+    shelf.update(documents)
+    assert sorted(name[0] for name in shelf.written) == ["d", "x"]
+
+
+def test_second_wiki_is_told_in_every_title() -> None:
+    documents = many()
+    shelf = filled(documents)
+    one = documents["7.html"]
+    documents["7.html"] = SearchDocument(one.url, one.title, one.sections, "Two")
+    shelf.update(documents)
+    assert shelf.files == build_shards(documents.values())
+    del documents["7.html"]
+    shelf.update(documents)
+    assert shelf.files == build_shards(documents.values())
+
+
+def test_shard_that_lies_about_its_age_is_not_believed() -> None:
+    """Its time and size are those that were left; its text is not."""
+    documents = many()
+    shelf = filled(documents)
+    for name in [name for name in shelf.files if name.startswith("t-")]:
+        lie = re.sub(rb"[A-Z]", b"Z", shelf.files[name])
+        shelf.files[name] = shelf._left[name] = lie
+    documents["7.html"] = document("7.html", " ".join(WORDS))
+    shelf.update(documents)
+    assert shelf.files == build_shards(documents.values())
+
+
+def test_lost_shard_is_told() -> None:
+    shards = changed_shards({}, {"same": [(1, "A")]}, lambda _: None)
+    assert list(shards.all) == ["s"]
+    with pytest.raises(ShardLost):
+        changed_shards(shards.all, {"sam": [(1, "A")]}, lambda _: None)
+
+
+def test_words_that_are_packed_come_back() -> None:
+    for text in ("", "one", "one two two 日本語"):
+        words = scored_words("title", "", text)
+        assert unpacked_words(packed_words(words)) == words
+    assert unpacked_words(packed_words({})) == {}
+
+
+# In a site ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def large(studio: Studio) -> Studio:
+    """A site with some documents in each file of the index."""
+    pages = (
+        f"-- p{number}.md --\n# Page {number}\n{' '.join(WORDS[number % 7 :: 5])}\n"
+        for number in range(30)
+    )
+    studio.add("".join(pages))
+    studio.build()
+    return studio
+
+
+def edit(studio: Studio, name: str, text: str) -> None:
+    (studio.sources[0].folder / name).write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def updates(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many documents each update of a site's index began with."""
+    counts: list[int] = []
+
+    def counted(before: IndexState, *rest: Any) -> IndexState:
+        counts.append(len(before.documents))
+        return update_index(before, *rest)
+
+    monkeypatch.setattr(search_writing, "update_index", counted)
+    return counts
+
+
+def test_edited_site_updates_the_index_that_it_has(
+    large: Studio, updates: list[int]
+) -> None:
+    edit(large, "p7.md", "# Page 7\nother ant words\n")
+    large.build()
+    assert updates == [30]
+    assert large.files() == large.clean_build()
+
+
+def test_index_of_another_program_is_not_believed(
+    large: Studio, updates: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have split its shards otherwise."""
+    monkeypatch.setattr(search_writing, "program_fingerprint", lambda: b"newer")
+    edit(large, "p7.md", "# Page 7\nother ant words\n")
+    large.build()
+    assert updates == [0]
+
+
+@pytest.mark.parametrize("kind", ["t", "d", "x", "index"])
+@pytest.mark.parametrize("is_edited", [True, False])
+def test_damaged_file_of_the_index_is_put_right(
+    large: Studio, kind: str, *, is_edited: bool
+) -> None:
+    """Whether the pages changed meanwhile or not."""
+    first, *others = sorted(large.site.glob(f"{SEARCH}{kind}*.js"))
+    first.unlink()
+    for path in others:
+        path.write_bytes(path.read_bytes().replace(b"A", b"B") + b"\n")
+    if is_edited:
+        edit(large, "p7.md", "# Page 7\nother ant words\n")
+    large.build()
+    assert large.files() == large.clean_build()
+
+
+def test_index_noted_by_an_interrupted_build_is_not_believed(
+    large: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_args: object) -> None:
+        raise KeyboardInterrupt
+
+    edit(large, "p7.md", "# Page 7\nother ant words\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(Output, "commit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            large.build()
+    edit(large, "p8.md", "# Page 8\nother ant words\n")
+    large.build()
+    assert large.files() == large.clean_build()
+
+
+def test_two_outputs_of_one_cache_have_an_index_each(
+    large: Studio, updates: list[int]
+) -> None:
+    second, cache = large.root / "second", large.root / "cache"
+    for text in ("other ant words", "other words"):
+        edit(large, "p7.md", f"# Page 7\n{text}\n")
+        large.build()
+        build_site(large.sources, second, large.options, cache=cache)
+        assert tree_bytes(second) == large.files()
+    assert updates == [30, 0, 30, 30]
+    assert large.files() == large.clean_build()

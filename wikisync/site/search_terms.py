@@ -1,0 +1,278 @@
+"""Which documents have a word, as files, and how a change reaches few of them.  Pure.
+
+Words with one beginning lie in one file, its *shard*, as long as it stays small; else
+those with one letter more in common have a shard each.  So the shards follow from
+nothing but the words and their documents, whatever stood there before.
+
+Where a shard stays as it is, only its first word and its size are known here: these
+tell whether it shall be split, or join its neighbours.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from operator import attrgetter
+
+from msgspec import Struct
+
+from wikisync.site.search_words import SCORES
+
+SHARD_BYTES_MAX = 24 * 1024
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_NO_SCORES = str.maketrans(SCORES, " " * len(SCORES))
+
+Score = tuple[int, str]
+"""A document's number and a letter; no letter where the word is not in it any more."""
+
+
+class TermShard(Struct, frozen=True, array_like=True):
+    """What is known of a shard unread."""
+
+    first: str
+    """Its first word."""
+    size: int
+    """Bytes of its text."""
+    digest: bytes
+    """Of its text."""
+
+
+class TermShards(Struct, frozen=True):
+    """The shards that there are after a change."""
+
+    all: dict[str, TermShard]
+    """By key, sorted."""
+    texts: dict[str, str]
+    """Of those that are not as they were, by key."""
+
+
+class ShardLost(Exception):
+    """A shard does not hold what it was left with."""
+
+
+class _Block(Struct):
+    """Words of one shard, or one word alone, on their way to a shard."""
+
+    first: str
+    size: int
+    text: str | None
+    """Entries, parted by spaces; None while nobody has read them."""
+    key: str = ""
+    """Of the shard that they were."""
+
+
+def changed_shards(
+    before: Mapping[str, TermShard],
+    changes: Mapping[str, Sequence[Score]],
+    read: Callable[[str], str | None],
+) -> TermShards:
+    """Bring shards up to date.
+
+    Args:
+        before: The shards that there are, by key.
+        changes: Word to the documents where it has another score now, by number.
+        read: The text of a shard by its key.
+
+    Raises:
+        ShardLost: One that is needed has not the text that it was left with.
+    """
+    families: defaultdict[str, list[_Block]] = defaultdict(list)
+    for key, shard in before.items():
+        block = _Block(shard.first, shard.size, None, key)
+        families[_first_key(shard.first)].append(block)
+    by_shard: defaultdict[str, list[str]] = defaultdict(list)
+    for word in sorted(changes):
+        by_shard[_shard_of(word, before)].append(word)
+    for word in by_shard.pop("", ()):
+        if postings := _postings(changes[word]):
+            text = f"{word}:{postings}"
+            families[_first_key(word)].append(_Block(word, _size(text), text))
+    changed = {_first_key(word) for word in changes}
+
+    shards: dict[str, TermShard] = {}
+    texts: dict[str, str] = {}
+    for family, blocks in families.items():
+        if family not in changed:
+            shards |= {block.key: before[block.key] for block in blocks}
+            continue
+        now: list[_Block] = []
+        for block in blocks:
+            if block.key in by_shard:
+                text = _text_of(block, before, read)
+                now += _edited(text, by_shard[block.key], changes)
+            else:
+                now.append(block)
+        for key, group in _split(family, now):
+            if len(group) == 1 and group[0].text is None and group[0].key == key:
+                shards[key] = before[key]
+                continue
+            text = " ".join([_text_of(block, before, read) for block in group])
+            texts[key] = text
+            shards[key] = TermShard(group[0].first, _size(text), _digest(text))
+    return TermShards(dict(sorted(shards.items())), texts)
+
+
+def _text_of(
+    block: _Block,
+    before: Mapping[str, TermShard],
+    read: Callable[[str], str | None],
+) -> str:
+    if block.text is not None:
+        return block.text
+    text = read(block.key)
+    if text is None or _digest(text) != before[block.key].digest:
+        raise ShardLost(block.key)
+    return text
+
+
+def _edited(
+    text: str, words: Sequence[str], changes: Mapping[str, Sequence[Score]]
+) -> list[_Block]:
+    """A shard with other scores of some words: as one, if it may stay one."""
+    entries = dict(entry.split(":") for entry in text.split())
+    for word in words:
+        entries[word] = _rescored(entries.get(word, ""), changes[word])
+    parts = [
+        f"{word}:{postings}" for word, postings in sorted(entries.items()) if postings
+    ]
+    whole = " ".join(parts)
+    if len(parts) > 1 and _size(whole) <= SHARD_BYTES_MAX:
+        parts = [whole]
+    return [_Block(part.partition(":")[0], _size(part), part) for part in parts]
+
+
+def _split(family: str, blocks: Sequence[_Block]) -> Iterator[tuple[str, list[_Block]]]:
+    """Blocks by the key of their shard: the shortest beginning that keeps it small."""
+    pending = [(family, 0, sorted(blocks, key=attrgetter("first")))]
+    while pending:
+        key, depth, group = pending.pop()
+        size = sum([block.size for block in group]) + len(group) - 1
+        # a block alone is small, or one word
+        if size <= SHARD_BYTES_MAX or len(group) == 1:
+            if group:
+                yield key, group
+            continue
+        depth += 1
+        groups: defaultdict[str, list[_Block]] = defaultdict(list)
+        for block in group:
+            groups[_key_at(block.first, depth)].append(block)
+        pending += [(part, depth, below) for part, below in groups.items()]
+
+
+def _shard_of(word: str, shards: Mapping[str, TermShard]) -> str:
+    """The key of the shard where a word has to be; empty where there is none."""
+    if not shards:
+        return ""
+    way = list(accumulate(map(_key_part, word)))
+    for key in (_first_key(word), *way, way[-1] + "-"):
+        if key in shards:
+            return key
+    return ""
+
+
+def _first_key(word: str) -> str:
+    """A letter; for other scripts a block of 64 characters.
+
+    Else each of thousands of characters would have a file of its own.
+    """
+    if word[0].isascii():
+        return word[0]
+    return f"--{ord(word[0]) >> 6:x}"
+
+
+def _key_at(word: str, depth: int) -> str:
+    """The first ``depth`` letters of a word; one that ends before is alone."""
+    letters = word[:depth]
+    key = letters if letters.isascii() else "".join(map(_key_part, letters))
+    return key + "-" if len(word) < depth else key
+
+
+def _key_part(char: str) -> str:
+    return char if char.isascii() else f"-{ord(char):x}"
+
+
+# Postings: base-36 steps between numbers, each with a score.  ``3aF1B`` is:
+# document 118 (3a in base 36) with score F, then 119 with B.
+
+
+def _rescored(postings: str, changes: Sequence[Score]) -> str:
+    """Postings with other scores of some documents."""
+    if not postings:
+        return _postings(changes)
+    steps = postings.translate(_NO_SCORES).split()
+    slots = list(accumulate(map(_NUMBERS.__getitem__, steps)))
+    out: list[str] = []
+    # the number that was written last, how many postings are done, and where they end
+    last = done = end = 0
+
+    def copy(stop: int) -> None:
+        """All from those that are done up to another; only the first step changes."""
+        nonlocal last, done, end
+        if done < stop:
+            out.append(_TEXTS[slots[done] - last])
+            start = end + len(steps[done])
+            end += sum(map(len, steps[done:stop])) + stop - done
+            out.append(postings[start:end])
+            last, done = slots[stop - 1], stop
+
+    for slot, letter in changes:
+        copy(bisect_left(slots, slot, done))
+        if slots[done : done + 1] == [slot]:
+            end += len(steps[done]) + 1
+            done += 1
+        if letter:
+            out.append(_TEXTS[slot - last] + letter)
+            last = slot
+    if done < len(slots):
+        out.append(_TEXTS[slots[done] - last])
+        out.append(postings[end + len(steps[done]) :])
+    return "".join(out)
+
+
+def _postings(scores: Iterable[Score]) -> str:
+    out: list[str] = []
+    last = 0
+    for slot, letter in scores:
+        if letter:
+            out.append(_TEXTS[slot - last] + letter)
+            last = slot
+    return "".join(out)
+
+
+def base36(number: int) -> str:
+    """A number as the browser reads it."""
+    digits = _DIGITS[number % 36]
+    while number := number // 36:
+        digits = _DIGITS[number % 36] + digits
+    return digits
+
+
+class _Texts(dict[int, str]):
+    """Numbers as text, each made once: there are as many as documents' numbers."""
+
+    def __missing__(self, number: int) -> str:
+        text = self[number] = base36(number)
+        return text
+
+
+class _Numbers(dict[str, int]):
+    """The way back."""
+
+    def __missing__(self, text: str) -> int:
+        number = self[text] = int(text, 36)
+        return number
+
+
+_TEXTS = _Texts()
+_NUMBERS = _Numbers()
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()[:16]
