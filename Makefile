@@ -15,7 +15,7 @@ LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-options --build-deps-for editable --build-deps-for wheel --extra math
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint codemap soak bench prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel audit lock clean
+.PHONY: help demo test lint codemap features soak bench prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel audit lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -34,6 +34,9 @@ lint: .venv/dev ## Format, rules, types
 
 codemap: .venv/run ## Write the map of all modules into docs/architecture.md
 	@$(BIN)/python tools/codemap.py
+
+features: .venv/dev ## Write the table of the service's features into docs/markup.md
+	@$(BIN)/python tools/features.py
 
 soak: .venv/dev ## Let watch rest, then carry 20,000 edits in an hour (HOURS=1)
 	@$(BIN)/python benchmarks/watch.py idle many soak --hours $(HOURS)

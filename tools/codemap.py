@@ -65,11 +65,16 @@ def codemap(paths: Iterable[Path]) -> str:
 
 def with_codemap(document: str) -> str:
     """A document with the map between its marks as it should be now."""
-    before, _, rest = document.partition(BEGIN)
-    _, mark, after = rest.partition(END)
+    return between(document, BEGIN, END, f"\n{codemap(modules())}\n")
+
+
+def between(document: str, begin: str, end: str, text: str) -> str:
+    """A document with this text between two of its marks."""
+    before, _, rest = document.partition(begin)
+    _, mark, after = rest.partition(end)
     if not mark:
-        raise SystemExit(f"{DOCUMENT.name} lacks the marks of the codemap")
-    return f"{before}{BEGIN}\n{codemap(modules())}\n{END}{after}"
+        raise SystemExit(f"the document lacks the marks {begin!r} and {end!r}")
+    return f"{before}{begin}{text}{end}{after}"
 
 
 def _rank(package: str) -> tuple[int, str]:
