@@ -14,7 +14,7 @@ import pytest
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.workspaces import Cloned, clone_handbook
 from wikisync.cli.main import main
-from wikisync.sync.run.sightings import Patience
+from wikisync.sync.run.options import Patience
 
 
 @dataclass(frozen=True, slots=True)

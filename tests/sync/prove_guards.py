@@ -90,7 +90,7 @@ def _eager(execute: Any) -> Any:
     """Removals, whatever went wrong before."""
 
     async def carry_out(self: Any, decided: Any) -> None:
-        self._tally.problems = _Forgetful()
+        self._cycle.tally.errors = _Forgetful()
         await execute(self, decided)
 
     return carry_out
@@ -107,7 +107,7 @@ def _newest_replaced(_edited: object) -> Any:
     """The text that was replaced last, whatever the file held."""
 
     def newest(self: Any, late: Any) -> Any:
-        return late.slug, self._state.replaced(late.slug, 1)[0].replaced
+        return late.slug, self._cycle.state.replaced(late.slug, 1)[0].replaced
 
     return newest
 
@@ -240,7 +240,7 @@ GUARDS = (
     ),
     Guard(
         "deletes last and only in a clean cycle",
-        f"{SYNC}.run.cycle:_Cycle._carry_out",
+        f"{SYNC}.run.cycle:_Run._carry_out",
         _eager,
         "sync/test_sightings.py::test_nothing_is_removed_in_a_cycle_with_an_error",
     ),
@@ -470,16 +470,16 @@ def _never_stale(merge: Any) -> Any:
 
 
 async def _given_back(self: Any, left: Any) -> None:
-    await self._remote.move(left.slug, self._intent.slug, expected=left.digest)
+    await self._cycle.remote.move(left.slug, self._intent.slug, expected=left.digest)
 
 
 async def _beside_its_page(self: Any, slug: Any, _record: object) -> Any:
-    return slug, await self._local.conflict_file(slug)
+    return slug, await self._cycle.local.conflict_file(slug)
 
 
 def _always_fresh(show: Any) -> Any:
     async def fresh(self: Any, merged: Any) -> bool:
-        self._state.drop_conflict_file(merged.slug)
+        self._cycle.state.drop_conflict_file(merged.slug)
         return bool(await show(self, merged))
 
     return fresh

@@ -39,9 +39,8 @@ from wikisync.sync.decide.conflict import read_conflict_file
 from wikisync.sync.decide.normalisation import front_matter_of
 from wikisync.sync.decide.safety import BatchKind, Decision, decide
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.options import CycleOptions, Patience
 from wikisync.sync.run.result import CycleResult
-from wikisync.sync.run.sightings import Patience
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.sync.wiki.linking import FileLinks
 from wikisync.sync.wiki.translation import TranslatedWiki

@@ -12,6 +12,8 @@ from wikisync.model import Format, Slug, Snapshot, WikiOwner, digest_of
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import Agreed, PackedText
 from wikisync.sync.decide.plan import BasePage, DeleteLocal, Plan
+from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.sightings import watch_absences
 
 PAGES = {f"page-{number:02}": "text" for number in range(40)}
@@ -38,9 +40,9 @@ async def doubted(
     known = state.wiki(OWNER)
     known.record([Agreed(page, PackedText.of("text")) for page in BASE.values()])
     gone = [DeleteLocal(slug, TEXT) for slug in BASE if slug not in there.pages]
-    absences = await watch_absences(
-        Plan.from_actions(gone), remote, HERE, there, known, now=0.0, reads_max=1
-    )
+    options = CycleOptions(reads_max=1)
+    cycle = Cycle(remote, MemoryReplica(), known, options, lambda: 0.0)
+    absences = await watch_absences(cycle, Plan.from_actions(gone), HERE, there)
     return absences.doubted
 
 

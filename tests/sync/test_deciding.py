@@ -27,6 +27,7 @@ from wikisync.sync.decide.plan import (
 from wikisync.sync.decide.reconcile import reconcile
 from wikisync.sync.run.deciding import Deciding
 from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import Cycle
 
 HOME = Slug("home")
 PAGES = {"home": "one\ntwo\n", "other": "other\n"}
@@ -156,16 +157,15 @@ async def planned(copies: Copies) -> tuple[Action, ...]:
     async def outdated() -> frozenset[Slug]:
         return frozenset({HOME, Slug("no page")})
 
-    deciding = Deciding(
+    cycle = Cycle(
         copies.there,
         copies.here,
         copies.known,
-        CycleOptions(),
-        lambda: copies.now,
-        outdated,
+        clock=lambda: copies.now,
+        outdated=outdated,
     )
     scans = await copies.here.snapshot(), await copies.there.snapshot()
-    return (await deciding.run(*scans)).plan.actions
+    return (await Deciding(cycle).run(*scans)).plan.actions
 
 
 async def test_a_page_in_sync_is_sent_for_its_attachment(state: State) -> None:

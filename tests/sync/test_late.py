@@ -9,7 +9,7 @@ from tests.support.copies import Copies
 from wikisync.model import LateSave, Problem, Slug, digest_of
 from wikisync.sync.base.state import State
 from wikisync.sync.run.late import LateSaves
-from wikisync.sync.run.tally import Tally
+from wikisync.sync.run.parts import Cycle
 
 HOME = Slug("home")
 BEFORE = "one\ntwo\nthree\nfour\n"
@@ -50,7 +50,7 @@ async def test_a_late_save_is_kept_before_anybody_scanned_the_page(
 ) -> None:
     """A save from an old window may be the next text of the file."""
     late = LateSave(HOME, BEFORE.replace("two", "two, late"), "1", digest_of(BEFORE))
-    saves = LateSaves(copies.here, copies.known, Tally(), lambda: copies.now)
+    saves = LateSaves(Cycle(copies.there, copies.here, copies.known))
     await saves.take(late)
     assert late.text in [one.replaced for one in copies.known.replaced(HOME)]
 

@@ -35,9 +35,8 @@ from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import Batch
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.options import CycleOptions, Patience
 from wikisync.sync.run.result import CycleResult
-from wikisync.sync.run.sightings import Patience
 
 OWNER = WikiOwner("project", "docs/handbook")
 HOME = Slug("home")

@@ -11,8 +11,8 @@ from wikisync.model import Slug, digest_of
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import Side, Sighting
 from wikisync.sync.decide.plan import SkipReason
-from wikisync.sync.run.options import CycleOptions
-from wikisync.sync.run.sightings import Patience, is_certain, seen_again
+from wikisync.sync.run.options import CycleOptions, Patience
+from wikisync.sync.run.sightings import is_certain, seen_again
 
 HOME = Slug("home")
 PAGES = {"home": "one\n", "other": "other\n", "third": "third\n"}

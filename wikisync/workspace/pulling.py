@@ -44,9 +44,13 @@ from wikisync.sync.decide.plan import SkipReason
 from wikisync.sync.decide.safety import Batch, BatchKind
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.options import CycleOptions, Outdated
+from wikisync.sync.run.options import (
+    MIRROR_PATIENCE,
+    PATIENCE,
+    CycleOptions,
+    Outdated,
+)
 from wikisync.sync.run.result import CycleResult
-from wikisync.sync.run.sightings import MIRROR_PATIENCE, PATIENCE
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.workspace.attention import next_step
 from wikisync.workspace.discovery import FoundWiki, skipped

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -28,7 +27,8 @@ from wikisync.sync.decide.conflict import (
 from wikisync.sync.decide.ledger import ConflictFileRecord
 from wikisync.sync.decide.merge import merge
 from wikisync.sync.run.holds import Holds
-from wikisync.sync.run.tally import Tally
+from wikisync.sync.run.parts import Cycle
+from wikisync.sync.wiki.remembered import RememberedWiki
 from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.sentences import counted
 
@@ -85,9 +85,9 @@ async def take_text(
         PreconditionFailed: the page is saved all the time.
     """
     known = opened.known(section)
-    tally = Tally()
-    holds = Holds(opened.local(section), known, tally=tally, clock=time.time)
-    await holds.resolve(slug, text)
+    # the service is not asked: the record holds the wiki's text of the conflict
+    cycle = Cycle(RememberedWiki(known), opened.local(section), known)
+    await Holds(cycle).resolve(slug, text)
     if slug in known.conflict_files():
         raise PreconditionFailed(
             f"{section.folder}/{slug} was edited after its conflict file was written,"

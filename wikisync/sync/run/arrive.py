@@ -8,19 +8,16 @@ cycle's plan (``docs/sync.md`` "Merge").
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.model import Page, Slug
-from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.decided import Merged
 from wikisync.sync.decide.ledger import Intent, LogEntry, Severity, WriteKind
-from wikisync.sync.decide.plan import DeleteLocal, Merge, MoveLocal, Rebind, describe
-from wikisync.sync.replica import LocalReplica, RemoteReplica
+from wikisync.sync.decide.plan import DeleteLocal, Merge, MoveLocal, Rebind
 from wikisync.sync.run.flow import finish
 from wikisync.sync.run.intents import rebase
+from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.pull import is_disk_error
-from wikisync.sync.run.tally import Tally
 
 log = logging.getLogger(__name__)
 
@@ -34,54 +31,43 @@ STALE_SAVE = (
 class Arrivals:
     """Carries out what a plan wants of the folder."""
 
-    def __init__(
-        self,
-        remote: RemoteReplica,
-        local: LocalReplica,
-        state: WikiState,
-        tally: Tally,
-        clock: Callable[[], float],
-    ) -> None:
-        self._remote = remote
-        self._local = local
-        self._state = state
-        self._tally = tally
-        self._clock = clock
+    def __init__(self, cycle: Cycle) -> None:
+        self._cycle = cycle
 
     async def remove(self, action: DeleteLocal) -> None:
         """Move a page's file to the trash; a mirror has none."""
-        if self._state.is_rewound:
+        if self._cycle.state.is_rewound:
             # the trash gives a text up after some weeks
-            text = self._state.text(action.slug) or ""
-            self._state.remember_replaced(action.slug, text, "", self._clock())
+            state, now = self._cycle.state, self._cycle.clock()
+            text = state.text(action.slug) or ""
+            state.remember_replaced(action.slug, text, "", now)
         try:
             await finish(self._remove(action))
         except PreconditionFailed as error:
-            self._tally.overtake(action.slug, error)
+            self._cycle.tally.supersede(action.slug, error)
         except FolderError as error:
-            hint = error.hint
-            self._tally.fail("page-unwritable", action.slug, error.message, hint)
+            self._cycle.tally.fail("page-unwritable", action.slug, error)
 
     async def _remove(self, action: DeleteLocal) -> None:
-        await self._local.delete(action.slug, expected=action.local)
-        self._state.record(dropped=[action.slug], is_step=True)
-        self._note(action)
-        self._tally.removed += 1
+        await self._cycle.local.delete(action.slug, expected=action.local)
+        self._cycle.state.record(dropped=[action.slug], is_step=True)
+        self._cycle.note_done(action, action.slug)
+        self._cycle.tally.removed += 1
 
     async def move(self, action: MoveLocal | Rebind) -> None:
         """Rename a file as its page was renamed, or only its record."""
         given = None
         if isinstance(action, Rebind):
-            given = self._tally.given_names.get(action.target)
-        if given is None and action.target in self._tally.lost_names:
+            given = self._cycle.tally.given_names.get(action.target)
+        if given is None and action.target in self._cycle.tally.lost_names:
             return  # a rename on the wiki was to give it that name, and failed
         try:
             await finish(self._move(action, given or action.target))
         except (PreconditionFailed, NotFound) as error:
-            self._tally.lost_names.add(action.target)
-            self._tally.overtake(action.slug, error)
+            self._cycle.tally.lost_names.add(action.target)
+            self._cycle.tally.supersede(action.slug, error)
         except FolderError as error:
-            self._tally.lost_names.add(action.target)
+            self._cycle.tally.lost_names.add(action.target)
             self._fail(action.slug, error)
 
     async def _move(self, action: MoveLocal | Rebind, given: Slug) -> None:
@@ -89,28 +75,30 @@ class Arrivals:
         record = action.slug
         if isinstance(action, MoveLocal):
             record = action.record
-            await self._local.move(action.slug, action.target, expected=action.local)
+            await self._cycle.local.move(
+                action.slug, action.target, expected=action.local
+            )
         if given != action.target:
-            await self._remote.read(given)  # it may be where it was
-        with self._state.together():
+            await self._cycle.remote.read(given)  # it may be where it was
+        with self._cycle.state.together():
             if given != action.target:
-                self._state.record_alias(action.target, given)
+                self._cycle.state.record_alias(action.target, given)
             elif isinstance(action, Rebind) and action.file is not None:
-                self._state.keep_file(action.file, given)
+                self._cycle.state.keep_file(action.file, given)
             if given != record:
                 is_step = isinstance(action, MoveLocal)
-                self._state.record(renamed={record: given}, is_step=is_step)
-            self._note(action)
-        self._tally.renamed += 1
+                self._cycle.state.record(renamed={record: given}, is_step=is_step)
+            self._cycle.note_done(action, action.slug)
+        self._cycle.tally.renamed += 1
 
     async def merge(self, action: Merge, merged: Merged) -> None:
         """Write a clean merge here, and take the wiki's text as agreed on."""
-        if action.slug in self._tally.lost_names:
+        if action.slug in self._cycle.tally.lost_names:
             return
         try:
             await finish(self._merge(action, merged))
         except (PreconditionFailed, NotFound) as error:
-            self._tally.overtake(action.slug, error)
+            self._cycle.tally.supersede(action.slug, error)
         except FolderError as error:
             self._fail(action.slug, error)
 
@@ -125,45 +113,41 @@ class Arrivals:
             before=action.remote,
             after=page.digest,
             text=merged.remote.content,
-            at=self._clock(),
+            at=self._cycle.clock(),
         )
         if text != merged.local.content or action.format is not merged.local.format:
-            with self._state.together():
-                number = self._state.begin(intent)
-                kept = self._state.remember_replaced(
+            with self._cycle.state.together():
+                number = self._cycle.state.begin(intent)
+                kept = self._cycle.state.remember_replaced(
                     action.slug,
                     merged.local.content,
                     text,
-                    self._clock(),
+                    self._cycle.clock(),
                     is_stale=merged.stale is not None,
                     is_contained=merged.stale is None,
                 )
             try:
-                await self._local.write(page, expected=action.local)
+                await self._cycle.local.write(page, expected=action.local)
             except (PreconditionFailed, FolderError):
-                self._state.settle(number)
+                self._cycle.state.settle(number)
                 raise
         else:
             number = kept = 0
-        with self._state.together():
-            rebase(self._state, intent)
+        with self._cycle.state.together():
+            rebase(self._cycle.state, intent)
             if number:
-                self._state.settle(number)
-                self._state.confirm_replaced([kept])
+                self._cycle.state.settle(number)
+                self._cycle.state.confirm_replaced([kept])
             if merged.stale is None:
-                self._note(action)
+                self._cycle.note_done(action, action.slug)
             else:
                 log.warning("%s: %s", action.slug, STALE_SAVE)
-                self._state.note(
-                    LogEntry(self._clock(), Severity.WARNING, action.slug, STALE_SAVE)
-                )
-        self._tally.merged += 1
-
-    def _note(self, action: Merge | MoveLocal | Rebind | DeleteLocal) -> None:
-        log.info("%s", describe(action))
-        self._state.note_done(self._clock(), action.slug, describe(action))
+                now = self._cycle.clock()
+                entry = LogEntry(now, Severity.WARNING, action.slug, STALE_SAVE)
+                self._cycle.state.note(entry)
+        self._cycle.tally.merged += 1
 
     def _fail(self, slug: str, error: FolderError) -> None:
         if is_disk_error(error):
             raise error
-        self._tally.fail("page-unwritable", slug, error.message, error.hint)
+        self._cycle.tally.fail("page-unwritable", slug, error)

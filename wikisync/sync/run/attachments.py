@@ -30,12 +30,10 @@ from wikisync.errors import (
     Unavailable,
 )
 from wikisync.model import AttachmentPath, Digest, LooseFile, Problem, Slug
-from wikisync.progress import Progress
-from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import FetchedFile
 from wikisync.sync.decide.mentions import unmet_mentions
-from wikisync.sync.replica import AttachmentFolder, Replica
 from wikisync.sync.run.flow import each
+from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.pull import UNAVAILABLE_MAX, is_disk_error
 from wikisync.webpage import is_web_page
 
@@ -61,23 +59,10 @@ class Failed(Struct, frozen=True):
 class AttachmentFetch:
     """One round of fetching for one wiki."""
 
-    def __init__(
-        self,
-        remote: Replica,
-        local: AttachmentFolder,
-        state: WikiState,
-        *,
-        progress: Progress,
-        reads_max: int,
-        mentions: Sequence[AttachmentPath] | None = None,
-    ) -> None:
-        """Args: ``mentions`` are the attachments to have; by default all of them."""
-        self._mentions = state.mentions() if mentions is None else mentions
-        self._remote = remote
-        self._local = local
-        self._state = state
-        self._progress = progress
-        self._reads_max = reads_max
+    def __init__(self, cycle: Cycle, mentions: Sequence[AttachmentPath]) -> None:
+        """Args: ``mentions`` are the attachments to have in the folder."""
+        self._cycle = cycle
+        self._mentions = mentions
         self._known: Mapping[AttachmentPath, FetchedFile] = {}
         self._failures_in_row = 0
         self._has_limit = False
@@ -99,22 +84,24 @@ class AttachmentFetch:
         wanted = await self._wanted()
         if not wanted:
             return
-        self._progress.start("attachments", len(wanted))
-        await each(_apart(wanted), self._fetch_all, in_flight=self._reads_max)
+        self._cycle.progress.start("attachments", len(wanted))
+        await each(
+            _apart(wanted), self._fetch_all, in_flight=self._cycle.options.reads_max
+        )
         for found in (self.problems, self.absent):
             found.sort(key=lambda problem: problem.subject)
 
     async def _wanted(self) -> Sequence[Spellings]:
         """Mentions whose file the folder lacks; the base learns of the others."""
-        self._known = self._state.attachments()
+        self._known = self._cycle.state.attachments()
         before = {
             path: known.here if (known := self._known.get(path)) else None
             for path in self._mentions
         }
-        there = await self._local.attachments(before)
-        if not self._state.has_checked_files():
+        there = await self._cycle.local.attachments(before)
+        if not self._cycle.state.has_checked_files():
             there = await self._without_wrong(there)
-        self._state.record_attachments(
+        self._cycle.state.record_attachments(
             [
                 self._as_now(path, there.get(path))
                 for path in self._mentions
@@ -151,23 +138,23 @@ class AttachmentFetch:
                 await self._remove(path, here.digest)
                 del found[path]
         if is_done:
-            self._state.note_files_checked()
+            self._cycle.state.note_files_checked()
         return found
 
     async def _remove(self, path: AttachmentPath, digest: Digest) -> None:
         log.info("%s is not the wiki's file, and is fetched again", path)
-        await self._local.remove_attachment(path, expected=digest)
-        self._state.record_attachments(dropped=[path])
-        self._known = self._state.attachments()
+        await self._cycle.local.remove_attachment(path, expected=digest)
+        self._cycle.state.record_attachments(dropped=[path])
+        self._known = self._cycle.state.attachments()
 
     async def _beginning(self, path: AttachmentPath) -> bytes:
-        chunks = self._local.read_attachment(path)
+        chunks = self._cycle.local.read_attachment(path)
         async with aclosing(cast("AsyncGenerator[bytes, None]", chunks)) as opened:
             return await anext(opened, b"")
 
     async def _digest_there(self, path: AttachmentPath) -> Digest:
         digest = hashlib.sha256()
-        async for chunk in self._remote.read_attachment(path):
+        async for chunk in self._cycle.remote.read_attachment(path):
             digest.update(chunk)
         return Digest(digest.hexdigest())
 
@@ -187,7 +174,7 @@ class AttachmentFetch:
         """Fetch what these mention, one after the other."""
         tried: dict[AttachmentPath, Failed | None] = {}
         for spellings in mentions:
-            self._progress.advance()
+            self._cycle.progress.advance()
             failed: list[Failed] = []
             if self._has_limit:
                 return  # told of the first one; the next round asks for the others
@@ -208,7 +195,7 @@ class AttachmentFetch:
         if self._failures_in_row >= UNAVAILABLE_MAX:
             return _failed("attachment-missing", path, "the service does not answer")
         try:
-            stored = await self._local.write_attachment(path, self._noted(path))
+            stored = await self._cycle.local.write_attachment(path, self._noted(path))
         except PreconditionFailed:
             return None  # somebody put it there meanwhile; the next round takes it
         except RateLimited as error:
@@ -232,7 +219,7 @@ class AttachmentFetch:
         self._failures_in_row = 0
         self.fetched += 1
         here = LooseFile(path, stored.digest, stored.size)
-        self._state.record_attachments([self._as_now(path, here)])
+        self._cycle.state.record_attachments([self._as_now(path, here)])
         log.info("fetched %s", path)
         return None
 
@@ -242,12 +229,12 @@ class AttachmentFetch:
         If this process ends then, and somebody changes the file, the next one can tell.
         """
         digest = hashlib.sha256()
-        async for chunk in self._remote.read_attachment(path):
+        async for chunk in self._cycle.remote.read_attachment(path):
             digest.update(chunk)
             yield chunk
         if path not in self._known:
             fetched = FetchedFile(path, Digest(digest.hexdigest()), None)
-            self._state.record_attachments([fetched])
+            self._cycle.state.record_attachments([fetched])
 
     def _tell(self, failed: Failed) -> None:
         """Make a problem of it; what is not on the wiki is told once."""
@@ -256,7 +243,7 @@ class AttachmentFetch:
         problem = failed.problem
         told = self.absent if failed.is_absent else self.problems
         if failed.is_absent:
-            last = self._state.events(1, Slug(problem.subject))
+            last = self._cycle.state.events(1, Slug(problem.subject))
             if last and last[0].what == problem.message:
                 return
         log.info("problem with %s: %s", problem.subject, problem.message)

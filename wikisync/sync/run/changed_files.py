@@ -14,10 +14,9 @@ from msgspec.structs import replace
 
 from wikisync.errors import NotFound, ProtocolViolation
 from wikisync.model import Page, Slug, Snapshot
-from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.mentions import mentioned_attachments
 from wikisync.sync.decide.plan import Action, Hold, HoldReason, Plan, Pull, Push
-from wikisync.sync.replica import LocalReplica, RemoteReplica
+from wikisync.sync.run.parts import Cycle
 
 log = logging.getLogger(__name__)
 
@@ -38,12 +37,7 @@ def sent_again(
 
 
 def held_in_other_folder(
-    plan: Plan,
-    outdated: Collection[Slug],
-    there: Snapshot,
-    state: WikiState,
-    *,
-    is_dry_run: bool,
+    cycle: Cycle, plan: Plan, outdated: Collection[Slug], there: Snapshot
 ) -> tuple[Plan, Snapshot]:
     """The plan with these pages held, and the look with their texts as the wiki's.
 
@@ -52,8 +46,8 @@ def held_in_other_folder(
     """
     planned = {action.slug for action in plan.actions}
     pages = (there.pages.keys() & frozenset(outdated)) - planned
-    if pages and not is_dry_run:
-        state.record(dropped=pages)
+    if pages and not cycle.options.is_dry_run:
+        cycle.state.record(dropped=pages)
         texts = {slug: text for slug, text in there.texts.items() if slug not in pages}
         there = replace(there, texts=texts)
     holds = [Hold(slug, HoldReason.CREATED_BOTH) for slug in sorted(pages)]
@@ -61,13 +55,7 @@ def held_in_other_folder(
 
 
 async def held_where_both_changed(
-    plan: Plan,
-    outdated: Collection[Slug],
-    there: Snapshot,
-    state: WikiState,
-    *,
-    local: LocalReplica,
-    remote: RemoteReplica,
+    cycle: Cycle, plan: Plan, outdated: Collection[Slug], there: Snapshot
 ) -> Plan:
     """The plan with pages held whose changed attachment the wiki shows no more.
 
@@ -78,21 +66,22 @@ async def held_where_both_changed(
         if not (isinstance(action, Pull) and action.slug in outdated):
             continue
         try:
-            theirs = there.texts.get(action.slug) or await remote.read(action.slug)
+            theirs = there.texts.get(action.slug)
+            theirs = theirs or await cycle.remote.read(action.slug)
         except (NotFound, ProtocolViolation) as error:
             # without its text nobody can tell; the next cycle decides
             log.info("%s is left alone: %s", action.slug, error.message)
             turned[action] = None
             continue
-        if await _hides_a_change(theirs, state, local):
+        if await _hides_a_change(cycle, theirs):
             turned[action] = Hold(action.slug, HoldReason.CREATED_BOTH)
     return plan.turned(lambda action: turned.get(action, action))
 
 
-async def _hides_a_change(theirs: Page, state: WikiState, local: LocalReplica) -> bool:
-    mine = mentioned_attachments(state.text(theirs.slug) or "")
-    known = state.attachments()
+async def _hides_a_change(cycle: Cycle, theirs: Page) -> bool:
+    mine = mentioned_attachments(cycle.state.text(theirs.slug) or "")
+    known = cycle.state.attachments()
     gone = set(mine) - set(mentioned_attachments(theirs.content))
     before = {path: known[path].here for path in gone & known.keys()}
-    found = await local.attachments(before)
+    found = await cycle.local.attachments(before)
     return any(file.digest != known[path].digest for path, file in found.items())

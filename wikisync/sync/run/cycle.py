@@ -26,7 +26,7 @@ from wikisync.model import (
     WikiOwner,
 )
 from wikisync.progress import Progress, SilentProgress
-from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.base.state import State
 from wikisync.sync.decide.decided import Decided, Settled
 from wikisync.sync.decide.narrowing import Direction, There
 from wikisync.sync.decide.plan import (
@@ -54,15 +54,14 @@ from wikisync.sync.run.deciding import Deciding
 from wikisync.sync.run.flow import each
 from wikisync.sync.run.frame import (
     note_health,
-    note_told,
     note_writes,
     refuse_other,
     remember_tag,
     scan,
 )
 from wikisync.sync.run.options import CycleOptions, Outdated
+from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.result import CycleResult, Held
-from wikisync.sync.run.tally import Tally
 
 if TYPE_CHECKING:
     # what carries out is loaded where there is something to carry out
@@ -116,47 +115,29 @@ async def run_cycle(
         WikisyncError: the cycle could not go on: the folder is gone, the service
             away, the token refused, the disk full.
     """
-    known = state.wiki(owner)
-    options = options or CycleOptions()
-    cycle = _Cycle(
+    cycle = Cycle(
         remote,
         local,
-        known,
-        options,
+        state.wiki(owner),
+        options or CycleOptions(),
         clock,
         progress or SilentProgress(),
-        outdated=outdated,
+        outdated,
     )
     try:
-        return await cycle.run(owner, remote_id)
+        return await _Run(cycle).run(owner, remote_id)
     except WikisyncError as error:
-        if not options.is_dry_run:
-            known.record_health(replace(known.health(), problem=error.message))
+        if not cycle.options.is_dry_run:
+            health = cycle.state.health()
+            cycle.state.record_health(replace(health, problem=error.message))
         raise
 
 
-class _Cycle:
+class _Run:
     """One cycle under way."""
 
-    def __init__(
-        self,
-        remote: RemoteReplica,
-        local: LocalReplica,
-        known: WikiState,
-        options: CycleOptions,
-        clock: Callable[[], float],
-        progress: Progress,
-        *,
-        outdated: Outdated | None,
-    ) -> None:
-        self._outdated = outdated
-        self._remote = remote
-        self._local = local
-        self._known = known
-        self._options = options
-        self._clock = clock
-        self._progress = progress
-        self._tally = Tally()
+    def __init__(self, cycle: Cycle) -> None:
+        self._cycle = cycle
         self._settled: Mapping[Slug, Settled] = {}
         self._shown: Mapping[Slug, str | FolderError] = {}
         """Conflict files of held pages, or what is in their way."""
@@ -179,182 +160,145 @@ class _Cycle:
     def _holds(self) -> Holds:
         from wikisync.sync.run.holds import Holds
 
-        return Holds(
-            self._local,
-            self._known,
-            tally=self._tally,
-            clock=self._clock,
-            is_dry_run=self._options.is_dry_run,
-        )
+        return Holds(self._cycle)
 
     @cached_property
     def _late_saves(self) -> LateSaves:
         from wikisync.sync.run.late import LateSaves
 
-        return LateSaves(self._local, self._known, self._tally, self._clock)
+        return LateSaves(self._cycle)
 
     async def run(self, owner: WikiOwner, remote_id: str) -> CycleResult:
         """The whole cycle."""
-        started_at = self._clock()
-        refuse_other(self._known, owner, remote_id, _OTHER_HINT)
-        if self._options.is_undoable:
-            self._known.begin_steps(started_at)
-        if not self._options.is_dry_run:
+        cycle, options = self._cycle, self._cycle.options
+        state, tally = cycle.state, cycle.tally
+        started_at = cycle.clock()
+        refuse_other(state, owner, remote_id, _OTHER_HINT)
+        if options.is_undoable:
+            state.begin_steps(started_at)
+        if not options.is_dry_run:
             await self._settle_intents()
-            for late in await self._local.late_saves():
+            for late in await cycle.local.late_saves():
                 await self._late_saves.take(late)
         # a cycle that was killed has not noted what it made of the wiki
-        was_cut, was_rewound = self._known.is_under_way, self._known.is_rewound
-        if self._known.conflict_files():
-            self._settled = await self._holds.take_resolved(self._options)
-        self._progress.start("list", None)
-        here, there = await scan(self._local, self._remote)
+        was_cut, was_rewound = state.is_under_way, state.is_rewound
+        if state.conflict_files():
+            self._settled = await self._holds.take_resolved()
+        cycle.progress.start("list", None)
+        here, there = await scan(cycle.local, cycle.remote)
         undone = await self._take_back(here, there)
         if undone is not None:
             here, self._undone = undone.here, undone.steps
         deciding = Deciding(
-            self._remote,
-            self._local,
-            self._known,
-            self._options,
-            self._clock,
-            self._outdated,
+            cycle,
             # what a real run has written by now
-            settled=self._settled if self._options.is_dry_run else {},
+            settled=self._settled if options.is_dry_run else {},
             undone=undone,
         )
         decided = await deciding.run(here, there)
-        if not self._options.is_dry_run:
+        if not options.is_dry_run:
             # before anything is done: what comes to nothing has left them here, too
-            self._known.note_left_out(decided.left_out)
+            state.note_left_out(decided.left_out)
             await self._carry_out(decided)
             self._note_errors(decided.plan)
             await self._note_head(decided, was_cut=was_cut, was_rewound=was_rewound)
             self._undo_goes_on = undone is not None and bool(
-                (undone.has_more and self._tally.renamed) or self._tally.superseded
+                (undone.has_more and tally.renamed) or tally.superseded
             )
             if undone is not None and not self._undo_goes_on:
-                self._known.undo(0)
+                state.undo(0)
         else:
             await self._expect_errors(decided)
-            if self._known.conflict_files():
-                self._shown = await self._holds.show(decided, self._options)
+            if state.conflict_files():
+                self._shown = await self._holds.show(decided)
         decided, postponed = self._without_removals(decided)
         problems = (
             *decided.here.problems,
             *decided.there.problems,
-            *self._tally.told,
-            *self._tally.problems,
+            *tally.warnings,
+            *tally.errors,
             *self._missing,
             *postponed,
         )
-        if not self._options.is_dry_run:
+        if not options.is_dry_run:
             note_health(
-                self._known,
+                state,
                 problems,
                 decided.here,
                 decided.there,
                 started_at=started_at,
-                now=self._clock(),
+                now=cycle.clock(),
             )
             # a site has a placeholder for each absent file, and says so every time
-            absent = () if self._options.is_mirror else self._absent
+            absent = () if options.is_mirror else self._absent
             self._note_trouble((*problems, *absent), decided.plan)
         result = self._result(decided, problems)
-        if self._options.is_undoable and not (
-            result.has_more or self._options.is_dry_run
-        ):
-            self._known.end_sync(is_waiting=result.next_scan_s is not None)
-        if not problems and not self._options.is_dry_run:
-            remember_tag(self._known, decided.there)
+        if options.is_undoable and not (result.has_more or options.is_dry_run):
+            state.end_sync(is_waiting=result.next_scan_s is not None)
+        if not problems and not options.is_dry_run:
+            remember_tag(state, decided.there)
         return result
 
     # -- before the looks --------------------------------------------------------
 
     async def _settle_intents(self) -> None:
         """Find out what came of calls that a process did not live to see answered."""
-        if self._known.intents():
+        if self._cycle.state.intents():
             from wikisync.sync.run.intents import settle_intents
 
-            await settle_intents(self._remote, self._local, self._known)
+            await settle_intents(self._cycle)
 
     async def _take_back(self, here: Snapshot, there: Snapshot) -> Undone | None:
         """Change the folder where a person wants a sync taken back."""
-        number = self._options.undoes or self._known.undoing
-        sync = self._known.sync_of(number) if number else None
+        number = self._cycle.options.undoes or self._cycle.state.undoing
+        sync = self._cycle.state.sync_of(number) if number else None
         if sync is None:
             return None
         from wikisync.sync.run.undoing import Undoing
 
-        undoing = Undoing(
-            self._local,
-            self._known,
-            sync,
-            tally=self._tally,
-            clock=self._clock,
-            is_dry_run=self._options.is_dry_run,
-        )
-        return await undoing.run(here, there)
+        return await Undoing(self._cycle, sync).run(here, there)
 
     # -- carrying out ------------------------------------------------------------
 
     async def _carry_out(self, decided: Decided) -> None:
         """The plan in its order (``docs/sync.md`` "Order"), removals last."""
-        self._agreed = self._known.base()
-        self._tally.superseded += len(decided.superseded)
-        if not decided.plan.actions and not self._known.conflict_files():
+        self._agreed = self._cycle.state.base()
+        self._cycle.tally.superseded += len(decided.superseded)
+        if not decided.plan.actions and not self._cycle.state.conflict_files():
             await self._fetch_attachments()
             return
         from wikisync.sync.run.arrive import Arrivals
         from wikisync.sync.run.pull import Pulls
         from wikisync.sync.run.push import Pushes
 
-        pulls = Pulls(
-            self._remote,
-            self._local,
-            self._known,
-            here=decided.here,
-            there=decided.there,
-            tally=self._tally,
-            clock=self._clock,
-            progress=self._progress,
-            reads_max=self._options.reads_max,
-            is_mirror=self._options.is_mirror,
-        )
-        arrivals = Arrivals(
-            self._remote, self._local, self._known, self._tally, self._clock
-        )
-        pushes = Pushes(
-            self._remote,
-            self._local,
-            self._known,
-            here=decided.here,
-            there=decided.there,
-            tally=self._tally,
-            clock=self._clock,
-        )
+        pulls = Pulls(self._cycle, decided.here, decided.there)
+        arrivals = Arrivals(self._cycle)
+        pushes = Pushes(self._cycle, decided.here, decided.there)
         plan = decided.plan
-        await self._holds.remove_settled(decided, self._options)
+        await self._holds.remove_settled(decided)
         for move in plan.moves:
             await self._one(move, decided, arrivals, pushes)
-        if self._known.conflict_files():
+        if self._cycle.state.conflict_files():
             await self._holds.follow(plan)
-        self._shown = await self._holds.show(decided, self._options)
+        self._shown = await self._holds.show(decided)
         ended = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
         kept = plan.turned(lambda a: None if isinstance(a, DropRecord) else a)
         await pulls.run(kept)
-        note_writes(self._known, plan, self._clock(), is_first=not self._agreed)
+        now, is_first = self._cycle.clock(), not self._agreed
+        note_writes(self._cycle.state, plan, now, is_first=is_first)
         for merge in plan.merges:
             await self._one(merge, decided, arrivals, pushes)
         await self._send(plan, pushes)
         await self._fetch_attachments()
-        self._errors = tuple(self._tally.problems)
+        self._errors = tuple(self._cycle.tally.errors)
         self._waiting = await self._put_off(decided)
-        if self._tally.superseded:
+        if self._cycle.tally.superseded:
             return
         # not before: a page that was to come back under its new name, and could
         # not, would be a stranger to the one under its old name
-        self._known.record(dropped=[one for one in ended if one not in self._waiting])
+        self._cycle.state.record(
+            dropped=[one for one in ended if one not in self._waiting]
+        )
         for action in plan.actions:
             if not isinstance(action, DeleteLocal | DeleteRemote):
                 continue
@@ -384,11 +328,11 @@ class _Cycle:
         """Texts for the wiki; while one is answered, the next is got ready."""
         if not plan.sends:
             return
-        self._progress.start("pages to the wiki", len(plan.sends))
+        self._cycle.progress.start("pages to the wiki", len(plan.sends))
 
         async def send(action: CreateRemote | Push) -> None:
             await pushes.run(action)
-            self._progress.advance()
+            self._cycle.progress.advance()
 
         await each(plan.sends, send, in_flight=SENDS_MAX)
 
@@ -398,14 +342,7 @@ class _Cycle:
             return
         from wikisync.sync.run.attachments import AttachmentFetch
 
-        fetch = AttachmentFetch(
-            self._remote,
-            self._local,
-            self._known,
-            progress=self._progress,
-            reads_max=self._options.reads_max,
-            mentions=mentions,
-        )
+        fetch = AttachmentFetch(self._cycle, mentions)
         await fetch.run()
         self._fetched = fetch.fetched
         self._missing = tuple(fetch.problems)
@@ -413,14 +350,14 @@ class _Cycle:
 
     def _mentions(self) -> Sequence[AttachmentPath]:
         """Attachments to have in the folder, of the pages asked for."""
-        pages = self._options.pages
-        if self._options.direction is Direction.PUSH:
+        pages = self._cycle.options.pages
+        if self._cycle.options.direction is Direction.PUSH:
             return ()
         if pages is None:
-            return self._known.mentions()
+            return self._cycle.state.mentions()
         from wikisync.sync.decide.mentions import mentioned_attachments
 
-        texts = [self._known.text(slug) or "" for slug in sorted(pages)]
+        texts = [self._cycle.state.text(slug) or "" for slug in sorted(pages)]
         found = [path for text in texts for path in mentioned_attachments(text)]
         return tuple(dict.fromkeys(found))
 
@@ -432,11 +369,11 @@ class _Cycle:
         Not while a person has to say what becomes of a wiki that went back in time.
         One request, in cycles that moved something and in the first one.
         """
-        if not self._options.is_undoable:
+        if not self._cycle.options.is_undoable:
             return  # a clone or an export; the first sync remembers it
-        tally, is_first = self._tally, self._known.head is None
+        tally, is_first = self._cycle.tally, self._cycle.state.head is None
         undone = {Decision.WAITING}
-        if tally.problems or tally.superseded:
+        if tally.errors or tally.superseded:
             undone.add(Decision.REFUSED)
         for batch in decided.batches:
             if batch.kind is BatchKind.REWOUND and batch.decision in undone:
@@ -449,29 +386,29 @@ class _Cycle:
             return
         head = decided.head
         if is_sent or not head:
-            head = await self._remote.head()
+            head = await self._cycle.remote.head()
         if head or was_rewound or is_first:
-            self._known.remember_head(head)
+            self._cycle.state.remember_head(head)
 
     # -- what went wrong ---------------------------------------------------------
 
     def _note_errors(self, plan: Plan) -> None:
         """Keep them for whoever asks how the wiki stands, and tries nothing."""
-        errors = [*self._tally.problems, *self._missing]
-        options = self._options
+        errors = [*self._cycle.tally.errors, *self._missing]
+        options = self._cycle.options
         if options.is_partial:
             tried = {action.slug for action in plan.actions}
-            before = self._known.troubles()
+            before = self._cycle.state.troubles()
             errors += [one for one in before if Slug(one.subject) not in tried]
-        self._known.record_troubles(tuple(dict.fromkeys(errors)))
+        self._cycle.state.record_troubles(tuple(dict.fromkeys(errors)))
 
     async def _expect_errors(self, decided: Decided) -> None:
         """What went wrong last time, and would again."""
         from wikisync.sync.run.troubles import in_the_way, lasting
 
         is_seen = not decided.there.is_remembered
-        errors = lasting(self._known, decided.plan, is_wiki_seen=is_seen)
-        self._tally.problems += errors
+        errors = lasting(self._cycle.state, decided.plan, is_wiki_seen=is_seen)
+        self._cycle.tally.errors += errors
         self._errors = in_the_way(errors, decided.plan)
         self._waiting = await self._put_off(decided)
 
@@ -487,8 +424,10 @@ class _Cycle:
             text = await self._text_of(slug, decided, error)
             if text is not None:
                 texts[slug] = text
-        older = is_older_here(self._known)
-        return waiting_removals(decided.plan, self._errors, self._known, texts, older)
+        older = is_older_here(self._cycle.state)
+        return waiting_removals(
+            decided.plan, self._errors, self._cycle.state, texts, older
+        )
 
     async def _text_of(
         self, slug: Slug, decided: Decided, error: Problem
@@ -501,7 +440,7 @@ class _Cycle:
         if error.code == "page-unreadable":
             return None
         try:
-            side: Replica = self._local if is_sent else self._remote
+            side: Replica = self._cycle.local if is_sent else self._cycle.remote
             return (await side.read(slug)).content
         except WikisyncError:
             return None
@@ -515,7 +454,7 @@ class _Cycle:
         plan, postponed = put_off(decided.plan, self._waiting)
         if postponed:
             log.info("%s", postponed[0])
-            refused = self._tally.refused
+            refused = self._cycle.tally.refused
             self._is_way_free = all(error.subject in refused for error in self._errors)
         return replace(decided, plan=plan), postponed
 
@@ -525,10 +464,10 @@ class _Cycle:
         """Log what is new of what a person has to look at."""
         told = {Slug(one.subject): one.message for one in problems}
         told |= {one.slug: str(one.reason) for one in plan.held}
-        note_told(self._known, told, self._clock())
+        self._cycle.note_new(told)
 
     def _result(self, decided: Decided, problems: tuple[Problem, ...]) -> CycleResult:
-        tally = self._tally
+        tally = self._cycle.tally
         return CycleResult(
             plan=decided.plan,
             pulled=tally.pulled,
@@ -553,7 +492,7 @@ class _Cycle:
 
     def _told_batches(self, decided: Decided) -> tuple[Batch, ...]:
         """Batches that wait for a yes, with any of the pages asked for."""
-        pages = self._options.pages
+        pages = self._cycle.options.pages
         return tuple(
             batch
             for batch in decided.batches
@@ -562,11 +501,11 @@ class _Cycle:
         )
 
     def _held(self, hold: Hold) -> Held:
-        return Held.of(hold, self._known, shown=self._shown.get(hold.slug, ""))
+        return Held.of(hold, self._cycle.state, shown=self._shown.get(hold.slug, ""))
 
     def _count(self, there: Snapshot) -> int:
         """How many pages the wiki has now, without another look at it."""
         if self._agreed is None:
             return len(there.pages)
-        before, after = self._agreed.keys(), self._known.base().keys()
+        before, after = self._agreed.keys(), self._cycle.state.base().keys()
         return len((there.pages.keys() | (after - before)) - (before - after))

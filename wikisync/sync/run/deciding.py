@@ -10,7 +10,7 @@ digests where only line ends differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -47,8 +47,8 @@ from wikisync.sync.decide.rewinding import (
 from wikisync.sync.decide.safety import (
     record_of,
 )
-from wikisync.sync.replica import LocalReplica, RemoteReplica
-from wikisync.sync.run.options import CycleOptions, Outdated
+from wikisync.sync.replica import LocalReplica
+from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.sightings import (
     UNCERTAIN,
     Absences,
@@ -72,12 +72,7 @@ class Deciding:
 
     def __init__(
         self,
-        remote: RemoteReplica,
-        local: LocalReplica,
-        known: WikiState,
-        options: CycleOptions,
-        clock: Callable[[], float],
-        outdated: Outdated | None = None,
+        cycle: Cycle,
         *,
         settled: Mapping[Slug, Settled] | None = None,
         undone: Undone | None = None,
@@ -85,29 +80,19 @@ class Deciding:
         """Prepare to decide.
 
         Args:
-            remote: The wiki.
-            local: Its folder.
-            known: What is known of both.
-            options: What is asked for.
-            clock: Seconds since the epoch.
-            outdated: Tells the pages whose attachments changed here.
+            cycle: What it works with.
             settled: Pages to take as if their settled conflict files were written.
             undone: What is taken back: nobody is asked about it once more.
         """
+        self._cycle = cycle
         self._undone = undone
         self._settled = settled or {}
-        self._outdated = outdated
-        self._remote = remote
-        self._local = local
-        self._known = known
-        self._options = options
-        self._clock = clock
         self._head = ""
         self._forgotten: frozenset[Slug] = frozenset()
         """Pages that a dry run takes for new ones, as the real run would."""
 
     def _base(self) -> Mapping[Slug, BasePage]:
-        base = self._known.base()
+        base = self._cycle.state.base()
         if self._settled:
             base = {**base, **{s: one.agreed for s, one in self._settled.items()}}
         if not self._forgotten:
@@ -117,19 +102,21 @@ class Deciding:
     async def run(self, here: Snapshot, there: Snapshot) -> Decided:
         """From two looks to a plan."""
         here = _with_settled(here, self._settled)
-        here, ignored = await without_ignored(self._local, self._base(), here, there)
+        here, ignored = await without_ignored(
+            self._cycle.local, self._base(), here, there
+        )
         there = self._without_renames_under_way(there)
-        is_other = self._options.is_other_folder
-        if self._options.adopts or is_other:
+        is_other = self._cycle.options.is_other_folder
+        if self._cycle.options.adopts or is_other:
             anew = met_anew(self._base(), here, there, is_other_folder=is_other)
             self._forget(anew)
-        if self._options.between is not None:
-            self._forget(self._options.between.not_ours(self._base(), here))
+        if self._cycle.options.between is not None:
+            self._forget(self._cycle.options.between.not_ours(self._base(), here))
         base = self._base()
         if is_at_rest(base, here, there):
             # most cycles; the table would look at every page to find nothing
             plan = Plan()
-            absences = await self._watch(plan, here, there)
+            absences = await watch_absences(self._cycle, plan, here, there)
         else:
             base, plan, absences, there = await self._compared(here, there)
         plan = plan.turned(lambda a: None if a.slug in ignored else a)
@@ -138,33 +125,35 @@ class Deciding:
         plan = self._allowed(plan, base, here)
         is_set_back = await self._is_set_back(plan)
         # merged with an older text, a page would lose what that lacks
-        unmerged = plan.merges if is_set_back and not is_followed(self._known) else ()
+        unmerged = (
+            plan.merges if is_set_back and not is_followed(self._cycle.state) else ()
+        )
         plan = plan.turned(lambda a: None if a in unmerged else a)
         plan, merges, superseded = await self._merged(plan, there)
         plan = Plan.from_actions([*plan.actions, *unmerged])
         plan = narrowing.holding(plan, await self._with_markers(plan))
         plan, batches = with_safety_stops(
-            self._known,
+            self._cycle.state,
             plan,
             base,
             here,
             there,
             emptied=await emptied_pages(
-                self._local, plan, base, here, self._known.batches()
+                self._cycle.local, plan, base, here, self._cycle.state.batches()
             ),
             is_set_back=is_set_back,
-            stops=self._options.stops,
+            stops=self._cycle.options.stops,
             agreed_to=self._agreed_to(plan),
-            now=self._clock(),
-            is_dry_run=self._options.is_dry_run,
+            now=self._cycle.clock(),
+            is_dry_run=self._cycle.options.is_dry_run,
         )
         waiting = absences.waiting
         if self._undone is not None:
             gone = self._undone.removed
             waiting = {slug: waiting[slug] for slug in waiting.keys() - gone}
         whole = narrowing.without_removals(plan, waiting)
-        plan = narrowing.in_direction(whole, self._options.direction)
-        plan = narrowing.only_pages(plan, self._options.pages)
+        plan = narrowing.in_direction(whole, self._cycle.options.direction)
+        plan = narrowing.only_pages(plan, self._cycle.options.pages)
         waits = any(skip.reason in UNCERTAIN for skip in plan.skipped)
         return Decided(
             plan,
@@ -187,7 +176,7 @@ class Deciding:
         service = self._capabilities(there)
         base = self._believed_base(here, there)
         plan = reconcile(base, here, there, service)
-        absences = await self._watch(plan, here, there)
+        absences = await watch_absences(self._cycle, plan, here, there)
         if absences.doubted is not None:
             there = _doubted(there, absences.doubted)
             plan = reconcile(base, here, there, service)
@@ -197,21 +186,21 @@ class Deciding:
 
     def _forget(self, pages: frozenset[Slug]) -> None:
         """Forget pages, so that what either side has of them is a new page."""
-        if self._options.is_dry_run:
+        if self._cycle.options.is_dry_run:
             self._forgotten |= pages
         elif pages:
-            self._known.record(dropped=pages)
+            self._cycle.state.record(dropped=pages)
 
     def _capabilities(self, there: Snapshot) -> Capabilities:
         """What is known of the service, with what this look tells."""
-        service = self._known.capabilities()
+        service = self._cycle.state.capabilities()
         if not service.strips_front_matter_of:
             return service
         from wikisync.sync.run.stripping import without_shown
 
         service = without_shown(service, there)
-        if not self._options.is_dry_run:
-            self._known.learn(service)
+        if not self._cycle.options.is_dry_run:
+            self._cycle.state.learn(service)
         return service
 
     # -- what counts as an edit --------------------------------------------------
@@ -224,7 +213,7 @@ class Deciding:
         They are no edits: an editor or the service made them (``docs/sync.md`` "Echo").
         """
         base = self._base()
-        if self._options.is_mirror:
+        if self._cycle.options.is_mirror:
             return mirror_base(base, here, there)
         refreshed = {
             slug: now
@@ -233,8 +222,8 @@ class Deciding:
         }
         if not refreshed:
             return base
-        if not self._options.is_dry_run:
-            self._known.refresh(refreshed.values())
+        if not self._cycle.options.is_dry_run:
+            self._cycle.state.refresh(refreshed.values())
         return {**base, **refreshed}
 
     def _refreshed(
@@ -261,7 +250,7 @@ class Deciding:
     def _is_folded(self, seen: PageState) -> bool:
         """Whether a text differs from the agreed one by line ends alone."""
         settled = self._settled.get(seen.slug)
-        text = settled.remote if settled else self._known.text(seen.slug)
+        text = settled.remote if settled else self._cycle.state.text(seen.slug)
         if text is None:
             return False
         return (seen.folded or seen.digest) == digest_of(fold_text(text))
@@ -270,38 +259,30 @@ class Deciding:
         self, plan: Plan, here: Snapshot, there: Snapshot
     ) -> tuple[Plan, Snapshot]:
         """The plan with what becomes of pages whose files changed here."""
-        outdated = frozenset() if self._outdated is None else await self._outdated()
+        find = self._cycle.outdated
+        outdated = frozenset() if find is None else await find()
         if not outdated:
             return plan, there
         from wikisync.sync.run import changed_files
 
-        if self._options.is_other_folder:
+        if self._cycle.options.is_other_folder:
             return changed_files.held_in_other_folder(
-                plan,
-                outdated,
-                there,
-                self._known,
-                is_dry_run=self._options.is_dry_run,
+                self._cycle, plan, outdated, there
             )
         plan = await changed_files.held_where_both_changed(
-            plan,
-            outdated,
-            there,
-            self._known,
-            local=self._local,
-            remote=self._remote,
+            self._cycle, plan, outdated, there
         )
         return changed_files.sent_again(plan, outdated, here, there), there
 
     def _is_stripped(self, seen: PageState, there: Snapshot) -> bool:
         """Whether a text differs from the agreed one by front matter alone."""
         page = there.texts.get(seen.slug)
-        formats = self._known.capabilities().strips_front_matter_of
+        formats = self._cycle.state.capabilities().strips_front_matter_of
         if page is None or page.format not in formats:
             return False
         from wikisync.sync.run.stripping import is_stripped
 
-        return is_stripped(self._known, there, seen)
+        return is_stripped(self._cycle.state, there, seen)
 
     async def _merged(
         self, plan: Plan, there: Snapshot
@@ -311,15 +292,7 @@ class Deciding:
             return plan, {}, frozenset()
         from wikisync.sync.run.merging import Merging
 
-        merging = Merging(
-            self._remote,
-            self._local,
-            self._known,
-            there=there,
-            keeps_both=self._options.keeps_both,
-            settled=self._settled,
-            now=self._clock(),
-        )
+        merging = Merging(self._cycle, there, self._settled)
         plan, merges = await merging.run(plan)
         superseded = frozenset(merging.superseded)
         return (
@@ -332,7 +305,7 @@ class Deciding:
 
     def _agreed_to(self, plan: Plan) -> frozenset[Slug]:
         """Pages about which nobody is asked once more, or at all."""
-        if self._options.is_mirror:
+        if self._cycle.options.is_mirror:
             # never agreed on: left behind by a pull that was interrupted
             return frozenset(a.slug for a in plan.deletes) - self._base().keys()
         return self._undone.names if self._undone else frozenset()
@@ -343,51 +316,41 @@ class Deciding:
         Asked where the wiki would take something back: one request, and a second one
         where its newest commit is another.  None where that is not known.
         """
-        if self._options.is_mirror:
+        if self._cycle.options.is_mirror:
             return False  # it follows, wherever the wiki goes
-        earlier, conflict_files = self._known.head, self._known.conflict_files()
+        earlier, conflict_files = (
+            self._cycle.state.head,
+            self._cycle.state.conflict_files(),
+        )
         if not earlier or not any(
             may_take_back(action)
             for action in plan.actions
             if not (isinstance(action, Merge) and _is_shown(action, conflict_files))
         ):
             return None
-        self._head = await self._remote.head()
+        self._head = await self._cycle.remote.head()
         if self._head in {"", earlier}:
             return None
-        is_after = await self._remote.follows(self._head, earlier)
+        is_after = await self._cycle.remote.follows(self._head, earlier)
         return None if is_after is None else not is_after
-
-    async def _watch(self, plan: Plan, here: Snapshot, there: Snapshot) -> Absences:
-        return await watch_absences(
-            plan,
-            self._remote,
-            here,
-            there,
-            self._known,
-            now=self._clock(),
-            patience=self._options.patience,
-            reads_max=self._options.reads_max,
-            is_dry_run=self._options.is_dry_run,
-        )
 
     def _allowed(
         self, plan: Plan, base: Mapping[Slug, BasePage], here: Snapshot
     ) -> Plan:
         """The plan without what must wait, or what nobody wants on the wiki."""
-        leaves = self._options.leaves
-        if not self._options.puts_new and not base:
+        leaves = self._cycle.options.leaves
+        if not self._cycle.options.puts_new and not base:
             leaves = frozenset(action.slug for action in plan.sends)
-        if self._options.between is not None:
-            leaves |= self._options.between.base.keys() - base.keys()
+        if self._cycle.options.between is not None:
+            leaves |= self._cycle.options.between.base.keys() - base.keys()
         # who names a page asks for it
-        leaves -= self._options.pages or frozenset()
+        leaves -= self._cycle.options.pages or frozenset()
         if leaves:
             plan = narrowing.without_creates(plan, leaves)
         plan = narrowing.around_editors(plan, here.busy, self._long_open(here))
         refused: Mapping[Slug, Digest] = {}
-        if not self._options.tries_again:
-            refused = refused_texts(self._known, self._clock())
+        if not self._cycle.options.tries_again:
+            refused = refused_texts(self._cycle.state, self._cycle.clock())
         return narrowing.without_futile(plan, refused, self._looping(plan, base))
 
     def _without_renames_under_way(self, there: Snapshot) -> Snapshot:
@@ -397,13 +360,14 @@ class Deciding:
         and those below it are looked at once they have their new names.  One that keeps
         the name, because nobody is left to finish the rename, is renamed here, too.
         """
-        base, now, patience = self._base(), self._clock(), self._options.patience
+        base, now = self._base(), self._cycle.clock()
+        patience = self._cycle.options.patience
         missing = base.keys() - there.pages.keys()
         found = renames_under_way(missing, there.pages.keys() - base.keys())
-        before = self._known.sightings(Side.RENAME)
+        before = self._cycle.state.sightings(Side.RENAME)
         seen = seen_again(before, found.keys(), now)
-        if seen != before and not self._options.is_dry_run:
-            self._known.record_sightings(Side.RENAME, seen)
+        if seen != before and not self._cycle.options.is_dry_run:
+            self._cycle.state.record_sightings(Side.RENAME, seen)
         found = {
             slug: name
             for slug, name in found.items()
@@ -423,12 +387,12 @@ class Deciding:
 
     def _long_open(self, here: Snapshot) -> frozenset[Slug]:
         """Pages that have been open in an editor for longer than we wait."""
-        now = self._clock()
-        before = self._known.sightings(Side.EDITOR)
+        now = self._cycle.clock()
+        before = self._cycle.state.sightings(Side.EDITOR)
         seen = seen_again(before, here.busy.keys(), now)
-        if not self._options.is_dry_run:
-            self._known.record_sightings(Side.EDITOR, seen)
-        span_s = self._options.patience.editor_span_s
+        if not self._cycle.options.is_dry_run:
+            self._cycle.state.record_sightings(Side.EDITOR, seen)
+        span_s = self._cycle.options.patience.editor_span_s
         return frozenset(
             [slug for slug, one in seen.items() if now - one.first_at >= span_s]
         )
@@ -440,14 +404,14 @@ class Deciding:
 
         Not those that both sides agree on: a picture in them is another one.
         """
-        now = self._clock()
+        now = self._cycle.clock()
         return frozenset(
             [
                 (action.slug, action.local)
                 for action in plan.actions
                 if isinstance(action, Push)
                 and not _is_agreed(action, base)
-                and self._known.times_sent(action.slug, action.local, now)
+                and self._cycle.state.times_sent(action.slug, action.local, now)
                 >= SAME_TEXT_MAX
             ]
         )
@@ -470,16 +434,16 @@ class Deciding:
         sent = {before.get(one.slug, one.slug): one.slug for one in plan.sends}
         records = {move.target: record_of(move) for move in plan.moves}
         found: dict[Slug, HoldReason] = {}
-        for file in await self._local.having(sent, has_any_marker):
+        for file in await self._cycle.local.having(sent, has_any_marker):
             slug = sent[file]
             try:
-                text = (await self._local.read(file)).content
+                text = (await self._cycle.local.read(file)).content
             except (NotFound, FolderError):
                 continue  # its turn will say what is wrong
-            agreed = self._known.text(records.get(slug, slug)) or ""
+            agreed = self._cycle.state.text(records.get(slug, slug)) or ""
             if has_marker(text):
                 found[slug] = HoldReason.MARKER
-            elif slug in (self._options.pages or ()):
+            elif slug in (self._cycle.options.pages or ()):
                 continue
             elif not git_conflicts(text) <= git_conflicts(agreed):
                 found[slug] = HoldReason.GIT_MARKER

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from wikisync.model import Problem, Slug, Snapshot, WikiOwner
+from wikisync.model import Problem, Snapshot, WikiOwner
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.identity import other_error
-from wikisync.sync.decide.ledger import NO_SLUG, LogEntry, Severity
+from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.decide.plan import Plan, describe
 from wikisync.sync.replica import Replica
 from wikisync.sync.run.flow import plain_errors
+from wikisync.sync.run.parts import EVENTS_EACH_MAX
 
 
 def refuse_other(known: WikiState, owner: WikiOwner, remote_id: str, hint: str) -> None:
@@ -26,8 +27,6 @@ def refuse_other(known: WikiState, owner: WikiOwner, remote_id: str, hint: str) 
         raise other_error(owner, known.remote_id, remote_id, hint)
 
 
-EVENTS_EACH_MAX = 200
-"""Pages of one cycle that the log tells each in a line of its own."""
 LASTING = frozenset(
     {
         "conflict-stray",
@@ -46,14 +45,6 @@ LASTING = frozenset(
     }
 )
 """Problems of one page, which stay until somebody changes that page."""
-
-
-def note_told(known: WikiState, told: Mapping[Slug, str], now: float) -> None:
-    """Log what is new of what a person has to look at, by page."""
-    for slug, what in list(told.items())[:EVENTS_EACH_MAX]:
-        last = known.events(1, slug)
-        if not last or last[0].what != what:
-            known.note(LogEntry(now, Severity.WARNING, slug, what))
 
 
 def note_writes(known: WikiState, plan: Plan, now: float, *, is_first: bool) -> None:

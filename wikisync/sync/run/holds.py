@@ -9,7 +9,7 @@ somebody who has begun to settle it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from datetime import datetime
 
 from msgspec.structs import replace
@@ -21,7 +21,7 @@ from wikisync.errors import (
     PreconditionFailed,
     command_line,
 )
-from wikisync.model import NO_FILE, ConflictFile, Digest, Page, Slug, digest_of
+from wikisync.model import NO_FILE, ConflictFile, Digest, Page, Problem, Slug, digest_of
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.conflict import (
     Clash,
@@ -40,11 +40,8 @@ from wikisync.sync.decide.ledger import (
 from wikisync.sync.decide.merge import merge
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import BasePage, HoldReason, MoveLocal, Plan
-from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.flow import on_texts
-from wikisync.sync.run.frame import note_told
-from wikisync.sync.run.options import CycleOptions
-from wikisync.sync.run.tally import Tally
+from wikisync.sync.run.parts import Cycle
 
 log = logging.getLogger(__name__)
 
@@ -62,38 +59,25 @@ SETTLED = "the wiki's text when its conflict was resolved"
 class Holds:
     """The conflict files of one wiki's folder."""
 
-    def __init__(
-        self,
-        local: LocalReplica,
-        state: WikiState,
-        *,
-        tally: Tally,
-        clock: Callable[[], float],
-        is_dry_run: bool = False,
-    ) -> None:
-        """Args: ``is_dry_run`` is True to find out alone, and to write nothing."""
-        self._is_dry_run = is_dry_run
+    def __init__(self, cycle: Cycle) -> None:
+        self._cycle = cycle
         self._saved_again: set[Slug] = set()
         """Pages to be settled by the next cycle, whatever the plan makes of them."""
-        self._local = local
-        self._state = state
-        self._tally = tally
-        self._clock = clock
 
     # -- what a person saved -----------------------------------------------------
 
-    async def take_resolved(self, options: CycleOptions) -> Mapping[Slug, Settled]:
+    async def take_resolved(self) -> Mapping[Slug, Settled]:
         """Make every conflict file that was saved without marker lines the page.
 
         Returns:
             What became of each of these pages, or would.
         """
         settled: dict[Slug, Settled] = {}
-        for slug, record in self._state.conflict_files().items():
-            if not (record.has_file and options.writes_here(slug)):
+        for slug, record in self._cycle.state.conflict_files().items():
+            if not (record.has_file and self._cycle.options.writes_here(slug)):
                 continue
             try:
-                file = await self._local.conflict_file(slug)
+                file = await self._cycle.local.conflict_file(slug)
             except FolderError:
                 continue  # ``show`` tells what is in the way
             if file is None or digest_of(file.text) == record.conflict_file:
@@ -109,21 +93,25 @@ class Holds:
                 if one is not None:
                     settled[slug] = one
             elif conflict_file.problem:
-                self._tally.tell(
-                    "conflict-unclear",
-                    slug,
-                    f"its conflict file is not resolved: {conflict_file.problem}",
-                    "keep or remove whole blocks with their marker lines",
+                self._cycle.tally.warn(
+                    Problem(
+                        "conflict-unclear",
+                        slug,
+                        f"its conflict file is not resolved: {conflict_file.problem}",
+                        "keep or remove whole blocks with their marker lines",
+                    )
                 )
         return settled
 
     def _tell_open(self, slug: Slug, file: ConflictFile) -> None:
-        self._tally.tell(
-            "conflict-open",
-            slug,
-            f"{file.path} is open in an editor ({file.lock}); waiting until it is"
-            f" closed",
-            "save it and close it in the editor",
+        self._cycle.tally.warn(
+            Problem(
+                "conflict-open",
+                slug,
+                f"{file.path} is open in an editor ({file.lock}); waiting until it is"
+                f" closed",
+                "save it and close it in the editor",
+            )
         )
 
     async def resolve(self, slug: Slug, text: str) -> None:
@@ -134,7 +122,7 @@ class Holds:
             PreconditionFailed: the page was edited while this happened.
             FolderError: the page cannot be written.
         """
-        record = self._state.conflict_files().get(slug)
+        record = self._cycle.state.conflict_files().get(slug)
         if record is None:
             raise NotFound(f"page {slug} has no conflict to resolve")
         await self.settle(slug, record, text)
@@ -149,10 +137,10 @@ class Holds:
             # no more than this one
             log.info("%s cannot be settled now: %s", slug, error.message)
         except PreconditionFailed as error:
-            self._tally.overtake(slug, error)
+            self._cycle.tally.supersede(slug, error)
             self._saved_again.add(slug)
         except FolderError as error:
-            self._tally.fail("page-unwritable", slug, error.message, error.hint)
+            self._cycle.tally.fail("page-unwritable", slug, error)
         return None
 
     async def settle(
@@ -180,9 +168,9 @@ class Holds:
                 its name may be another page's by now.
         """
         try:
-            page: Page | None = await self._local.read(slug)
+            page: Page | None = await self._cycle.local.read(slug)
         except NotFound:
-            if slug not in self._state.base() or await self._renamed_here(record):
+            if slug not in self._cycle.state.base() or await self._renamed_here(record):
                 raise
             page = None
         saved = text
@@ -202,7 +190,7 @@ class Holds:
                 return None
             text = again.text
         settled = self._settled(slug, record, page, text)
-        if not self._is_dry_run:
+        if not self._cycle.options.is_dry_run:
             await self._write(settled, record, saved, taken)
         return settled
 
@@ -211,7 +199,7 @@ class Holds:
     ) -> Settled:
         agreed = BasePage.agreed(
             Page(slug, record.format, record.remote),
-            known=self._state.base().get(slug),
+            known=self._cycle.state.base().get(slug),
         )
         page_format = record.format if page is None else page.format
         return Settled(page, Page(slug, page_format, text), agreed, record.remote)
@@ -239,39 +227,39 @@ class Holds:
         if remote != text:
             # the push replaces it, and the wiki's history is not at hand here; before
             # the page's own text, which is the first that a person wants back
-            await self._local.keep(slug, remote, SETTLED)
+            await self._cycle.local.keep(slug, remote, SETTLED)
         # kept also where it stays as it is: a text that a person chose is no save
         # from an old window any more
         if page is None:
-            await self._local.write(settled.after, expected=None)
+            await self._cycle.local.write(settled.after, expected=None)
         else:
-            old, now = page.content, self._clock()
-            kept = self._state.remember_replaced(slug, old, text, now)
+            old, now = page.content, self._cycle.clock()
+            kept = self._cycle.state.remember_replaced(slug, old, text, now)
             if old != text:
-                await self._local.write(settled.after, expected=page.digest)
-            self._state.confirm_replaced([kept])
-        with self._state.together():
-            self._state.record(
+                await self._cycle.local.write(settled.after, expected=page.digest)
+            self._cycle.state.confirm_replaced([kept])
+        with self._cycle.state.together():
+            self._cycle.state.record(
                 [Agreed(settled.agreed, PackedText.of(remote))], is_step=True
             )
-            self._state.note_replaced_there(slug, remote, settled.agreed.format)
+            self._cycle.state.note_replaced_there(slug, remote, settled.agreed.format)
         try:
-            await self._local.remove_conflict(slug, expected=taken)
+            await self._cycle.local.remove_conflict(slug, expected=taken)
         except PreconditionFailed:
             # saved once more, by somebody who saw what was taken
             assert taken is not None
-            self._state.record_conflict_file(
+            self._cycle.state.record_conflict_file(
                 slug, replace(record, conflict_file=taken, local=saved)
             )
             raise
-        self._state.drop_conflict_file(slug)
+        self._cycle.state.drop_conflict_file(slug)
         log.info("resolved %s", slug)
 
     async def _renamed_here(self, record: ConflictFileRecord) -> Slug | None:
         """The new page that has exactly the text that the conflict was about."""
         local = digest_of(record.local)
-        base = self._state.base()
-        there = (await self._local.snapshot()).pages
+        base = self._cycle.state.base()
+        there = (await self._cycle.local.snapshot()).pages
         found = [slug for slug in there.keys() - base if there[slug].digest == local]
         return found[0] if len(found) == 1 else None
 
@@ -282,7 +270,9 @@ class Holds:
 
         A person's work is in them.
         """
-        conflict_files = self._state.conflict_files().keys()  # these have the new names
+        conflict_files = (
+            self._cycle.state.conflict_files().keys()
+        )  # these have the new names
         for old, new in {pair for move in plan.moves for pair in move.renamed}:
             if new in conflict_files and old not in conflict_files:
                 try:
@@ -291,25 +281,28 @@ class Holds:
                     log.info("the conflict file of %s stays: %s", old, error.message)
 
     async def _follow(self, old: Slug, new: Slug) -> None:
-        file = await self._local.conflict_file(old)
-        if file is not None and await self._local.conflict_file(new) is None:
-            page_format = self._state.conflict_files()[new].format
-            await self._local.write_conflict(
+        file = await self._cycle.local.conflict_file(old)
+        if file is not None and await self._cycle.local.conflict_file(new) is None:
+            page_format = self._cycle.state.conflict_files()[new].format
+            await self._cycle.local.write_conflict(
                 new, page_format, file.text, expected=NO_FILE
             )
-            await self._local.remove_conflict(old, expected=digest_of(file.text))
+            await self._cycle.local.remove_conflict(old, expected=digest_of(file.text))
 
-    async def remove_settled(self, decided: Decided, options: CycleOptions) -> None:
+    async def remove_settled(self, decided: Decided) -> None:
         """Remove the conflict files of pages that are held no more.
 
         Only of pages that were asked for.  Whether a page is settled, the whole plan
         says: one that is left out of this cycle waits as before.  To be done before
         another page gets the name.
         """
-        known, given_away = self._state.conflict_files(), _given_away(decided.plan)
+        known, given_away = (
+            self._cycle.state.conflict_files(),
+            _given_away(decided.plan),
+        )
         waiting = _unsettled(decided) | self._saved_again
         for slug in sorted(known.keys() & given_away | known.keys() - waiting):
-            if not options.writes_here(slug):
+            if not self._cycle.options.writes_here(slug):
                 continue
             record = known[slug]
             try:
@@ -323,24 +316,24 @@ class Holds:
                 # where there was none, there may be one by now: a person's
                 if file is not None:
                     taken = digest_of(file.text)
-                    await self._local.remove_conflict(place, expected=taken)
+                    await self._cycle.local.remove_conflict(place, expected=taken)
             except PreconditionFailed as error:
-                self._tally.overtake(slug, error)
+                self._cycle.tally.supersede(slug, error)
             except FolderError as error:
-                self._tally.fail("conflict-unclear", slug, error.message, error.hint)
+                self._cycle.tally.fail("conflict-unclear", slug, error)
             else:
-                self._state.drop_conflict_file(slug)
+                self._cycle.state.drop_conflict_file(slug)
 
     async def _file_of(
         self, slug: Slug, record: ConflictFileRecord
     ) -> tuple[Slug, ConflictFile | None]:
         """A conflict file, and the page beside which it is: its own, or as moved."""
-        file = await self._local.conflict_file(slug) if record.has_file else None
+        file = await self._cycle.local.conflict_file(slug) if record.has_file else None
         if record.has_file and file is None:
             # it went with its page, as the folder of both did
             renamed = await self._renamed_here(record)
             if renamed is not None:
-                return renamed, await self._local.conflict_file(renamed)
+                return renamed, await self._cycle.local.conflict_file(renamed)
         return slug, file
 
     async def _take_work(
@@ -366,25 +359,25 @@ class Holds:
         settled = (await _read(file.text)).text
         renamed = await self._renamed_here(record)
         if settled is not None and renamed is not None:
-            page = await self._local.read(renamed)
+            page = await self._cycle.local.read(renamed)
             if page.content != record.local:
                 raise PreconditionFailed(f"{renamed} was saved since it was renamed")
-            kept = self._state.remember_replaced(
-                renamed, page.content, settled, self._clock()
+            kept = self._cycle.state.remember_replaced(
+                renamed, page.content, settled, self._cycle.clock()
             )
             after = Page(renamed, page.format, settled)
-            await self._local.write(after, expected=page.digest)
-            self._state.confirm_replaced([kept])
-            self._tally.superseded += 1  # the plan has the text of before
+            await self._cycle.local.write(after, expected=page.digest)
+            self._cycle.state.confirm_replaced([kept])
+            self._cycle.tally.superseded += 1  # the plan has the text of before
             return
         try:
-            is_page = settled == (await self._local.read(slug)).content
+            is_page = settled == (await self._cycle.local.read(slug)).content
         except NotFound:
             is_page = False
             if settled is not None and not is_given_away:
                 outcome = self._settled(slug, record, None, settled)
                 await self._write(outcome, record, settled, digest_of(file.text))
-                self._tally.superseded += 1  # the plan may have the wiki's text
+                self._cycle.tally.superseded += 1  # the plan may have the wiki's text
                 return
         if not is_page:
             what = (
@@ -397,25 +390,25 @@ class Holds:
         is_settled = (await _read(text)).text is not None
         told = f"{what}; the file is in the trash"
         # the cycle may come to nothing
-        note_told(self._state, {slug: told}, self._clock())
-        self._tally.tell(
-            "conflict-over",
-            slug,
-            told,
-            f"{'restore its text' if is_settled else 'see its text'}: "
-            + command_line(
-                "restore",
-                f"{self._local.name}/{slug}",
-                "--conflict",
-                # with marker lines in it, it is printed only
-                *([] if is_settled else ["--dry-run"]),
-            ),
-            is_once=True,
+        self._cycle.note_new({slug: told})
+        self._cycle.tally.warn(
+            Problem(
+                "conflict-over",
+                slug,
+                told,
+                f"{'restore its text' if is_settled else 'see its text'}: "
+                + command_line(
+                    "restore",
+                    f"{self._cycle.local.name}/{slug}",
+                    "--conflict",
+                    # with marker lines in it, it is printed only
+                    *([] if is_settled else ["--dry-run"]),
+                ),
+                is_once=True,
+            )
         )
 
-    async def show(
-        self, decided: Decided, options: CycleOptions
-    ) -> Mapping[Slug, str | FolderError]:
+    async def show(self, decided: Decided) -> Mapping[Slug, str | FolderError]:
         """Write the conflict files of held pages that were asked for.
 
         Returns:
@@ -423,10 +416,11 @@ class Holds:
             in the way of others.
         """
         shown: dict[Slug, str | FolderError] = {}
-        writes = options.direction is not Direction.PUSH and not self._is_dry_run
+        options = self._cycle.options
+        writes = options.direction is not Direction.PUSH and not options.is_dry_run
         for action in decided.plan.held:
             merged = decided.merges.get(action.slug)
-            if action.slug in self._tally.lost_names:
+            if action.slug in self._cycle.tally.lost_names:
                 continue  # it stands beside the page's old name
             if action.reason in WITH_CONFLICT_FILE and merged is not None:
                 try:
@@ -434,7 +428,7 @@ class Holds:
                     if path:
                         shown[action.slug] = path
                 except PreconditionFailed as error:
-                    self._tally.overtake(action.slug, error)
+                    self._cycle.tally.supersede(action.slug, error)
                 except FolderError as error:
                     shown[action.slug] = error
         return shown
@@ -445,8 +439,12 @@ class Holds:
         Raises:
             FolderError: it could not be written, or cannot be read.
         """
-        known = self._state.conflict_files().get(merged.slug)
-        file = None if known is None else await self._local.conflict_file(merged.slug)
+        known = self._cycle.state.conflict_files().get(merged.slug)
+        file = (
+            None
+            if known is None
+            else await self._cycle.local.conflict_file(merged.slug)
+        )
         if known is not None and not known.has_file:
             raise FolderError(UNWRITTEN, hint=UNWRITTEN_HINT)
         return "" if file is None else file.path
@@ -461,11 +459,11 @@ class Holds:
             FolderError: it cannot be read or written; the record has both texts.
         """
         slug = merged.slug
-        known = self._state.conflict_files().get(slug)
+        known = self._cycle.state.conflict_files().get(slug)
         remote = merged.remote.content
         is_seen = known is not None and known.remote == remote
-        at = known.at if known is not None and is_seen else self._clock()
-        told = remote_label(self._state, slug, remote, at)
+        at = known.at if known is not None and is_seen else self._cycle.clock()
+        told = remote_label(self._cycle.state, slug, remote, at)
         pieces = merged.result.pieces
         text = await on_texts(
             lambda: write_conflict_file(pieces, remote_by=told), remote
@@ -476,7 +474,7 @@ class Holds:
         there: Digest | None = None
         path = ""
         try:
-            found = await self._local.conflict_file(slug)
+            found = await self._cycle.local.conflict_file(slug)
             there = None if found is None else digest_of(found.text)
             path = "" if found is None else found.path
             if known is not None and known.has_file:
@@ -493,7 +491,7 @@ class Holds:
                         found.text,
                         "another conflict file was where its own belongs",
                     )
-                path = await self._local.write_conflict(
+                path = await self._cycle.local.write_conflict(
                     slug,
                     merged.local.format,
                     text,
@@ -511,7 +509,7 @@ class Holds:
         self, slug: Slug, known: ConflictFileRecord | None, record: ConflictFileRecord
     ) -> None:
         if known is None or not _is_same(known, record):
-            self._state.record_conflict_file(slug, record)
+            self._cycle.state.record_conflict_file(slug, record)
 
     async def _ask_again(
         self,
@@ -529,19 +527,21 @@ class Holds:
             lambda: write_conflict_file(pieces, remote_by="your resolution"),
             page.content,
         )
-        if not self._is_dry_run:
-            await self._local.write_conflict(
+        if not self._cycle.options.is_dry_run:
+            await self._cycle.local.write_conflict(
                 page.slug, page.format, text, expected=taken
             )
-            self._state.record_conflict_file(
+            self._cycle.state.record_conflict_file(
                 page.slug, replace(record, local=page.content)
             )
-        self._tally.tell(
-            "conflict-again",
-            page.slug,
-            "the page was edited while its conflict was being settled",
-            "resolve the conflict file again",
-            is_once=True,
+        self._cycle.tally.warn(
+            Problem(
+                "conflict-again",
+                page.slug,
+                "the page was edited while its conflict was being settled",
+                "resolve the conflict file again",
+                is_once=True,
+            )
         )
 
 

@@ -21,34 +21,24 @@ from wikisync.model import Digest, Page, Slug, temporary_name
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Agreed, Intent, PackedText, WriteKind
 from wikisync.sync.decide.plan import BasePage
-from wikisync.sync.replica import LocalReplica, RemoteReplica
+from wikisync.sync.run.parts import Cycle
 
 log = logging.getLogger(__name__)
 
 
-async def settle_intents(
-    remote: RemoteReplica, local: LocalReplica, state: WikiState
-) -> None:
+async def settle_intents(cycle: Cycle) -> None:
     """Look what came of every intent, note it, and forget the intent.
 
     Raises:
         RemoteError: the wiki cannot be asked; the intents stay.
     """
-    for intent in state.intents():
-        await _Settling(remote, local, state, intent).run()
+    for intent in cycle.state.intents():
+        await _Settling(cycle, intent).run()
 
 
 class _Settling:
-    def __init__(
-        self,
-        remote: RemoteReplica,
-        local: LocalReplica,
-        state: WikiState,
-        intent: Intent,
-    ) -> None:
-        self._remote = remote
-        self._local = local
-        self._state = state
+    def __init__(self, cycle: Cycle, intent: Intent) -> None:
+        self._cycle = cycle
         self._intent = intent
         self._is_known = True
         """What came of it; else the next cycle looks again."""
@@ -72,7 +62,7 @@ class _Settling:
             case _:
                 assert_never(intent.operation)
         if self._is_known:
-            self._state.settle(intent.id)
+            self._cycle.state.settle(intent.id)
 
     async def _create(self) -> None:
         """Adopt the page if it was made, under whatever name the service gave it."""
@@ -83,13 +73,13 @@ class _Settling:
         if made is None:
             return
         if made.slug != intent.slug:
-            self._state.record_alias(intent.slug, made.slug)
+            self._cycle.state.record_alias(intent.slug, made.slug)
         self._agree(made.slug, made.digest)
 
     async def _unowned(self) -> Page | None:
         """The one page of this text that no record owns, if there is just one."""
-        base = self._state.base()
-        there = await self._remote.snapshot()
+        base = self._cycle.state.base()
+        there = await self._cycle.remote.snapshot()
         found = [
             slug
             for slug, page in there.pages.items()
@@ -97,7 +87,7 @@ class _Settling:
         ]
         if not there.is_complete or len(found) != 1:
             return None
-        here = await self._local.snapshot()
+        here = await self._cycle.local.snapshot()
         # a page of its own here is no page that was made for another name
         return None if found[0] in here.pages else await self._held(found[0])
 
@@ -108,7 +98,7 @@ class _Settling:
 
     async def _move(self) -> None:
         intent = self._intent
-        base = self._state.base()
+        base = self._cycle.state.base()
         if intent.slug not in base or intent.target in base:
             return
         moved = await self._held(intent.target)
@@ -117,7 +107,7 @@ class _Settling:
             return
         is_there = moved is not None and moved.digest == intent.before
         if is_there and await self._held(intent.slug) is None:
-            self._state.record(renamed={intent.slug: intent.target}, is_step=True)
+            self._cycle.state.record(renamed={intent.slug: intent.target}, is_step=True)
 
     async def _finish(self) -> None:
         """Give a page its new name that was left under the temporary one.
@@ -133,16 +123,20 @@ class _Settling:
             return
         log.warning("finishing the rename of %s to %s", intent.slug, intent.target)
         try:
-            await self._remote.move(left.slug, intent.target, expected=left.digest)
+            await self._cycle.remote.move(
+                left.slug, intent.target, expected=left.digest
+            )
         except (Rejected, PreconditionFailed):
             await self._give_back(left)
         else:
-            self._state.record(renamed={intent.slug: intent.target}, is_step=True)
+            self._cycle.state.record(renamed={intent.slug: intent.target}, is_step=True)
 
     async def _give_back(self, left: Page) -> None:
         """Give a page its old name back, or leave it where another page took that."""
         try:
-            await self._remote.move(left.slug, self._intent.slug, expected=left.digest)
+            await self._cycle.remote.move(
+                left.slug, self._intent.slug, expected=left.digest
+            )
         except PreconditionFailed:
             self._is_known = False
         except Rejected as error:
@@ -150,30 +144,32 @@ class _Settling:
 
     async def _delete(self) -> None:
         if await self._held(self._intent.slug) is None:
-            self._state.record(dropped=[self._intent.slug], is_step=True)
+            self._cycle.state.record(dropped=[self._intent.slug], is_step=True)
 
     async def _rebase(self) -> None:
         """A merge that reached the folder: what it was merged with is agreed on."""
         intent = self._intent
         try:
-            page = await self._local.read(intent.slug)
+            page = await self._cycle.local.read(intent.slug)
         except NotFound:
             return
         if page.digest == intent.after:
-            rebase(self._state, intent)
+            rebase(self._cycle.state, intent)
 
     def _agree(self, slug: Slug, remote: Digest) -> None:
         intent = self._intent
         agreed = BasePage.agreed(
             Page(slug, intent.format, intent.text),
             remote=remote,
-            known=self._state.base().get(slug),
+            known=self._cycle.state.base().get(slug),
         )
-        self._state.record([Agreed(agreed, PackedText.of(intent.text))], is_step=True)
+        self._cycle.state.record(
+            [Agreed(agreed, PackedText.of(intent.text))], is_step=True
+        )
 
     async def _held(self, slug: Slug) -> Page | None:
         try:
-            return await self._remote.read(slug)
+            return await self._cycle.remote.read(slug)
         except (NotFound, ProtocolViolation):
             return None
 

@@ -7,18 +7,13 @@ text that the file held before, whatever became of the page since.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from msgspec.structs import replace
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, command_line
-from wikisync.model import Format, LateSave, Page, Slug, digest_of
-from wikisync.sync.base.state import WikiState
+from wikisync.model import Format, LateSave, Page, Problem, Slug, digest_of
 from wikisync.sync.decide.ledger import Agreed, PackedText
-from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.flow import on_texts
-from wikisync.sync.run.frame import note_told
-from wikisync.sync.run.tally import Tally
+from wikisync.sync.run.parts import Cycle
 
 TOLD = (
     "a program kept writing to its file after the file was replaced; the program's text"
@@ -31,17 +26,8 @@ IN_THE_TRASH = "written by a program while its file was replaced"
 class LateSaves:
     """Brings late saves into the pages of one wiki's folder."""
 
-    def __init__(
-        self,
-        local: LocalReplica,
-        state: WikiState,
-        tally: Tally,
-        clock: Callable[[], float],
-    ) -> None:
-        self._local = local
-        self._state = state
-        self._tally = tally
-        self._clock = clock
+    def __init__(self, cycle: Cycle) -> None:
+        self._cycle = cycle
 
     async def take(self, late: LateSave) -> None:
         """Bring one save into its page, or into the trash, and say so.
@@ -58,43 +44,46 @@ class LateSaves:
                 self._tell(late.slug, "find it in .wikisync/trash")
             else:
                 await self._take(late, late.text)
-            await self._local.acknowledge(late)
+            await self._cycle.local.acknowledge(late)
         except PreconditionFailed as error:
-            self._tally.overtake(late.slug, error)
+            self._cycle.tally.supersede(late.slug, error)
         except FolderError as error:
             if is_disk_error(error):
                 raise
-            self._tally.fail("page-unwritable", late.slug, error.message, error.hint)
+            self._cycle.tally.fail("page-unwritable", late.slug, error)
 
     async def _take(self, late: LateSave, text: str) -> None:
         slug, before = self._edited(late)
         try:
-            page = await self._local.read(slug)
+            page = await self._cycle.local.read(slug)
         except NotFound:
             self._remember(slug, text, text)
             page = Page(slug, self._format_of(slug), text)
-            await self._local.write(page, expected=None)
-            self._tally.merged += 1
+            await self._cycle.local.write(page, expected=None)
+            self._cycle.tally.merged += 1
             return
         if text == page.content:
             self._remember(slug, text, text)
         elif before is None or not await self._merge(page, before, text):
-            await self._local.keep(slug, text, IN_THE_TRASH)
+            await self._cycle.local.keep(slug, text, IN_THE_TRASH)
             self._remember(slug, text, page.content)
-            name = f"{self._local.name}/{slug}"
+            name = f"{self._cycle.local.name}/{slug}"
             self._tell(slug, f"see it with: {command_line('restore', name, '--list')}")
 
     def _edited(self, late: LateSave) -> tuple[Slug, str | None]:
         """The page, by the name it has now, and the text that was edited, if known."""
         if late.before is None:
             return late.slug, None
-        agreed = self._state.text(late.slug)
+        agreed = self._cycle.state.text(late.slug)
         if agreed is not None and digest_of(agreed) == late.before:
             return late.slug, agreed
-        return self._state.replaced_text(late.slug, late.before) or (late.slug, None)
+        return self._cycle.state.replaced_text(late.slug, late.before) or (
+            late.slug,
+            None,
+        )
 
     def _format_of(self, slug: Slug) -> Format:
-        known = self._state.base().get(slug)
+        known = self._cycle.state.base().get(slug)
         return known.format if known else Format.MARKDOWN
 
     async def _merge(self, page: Page, before: str, text: str) -> bool:
@@ -103,7 +92,7 @@ class LateSaves:
         A page that nobody edited since is taken back to before we replaced its text,
         and the cycle decides about both edits as if it saw them for the first time.
         """
-        known = self._state.base().get(page.slug)
+        known = self._cycle.state.base().get(page.slug)
         is_in_sync = known is not None and known.local == page.digest
         if not is_in_sync:
             from wikisync.sync.decide.merge import merge
@@ -123,29 +112,31 @@ class LateSaves:
         if is_in_sync:
             # the base first: until the page follows, both sides hold the same text
             self._go_back(page.slug, before)
-        await self._local.write(replace(page, content=text), expected=page.digest)
-        self._state.confirm_replaced([kept])
-        self._tally.merged += 1
+        await self._cycle.local.write(replace(page, content=text), expected=page.digest)
+        self._cycle.state.confirm_replaced([kept])
+        self._cycle.tally.merged += 1
         return True
 
     def _remember(self, slug: Slug, old: str, new: str) -> int:
         """Know a text again, for the next save of the program is an edit of it."""
-        return self._state.remember_replaced(slug, old, new, self._clock())
+        return self._cycle.state.remember_replaced(slug, old, new, self._cycle.clock())
 
     def _tell(self, slug: Slug, step: str) -> None:
         # the cycle may come to nothing
-        note_told(self._state, {slug: TOLD}, self._clock())
-        self._tally.tell(
-            "late-save",
-            slug,
-            TOLD,
-            step,
-            is_once=True,
+        self._cycle.note_new({slug: TOLD})
+        self._cycle.tally.warn(
+            Problem(
+                "late-save",
+                slug,
+                TOLD,
+                step,
+                is_once=True,
+            )
         )
 
     def _go_back(self, slug: Slug, text: str) -> None:
         """Take an earlier text as the last one agreed on."""
-        known = self._state.base()[slug]
+        known = self._cycle.state.base()[slug]
         digest = digest_of(text)
         earlier = replace(known, local=digest, remote=digest)
-        self._state.record([Agreed(earlier, PackedText.of(text))])
+        self._cycle.state.record([Agreed(earlier, PackedText.of(text))])

@@ -12,7 +12,6 @@ from typing import TypeAlias, TypeGuard
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.model import Format, Page, Slug, Snapshot
-from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.conflict import Clash, Piece
 from wikisync.sync.decide.decided import Merged, Settled
 from wikisync.sync.decide.diff import changes
@@ -31,8 +30,8 @@ from wikisync.sync.decide.plan import (
     Rebind,
 )
 from wikisync.sync.decide.stale import STALE_TEXTS_MAX, stale_ancestor
-from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run.flow import on_texts
+from wikisync.sync.run.parts import Cycle
 
 Candidate: TypeAlias = Merge | Push | Hold
 """What may turn out to be a merge or a clash."""
@@ -42,23 +41,11 @@ class Merging:
     """Finds out what comes of the merges of one plan; changes nothing."""
 
     def __init__(
-        self,
-        remote: RemoteReplica,
-        local: LocalReplica,
-        state: WikiState,
-        *,
-        there: Snapshot,
-        keeps_both: bool,
-        settled: Mapping[Slug, Settled],
-        now: float,
+        self, cycle: Cycle, there: Snapshot, settled: Mapping[Slug, Settled]
     ) -> None:
-        self._settled = settled
-        self._remote = remote
-        self._local = local
-        self._state = state
+        self._cycle = cycle
         self._there = there
-        self._keeps_both = keeps_both
-        self._now = now
+        self._settled = settled
         self.superseded: set[Slug] = set()
         """Pages whose text is not the one that the plan was made on."""
 
@@ -94,13 +81,14 @@ class Merging:
         mine = (
             settled.after
             if settled is not None
-            else await self._local.read(names.here.get(slug, slug))
+            else await self._cycle.local.read(names.here.get(slug, slug))
         )
         _require(mine, action)
+        now = self._cycle.clock()
         stale = await on_texts(
-            lambda: stale_ancestor(mine.content, replaced, self._now), mine.content
+            lambda: stale_ancestor(mine.content, replaced, now), mine.content
         )
-        base = settled.remote if settled else self._state.text(record) or ""
+        base = settled.remote if settled else self._cycle.state.text(record) or ""
         if isinstance(action, Push) and (stale is None or mine.content == base):
             # what both sides agreed on is sent for its pictures, and is no save
             return None
@@ -127,16 +115,16 @@ class Merging:
 
     def _replaced(self, record: Slug) -> list[Replaced]:
         """What really was replaced, and not only about to be when a crash came."""
-        kept = self._state.replaced(record, STALE_TEXTS_MAX)
+        kept = self._cycle.state.replaced(record, STALE_TEXTS_MAX)
         return [one for one in kept if one.is_written]
 
     async def _remote_page(self, slug: Slug, action: Merge | Hold) -> Page:
-        page = self._there.texts.get(slug) or await self._remote.read(slug)
+        page = self._there.texts.get(slug) or await self._cycle.remote.read(slug)
         if isinstance(action, Merge) and page.digest != action.remote:
             raise PreconditionFailed(f"{slug} was edited on the wiki meanwhile")
-        if page.format not in self._state.capabilities().strips_front_matter_of:
+        if page.format not in self._cycle.state.capabilities().strips_front_matter_of:
             return page
-        known = self._state.text(slug) or ""
+        known = self._cycle.state.text(slug) or ""
         content = with_front_matter(page.content, known)
         return Page(page.slug, page.format, content, page.title)
 
@@ -149,7 +137,7 @@ class Merging:
                 mine,
                 theirs,
                 page_format=page_format,
-                keeps_both=self._keeps_both,
+                keeps_both=self._cycle.options.keeps_both,
             )
 
         return await on_texts(work, base, mine, theirs)

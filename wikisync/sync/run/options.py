@@ -10,13 +10,33 @@ from wikisync.model import Slug
 from wikisync.sync.decide.identity import Between
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import ALL_KINDS, BatchKind
-from wikisync.sync.run.sightings import PATIENCE, Patience
 
 READS_MAX = 8
 """Reads in flight for one wiki."""
 
 Outdated = Callable[[], Awaitable[frozenset[Slug]]]
 """Pages whose attachments here are other ones than the wiki's."""
+
+
+class Patience(Struct, frozen=True):
+    """What makes an absence certain."""
+
+    remote_scans: int = 3
+    """Complete lists of the wiki that must lack a page ..."""
+    remote_span_s: float = 60.0
+    """... from the first to the last of them."""
+    local_scans: int = 2
+    """Scans of the folder that must lack a file ..."""
+    local_span_s: float = 10.0
+    """... from the first to the last of them."""
+    editor_span_s: float = 600.0
+    """How long a page may be open in an editor before a person is told."""
+
+
+PATIENCE = Patience()
+MIRROR_PATIENCE = Patience(remote_span_s=5.0)
+"""For a mirror, which the next run of a command makes right again at no loss: so its
+command ends at once, by looking as often in a shorter time."""
 
 
 class CycleOptions(Struct, frozen=True):

@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -30,9 +30,8 @@ from wikisync.errors import (
     Unavailable,
     WikisyncError,
 )
-from wikisync.model import Digest, Page, Slug, Snapshot
-from wikisync.progress import Progress
-from wikisync.sync.base.state import Agreed, PackedText, WikiState
+from wikisync.model import Digest, Page, Problem, Slug, Snapshot
+from wikisync.sync.decide.ledger import Agreed, PackedText
 from wikisync.sync.decide.normalisation import with_front_matter, with_line_ends_of
 from wikisync.sync.decide.plan import (
     Adopt,
@@ -42,9 +41,8 @@ from wikisync.sync.decide.plan import (
     Pull,
     Write,
 )
-from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run.flow import each, finish, plain_errors
-from wikisync.sync.run.tally import Tally
+from wikisync.sync.run.parts import Cycle
 
 log = logging.getLogger(__name__)
 
@@ -68,44 +66,11 @@ class _Fetched(Struct, frozen=True):
 class Pulls:
     """Carries out what a plan writes into the folder, many pages at a time."""
 
-    def __init__(
-        self,
-        remote: RemoteReplica,
-        local: LocalReplica,
-        state: WikiState,
-        *,
-        here: Snapshot,
-        there: Snapshot,
-        tally: Tally,
-        clock: Callable[[], float],
-        progress: Progress,
-        reads_max: int,
-        is_mirror: bool,
-    ) -> None:
-        """Prepare to carry out a plan.
-
-        Args:
-            remote: Where pages come from.
-            local: Where they go.
-            state: The base that learns of it.
-            here: The snapshot of the folder that the plan was made on.
-            there: The snapshot of the wiki that the plan was made on.
-            tally: What the cycle did so far.
-            clock: Seconds since the epoch.
-            progress: Told of every batch.
-            reads_max: Reads in flight.
-            is_mirror: Nothing that is replaced has to be kept.
-        """
-        self._remote = remote
-        self._local = local
-        self._state = state
+    def __init__(self, cycle: Cycle, here: Snapshot, there: Snapshot) -> None:
+        """Args: ``here`` and ``there`` are the snapshots the plan was made on."""
+        self._cycle = cycle
         self._here = here
         self._there = there
-        self._tally = tally
-        self._clock = clock
-        self._progress = progress
-        self._reads_max = reads_max
-        self._is_mirror = is_mirror
         self._failures_in_row = 0
         self._keeping: dict[Slug, int] = {}
         """Numbers of texts that are kept because they are about to be replaced."""
@@ -120,7 +85,7 @@ class Pulls:
             FolderError: the disk takes no more.
             RemoteError: the service is gone, or refuses the token.
         """
-        lost = self._tally.lost_names
+        lost = self._cycle.tally.lost_names
         plan = plan.turned(lambda a: None if a.slug in lost else a)
         await self._write_pages(plan)
         await self._record_equal_pages(plan)
@@ -131,8 +96,10 @@ class Pulls:
         """Write what the plan creates and updates here, in batches."""
         if not plan.writes:
             return
-        self._progress.start("pages", len(plan.writes))
-        queue: asyncio.Queue[_Fetched | None] = asyncio.Queue(self._reads_max)
+        self._cycle.progress.start("pages", len(plan.writes))
+        queue: asyncio.Queue[_Fetched | None] = asyncio.Queue(
+            self._cycle.options.reads_max
+        )
         with plain_errors():
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._read_pages(plan.writes, queue))
@@ -147,26 +114,28 @@ class Pulls:
                 expected = action.local if isinstance(action, Pull) else None
                 await queue.put(_Fetched(page, expected))
 
-        await each(writes, read, in_flight=self._reads_max)
+        await each(writes, read, in_flight=self._cycle.options.reads_max)
         await queue.put(None)
 
     async def _read(self, slug: Slug) -> Page | None:
         """One page from the wiki, or None and a problem."""
         try:
-            page = await self._remote.read(slug)
+            page = await self._cycle.remote.read(slug)
         except (AuthenticationFailed, RateLimited):
             raise
         except Unavailable as error:
             self._failures_in_row += 1
             if self._failures_in_row >= UNAVAILABLE_MAX:
                 raise
-            self._tally.fail("page-unavailable", slug, error.message, "run it again")
+            self._cycle.tally.add(
+                Problem("page-unavailable", slug, error.message, "run it again")
+            )
             return None
         except NotFound as error:
-            self._tally.overtake(slug, error)
+            self._cycle.tally.supersede(slug, error)
             return None
         except RemoteError as error:
-            self._tally.fail("page-unreadable", slug, error.message, error.hint)
+            self._cycle.tally.fail("page-unreadable", slug, error)
             return None
         self._failures_in_row = 0
         return page
@@ -200,14 +169,14 @@ class Pulls:
                 self._fail(page.slug, result)
         slugs = [one.page.slug for one in agreed]
         kept = [self._keeping[slug] for slug in slugs if slug in self._keeping]
-        self._state.record(agreed, is_step=True)
-        self._state.confirm_replaced(kept)
-        self._tally.pulled += len(agreed)
-        self._progress.advance(len(agreed))
+        self._cycle.state.record(agreed, is_step=True)
+        self._cycle.state.confirm_replaced(kept)
+        self._cycle.tally.pulled += len(agreed)
+        self._cycle.progress.advance(len(agreed))
 
     async def _written(self, batch: list[_Fetched]) -> Sequence[Page | WikisyncError]:
         pages = [(fetched.page, fetched.expected) for fetched in batch]
-        if not self._is_mirror:
+        if not self._cycle.options.is_mirror:
             pages = [
                 (
                     page if expected is None else await self._kept(page, expected),
@@ -215,22 +184,22 @@ class Pulls:
                 )
                 for page, expected in pages
             ]
-        return await self._local.write_pages(pages)
+        return await self._cycle.local.write_pages(pages)
 
     async def _kept(self, page: Page, expected: Digest) -> Page:
         """Keep what is about to be replaced; give the new text the file's form."""
         try:
-            mine = await self._local.read(page.slug)
+            mine = await self._cycle.local.read(page.slug)
         except (NotFound, FolderError):
             return page  # the write says what is wrong
         if mine.digest != expected:
             return page  # nor will the write replace it, and it is not to be kept
         content = page.content
-        if page.format in self._state.capabilities().strips_front_matter_of:
+        if page.format in self._cycle.state.capabilities().strips_front_matter_of:
             content = with_front_matter(content, mine.content)
         content = with_line_ends_of(content, mine.content)
-        self._keeping[page.slug] = self._state.remember_replaced(
-            page.slug, mine.content, content, self._clock()
+        self._keeping[page.slug] = self._cycle.state.remember_replaced(
+            page.slug, mine.content, content, self._cycle.clock()
         )
         return Page(page.slug, page.format, content, page.title)
 
@@ -242,9 +211,9 @@ class Pulls:
 
     def _fail(self, slug: Slug, error: WikisyncError) -> None:
         if isinstance(error, PreconditionFailed):
-            self._tally.overtake(slug, error)
+            self._cycle.tally.supersede(slug, error)
         else:
-            self._tally.fail("page-unwritable", slug, error.message, error.hint)
+            self._cycle.tally.fail("page-unwritable", slug, error)
 
     # -- the base alone ----------------------------------------------------------
 
@@ -254,7 +223,7 @@ class Pulls:
             adopted = [a for a in batch if isinstance(a, Adopt)]
             dropped = [a.slug for a in batch if isinstance(a, DropRecord)]
             agreed = [await self._agreed(action) for action in adopted]
-            self._state.record(filter(None, agreed), dropped)
+            self._cycle.state.record(filter(None, agreed), dropped)
 
     async def _agreed(self, action: Adopt) -> Agreed | None:
         """What both sides hold; None where it changed on both meanwhile."""
@@ -278,17 +247,19 @@ class Pulls:
         A text of one side alone would be the ancestor that makes the other side win.
         """
         with suppress(NotFound, FolderError):
-            page = await self._local.read(action.slug)
+            page = await self._cycle.local.read(action.slug)
             if page.digest == action.local:
                 return page
         try:
-            page = await self._remote.read(action.slug)
+            page = await self._cycle.remote.read(action.slug)
         except NotFound as error:
-            self._tally.overtake(action.slug, error)
+            self._cycle.tally.supersede(action.slug, error)
             return None
         if page.digest == action.remote:
             return page
-        self._tally.overtake(action.slug, PreconditionFailed("it was saved meanwhile"))
+        self._cycle.tally.supersede(
+            action.slug, PreconditionFailed("it was saved meanwhile")
+        )
         return None
 
 

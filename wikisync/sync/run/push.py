@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
 from typing import assert_never
 
 from wikisync.errors import (
@@ -27,9 +26,8 @@ from wikisync.errors import (
     SyncError,
     Unavailable,
 )
-from wikisync.model import Digest, Page, Slug, Snapshot, path_of_title
-from wikisync.sync.base.state import Agreed, PackedText, WikiState
-from wikisync.sync.decide.ledger import NO_DIGEST, Intent, WriteKind
+from wikisync.model import Digest, Page, Problem, Slug, Snapshot, path_of_title
+from wikisync.sync.decide.ledger import NO_DIGEST, Agreed, Intent, PackedText, WriteKind
 from wikisync.sync.decide.normalisation import Normalisation, normalisation_of
 from wikisync.sync.decide.plan import (
     BasePage,
@@ -37,12 +35,10 @@ from wikisync.sync.decide.plan import (
     DeleteRemote,
     MoveRemote,
     Push,
-    describe,
 )
-from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run.flow import finish
+from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.stripping import with_stripped
-from wikisync.sync.run.tally import Tally
 
 log = logging.getLogger(__name__)
 
@@ -59,25 +55,11 @@ STEPS_TO_SEND = 3
 class Pushes:
     """Carries out what a plan wants of the wiki."""
 
-    def __init__(
-        self,
-        remote: RemoteReplica,
-        local: LocalReplica,
-        state: WikiState,
-        *,
-        here: Snapshot,
-        there: Snapshot,
-        tally: Tally,
-        clock: Callable[[], float],
-    ) -> None:
-        """Args: ``here`` and ``there`` are the looks that the plan was made on."""
-        self._remote = remote
-        self._local = local
-        self._state = state
+    def __init__(self, cycle: Cycle, here: Snapshot, there: Snapshot) -> None:
+        """Args: ``here`` and ``there`` are the snapshots the plan was made on."""
+        self._cycle = cycle
         self._here = here
         self._there = there
-        self._tally = tally
-        self._clock = clock
         self._silent_in_row = 0
         self._is_limited = False
         """Changes of this wiki wait; what can be read of it goes on."""
@@ -90,7 +72,7 @@ class Pushes:
         Raises:
             RemoteError: the service is gone or refuses the token.
         """
-        if action.slug in self._tally.lost_names:
+        if action.slug in self._cycle.tally.lost_names:
             self._lose(action)  # why the rename before it failed was told
             return
         if self._is_limited:
@@ -111,14 +93,14 @@ class Pushes:
                 raise
             self._lose(action)
             self._settle_all(action.slug)
-            self._tally.fail("page-blocked", action.slug, error.message, error.hint)
+            self._cycle.tally.fail("page-blocked", action.slug, error)
             return
         except Unavailable as error:
             self._silent_in_row += 1
             if self._silent_in_row >= UNAVAILABLE_MAX:
                 raise
             self._lose(action)
-            self._tally.fail("page-unavailable", action.slug, error.message, error.hint)
+            self._cycle.tally.fail("page-unavailable", action.slug, error)
             return
         except (PreconditionFailed, NotFound) as error:
             self._lose(action)
@@ -128,7 +110,7 @@ class Pushes:
             self._refused(action, error)
         except FolderError as error:
             self._lose(action)
-            self._tally.fail("page-unreadable", action.slug, error.message, error.hint)
+            self._cycle.tally.fail("page-unreadable", action.slug, error)
         self._silent_in_row = 0
 
     async def _send(self, action: Sending) -> None:
@@ -148,7 +130,7 @@ class Pushes:
 
     async def _create(self, action: CreateRemote) -> None:
         page = await self._local_page(action)
-        intent = self._state.begin(self._intent(WriteKind.CREATE, page))
+        intent = self._cycle.state.begin(self._intent(WriteKind.CREATE, page))
         answer, normalisation = await self._write(page, None)
         if answer.slug != page.slug:
             self._take_name(page.slug, answer.slug)
@@ -158,12 +140,12 @@ class Pushes:
         page = await self._local_page(action)
         await self._keep_unagreed(action)
         record = self._intent(WriteKind.REPLACE, page, before=action.remote)
-        intent = self._state.begin(record)
+        intent = self._cycle.state.begin(record)
         answer, normalisation = await self._write(page, action.remote)
         if answer.slug == page.slug:
             self._agree(page, answer, normalisation, intent, action)
         elif answer.slug == path_of_title(page.slug):
-            with self._state.together():
+            with self._cycle.state.together():
                 self._take_spelling(page.slug, answer.slug)
                 self._agree(page, answer, normalisation, intent, action)
         else:
@@ -182,21 +164,25 @@ class Pushes:
         Such as that of a wiki which went back in time, where the newer one goes: it
         can be restored here, and the push can be undone.
         """
-        known = self._state.base().get(action.slug)
+        known = self._cycle.state.base().get(action.slug)
         if known is None or known.remote == action.remote:
             return
         page = self._there.texts.get(action.slug)
         if page is None or page.digest != action.remote:
-            page = await self._remote.read(action.slug)
-        if page.content != self._state.text(action.slug):
-            await self._local.keep(action.slug, page.content, UNAGREED, is_again=True)
-            self._state.note_replaced_there(action.slug, page.content, page.format)
+            page = await self._cycle.remote.read(action.slug)
+        if page.content != self._cycle.state.text(action.slug):
+            await self._cycle.local.keep(
+                action.slug, page.content, UNAGREED, is_again=True
+            )
+            self._cycle.state.note_replaced_there(
+                action.slug, page.content, page.format
+            )
 
     async def _write(
         self, page: Page, expected: Digest | None
     ) -> tuple[Page, Normalisation]:
         """Send a text; the next page may be sent before this answer is noted."""
-        answer = await self._remote.write(page, expected=expected)
+        answer = await self._cycle.remote.write(page, expected=expected)
         self._note_window(page.slug)
         for _ in range(STEPS_TO_SEND):
             await asyncio.sleep(0)
@@ -208,23 +194,23 @@ class Pushes:
         One answer may show an edit of somebody else, so the page is read once more.
         """
         normalisation = normalisation_of(sent.content, answer.content)
-        known = self._state.capabilities()
+        known = self._cycle.state.capabilities()
         is_known = sent.format in known.strips_front_matter_of
         if normalisation is Normalisation.FRONT_MATTER and not is_known:
-            again = await self._remote.read(answer.slug)
+            again = await self._cycle.remote.read(answer.slug)
             normalisation = normalisation_of(sent.content, again.content)
             if (
                 normalisation is Normalisation.FRONT_MATTER
                 and again.digest == answer.digest
             ):
-                self._state.learn(with_stripped(known, sent.format))
+                self._cycle.state.learn(with_stripped(known, sent.format))
             else:
                 normalisation = Normalisation.OTHER
         return normalisation
 
     async def _local_page(self, action: CreateRemote | Push) -> Page:
         """The text to send, which must still be the one decided upon."""
-        page = await self._local.read(action.slug)
+        page = await self._cycle.local.read(action.slug)
         if page.digest != action.local:
             raise PreconditionFailed(f"{action.slug} was edited here meanwhile")
         return Page(action.slug, action.format, page.content, page.title)
@@ -241,12 +227,15 @@ class Pushes:
         if normalisation is not Normalisation.SAME:
             log.info("%s: the service %s", answer.slug, normalisation)
         if answer.format is not sent.format:
-            self._tally.fail(
-                "format-changed",
-                answer.slug,
-                f"sent as {sent.format}, but the service stored it as {answer.format}",
-                "check the page on the wiki",
-                is_once=True,
+            self._cycle.tally.add(
+                Problem(
+                    "format-changed",
+                    answer.slug,
+                    f"sent as {sent.format}, but the service stored it as"
+                    f" {answer.format}",
+                    "check the page on the wiki",
+                    is_once=True,
+                )
             )
         agreed = BasePage.agreed(
             Page(answer.slug, sent.format, sent.content),
@@ -258,15 +247,15 @@ class Pushes:
             here=self._here.pages.get(sent.slug),
             there=self._there.pages.get(answer.slug, self._there.pages.get(sent.slug)),
         )
-        with self._state.together():
-            self._state.note_sent(answer.slug, self._clock(), sent.digest)
-            self._state.record(
+        with self._cycle.state.together():
+            self._cycle.state.note_sent(answer.slug, self._cycle.clock(), sent.digest)
+            self._cycle.state.record(
                 [Agreed(agreed, PackedText.of(sent.content))], is_step=True
             )
-            self._state.settle(intent)
-            self._state.drop_refusal(sent.slug)
-            self._note(action, answer.slug)
-        self._tally.pushed += 1
+            self._cycle.state.settle(intent)
+            self._cycle.state.drop_refusal(sent.slug)
+            self._cycle.note_done(action, answer.slug)
+        self._cycle.tally.pushed += 1
 
     def _take_spelling(self, slug: Slug, given: Slug) -> None:
         """Keep the file of a page that the service cannot keep under its name.
@@ -274,59 +263,64 @@ class Pushes:
         Only git gives a page a name with a space; whoever edits it on the wiki, the
         service writes the name with dashes.
         """
-        if given in self._state.base():
+        if given in self._cycle.state.base():
             raise PreconditionFailed(
                 f"the page {slug} is the same as {given} on the wiki"
             )
-        self._state.keep_file(slug, given)
-        self._state.record(renamed={slug: given})
-        self._state.note_done(self._clock(), given, f"the service renamed {slug}")
-        self._tally.renamed += 1
+        self._cycle.state.keep_file(slug, given)
+        self._cycle.state.record(renamed={slug: given})
+        now, what = self._cycle.clock(), f"the service renamed {slug}"
+        self._cycle.state.note_done(now, given, what)
+        self._cycle.tally.renamed += 1
 
     def _take_name(self, asked: Slug, given: Slug, *, is_known: bool = False) -> None:
         """Keep the file's name for a page that the service calls otherwise."""
-        if given in self._state.base() and not is_known:
+        if given in self._cycle.state.base() and not is_known:
             raise PreconditionFailed(
                 f"the service gave {asked} the name of the page {given}"
             )
-        self._state.record_alias(asked, given)
+        self._cycle.state.record_alias(asked, given)
 
     async def _move_back(self, wanted: Slug, answer: Page) -> Page:
         """Undo a move that nobody asked for (Q3)."""
         log.warning("the service moved %s to %s with an edit", wanted, answer.slug)
-        moved = await self._remote.move(answer.slug, wanted, expected=answer.digest)
+        moved = await self._cycle.remote.move(
+            answer.slug, wanted, expected=answer.digest
+        )
         if moved.slug != wanted:
-            self._tally.fail(
-                "page-moved",
-                wanted,
-                f"the service renamed it to {moved.slug} when its text was sent",
-                "rename it back on the wiki",
-                is_once=True,
+            self._cycle.tally.add(
+                Problem(
+                    "page-moved",
+                    wanted,
+                    f"the service renamed it to {moved.slug} when its text was sent",
+                    "rename it back on the wiki",
+                    is_once=True,
+                )
             )
         return moved
 
     # -- names and removals ------------------------------------------------------
 
     async def _move(self, action: MoveRemote) -> None:
-        intent = self._state.begin(
+        intent = self._cycle.state.begin(
             Intent(
                 WriteKind.MOVE,
                 action.slug,
                 target=action.target,
                 format=action.format,
                 before=action.remote,
-                at=self._clock(),
+                at=self._cycle.clock(),
             )
         )
-        answer = await self._remote.move(
+        answer = await self._cycle.remote.move(
             action.slug, action.target, expected=action.remote
         )
         self._note_window(action.slug)
-        with self._state.together():
+        with self._cycle.state.together():
             self._bind(action, answer.slug)
-            self._state.settle(intent)
-            self._note(action, answer.slug)
-        self._tally.renamed += 1
+            self._cycle.state.settle(intent)
+            self._cycle.note_done(action, answer.slug)
+        self._cycle.tally.renamed += 1
 
     def _bind(self, action: MoveRemote, given: Slug) -> None:
         """Take the page's file for what the wiki calls the page now."""
@@ -334,41 +328,41 @@ class Pushes:
         if given != action.target:
             self._take_name(action.target, given, is_known=is_same)
         if not is_same:
-            self._state.record(renamed={action.record: given}, is_step=True)
+            self._cycle.state.record(renamed={action.record: given}, is_step=True)
         if given != action.target:
             # those below went along, to other names than the plan knows
             self._lose(action)
-            self._tally.given_names |= {
+            self._cycle.tally.given_names |= {
                 new: Slug(given + new.removeprefix(action.target))
                 for _, new in action.renamed
             }
 
     async def _delete(self, action: DeleteRemote) -> None:
-        text = self._state.text(action.slug)
+        text = self._cycle.state.text(action.slug)
         if text is not None:
-            refusal = self._state.refusals().get(action.slug)
-            await self._local.keep(
+            refusal = self._cycle.state.refusals().get(action.slug)
+            await self._cycle.local.keep(
                 action.slug,
                 text,
                 "deleted on the wiki by a sync",
                 is_again=refusal is not None and refusal.local == action.remote,
             )
-        intent = self._state.begin(
+        intent = self._cycle.state.begin(
             Intent(
                 WriteKind.DELETE,
                 action.slug,
                 format=action.format,
                 before=action.remote,
-                at=self._clock(),
+                at=self._cycle.clock(),
             )
         )
-        await self._remote.delete(action.slug, expected=action.remote)
+        await self._cycle.remote.delete(action.slug, expected=action.remote)
         self._note_window(action.slug)
-        with self._state.together():
-            self._state.record(dropped=[action.slug], is_step=True)
-            self._state.settle(intent)
-            self._note(action, action.slug)
-        self._tally.removed += 1
+        with self._cycle.state.together():
+            self._cycle.state.record(dropped=[action.slug], is_step=True)
+            self._cycle.state.settle(intent)
+            self._cycle.note_done(action, action.slug)
+        self._cycle.tally.removed += 1
 
     def _intent(
         self, operation: WriteKind, page: Page, *, before: Digest = NO_DIGEST
@@ -380,39 +374,34 @@ class Pushes:
             before=before,
             after=page.digest,
             text=page.content,
-            at=self._clock(),
+            at=self._cycle.clock(),
         )
-
-    def _note(self, action: Sending, slug: Slug) -> None:
-        log.info("%s", describe(action))
-        self._state.note_done(self._clock(), slug, describe(action))
 
     def _note_window(self, slug: Slug) -> None:
         """Right after the answer: the next write has a window of its own."""
-        window_s = self._remote.last_window_s
-        health = self._state.health()
+        window_s = self._cycle.remote.last_window_s
+        health = self._cycle.state.health()
         if window_s > health.worst_window_s:
-            self._state.record_health(health.with_window(window_s, slug))
+            self._cycle.state.record_health(health.with_window(window_s, slug))
 
     # -- what goes wrong ---------------------------------------------------------
 
     def _lose(self, action: Sending) -> None:
         if isinstance(action, MoveRemote):
-            self._tally.lost_names.update(new for _, new in action.renamed)
+            self._cycle.tally.lost_names.update(new for _, new in action.renamed)
 
     def _limit(self, action: Sending, error: RateLimited) -> None:
         """The service wants no changes now: none of this cycle is tried any more."""
         self._lose(action)
         self._settle_all(action.slug)  # a limit says that it was not carried out
         if not self._is_limited:
-            self._tally.fail("page-limited", action.slug, error.message, error.hint)
+            self._cycle.tally.fail("page-limited", action.slug, error)
         self._is_limited = True
 
     def _superseded(self, action: Sending, error: SyncError | RemoteError) -> None:
         """Someone was faster; nothing was sent, so no intent is left."""
         self._settle_all(action.slug)
-        log.info("decide anew about %s: %s", action.slug, error.message)
-        self._tally.superseded += 1
+        self._cycle.tally.supersede(action.slug, error)
 
     def _refused(self, action: Sending, error: RemoteError) -> None:
         """The service said no: not asked again until the page is another."""
@@ -427,9 +416,11 @@ class Pushes:
                 digest = (
                     action.remote if isinstance(action, DeleteRemote) else action.local
                 )
-                self._state.record_refusal(action.slug, digest, said, self._clock())
-                self._tally.refused.add(action.slug)
-        self._tally.fail("page-refused", action.slug, error.message, error.hint)
+                self._cycle.state.record_refusal(
+                    action.slug, digest, said, self._cycle.clock()
+                )
+                self._cycle.tally.refused.add(action.slug)
+        self._cycle.tally.fail("page-refused", action.slug, error)
 
     def _leave_name(self, action: MoveRemote, error: Rejected) -> None:
         """Leave a page its name on the wiki, and its file the new one here.
@@ -437,20 +428,22 @@ class Pushes:
         So the refusal is told once, and keeps back neither edits of the page nor
         removals of others.
         """
-        with self._state.together():
+        with self._cycle.state.together():
             self._bind(action, action.slug)
-        self._tally.superseded += 1
-        self._tally.tell(
-            "rename-refused",
-            action.target,
-            f"{error.message}; the page keeps the name {action.slug} on the wiki, and"
-            f" edits of the file go there",
-            error.hint or "give the file another name",
-            is_once=True,
+        self._cycle.tally.superseded += 1
+        self._cycle.tally.warn(
+            Problem(
+                "rename-refused",
+                action.target,
+                f"{error.message}; the page keeps the name {action.slug} on the wiki,"
+                f" and edits of the file go there",
+                error.hint or "give the file another name",
+                is_once=True,
+            )
         )
 
     def _settle_all(self, slug: Slug) -> None:
-        with self._state.together():
-            for intent in self._state.intents():
+        with self._cycle.state.together():
+            for intent in self._cycle.state.intents():
                 if intent.slug == slug:
-                    self._state.settle(intent.id)
+                    self._cycle.state.settle(intent.id)

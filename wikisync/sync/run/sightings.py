@@ -31,27 +31,8 @@ from wikisync.sync.decide.plan import (
 from wikisync.sync.decide.safety import removals_max
 from wikisync.sync.replica import Replica
 from wikisync.sync.run.flow import each
+from wikisync.sync.run.parts import Cycle
 
-
-class Patience(Struct, frozen=True):
-    """What makes an absence certain."""
-
-    remote_scans: int = 3
-    """Complete lists of the wiki that must lack a page ..."""
-    remote_span_s: float = 60.0
-    """... from the first to the last of them."""
-    local_scans: int = 2
-    """Scans of the folder that must lack a file ..."""
-    local_span_s: float = 10.0
-    """... from the first to the last of them."""
-    editor_span_s: float = 600.0
-    """How long a page may be open in an editor before a person is told."""
-
-
-PATIENCE = Patience()
-MIRROR_PATIENCE = Patience(remote_span_s=5.0)
-"""For a mirror, which the next run of a command makes right again at no loss: so its
-command ends at once, by looking as often in a shorter time."""
 CONTROL_READS_MAX = 3
 """Listed pages that are tried before the service counts as out of order."""
 UNCERTAIN = frozenset({SkipReason.GONE_HERE, SkipReason.GONE_THERE})
@@ -88,28 +69,19 @@ class Absences(Struct, frozen=True):
 
 
 async def watch_absences(
-    plan: Plan,
-    remote: Replica,
-    here: Snapshot,
-    there: Snapshot,
-    known: WikiState,
-    *,
-    now: float,
-    patience: Patience = PATIENCE,
-    reads_max: int,
-    is_dry_run: bool = False,
+    cycle: Cycle, plan: Plan, here: Snapshot, there: Snapshot
 ) -> Absences:
     """Count this look, and say which removals must wait.
 
     The wiki is asked for every page that would be removed here; of so many that
     the safety stop holds them anyway, for one.
     """
+    known, now, patience = cycle.state, cycle.clock(), cycle.options.patience
+    is_dry_run = cycle.options.is_dry_run
     gone_there = [a.slug for a in plan.actions if isinstance(a, DeleteLocal)]
     forgotten = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
     gone_here = [a.slug for a in plan.actions if isinstance(a, DeleteRemote)]
-    doubted = await _doubted(
-        remote, there, [*gone_there, *forgotten], len(known.base()), reads_max
-    )
+    doubted = await _doubted(cycle, there, [*gone_there, *forgotten])
     unread = _unread(known, here, there, now)
     if not is_dry_run:
         known.record_sightings(Side.UNREAD, unread)
@@ -163,40 +135,34 @@ def _unread(
 
 
 async def _doubted(
-    remote: Replica,
-    there: Snapshot,
-    missing: Collection[Slug],
-    tracked: int,
-    reads_max: int,
+    cycle: Cycle, there: Snapshot, missing: Collection[Slug]
 ) -> Slug | None:
     """A page whose absence the service does not stand by."""
     if not missing:
         return None
     asked = sorted(missing)
-    if len(asked) > removals_max(tracked):
+    if len(asked) > removals_max(len(cycle.state.base())):
         asked = asked[:1]
-    liar = await still_there(remote, asked, reads_max=reads_max)
-    if liar is None and there.pages and not await is_answering(remote, there):
+    liar = await still_there(cycle, asked)
+    if liar is None and there.pages and not await is_answering(cycle.remote, there):
         return asked[0]
     return liar
 
 
-async def still_there(
-    remote: Replica, slugs: Sequence[Slug], *, reads_max: int
-) -> Slug | None:
+async def still_there(cycle: Cycle, slugs: Sequence[Slug]) -> Slug | None:
     """A slug that the service does not deny, or None where it denies all."""
     found: list[Slug] = []
 
     async def ask(slug: Slug) -> None:
         try:
-            await remote.read(slug)
+            await cycle.remote.read(slug)
         except NotFound:
             return
         except RemoteError:
             pass  # no answer is no denial
         found.append(slug)
 
-    await each(slugs, ask, in_flight=reads_max)
+    await each(slugs, ask, in_flight=cycle.options.reads_max)
     return min(found, default=None)
 
 

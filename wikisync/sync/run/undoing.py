@@ -11,7 +11,7 @@ A page that either side changed since is left alone and named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias, assert_never
 
 from msgspec import Struct
@@ -21,6 +21,7 @@ from wikisync.errors import FolderError, NotFound, PreconditionFailed, command_l
 from wikisync.model import (
     Page,
     PageState,
+    Problem,
     Slug,
     Snapshot,
     digest_of,
@@ -30,7 +31,7 @@ from wikisync.sync.base.state import WikiState
 from wikisync.sync.base.steps import LastSync, Step, names_of
 from wikisync.sync.decide.plan import BasePage
 from wikisync.sync.replica import LocalReplica
-from wikisync.sync.run.tally import Tally
+from wikisync.sync.run.parts import Cycle
 
 WHY = "taken back with a sync"
 
@@ -139,23 +140,10 @@ def _way_back(
 class Undoing:
     """Carries out in the folder, cycle by cycle, what a person wants taken back."""
 
-    def __init__(
-        self,
-        local: LocalReplica,
-        known: WikiState,
-        sync: LastSync,
-        *,
-        tally: Tally,
-        clock: Callable[[], float],
-        is_dry_run: bool,
-    ) -> None:
+    def __init__(self, cycle: Cycle, sync: LastSync) -> None:
         """Args: ``sync`` is the one to take back."""
-        self._local = local
-        self._known = known
+        self._cycle = cycle
         self._sync = sync
-        self._tally = tally
-        self._clock = clock
-        self._is_dry_run = is_dry_run
 
     async def run(self, here: Snapshot, there: Snapshot) -> Undone:
         """Change the folder, or only say what it would be then.
@@ -163,7 +151,7 @@ class Undoing:
         Raises:
             FolderError: the folder cannot be read any more.
         """
-        base = self._known.base()
+        base = self._cycle.state.base()
         ways = {step: way_of(step, base, here, there) for step in self._sync.steps}
         # the text is the next cycle's where the name is this one's
         has_more = any(
@@ -178,7 +166,7 @@ class Undoing:
                 case Done():
                     pass
                 case Left(why):
-                    if self._is_dry_run or not has_more:
+                    if self._cycle.options.is_dry_run or not has_more:
                         self._leave(step, why)
                 case Following():
                     taken.append(step)
@@ -187,49 +175,53 @@ class Undoing:
                         taken.append(step)
                 case _:
                     assert_never(way)
-        if self._is_dry_run:
+        if self._cycle.options.is_dry_run:
             after, has_more = replace(here, pages=pages), False
         else:
-            after = await self._local.snapshot()
+            after = await self._cycle.local.snapshot()
         return Undone(after, tuple(taken), has_more)
 
     async def _do(
         self, step: Step, way: Write | Move | Remove, pages: dict[Slug, PageState]
     ) -> bool:
         """Change one file, or what a dry run takes for the folder."""
-        if self._is_dry_run:
+        cycle = self._cycle
+        if cycle.options.is_dry_run:
             _imagine(step, pages)
             return True
         seen = pages.get(step.slug)
         try:
             if isinstance(way, Write):
-                current = await self._local.read(step.slug) if seen else None
+                current = await cycle.local.read(step.slug) if seen else None
                 if seen and current and current.digest != seen.digest:
                     self._leave(step, "it was edited here since")
                     return False
-                page, now = Page(step.was, step.format, step.before), self._clock()
-                await put_back(self._local, self._known, page, current, now, why=WHY)
-                self._known.forget_writes(step.was)
+                local, state, now = cycle.local, cycle.state, cycle.clock()
+                page = Page(step.was, step.format, step.before)
+                await put_back(local, state, page, current, now, why=WHY)
+                state.forget_writes(step.was)
             elif seen is not None and isinstance(way, Move):
-                await self._local.move(step.slug, step.was, expected=seen.digest)
+                await cycle.local.move(step.slug, step.was, expected=seen.digest)
             elif seen is not None:
-                await self._local.delete(step.slug, expected=seen.digest, why=WHY)
+                await cycle.local.delete(step.slug, expected=seen.digest, why=WHY)
         except (PreconditionFailed, NotFound) as error:
             self._leave(step, error.message)
             return False
         except FolderError as error:
-            self._tally.fail("page-unwritable", step.name, error.message, error.hint)
+            self._cycle.tally.fail("page-unwritable", step.name, error)
             return False
         return True
 
     def _leave(self, step: Step, why: str) -> None:
-        name = f"{self._local.name}/{step.name}"
-        self._tally.tell(
-            "undo-left",
-            step.name,
-            f"it is not undone: {why}",
-            f"see its earlier texts: {command_line('restore', name, '--list')}",
-            is_once=True,
+        name = f"{self._cycle.local.name}/{step.name}"
+        self._cycle.tally.warn(
+            Problem(
+                "undo-left",
+                step.name,
+                f"it is not undone: {why}",
+                f"see its earlier texts: {command_line('restore', name, '--list')}",
+                is_once=True,
+            )
         )
 
 

@@ -1,0 +1,103 @@
+"""What every part of one cycle works with: both copies, the base, and the account."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct, field
+
+from wikisync.errors import WikisyncError
+from wikisync.model import Problem, Slug
+from wikisync.progress import Progress, SilentProgress
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide.ledger import LogEntry, Severity
+from wikisync.sync.decide.plan import Action, describe
+from wikisync.sync.replica import LocalReplica, RemoteReplica
+from wikisync.sync.run.options import CycleOptions, Outdated
+
+log = logging.getLogger(__name__)
+
+EVENTS_EACH_MAX = 200
+"""Pages of one cycle that the log names each in a line of its own."""
+
+
+class Tally(Struct):
+    """What one cycle did so far; counts pages."""
+
+    pulled: int = 0
+    pushed: int = 0
+    merged: int = 0
+    renamed: int = 0
+    removed: int = 0
+    superseded: int = 0
+    """Pages that changed since the plan was made; the next cycle decides about them."""
+    errors: list[Problem] = field(default_factory=list)
+    """Nothing is removed in a cycle that had one."""
+    warnings: list[Problem] = field(default_factory=list)
+    """What a person has to do, and is no error: the page waits for them."""
+    refused: set[Slug] = field(default_factory=set)
+    """Pages that the service did not take; from the next cycle on they are held."""
+    lost_names: set[Slug] = field(default_factory=set)
+    """New names of pages whose rename failed; nothing follows it."""
+    given_names: dict[Slug, Slug] = field(default_factory=dict)
+    """What the service called pages instead of their new names, which are lost."""
+
+    def fail(self, code: str, slug: str, error: WikisyncError) -> None:
+        """Note that one page failed; the others go on, but for removals."""
+        self.add(Problem(code, slug, error.message, error.hint or ""))
+
+    def add(self, problem: Problem) -> None:
+        """Note an error with one page."""
+        log.info("problem with %s: %s", problem.subject, problem.message)
+        self.errors.append(problem)
+
+    def warn(self, problem: Problem) -> None:
+        """Note what a person has to do about a page that waits for them."""
+        log.info("waiting: %s: %s", problem.subject, problem.message)
+        self.warnings.append(problem)
+
+    def supersede(self, slug: Slug, error: WikisyncError) -> None:
+        """Note a page that someone changed since the plan was made."""
+        log.info("decide anew about %s: %s", slug, error.message)
+        self.superseded += 1
+
+
+class Cycle(Struct, frozen=True):
+    """What one cycle works with; each of its parts gets this value and no more of it.
+
+    What a part finds out and the next one needs (the two scans, the plan) goes from
+    one to the other as an argument, so that the order of the parts can be read.
+    """
+
+    remote: RemoteReplica
+    """The wiki."""
+    local: LocalReplica
+    """Its folder."""
+    state: WikiState
+    """What both held when they last agreed, and what else is known of them."""
+    options: CycleOptions = CycleOptions()
+    """What is asked for, with the limits; everything by default."""
+    clock: Callable[[], float] = time.time
+    """Seconds since the epoch."""
+    progress: Progress = field(default_factory=SilentProgress)
+    """Notified of long work."""
+    outdated: Outdated | None = None
+    """Returns the pages whose attachments changed here."""
+    tally: Tally = field(default_factory=Tally)
+    """What the cycle did so far; the one part that changes."""
+
+    def note_done(self, action: Action, slug: Slug) -> None:
+        """Log one action as carried out, for the page as it is called now."""
+        what = describe(action)
+        log.info("%s", what)
+        self.state.note_done(self.clock(), slug, what)
+
+    def note_new(self, warnings: Mapping[Slug, str]) -> None:
+        """Log what a person has to do, by page, unless the log says so already."""
+        for slug, what in list(warnings.items())[:EVENTS_EACH_MAX]:
+            last = self.state.events(1, slug)
+            if not last or last[0].what != what:
+                entry = LogEntry(self.clock(), Severity.WARNING, slug, what)
+                self.state.note(entry)
