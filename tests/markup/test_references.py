@@ -7,6 +7,8 @@ import re
 import pytest
 
 from tests.support.markup import parse, render
+from wikisync.markup.page import MarkupOptions
+from wikisync.markup.record import MarkdownEngine
 from wikisync.markup.references import candidates
 
 WIKI = "https://gitlab.example.com/docs/sub/handbook/-/wikis"
@@ -25,7 +27,7 @@ def hrefs(text: str, web_url: str = WIKI) -> list[str]:
     [
         ("#1", f"{PROJECT}/-/issues/1"),
         ("!22", f"{PROJECT}/-/merge_requests/22"),
-        ("$3", f"{PROJECT}/-/snippets/3"),
+        ("other/x$3", f"{ROOT}/other/x/-/snippets/3"),
         ("%4", f"{PROJECT}/-/milestones/4"),
         ('%"v 1"', f"{PROJECT}/-/milestones?search_title=v%201"),
         ('~"a b"', f"{PROJECT}/-/issues?label_name=a%20b"),
@@ -59,11 +61,27 @@ def test_epic_of_a_group_wiki_is_the_groups() -> None:
         *("a#1", "#a", "#01", "\\#1", "`#1`", "    #1", "#1.5", "50%", "~5", "~bug"),
         *("a@b.cc", "@media", "&#39;", "x &amp;1x", "[#1](home)", "deadbeef"),
         *("12345678", "0a1b2c3d" * 6, "http://x/#1", "![#1](x.png)", "$1$"),
+        *("$5", "$20,000", "(costs $5)", "0b1011011", "\\@john\\_doe"),
         *("[issue:x]", "##1", "C#1", "/a/b#1", "a/b"),
     ],
 )
 def test_anything_else_is_text(text: str) -> None:
     assert hrefs(text) == []
+
+
+@pytest.mark.parametrize("engine", ["comrak", "markdown-it"])
+def test_escaped_character_inside_of_a_name_is_part_of_it(
+    engine: MarkdownEngine,
+) -> None:
+    if engine == "comrak":
+        pytest.importorskip("comrak")
+    text = r'@john\_doe ~"d \_b\_" :white\_check\_mark: {+ a\_b +} \#1 a\:tada:'
+    html = render(text, web_url=WIKI, options=MarkupOptions(engine=engine)).html
+    assert ">@john_doe</a>" in html
+    assert '>~"d _b_"</a>' in html
+    assert "✅" in html
+    assert "> a_b </span>" in html
+    assert html.endswith(" #1 a:tada:</p>\n")
 
 
 def test_form_suffix_is_not_shown() -> None:
@@ -88,8 +106,8 @@ def test_text_with_references_is_still_text_for_the_search() -> None:
 @pytest.mark.parametrize(
     "reference",
     [
-        *("#1", "!2", "$3", "%4", '%"v 1"', '~"a b"', "~kind::bug", "&amp;5", "@jane"),
-        *("g/p#6", "0a1b2c3d", "abcdefa1", "[issue:8]", "[wiki_page:home]"),
+        *("#1", "!2", "%4", '%"v 1"', '~"a b"', "~kind::bug", "&amp;5", "@jane"),
+        *("g/p#6", "g/p$3", "0a1b2c3d", "abcdefa1", "[issue:8]", "[wiki_page:home]"),
     ],
 )
 def test_text_with_a_reference_is_found_among_others(reference: str) -> None:

@@ -24,6 +24,10 @@ PAGE_SECONDS_MAX = 10.0
 page_seconds: ContextVar[float] = ContextVar("page_seconds", default=PAGE_SECONDS_MAX)
 """What the page that is being parsed may take in an engine's process."""
 
+MARKED_ESCAPES = frozenset("$%#&@!~^:")
+r"""Characters that keep a mark where a backslash escapes them, so that ``\#1`` is no
+reference; any other, as in ``@john\_doe``, is text like the one around it."""
+
 SIGN = "data-sign"
 """Attribute of a box with another sign than ``x`` in it: that sign."""
 

@@ -12,7 +12,7 @@ import html as html_entities
 import re
 from collections.abc import Callable, Sequence
 
-from wikisync.markup.context import SIGN
+from wikisync.markup.context import MARKED_ESCAPES, SIGN
 from wikisync.markup.lines import ATTRIBUTE, LineMap
 from wikisync.markup.tokens import escape
 
@@ -33,6 +33,11 @@ NEXT_LINE_START = re.compile(r"[ \t>]*")
 SIGN_IN_BOX = re.compile(r"\[(&(?:[A-Za-z][A-Za-z0-9]*|#[0-9A-Fa-fXx]+);|.)\]")
 ITEM_BYTES_MAX = 256
 """A marker, a sign and the spaces between them are shorter."""
+ESCAPED = "<span data-escaped-char>"
+UNMARKED = re.compile(
+    f"{ESCAPED}(?!(?:[{re.escape(''.join(MARKED_ESCAPES))}]|&amp;)<)"
+    r"(&[a-z]{2,4};|[!-/:-@\[-`{-~])</span>"
+)
 POSITION = ' data-sourcepos="'
 LINKS = ("<a", "<img")
 MAIL = re.compile(r"[A-Za-z0-9.+_-]@[A-Za-z0-9_-]++\.")
@@ -52,10 +57,13 @@ def parse(source: str, lines: LineMap | None = None, *, has_signs: bool = False)
         ImportError: the extra ``fast`` is not installed.
     """
     if lines is None and not (has_signs and "]" in source):
-        return renderer()(source)
-    html = renderer(with_positions=True)(source)
-    boxes = Boxes(source) if has_signs and BOX in html else None
-    return without_positions(html, lines, boxes)
+        html = renderer()(source)
+    else:
+        html = renderer(with_positions=True)(source)
+        boxes = Boxes(source) if has_signs and BOX in html else None
+        html = without_positions(html, lines, boxes)
+    # the parser marks every escaped character
+    return UNMARKED.sub(r"\1", html) if ESCAPED in html else html
 
 
 def without_positions(html: str, lines: LineMap | None, boxes: Boxes | None) -> str:

@@ -89,7 +89,8 @@ SPLIT_HINT = "split the page; --retry of build and export tries it again at once
 TEXT_CHARS_OF_SOURCE_MAX = 100_000
 """How much of an unrendered page the search may see."""
 
-FILTERS: tuple[Callable[[Draft], None], ...] = (
+Filter = Callable[[Draft], None]
+FILTERS: tuple[Filter, ...] = (
     filter_tables,
     filter_headings,
     filter_heading_links,
@@ -112,6 +113,16 @@ FILTERS: tuple[Callable[[Draft], None], ...] = (
 )
 """In this order: ids before whatever names them, plain text before texts change,
 links last so that no filter sees half of one."""
+MARKDOWN_FILTERS = frozenset(
+    {filter_colours, filter_emoji, filter_inline_diff, filter_references}
+)
+"""What the service's pipelines of the other formats do not have: text stays text."""
+FILTERS_OF: Mapping[Format, tuple[Filter, ...]] = {
+    page_format: FILTERS
+    if page_format is Format.MARKDOWN
+    else tuple(each for each in FILTERS if each not in MARKDOWN_FILTERS)
+    for page_format in Format
+}
 
 
 def parse_page(
@@ -129,7 +140,7 @@ def parse_page(
             page, front, options, include, first_line=first_line(source, front)
         )
         draft = Draft(page, options, safe_document(page, html, options))
-        for apply_filter in FILTERS:
+        for apply_filter in FILTERS_OF[page.format]:
             apply_filter(draft)
         if page.format is Format.ASCIIDOC:
             from wikisync.markup.asciidoc import problems_of

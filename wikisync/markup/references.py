@@ -2,7 +2,8 @@
 
 The service links a reference only where the thing exists and the reader may see
 it.  Nothing here can know that, so only spellings that are hardly anything else
-are taken: a bare word behind ``~`` or ``%`` is none, ``#12`` is one.
+are taken: a bare word behind ``~`` or ``%`` is none, ``#12`` is one, and ``$5`` is a
+price unless a project stands before it.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ REFERENCE = re.compile(
     | (?<![\w./~@#!$%&;:=-])
       (?:
         (?:(?P<commit_path>{PATH})@)?
-        (?P<commit>(?=[0-9a-f]*[a-f])(?=[a-f]*\d)[0-9a-f]{{8,40}})
+        (?P<commit>(?=[0-9a-f]*[a-f])(?=[a-f]*\d)(?!0b[01]+\b)[0-9a-f]{{8,40}})
       | (?P<path>{PATH})?
         (?:
-          (?P<sign>\#|!|\$|%|&amp;)(?P<id>[1-9]\d{{0,8}})(?P<form>\+s?)?
+          (?P<sign>\#|!|(?<=[\w.-])\$|%|&amp;)(?P<id>[1-9]\d{{0,8}})(?P<form>\+s?)?
         | (?P<titled>[~%])(?P<title>"[^"<>\n]{{1,200}}")
         | ~(?P<label>[A-Za-z][\w-]*::[\w-]+)
         | @(?P<user>[A-Za-z0-9_](?:[\w.-]{{0,253}}[A-Za-z0-9_])?)

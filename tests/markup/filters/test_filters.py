@@ -331,6 +331,19 @@ def test_every_format_passes_the_same_filters() -> None:
     assert page.toc[0].id == "title"
 
 
+@pytest.mark.parametrize("page_format", sorted(set(Format) - {Format.MARKDOWN}))
+def test_what_only_markdown_knows_is_text_in_the_other_formats(
+    page_format: Format,
+) -> None:
+    """The service's pipelines for them have no such filters."""
+    text = "see #1 or !2, costs :100: {+ new +}\n\n<code>#FF0000</code> @jane g/p#3"
+    page = render(text, page_format, web_url="https://gitlab.example.com/g/p/-/wikis")
+    assert page.links == ()
+    for word in ("emoji", "idiff", "colour-chip", "reference"):
+        assert word not in page.html
+    assert ":100:" in page.html
+
+
 def test_side_of_a_picture_is_one_of_three_classes() -> None:
     files = ["uploads/a/b.png"]
     html = render("![a](uploads/a/b.png){.float-left width=9 .x}", attachments=files)

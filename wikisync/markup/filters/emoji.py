@@ -1,14 +1,22 @@
-"""Emoji by name: ``:tada:`` becomes the character, with its name as a title."""
+"""Emoji by name: ``:tada:`` becomes the character, with its name as a title.
+
+The names are the service's own, in ``emoji_names.txt``, and so are the borders: a
+name between letters, digits or other colons is text (``10:100:20``, ``:a::b:``).
+"""
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Mapping
+from importlib import resources
 
 from wikisync.markup.draft import Draft
-from wikisync.markup.filters.emoji_rules import emoji_of
 
 NOT_IN = frozenset({"pre", "code", "tt"})
-NAME = re.compile(r":([a-z0-9_+-]{1,50}):")
+ANYWHERE = re.compile(":[a-z0-9_+-]{1,80}:")
+"""What to look for first: texts in one piece have other borders."""
+NAME = re.compile(r":(?<![^\W_]:)(?<!::)([a-z0-9_+-]{1,80}):(?![^\W_]|:)")
 
 
 def filter_emoji(draft: Draft) -> None:
@@ -16,7 +24,7 @@ def filter_emoji(draft: Draft) -> None:
     if not draft.options.emoji:
         return
     document = draft.document
-    if NAME.search(document.all_text()) is None:
+    if ANYWHERE.search(document.all_text()) is None:
         return
     for place in document.texts_outside(NOT_IN):
         text = document.html[place]
@@ -26,9 +34,17 @@ def filter_emoji(draft: Draft) -> None:
 
 def emoji(match: re.Match[str]) -> str:
     """The character of a name; read aloud by its name where voices know none."""
-    character = emoji_of(match[1])
+    character = emoji_names().get(match[1])
     if character is None:
         return match[0]
     return (
         f'<span class="emoji" title="{match[1].replace("_", " ")}">{character}</span>'
     )
+
+
+@functools.cache
+def emoji_names() -> Mapping[str, str]:
+    """Names to characters; ``tools/emoji_names.py`` writes the file."""
+    file = resources.files(__package__).joinpath("emoji_names.txt")
+    lines = (line.split() for line in file.read_text("utf-8").splitlines())
+    return {name: character for character, *names in lines for name in names}

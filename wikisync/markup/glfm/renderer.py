@@ -11,6 +11,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
+from wikisync.markup.context import MARKED_ESCAPES
 from wikisync.markup.tokens import escape
 
 ALIGN = "text-align:"
@@ -80,8 +81,11 @@ class GlfmRenderer(RendererHTML):
     def escaped(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
     ) -> str:
-        """A character that a backslash protects from being a reference."""
-        return f"<span data-escaped-char>{escape(tokens[idx].content)}</span>"
+        """A character behind a backslash, which keeps some from being a reference."""
+        character = tokens[idx].content
+        if character not in MARKED_ESCAPES:
+            return escape(character)
+        return f"<span data-escaped-char>{escape(character)}</span>"
 
     def renderInlineAsText(  # noqa: N802 - overridden
         self, tokens: Sequence[Token] | None, options: OptionsDict, env: EnvType
