@@ -551,6 +551,7 @@ MAKERS_OF_FOLDERS = {
     "private",
     "service.packing",  # in a repository, whose folder is private
     "site.output",
+    "site.linked_copy",  # of the version of a site
     "site.publish",
 }
 """Modules that make folders; what is ours alone is made by ``private``."""

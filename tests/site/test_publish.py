@@ -17,8 +17,9 @@ import pytest
 from tests.site.sites import Studio
 from tests.support.archive import tree_bytes, unpack
 from wikisync.errors import SiteError
-from wikisync.libc import NotSupported
+from wikisync.libc import NotSupported, swap_paths
 from wikisync.site import publish as publish_module
+from wikisync.site.linked_copy import make_linked_copy
 from wikisync.site.publish import (
     AfterCommand,
     Published,
@@ -62,8 +63,9 @@ class Press:
         return (self.site / "guide.html").read_text()
 
     def versions(self) -> list[str]:
+        """Earlier versions, the oldest first."""
         folder = versions_folder(self.site)
-        return sorted(path.name for path in folder.iterdir() if path.is_dir())
+        return sorted(path.name for path in folder.iterdir() if path.name.isdigit())
 
     def break_theme(self) -> Path:
         theme = unpack(
@@ -224,6 +226,138 @@ def test_an_output_inside_a_wiki_is_refused(press: Press) -> None:
     assert not versions_folder(press.site).exists()
 
 
+def test_the_version_that_is_one_too_many_becomes_the_next(
+    press: Press, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files need not be linked again, but for those that changed."""
+    for number in range(3):
+        press.write(f"Text {number}.")
+        press.publish()
+    linked: list[str] = []
+
+    def link(source: str, target: Path, **how: Any) -> None:
+        linked.append(Path(target).name)
+        real_link(source, target, **how)
+
+    real_link = os.link
+    monkeypatch.setattr(os, "link", link)
+    press.write("The last.")
+    press.publish()
+    assert tree_bytes(press.site) == press.studio.clean_build()
+    assert "guide.html" in linked
+    assert not {"404.html", "home.html", "index.html"} & set(linked)
+    assert press.versions() == ["00000003"]
+
+
+def test_no_version_is_left_that_holds_a_page_that_is_gone(press: Press) -> None:
+    (press.folder / "secret.md").write_text("a secret word")
+    press.publish(keep=0)
+    (press.folder / "secret.md").unlink()
+    press.publish(keep=0)
+    left = tree_bytes(versions_folder(press.site))
+    assert any(path.endswith("guide.html") for path in left)
+    assert not any(b"secret word" in content for content in left.values())
+
+
+EFFECTS = ("link", "rename", "mkdir", "rmdir", "unlink", "replace", "symlink")
+
+
+@pytest.mark.parametrize("is_link", [False, True], ids=["folder", "link"])
+def test_an_end_at_any_step_leaves_a_whole_site_that_the_next_call_brings_up_to_date(
+    press: Press, monkeypatch: pytest.MonkeyPatch, *, is_link: bool
+) -> None:
+    """The process ends before the n-th step, for n = 1, 2, 3 until a run is clean."""
+    for text in ("one", "two", "three"):
+        press.write(text)
+        press.publish()
+    if is_link:
+        version = versions_folder(press.site) / "00000009"
+        press.site.rename(version)
+        press.site.symlink_to(version)
+    steps = 0
+    is_clean = False
+    while not is_clean:
+        steps += 1
+        before = tree_bytes(press.site)
+        press.write(f"text {steps}")
+        (press.folder / f"page-{steps % 3}.md").write_text(f"page {steps}")
+        (press.folder / f"page-{(steps + 1) % 3}.md").unlink(missing_ok=True)
+        after = press.studio.clean_build()
+        with monkeypatch.context() as patched:
+            is_clean = ends_before(patched, steps, press)
+        assert tree_bytes(press.site) in (before, after)
+        press.publish()
+        assert tree_bytes(press.site) == after
+        assert len(press.versions()) == 1 + is_link
+    assert steps > 20
+
+
+class Ended(BaseException):
+    """The process ends."""
+
+
+def ends_before(patched: pytest.MonkeyPatch, step: int, press: Press) -> bool:
+    """Publish, and end before a step that changes the disk; True if none was left.
+
+    After the end nothing is done any more, as little as a dead process does.
+    """
+    left = [step]
+
+    def ending(name: str) -> Callable[..., Any]:
+        real = getattr(os, name)
+
+        def effect(*given: Any, **how: Any) -> Any:
+            left[0] -= 1
+            if left[0] <= 0:
+                raise Ended
+            return real(*given, **how)
+
+        return effect
+
+    for name in EFFECTS:
+        patched.setattr(os, name, ending(name))
+    real_swap = swap_paths
+
+    def swap(one: Path, other: Path) -> None:
+        left[0] -= 1
+        if left[0] <= 0:
+            raise Ended
+        real_swap(one, other)
+
+    patched.setattr(publish_module, "swap_paths", swap)
+    try:
+        press.publish()
+    except Ended:
+        return False
+    return True
+
+
+def test_files_of_a_disk_without_links_are_copied(
+    press: Press, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cannot(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EPERM, "no links")
+
+    monkeypatch.setattr(os, "link", cannot)
+    for number in range(4):
+        press.write(f"Text {number}.")
+        press.publish()
+    assert tree_bytes(press.site) == press.studio.clean_build()
+    earlier = versions_folder(press.site) / "00000003"
+    assert "Text 2" in (earlier / "guide.html").read_text()
+    assert not (earlier / "404.html").samefile(press.site / "404.html")
+
+
+def test_a_folder_that_became_a_file_is_copied_so(tmp_path: Path) -> None:
+    source = unpack("-- a --\nfile\n-- b/c --\nnested\n", tmp_path / "source")
+    copy = unpack("-- a/x --\nold\n-- b --\nold\n-- d/e --\nold\n", tmp_path / "copy")
+    (copy / "link").symlink_to(source)
+    assert make_linked_copy(source, copy)
+    assert tree_bytes(copy) == tree_bytes(source)
+    assert not (copy / "link").is_symlink()
+    assert (copy / "b" / "c").samefile(source / "b" / "c")
+
+
 def test_what_an_interrupt_left_is_cleared_away(press: Press) -> None:
     press.publish()
     left = versions_folder(press.site) / "next"
@@ -252,6 +386,14 @@ def test_a_disk_that_cannot_exchange_is_told(
     press.site.rename(versions_folder(press.site) / "old")
     assert not press.publish().is_switched
     assert "Other words" in press.shown()
+    # interrupted after them, the new one stays
+    (versions_folder(press.site) / "00000001").rename(
+        versions_folder(press.site) / "old"
+    )
+    press.write("Still other words.")
+    press.publish()
+    assert "Still other words" in press.shown()
+    assert not (versions_folder(press.site) / "old").exists()
 
 
 # The command that follows -----------------------------------------------------------

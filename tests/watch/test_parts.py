@@ -27,7 +27,7 @@ from wikisync.sync.run.result import Held
 from wikisync.watch.log import LOG_FILES_KEPT, logging_to
 from wikisync.watch.person import Caller
 from wikisync.watch.report import WatchReport, read_health
-from wikisync.watch.site import TO_REPLACE, PublishedSite
+from wikisync.watch.site import QUIET_S, TO_REPLACE, PublishedSite
 from wikisync.watch.states import WatchedStates
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.hook_secret import hook_secret
@@ -418,3 +418,38 @@ async def test_published_site_loses_no_wiki_that_the_workspace_names_no_longer(
     assert "would remove the wiki of project docs/two (1 page) from the site" in problem
     assert problem.endswith(TO_REPLACE)
     assert (tmp_path / "site/docs/two/-/wikis/index.html").exists()
+
+
+async def test_published_site_rests_as_long_as_its_last_build_took(
+    tmp_path: Path,
+) -> None:
+    """Constant edits of a large wiki would keep one core busy for good."""
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "home.md").write_text("# One\n")
+    (tmp_path / "wikisync.toml").write_text(
+        '[service]\nurl = "https://gitlab.example.com"\n'
+        '[[wiki]]\nproject = "docs/one"\n'
+    )
+    rests: list[float] = []
+    # a build from 100 to 160 s by the clock; 10 s later the next one could begin
+    times = iter((0.0, 100.0, 160.0, 170.0))
+
+    def clock() -> float:
+        site.change()
+        return next(times)
+
+    async def sleep(seconds: float) -> None:
+        rests.append(seconds)
+        if len(rests) == 2:
+            raise EnoughSeen
+
+    workspace = find_workspace(tmp_path)
+    site = PublishedSite(workspace, lambda _: None, clock=clock, sleep=sleep)
+    site.change()
+    with pytest.raises(EnoughSeen):
+        await site.run()
+    assert rests == [QUIET_S, 50.0]
+
+
+class EnoughSeen(Exception):
+    """Ends what runs until it is cancelled."""

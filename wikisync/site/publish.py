@@ -8,7 +8,10 @@ A version begins as the last one, its files linked, so that a build writes only 
 changed; files are never written in place, and so none of an earlier version changes.
 Then folder and version are exchanged in one step of the kernel, or the link is
 replaced.  A reader gets a page of the old site or of the new one, and a build that
-fails leaves the last good site and nothing else.
+fails leaves the last good site.
+
+The version that is one too many becomes the next one: made equal to the site again, it
+costs the files that changed since, and no link for each file of the site.
 
 A command may follow (rsync, a deploy).  What goes wrong with it is a problem: the
 site stands, and the command is run again with the next call.
@@ -35,6 +38,7 @@ from wikisync.locks import open_locked_folder
 from wikisync.model import Problem
 from wikisync.processes import PIPE, STDOUT, end_session, start_program_async
 from wikisync.site.build import build_site, checked_sources
+from wikisync.site.linked_copy import make_linked_copy
 from wikisync.site.output import open_output
 from wikisync.site.published import MayLeave, nothing_may_leave
 
@@ -154,18 +158,14 @@ def publish_site(
     place = _Place(output)
     with place.held():
         place.begin()
-        try:
-            report = build_site(
-                wikis,
-                place.next,
-                options,
-                cache=cache,
-                may_leave=may_leave,
-                progress=progress,
-            )
-        except BaseException:
-            place.give_up()
-            raise
+        report = build_site(
+            wikis,
+            place.next,
+            options,
+            cache=cache,
+            may_leave=may_leave,
+            progress=progress,
+        )
         is_new = not place.has_site or bool(report.written or report.removed)
         problems: tuple[Problem, ...] = ()
         if is_new:
@@ -173,8 +173,6 @@ def publish_site(
                 place.mark_pending()
             problems = place.switch()
             log.info("the site %s is a new version", output)
-        else:
-            place.give_up()
         place.prune(keep)
     return Published(report, is_new, problems)
 
@@ -194,6 +192,8 @@ class _Place:
         self.has_site = False
         """Whether there was a site when the next version was begun."""
         self._old = self._versions / "old"
+        self._is_shared = False
+        """Whether the next version shares its files with the site."""
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
@@ -225,12 +225,14 @@ class _Place:
         Raises:
             SiteError: something else lies there that is no site of ours.
         """
-        self.give_up()
-        if not os.path.lexists(self._output) and self._old.is_dir():
-            # an interrupt between the two steps of a disk that cannot exchange
-            self._old.rename(self._output)
         self.has_site = os.path.lexists(self._output)
+        if self._old.is_dir():
+            # an interrupt between the steps of a disk that cannot exchange
+            self._remove_next()
+            self._old.rename(self.next if self.has_site else self._output)
+            self.has_site = True
         if not self.has_site:
+            self._remove_next()
             return
         if self._is_link() and not self._output.is_dir():
             raise SiteError(
@@ -239,14 +241,7 @@ class _Place:
             )
         # refuses what is not ours before anything is copied
         open_output(self._output, {})
-        shutil.copytree(
-            self._output, self.next, symlinks=True, copy_function=_linked_copy
-        )
-
-    def give_up(self) -> None:
-        """Remove the next version, or what an earlier call left of one."""
-        if self.next.is_symlink() or self.next.exists():
-            shutil.rmtree(self.next)
+        self._is_shared = make_linked_copy(self._output, self.next)
 
     def mark_pending(self) -> None:
         """Remember that a command is to follow, also if the power goes."""
@@ -268,11 +263,24 @@ class _Place:
         return ()
 
     def prune(self, keep: int) -> None:
-        """Remove the oldest versions, but never the one that is shown."""
+        """Remove the oldest versions, but never the one that is shown.
+
+        One becomes the next version.  Made equal to the site now, it holds no page
+        that left it.
+        """
         shown = self._output.resolve()
-        spare = [one for one in self._numbered() if one.resolve() != shown]
-        for version in spare[: max(len(spare) - keep, 0)]:
+        earlier = [one for one in self._numbered() if one.resolve() != shown]
+        surplus = earlier[: max(len(earlier) - keep, 0)]
+        if surplus and self._is_shared and not self.next.exists():
+            surplus.pop().rename(self.next)
+            make_linked_copy(self._output, self.next)
+        for version in surplus:
             shutil.rmtree(version)
+
+    def _remove_next(self) -> None:
+        """Remove what an earlier call left of a version."""
+        if os.path.lexists(self.next):
+            shutil.rmtree(self.next)
 
     def _is_link(self) -> bool:
         return self._output.is_symlink()
@@ -310,15 +318,6 @@ class _Place:
             for path in self._versions.iterdir()
             if path.name.isdigit() and path.is_dir() and not path.is_symlink()
         )
-
-
-def _linked_copy(source: str, target: str) -> str:
-    """The same file under a second name; a copy where a disk has no links."""
-    try:
-        os.link(source, target, follow_symlinks=False)
-    except OSError:
-        shutil.copy2(source, target, follow_symlinks=False)
-    return target
 
 
 # The command ----------------------------------------------------------------------
