@@ -15,7 +15,7 @@ import pytest
 from wikisync.decoding import json_decoder
 from wikisync.frames import read_frame, read_frames, write_frame
 from wikisync.processes import Child, python_worker, start_worker
-from wikisync.worker import Deadline, Worker, WorkerLost, WorkerNotStarted
+from wikisync.worker import MORE, Deadline, More, Worker, WorkerLost, WorkerNotStarted
 
 PROGRAM = Path(__file__).parent / "support" / "counting_worker.py"
 
@@ -71,6 +71,20 @@ def test_questions_are_answered_until_the_last_answer(worker: Worker[Told]) -> N
 
     worker.ask("ask twice", reply)
     assert asked == ["first", "second"]
+
+
+def test_answers_follow_each_other_as_long_as_more_are_expected() -> None:
+    """Each of them has the whole time: three take longer than one may."""
+    worker = made(seconds=0.4)
+    counts: list[int] = []
+
+    def reply(told: Told) -> More | None:
+        counts.append(told.count)
+        return None if told.count == 3 else MORE
+
+    worker.ask("three", reply)
+    assert counts == [1, 2, 3]
+    worker.end()
 
 
 def test_what_the_reply_raises_leaves_no_half_conversation(

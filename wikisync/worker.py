@@ -39,6 +39,13 @@ LAST_WORD_SECONDS_MAX = 1.0
 AnswerT = TypeVar("AnswerT")
 
 
+class More:
+    """The reply to an answer that another one follows."""
+
+
+MORE = More()
+
+
 class WorkerNotStarted(Exception):
     """The process cannot be started, or ended before it was ready."""
 
@@ -84,7 +91,7 @@ class Worker(Generic[AnswerT]):
             command: What ``processes.python_worker`` gives.
             answers: How its answers are read.
             encode: How jobs are written.
-            wait_seconds_max: By the clock, for one job.
+            wait_seconds_max: By the clock, for one answer.
             answer_bytes_max: Of one answer.
             is_spent: Whether the process that gave this last answer is ended before
                 the next job.
@@ -113,8 +120,8 @@ class Worker(Generic[AnswerT]):
         Args:
             job: Any value that this worker's jobs can be; JSON by default.
             reply: What is sent back for an answer that is a question, in the same
-                way; None for the last answer.  What it raises ends the process,
-                whose next answer would belong to no job.
+                way; ``MORE`` for one that is not the last, None for the last.  What
+                it raises ends the process, whose next answer would belong to no job.
 
         Raises:
             WorkerNotStarted: no process can be had on this machine.
@@ -126,7 +133,7 @@ class Worker(Generic[AnswerT]):
             deadline = Deadline(process, self._wait_seconds_max)
             try:
                 with deadline:
-                    answer = self._converse(process, message, reply)
+                    answer = self._converse(process, message, reply, deadline)
             except (OSError, EOFError) as exc:
                 code = self._end(LAST_WORD_SECONDS_MAX)
                 reason = "it ended without an answer"
@@ -176,6 +183,7 @@ class Worker(Generic[AnswerT]):
         process: Child,
         message: bytes,
         reply: Callable[[AnswerT], object | None],
+        deadline: Deadline,
     ) -> AnswerT:
         source, target = worker_streams(process)
         write_frame(target, message)
@@ -184,7 +192,9 @@ class Worker(Generic[AnswerT]):
             replied = reply(answer)
             if replied is None:
                 return answer
-            write_frame(target, self._encode(replied))
+            if replied is not MORE:
+                write_frame(target, self._encode(replied))
+            deadline.put_off()
 
     def _receive(self, source: IO[bytes]) -> AnswerT:
         try:
@@ -257,8 +267,12 @@ class Deadline:
         self._seconds = seconds
 
     def __enter__(self) -> Deadline:
-        _watcher.watch(self, time.monotonic() + self._seconds)
+        self.put_off()
         return self
+
+    def put_off(self) -> None:
+        """Give the whole time from now on."""
+        _watcher.watch(self, time.monotonic() + self._seconds)
 
     def __exit__(self, *_: object) -> None:
         _watcher.forget(self)

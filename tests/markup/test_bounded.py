@@ -13,7 +13,8 @@ from contextlib import closing
 import pytest
 
 from wikisync.errors import RenderError
-from wikisync.markup.bounded import BoundedParser, bounded_parser
+from wikisync.markup.bounded import BoundedParser, Wish, bounded_parser
+from wikisync.markup.context import Include
 from wikisync.markup.page import MarkupOptions, parse_page, safe_html, to_html
 from wikisync.markup.record import AsciidocEngine, MarkdownEngine
 from wikisync.model import Format, Page, Slug
@@ -201,6 +202,45 @@ def test_worker_that_dies_costs_one_page() -> None:
     assert parser.parse(include_kills, include=kill).breach == "lost"
     assert parser.parse(PAGE) == parse_page(PAGE)
     parser.close()
+
+
+def test_pages_that_come_together_cost_each_other_nothing() -> None:
+    """The second has no time and ends the worker; the third goes to the next one."""
+    pages = [Page(Slug(f"p{n}"), Format.MARKDOWN, f"*{n}* " * 20_000) for n in range(4)]
+    wishes = [
+        Wish(page, MarkupOptions(), seconds_max=0 if page.slug == "p1" else None)
+        for page in pages
+    ]
+    with closing(BoundedParser()) as parser:
+        made = parser.make_all(wishes)
+    assert [one.breach for one in made] == [None, "time", None, None]
+    assert [made[n] for n in (0, 2, 3)] == [parse_page(pages[n]) for n in (0, 2, 3)]
+
+
+def test_each_page_of_several_gets_its_own_includes(parser: BoundedParser) -> None:
+    page = Page(Slug("a"), Format.MARKDOWN, "::include{file=x}\n")
+    texts: list[Include] = [lambda _: "first", lambda _: "second"]
+    wishes = [Wish(page, MarkupOptions(), text) for text in texts]
+    made = parser.make_all(wishes)
+    assert [one.text for one in made] == ["first", "second"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_DATA")
+def test_worker_that_has_held_much_memory_gives_its_other_pages_to_the_next() -> None:
+    greedy = Page(Slug("greedy"), Format.MARKDOWN, "`a` " * 120_000)
+    with closing(BoundedParser(memory_bytes_max=160 << 20)) as parser:
+        parser.parse(PAGE)
+        before = pid_of(parser)
+        made = parser.make_all([Wish(one, MarkupOptions()) for one in (greedy, PAGE)])
+        assert not made[0].is_source
+        assert made[1] == parse_page(PAGE)
+        assert pid_of(parser) != before
+
+
+def pid_of(parser: BoundedParser) -> int:
+    process = parser._workers[0]._process
+    assert process is not None
+    return process.pid
 
 
 def test_worker_outlives_an_interrupt_at_the_keyboard(parser: BoundedParser) -> None:

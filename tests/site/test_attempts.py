@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 
 from tests.site.sites import Studio
 from wikisync.markup import bounded
-from wikisync.markup.bounded import BoundedParser
-from wikisync.model import Page
+from wikisync.markup.bounded import Wish
 from wikisync.site import attempts, index
 from wikisync.site.attempts import LATER_S, SOON_S, Attempts
 from wikisync.site.model import BuildReport
+from wikisync.site.reader import BoundedReader
+from wikisync.site.reading import Reading
 
 QUICK_S, FULL_S = 0.5, 0.8
 SLOW = "a\n\n----\n\n" * 12_000
@@ -20,16 +21,16 @@ SLOW = "a\n\n----\n\n" * 12_000
 SOUND = "-- home.md --\n# Home\n\n*text*\n-- also.rst --\nT\n=\n\n*text*\n"
 
 
-class Watched(BoundedParser):
-    """A parser that says which pages it was given, and for how long."""
+class Watched(BoundedReader):
+    """A reader that says which pages it was given, and for how long."""
 
     def __init__(self) -> None:
         super().__init__()
         self.given: list[tuple[str, float]] = []
 
-    def parse(self, page: Page, *words, **options):  # type: ignore[no-untyped-def]  # noqa: ANN002, ANN003, ANN201
-        self.given.append((page.slug, options["seconds_max"]))
-        return super().parse(page, *words, **options)
+    def make_all(self, wishes: Sequence[Wish]) -> list[Reading]:
+        self.given += [(one.page.slug, one.seconds_max or 0) for one in wishes]
+        return super().make_all(wishes)
 
     def tried(self) -> dict[str, list[float]]:
         """Pages and the seconds of each attempt, since this was asked last."""
@@ -43,7 +44,7 @@ class Watched(BoundedParser):
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
     parser = Watched()
-    monkeypatch.setattr(index, "bounded_parser", lambda: parser)
+    monkeypatch.setattr(index, "bounded_reader", lambda: parser)
     monkeypatch.setattr(attempts, "QUICK_SECONDS", QUICK_S)
     monkeypatch.setattr(attempts, "QUICK_SECONDS_PER_CHARACTER", 0.0)
     monkeypatch.setattr(attempts, "RESTART_SECONDS", 0.0)

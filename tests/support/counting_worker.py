@@ -33,6 +33,10 @@ with standard_streams() as (jobs, answers):
                     send(answers, {**told, "question": question})
                     assert json.loads(read_frame(jobs)) == question
                 send(answers, told)
+            case "three":
+                for number in (1, 2, 3):
+                    time.sleep(0.15)
+                    send(answers, {**told, "count": number})
             case _:
                 os.write(1, b"what a library prints is no answer")
                 send(answers, told)

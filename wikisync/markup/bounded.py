@@ -16,12 +16,13 @@ import atexit
 import os
 import signal
 import threading
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from wikisync.decoding import json_decoder
+from wikisync.decoding import msgpack_decoder
 from wikisync.errors import RenderError
 from wikisync.markup.context import PAGE_SECONDS_MAX, Include, include_nothing
 from wikisync.markup.jobs import (
@@ -30,6 +31,7 @@ from wikisync.markup.jobs import (
     Done,
     Included,
     Job,
+    Jobs,
     Refused,
     Shown,
     Wanted,
@@ -39,7 +41,7 @@ from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.markup.source import clean_source
 from wikisync.model import Page
 from wikisync.processes import python_worker
-from wikisync.worker import Worker, WorkerLost, WorkerNotStarted
+from wikisync.worker import MORE, More, Worker, WorkerLost, WorkerNotStarted
 
 MEMORY_BYTES_MAX = 1 << 30
 """Of one worker; the worst page of 1 MiB that is known takes two thirds of it."""
@@ -47,11 +49,157 @@ WAIT_SECONDS_MAX = 600.0
 """By the clock, for one page; thirty times what an AsciiDoc page may take of the
 processor, in the worker and in its engine."""
 
-_ANSWERS: msgspec.json.Decoder[Answer] = json_decoder(Answer)
+_ANSWERS: msgspec.msgpack.Decoder[Answer] = msgpack_decoder(Answer)
+_PARSED_PAGES = msgpack_decoder(ParsedPage)
+
+JOB_CHARS_MAX = 1024 * 1024
+"""Of the pages that a worker gets at once, if they are more than one."""
+
+MadeT = TypeVar("MadeT")
 
 
-class BoundedParser:
-    """Parses pages in worker processes, as many as threads parse at one time."""
+class Wish(msgspec.Struct, frozen=True):
+    """A page that shall be parsed."""
+
+    page: Page
+    options: MarkupOptions
+    include: Include = include_nothing
+    """What it may include."""
+    seconds_max: float | None = None
+    """Of processor time, less than the parser's limit."""
+
+
+class BoundedPages(Generic[MadeT]):
+    """Worker processes that make something of pages, as many as threads ask at once."""
+
+    def __init__(
+        self,
+        module: str,
+        decoder: msgspec.msgpack.Decoder[MadeT],
+        make: Callable[[ParsedPage], MadeT],
+        *,
+        seconds_max: float = PAGE_SECONDS_MAX,
+        memory_bytes_max: int = MEMORY_BYTES_MAX,
+        wait_seconds_max: float = WAIT_SECONDS_MAX,
+    ) -> None:
+        """Nothing is started before the first page.
+
+        Args:
+            module: The worker's program: ``markup.worker``, or one that runs it.
+            decoder: How what that program makes of a page is read.
+            make: The same as that program makes, of a page that it refuses.
+            seconds_max: Of processor time, for one page.
+            memory_bytes_max: Of one worker.
+            wait_seconds_max: By the clock, for one page.
+        """
+        self._decoder = decoder
+        self._make = make
+        self._seconds_max = seconds_max
+        self._wait_seconds_max = wait_seconds_max
+        self._command = python_worker(
+            module, [str(memory_bytes_max)], memory_bytes_max=memory_bytes_max
+        )
+        self._workers: list[Worker[Answer]] = []
+        self._idle: list[Worker[Answer]] = []
+        """Those without a page; the last one is taken first."""
+
+    def make_all(self, wishes: Sequence[Wish]) -> list[MadeT]:
+        """What becomes of each page; of one over a limit, source with a notice.
+
+        Raises:
+            RenderError: no worker can be started on this machine.
+        """
+        jobs = [
+            Job(
+                wish.page,
+                wish.options,
+                seconds_max=self._seconds_max
+                if wish.seconds_max is None
+                else wish.seconds_max,
+            )
+            for wish in wishes
+        ]
+        answers = self._answers(jobs, [wish.include for wish in wishes])
+        return [
+            self._made(wish.page, answer)
+            for wish, answer in zip(wishes, answers, strict=True)
+        ]
+
+    def _made(self, page: Page, answer: Done | Shown | Refused) -> MadeT:
+        if isinstance(answer, Done):
+            return self._decoder.decode(answer.made)
+        assert isinstance(answer, Refused)
+        source = clean_source(page.content)
+        return self._make(
+            shown_as_source(page, source, answer.message, breach=answer.breach)
+        )
+
+    def close(self) -> None:
+        """End the workers; a later page starts another one."""
+        for worker in self._workers:
+            worker.end()
+
+    def _answers(
+        self, jobs: Sequence[Job], includes: Sequence[Include]
+    ) -> list[Done | Shown | Refused]:
+        """A worker's last answer to each job, or why there is none.
+
+        A page that ends its worker costs no other page: those behind it are for the
+        next one.
+        """
+        answers: list[Done | Shown | Refused] = []
+
+        def reply(answer: Answer) -> Included | More | None:
+            if isinstance(answer, Wanted):
+                return Included(includes[len(answers)](answer.target))
+            answers.append(answer)
+            is_last = len(answers) == end or _is_spent(answer)
+            return None if is_last else MORE
+
+        worker = self._taken()
+        try:
+            while len(answers) < len(jobs):
+                some = _some_of(jobs, len(answers))
+                end = len(answers) + len(some)
+                try:
+                    worker.ask(some, reply)
+                except WorkerLost as lost:
+                    answers.append(self._refusal(jobs[len(answers)], lost))
+        except WorkerNotStarted as exc:
+            reason = f"cannot start a process for pages: {exc}"
+            raise RenderError(reason.removesuffix(": ")) from exc
+        finally:
+            self._idle.append(worker)
+        return answers
+
+    def _taken(self) -> Worker[Answer]:
+        with suppress(IndexError):
+            return self._idle.pop()
+        worker = Worker(
+            self._command,
+            _ANSWERS,
+            encode=msgspec.msgpack.encode,
+            wait_seconds_max=self._wait_seconds_max,
+            is_spent=_is_spent,
+        )
+        self._workers.append(worker)
+        return worker
+
+    def _refusal(self, job: Job, lost: WorkerLost) -> Refused:
+        if lost.code == -signal.SIGPROF:
+            seconds = f"{job.seconds_max:.3g} seconds of processor time"
+            return Refused(f"it takes longer than {seconds} to parse", "time")
+        if lost.code in {OUT_OF_MEMORY, -signal.SIGABRT}:
+            # libraries that are not Python's end the process that has no memory
+            return Refused(TOO_MUCH_MEMORY, "memory")
+        if lost.is_late:
+            seconds = f"{self._wait_seconds_max:g} seconds"
+            return Refused(f"its parser gave no answer in {seconds}", "lost")
+        return Refused("its parser ended without a word", "lost")
+
+
+class BoundedParser(BoundedPages[ParsedPage]):
+    """Parses pages in worker processes."""
 
     def __init__(
         self,
@@ -60,16 +208,14 @@ class BoundedParser:
         memory_bytes_max: int = MEMORY_BYTES_MAX,
         wait_seconds_max: float = WAIT_SECONDS_MAX,
     ) -> None:
-        self._seconds_max = seconds_max
-        self._wait_seconds_max = wait_seconds_max
-        self._command = python_worker(
+        super().__init__(
             "wikisync.markup.worker",
-            [str(memory_bytes_max)],
+            _PARSED_PAGES,
+            lambda parsed: parsed,
+            seconds_max=seconds_max,
             memory_bytes_max=memory_bytes_max,
+            wait_seconds_max=wait_seconds_max,
         )
-        self._workers: list[Worker[Answer]] = []
-        self._idle: list[Worker[Answer]] = []
-        """Those without a page; the last one is taken first."""
 
     def parse(
         self,
@@ -90,13 +236,7 @@ class BoundedParser:
         Raises:
             RenderError: no worker can be started on this machine.
         """
-        seconds = self._seconds_max if seconds_max is None else seconds_max
-        answer = self._answer(Job(page, options, seconds_max=seconds), include)
-        if isinstance(answer, Done):
-            return answer.parsed
-        assert isinstance(answer, Refused)
-        source = clean_source(page.content)
-        return shown_as_source(page, source, answer.message, breach=answer.breach)
+        return self.make_all([Wish(page, options, include, seconds_max)])[0]
 
     def html(
         self,
@@ -112,76 +252,47 @@ class BoundedParser:
             RenderError: the parser refuses the page, is over its deadline, or no
                 worker can be started on this machine.
         """
-        answer = self._answer(Job(page, options, stage, self._seconds_max), include)
+        job = Job(page, options, stage, self._seconds_max)
+        answer = self._answers([job], [include])[0]
         if isinstance(answer, Shown):
             return answer.html
         assert isinstance(answer, Refused)
         raise RenderError(answer.message)
 
-    def close(self) -> None:
-        """End the workers; a later page starts another one."""
-        for worker in self._workers:
-            worker.end()
 
-    def _answer(self, job: Job, include: Include) -> Done | Shown | Refused:
-        """A worker's last answer to a job, or why there is none."""
-
-        def reply(answer: Answer) -> Included | None:
-            if isinstance(answer, Wanted):
-                return Included(include(answer.target))
-            return None
-
-        worker = self._taken()
-        try:
-            answer = worker.ask(job, reply)
-        except WorkerNotStarted as exc:
-            reason = f"cannot start a process for pages: {exc}"
-            raise RenderError(reason.removesuffix(": ")) from exc
-        except WorkerLost as lost:
-            return self._refusal(job, lost)
-        finally:
-            self._idle.append(worker)
-        assert not isinstance(answer, Wanted)
-        return answer
-
-    def _taken(self) -> Worker[Answer]:
-        with suppress(IndexError):
-            return self._idle.pop()
-        worker = Worker(
-            self._command,
-            _ANSWERS,
-            wait_seconds_max=self._wait_seconds_max,
-            is_spent=_is_spent,
-        )
-        self._workers.append(worker)
-        return worker
-
-    def _refusal(self, job: Job, lost: WorkerLost) -> Refused:
-        if lost.code == -signal.SIGPROF:
-            seconds = f"{job.seconds_max:.3g} seconds of processor time"
-            return Refused(f"it takes longer than {seconds} to parse", "time")
-        if lost.code in {OUT_OF_MEMORY, -signal.SIGABRT}:
-            # libraries that are not Python's end the process that has no memory
-            return Refused(TOO_MUCH_MEMORY, "memory")
-        if lost.is_late:
-            seconds = f"{self._wait_seconds_max:g} seconds"
-            return Refused(f"its parser gave no answer in {seconds}", "lost")
-        return Refused("its parser ended without a word", "lost")
+def _some_of(jobs: Sequence[Job], start: int) -> Jobs:
+    """The next jobs, at least one, that are not too much for one message."""
+    size, end = 0, start
+    while end < len(jobs):
+        size += len(jobs[end].page.content)
+        if size > JOB_CHARS_MAX and end > start:
+            break
+        end += 1
+    return tuple(jobs[start:end])
 
 
 def _is_spent(answer: Answer) -> bool:
     return isinstance(answer, Done) and answer.is_spent
 
 
-_parsers: dict[int, BoundedParser] = {}
-_parsers_lock = threading.Lock()
+BoundedT = TypeVar("BoundedT", bound=BoundedPages[Any])
 
 
-def bounded_parser() -> BoundedParser:
-    """The parser of this process; a forked one gets its own."""
-    with _parsers_lock:
-        parser = _parsers.get(os.getpid())
-        if parser is None:
-            parser = _parsers[os.getpid()] = BoundedParser()
-            atexit.register(parser.close)
-        return parser
+def one_per_process(make: Callable[[], BoundedT]) -> Callable[[], BoundedT]:
+    """A function that gives the same each time; in a forked process another one."""
+    made: dict[int, BoundedT] = {}
+    lock = threading.Lock()
+
+    def given() -> BoundedT:
+        with lock:
+            one = made.get(os.getpid())
+            if one is None:
+                one = made[os.getpid()] = make()
+                atexit.register(one.close)
+            return one
+
+    return given
+
+
+bounded_parser = one_per_process(BoundedParser)
+"""The parser of this process."""

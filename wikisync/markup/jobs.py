@@ -8,7 +8,7 @@ import msgspec
 
 from wikisync.errors import Breach
 from wikisync.markup.context import PAGE_SECONDS_MAX
-from wikisync.markup.record import MarkupOptions, ParsedPage
+from wikisync.markup.record import MarkupOptions
 from wikisync.model import Page
 
 Stage = Literal["parse", "safe", "final"]
@@ -27,6 +27,10 @@ class Job(msgspec.Struct, frozen=True, array_like=True):
     """Of processor time; a page that takes more ends the worker."""
 
 
+Jobs = tuple[Job, ...]
+"""Pages for one worker, which answers for each in their order: from the renderer."""
+
+
 class Included(msgspec.Struct, frozen=True, array_like=True):
     """What the wiki has for an include: from the renderer."""
 
@@ -40,21 +44,23 @@ class Wanted(msgspec.Struct, frozen=True, array_like=True, tag="wanted"):
 
 
 class Done(msgspec.Struct, frozen=True, array_like=True, tag="done"):
-    """The parsed page: from the worker, last."""
+    """What the worker makes of a parsed page: from the worker, last for a page."""
 
-    parsed: ParsedPage
+    made: msgspec.Raw
+    """By default the ``ParsedPage`` itself."""
     is_spent: bool = False
-    """The worker has taken so much memory that another one should follow it."""
+    """The worker has taken so much memory that another one should follow it; it does
+    no other job of those that it has."""
 
 
 class Shown(msgspec.Struct, frozen=True, array_like=True, tag="shown"):
-    """HTML of an earlier stage: from the worker, last."""
+    """HTML of an earlier stage: from the worker, last for a page."""
 
     html: str
 
 
 class Refused(msgspec.Struct, frozen=True, array_like=True, tag="refused"):
-    """An earlier stage cannot be had: from the worker, last."""
+    """An earlier stage cannot be had: from the worker, last for a page."""
 
     message: str
     breach: Breach | None = None

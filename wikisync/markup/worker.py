@@ -6,10 +6,11 @@ Its argument is the limit of its memory in bytes, which its parent has set
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -17,7 +18,7 @@ from typing import IO
 import msgspec
 
 from wikisync.child import processor_time, standard_streams
-from wikisync.decoding import json_decoder
+from wikisync.decoding import msgpack_decoder
 from wikisync.errors import LimitExceeded, RenderError
 from wikisync.frames import READY, read_frame, read_frames, write_frame
 from wikisync.markup.context import Include, page_seconds
@@ -26,6 +27,7 @@ from wikisync.markup.jobs import (
     Done,
     Included,
     Job,
+    Jobs,
     Refused,
     Shown,
     Wanted,
@@ -37,6 +39,7 @@ from wikisync.markup.page import (
     safe_html,
     to_html,
 )
+from wikisync.markup.record import ParsedPage
 from wikisync.model import Format
 
 STATUS = Path("/proc/self/status")
@@ -47,37 +50,44 @@ SPENT_BYTES = 128 << 20
 """A worker that has held more is replaced before the next page."""
 PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
 
-_INCLUDED = json_decoder(Included)
-_JOBS = json_decoder(Job)
+_INCLUDED = msgpack_decoder(Included)
+_JOBS = msgpack_decoder(Jobs)
+
+Make = Callable[[ParsedPage], object]
+"""What is sent of a parsed page."""
 
 
 def serve(
-    source: IO[bytes], target: IO[bytes], memory_bytes_max: int | None = None
+    source: IO[bytes],
+    target: IO[bytes],
+    memory_bytes_max: int | None = None,
+    make: Make = lambda parsed: parsed,
 ) -> None:
     """Parse pages one after the other until the input ends."""
 
     def include(name: str) -> str | None:
-        write_frame(target, msgspec.json.encode(Wanted(name)))
+        write_frame(target, msgspec.msgpack.encode(Wanted(name)))
         return _INCLUDED.decode(read_frame(source)).text
 
     write_frame(target, READY)
     for frame in read_frames(source):
-        job = _JOBS.decode(frame)
-        limit_memory(job.page.format, memory_bytes_max)
-        load_parser(job.page.format)
-        with processor_time(job.seconds_max), engines_have(job.seconds_max):
-            answer = answer_to(job, include)
-        if isinstance(answer, Done):
-            answer = msgspec.structs.replace(
-                answer, is_spent=is_spent(memory_bytes_max)
-            )
-        write_frame(target, msgspec.json.encode(answer))
+        for job in _JOBS.decode(frame):
+            limit_memory(job.page.format, memory_bytes_max)
+            load_parser(job.page.format)
+            with processor_time(job.seconds_max), engines_have(job.seconds_max):
+                answer = answer_to(job, include, make)
+            if isinstance(answer, Done) and is_spent(memory_bytes_max):
+                answer = Done(answer.made, is_spent=True)
+            write_frame(target, msgspec.msgpack.encode(answer))
+            if isinstance(answer, Done) and answer.is_spent:
+                break
 
 
-def answer_to(job: Job, include: Include) -> Done | Shown | Refused:
+def answer_to(job: Job, include: Include, make: Make) -> Done | Shown | Refused:
     """What one job asks for."""
     if job.stage == "final":
-        return Done(parse_page(job.page, job.options, include=include))
+        made = make(parse_page(job.page, job.options, include=include))
+        return Done(msgspec.Raw(msgspec.msgpack.encode(made)))
     render = to_html if job.stage == "parse" else safe_html
     try:
         return Shown(render(job.page, job.options, include=include))
@@ -124,22 +134,32 @@ def is_spent(memory_bytes_max: int | None) -> bool:
     """
     if memory_bytes_max is None:
         return False
+    bytes_max = min(memory_bytes_max // 2, SPENT_BYTES)
+    if peak_with_parent() <= bytes_max:
+        return False
     try:
         status = STATUS.read_bytes()
     except OSError:
         return False
     found = PEAK.search(status)
-    return found is not None and int(found[1]) * 1024 > min(
-        memory_bytes_max // 2, SPENT_BYTES
-    )
+    return found is not None and int(found[1]) * 1024 > bytes_max
 
 
-def main() -> None:
+def peak_with_parent() -> float:
+    """What this process or its parent has once held, in bytes, asked cheaply."""
+    try:
+        import resource
+    except ImportError:
+        return math.inf
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def main(make: Make = lambda parsed: parsed) -> None:
     """Speak on the standard streams."""
     memory_bytes_max = int(sys.argv[1]) if sys.argv[1:] else None
     with standard_streams() as (source, target):
         try:
-            serve(source, target, memory_bytes_max)
+            serve(source, target, memory_bytes_max, make)
         except MemoryError:
             os._exit(OUT_OF_MEMORY)
 

@@ -26,7 +26,7 @@ from wikisync.errors import SiteError
 from wikisync.private import make_private_file, make_private_folder
 
 CACHE_NAME = "site.db"
-CACHE_VERSION = 3
+CACHE_VERSION = 4
 WAIT_S = 10
 """How long a build waits for another one with the same cache."""
 ROWS_PER_COMMIT = 500
@@ -162,8 +162,7 @@ class Cache:
     def sweep(self, stage: Stage, live: Iterable[bytes]) -> None:
         """Remove rows that the build did not use, once they have become many.
 
-        What other builds noted of their pages goes with them: it counts on rows, but
-        not on those of words.
+        What other builds noted of their pages goes with them: it counts on rows.
         """
         keys = set(live)
         count = self._connection.execute(
@@ -174,8 +173,6 @@ class Cache:
         stored = self._connection.execute(f"SELECT key FROM {stage}")  # noqa: S608
         gone = [row for row in stored.fetchall() if row[0] not in keys]
         self._connection.executemany(f"DELETE FROM {stage} WHERE key = ?", gone)  # noqa: S608
-        if stage == "words":
-            return
         beginning = f"{PAGES}:".encode()
         self._connection.execute(
             "DELETE FROM state WHERE substr(key, 1, ?) = ?",

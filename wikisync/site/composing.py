@@ -134,8 +134,9 @@ def search_keys(composers: Sequence[WikiPages]) -> Iterator[DocumentKey]:
                 continue
             url, title = composer.url(slug), page.parsed.title
             named = f"{len(url)},{len(title)},{url}{title}{wiki}"
-            content = page.parsed.search_digest + named.encode("utf-8", "surrogatepass")
-            yield DocumentKey(url, wiki, hashlib.sha256(program + content).digest())
+            text = page.parsed.text_key
+            content = program + text + named.encode("utf-8", "surrogatepass")
+            yield DocumentKey(url, wiki, hashlib.sha256(content).digest(), text)
 
 
 def search_loader(composers: Sequence[WikiPages], indexer: Indexer) -> Load:
@@ -153,7 +154,7 @@ def search_loader(composers: Sequence[WikiPages], indexer: Indexer) -> Load:
             page.parsed.title,
             tuple(
                 SearchSection(one.id, one.heading, one.text)
-                for one in indexer.parsed_page(page).sections
+                for one in indexer.sections(page)
             ),
             document.wiki,
         )

@@ -40,8 +40,8 @@ class ParsedFacts(msgspec.Struct, frozen=True, array_like=True):
     problems: tuple[Problem, ...]
     includes: tuple[tuple[str, str], ...]
     """Each target that the page includes with the digest of what it got."""
-    search_digest: bytes
-    """Hash of what the search index takes from the page."""
+    text_key: bytes
+    """Of the row with the page's words and texts: another one with other texts."""
     retry_at: float = 0.0
     """When a page that went over a limit may be tried again, in seconds since the
     epoch; 0: it went over none."""

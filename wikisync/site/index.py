@@ -18,11 +18,11 @@ import msgspec
 from msgspec import Struct
 
 from wikisync.decoding import msgpack_decoder
-from wikisync.markup.bounded import bounded_parser
+from wikisync.markup.bounded import Wish
 from wikisync.markup.context import PAGE_SECONDS_MAX
 from wikisync.markup.page import PARSED_VERSION, finish_page, shown_as_source
 from wikisync.markup.placeholders import values_of
-from wikisync.markup.record import MarkupOptions, ParsedPage
+from wikisync.markup.record import MarkupOptions, ParsedPage, Section
 from wikisync.markup.source import clean_source
 from wikisync.model import Digest, Page, Problem, Slug, digest_of
 from wikisync.parallel import in_order, usable_cores
@@ -40,7 +40,8 @@ from wikisync.site.facts import (
 )
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.includes import Includes
-from wikisync.site.titles import SUMMARY_CHARS_MAX, display_title, shortened
+from wikisync.site.reader import bounded_reader
+from wikisync.site.reading import Reading, reading_of
 
 if TYPE_CHECKING:
     from wikisync.progress import Progress
@@ -52,14 +53,17 @@ UNREADABLE = Digest("unreadable")
 """Stands for the content of a file that vanished after it was listed."""
 PAGES_PER_PROCESS = 50
 """To be parsed, before another process is started."""
-AHEAD = 32
-"""Pages of each process that are parsed before the first of them is wanted."""
+BATCH_PAGES = 16
+"""Go to a process at once."""
+BATCHES_AHEAD = 3
+"""Of each process, parsed before the first of them is wanted."""
 
 Ids = Callable[[Slug], bytes]
 """Hash of the ids of a page; empty where they are not known."""
 
 
 _PARSED_PAGES = msgpack_decoder(ParsedPage)
+_SECTIONS = msgpack_decoder(tuple[Section, ...])
 _PARSED_FACTS = msgpack_decoder(ParsedFacts)
 _FINISHED_FACTS = msgpack_decoder(FinishedFacts)
 
@@ -167,8 +171,12 @@ class Indexer:
         self._parse_slow(scanned, texts)
 
     def parsed_page(self, page: IndexedPage) -> ParsedPage:
-        """Phase A of a page, from the cache."""
+        """Phase A of a page without its texts, from the cache."""
         return self._parsed_body(page.parsed_key)
+
+    def sections(self, page: IndexedPage) -> tuple[Section, ...]:
+        """The texts of a page, from the cache."""
+        return _SECTIONS.decode(self._cache.body("words", page.parsed.text_key))
 
     def view(self, page: IndexedPage) -> PageView:
         """What a template shows of a page, from the cache."""
@@ -181,6 +189,7 @@ class Indexer:
     def sweep(self, pages: Sequence[IndexedPage]) -> None:
         """Let go of texts that no page has any more."""
         self._cache.sweep("parsed", (page.parsed_key for page in pages))
+        self._cache.sweep("words", (page.parsed.text_key for page in pages))
         self._cache.sweep("finished", (page.finished_key for page in pages))
 
     # Phase A ----------------------------------------------------------------------
@@ -215,15 +224,20 @@ class Indexer:
     ) -> dict[Slug, tuple[bytes, ParsedFacts]]:
         """Parse pages in as many processes as there are cores, a quick attempt each."""
 
-        def attempt(page: SourcePage) -> _Attempt:
-            return self._attempt(scanned, page, texts, None)
+        def attempt(batch: Sequence[SourcePage]) -> list[_Attempt]:
+            return self._attempts_at(scanned, batch, texts, None)
 
         # a process more takes longer to start than a few pages to parse
         threads = min(usable_cores(), -(-len(pages) // PAGES_PER_PROCESS)) or 1
+        batches = [
+            pages[start : start + BATCH_PAGES]
+            for start in range(0, len(pages), BATCH_PAGES)
+        ]
         found = {}
-        for made in in_order(attempt, pages, threads=threads, ahead=AHEAD):
-            found[made.page.slug] = self._keep(made)
-            self._progress.advance()
+        for made in in_order(attempt, batches, threads=threads, ahead=BATCHES_AHEAD):
+            for one in made:
+                found[one.page.slug] = self._keep(one)
+                self._progress.advance()
         return found
 
     def _parse_slow(
@@ -231,78 +245,88 @@ class Indexer:
     ) -> dict[Slug, tuple[bytes, ParsedFacts]]:
         """Give pages that need it their full time, as long as there is some."""
         slow, self._slow = self._slow, []
-        return {
-            page.slug: self._keep(
-                self._attempt(
-                    scanned,
-                    page,
-                    texts,
-                    PAGE_SECONDS_MAX if self._attempts.has_time else 0,
-                )
-            )
-            for page in slow
-        }
+        found = {}
+        for page in slow:
+            seconds = PAGE_SECONDS_MAX if self._attempts.has_time else 0
+            for made in self._attempts_at(scanned, [page], texts, seconds):
+                found[page.slug] = self._keep(made)
+        return found
 
-    def _attempt(
+    def _attempts_at(
         self,
         scanned: ScannedWiki,
-        page: SourcePage,
+        pages: Sequence[SourcePage],
         texts: Includes,
         seconds: float | None,
-    ) -> _Attempt:
-        """Parse a page; safe in any thread.
+    ) -> list[_Attempt]:
+        """Parse pages one after the other; safe in any thread.
 
         Args:
-            scanned: Its wiki.
-            page: The page.
-            texts: What it may include.
-            seconds: What it may take; 0: it is shown as source at once.  None: a
+            scanned: Their wiki.
+            pages: The pages.
+            texts: What they may include.
+            seconds: What each may take; 0: it is shown as source at once.  None: a
                 quick attempt, after which it is slow or done.
         """
         options = self._options_for(scanned)
-        content = scanned.read(page.path)
-        # the file may have changed since the look: the key names what was read
-        digest = UNREADABLE if content is None else digest_of(content)
-        if digest != page.digest:
-            scanned.missed.add(page.path)
-        key = self._parsed_key(page, digest, options)
-        text, problems = _text_of(content, page)
-        include = texts.recorder(page.slug)
-        given = self._attempts.quick_seconds(text) if seconds is None else seconds
-        shown = Page(page.slug, page.format, text)
-        if given:
-            parsed = bounded_parser().parse(
-                shown, options, include=include, seconds_max=given
+        read = [_PageText.of(scanned, page) for page in pages]
+        includes = [texts.recorder(page.slug) for page in pages]
+        wishes = [
+            Wish(
+                Page(one.page.slug, one.page.format, one.text),
+                options,
+                include,
+                self._attempts.quick_seconds(one.text) if seconds is None else seconds,
             )
+            for one, include in zip(read, includes, strict=True)
+        ]
+        if seconds == 0:
+            made = [self._refused(wish.page) for wish in wishes]
         else:
-            source, reason = clean_source(text), self._attempts.refusal()
-            parsed = shown_as_source(shown, source, reason, breach="time")
-        includes = tuple(include.seen.items())
-        is_quick = seconds is None
-        return _Attempt(page, key, parsed, problems, includes, given, is_quick)
+            made = bounded_reader().make_all(wishes)
+        return [
+            _Attempt(
+                one.page,
+                self._parsed_key(one.page, one.digest, options),
+                reading,
+                one.problems,
+                tuple(include.seen.items()),
+                wish.seconds_max or 0,
+                is_quick=seconds is None,
+            )
+            for one, include, wish, reading in zip(
+                read, includes, wishes, made, strict=True
+            )
+        ]
+
+    def _refused(self, page: Page) -> Reading:
+        """A page for which there is no time."""
+        source, reason = clean_source(page.content), self._attempts.refusal()
+        return reading_of(shown_as_source(page, source, reason, breach="time"))
 
     def _keep(self, made: _Attempt) -> tuple[bytes, ParsedFacts]:
         """Remember what came of an attempt; a slow page waits for a longer one."""
-        parsed = made.parsed
+        reading = made.reading
         retry_at, is_slow = 0.0, False
-        if parsed.breach:
-            is_full = parsed.breach == "time" and made.seconds >= PAGE_SECONDS_MAX
-            is_slow = not is_full and parsed.breach != "memory"
+        if reading.breach:
+            is_full = reading.breach == "time" and made.seconds >= PAGE_SECONDS_MAX
+            is_slow = not is_full and reading.breach != "memory"
             retry_at = self._attempts.failed(made.seconds, is_slow=is_slow)
             if is_slow and made.is_quick:
                 self._slow.append(made.page)
         facts = ParsedFacts(
-            page_title=display_title(parsed.title, parsed.slug),
-            ids=parsed.ids,
-            summary=_summary(parsed),
-            problems=(*made.problems, *parsed.problems),
+            page_title=reading.title,
+            ids=reading.ids,
+            summary=reading.summary,
+            problems=(*made.problems, *reading.problems),
             includes=made.includes,
-            search_digest=_packed_digest(parsed.sections),
+            text_key=hashlib.sha256(self._program + reading.text_digest).digest(),
             retry_at=retry_at,
             is_slow=is_slow,
         )
-        packed = msgspec.msgpack.encode(parsed)
-        self._cache.store("parsed", made.key, msgspec.msgpack.encode(facts), packed)
+        packed = msgspec.msgpack.encode(facts)
+        self._cache.store("parsed", made.key, packed, reading.parsed)
+        self._cache.store("words", facts.text_key, reading.words, reading.sections)
         return made.key, facts
 
     def _options_for(self, scanned: ScannedWiki) -> MarkupOptions:
@@ -435,12 +459,40 @@ class Indexer:
         return _PARSED_PAGES.decode(self._cache.body("parsed", key))
 
 
+class _PageText(Struct, frozen=True):
+    """A page's text, whatever its bytes are."""
+
+    page: SourcePage
+    text: str
+    digest: Digest
+    problems: tuple[Problem, ...]
+    """What is wrong with the bytes."""
+
+    @classmethod
+    def of(cls, scanned: ScannedWiki, page: SourcePage) -> _PageText:
+        """The text as it is now, which may be another one than at the look."""
+        content = scanned.read(page.path)
+        # the key names what was read
+        digest = UNREADABLE if content is None else digest_of(content)
+        if digest != page.digest:
+            scanned.missed.add(page.path)
+        if content is None:
+            problem = _page_problem("page-unreadable", page, "cannot be read any more")
+            return cls(page, "", digest, (problem,))
+        try:
+            return cls(page, content.decode("utf-8"), digest, ())
+        except UnicodeDecodeError as exc:
+            message = f"is not UTF-8 (byte {exc.start}); such bytes are shown as \ufffd"
+            problem = _page_problem("page-not-utf8", page, message)
+            return cls(page, content.decode("utf-8", "replace"), digest, (problem,))
+
+
 class _Attempt(Struct, frozen=True):
     """What came of parsing one page."""
 
     page: SourcePage
     key: bytes
-    parsed: ParsedPage
+    reading: Reading
     problems: tuple[Problem, ...]
     """Of the file."""
     includes: tuple[tuple[str, str], ...]
@@ -460,33 +512,8 @@ def _is_same(last: IndexedPage, page: SourcePage) -> bool:
     return last.source == page and not parsed.includes and not parsed.problems
 
 
-def _text_of(
-    content: bytes | None, page: SourcePage
-) -> tuple[str, tuple[Problem, ...]]:
-    """A page's text whatever its bytes are, with what is wrong about them."""
-    if content is None:
-        return "", (_page_problem("page-unreadable", page, "cannot be read any more"),)
-    try:
-        return content.decode("utf-8"), ()
-    except UnicodeDecodeError as exc:
-        message = f"is not UTF-8 (byte {exc.start}); such bytes are shown as \ufffd"
-        return (
-            content.decode("utf-8", "replace"),
-            (_page_problem("page-not-utf8", page, message),),
-        )
-
-
 def _page_problem(code: str, page: SourcePage, message: str) -> Problem:
     return Problem(code, page.slug, message, f"check the file {page.path}")
-
-
-def _summary(parsed: ParsedPage) -> str:
-    """Description of the front matter, else how the text begins."""
-    given = parsed.meta.get("description")
-    found = (one.text for one in parsed.sections if one.text.strip())
-    text = given if isinstance(given, str) else next(found, "")
-    text = " ".join(text[: 4 * SUMMARY_CHARS_MAX].split())
-    return shortened(text, SUMMARY_CHARS_MAX)
 
 
 def _addresses_digest(addresses: Iterable[WikiAddresses]) -> bytes:
@@ -513,7 +540,3 @@ def _ids_of(headings: Mapping[Slug, frozenset[str]]) -> Ids:
 def _bytes(text: str) -> bytes:
     """Any text, also one that a broken name left without a proper encoding."""
     return text.encode("utf-8", "surrogatepass")
-
-
-def _packed_digest(value: object) -> bytes:
-    return hashlib.sha256(msgspec.msgpack.encode(value)).digest()

@@ -44,7 +44,7 @@ from wikisync.site.search_terms import (
     base36,
     changed_shards,
 )
-from wikisync.site.search_words import SCORES, scored_words
+from wikisync.site.search_words import SCORES, document_words
 from wikisync.site.titles import TITLE_CHARS_MAX, shortened
 
 SECTION_CHARS_MAX = 20_000
@@ -82,6 +82,13 @@ class DocumentKey(Struct, frozen=True, array_like=True):
     wiki: str
     key: bytes
     """Another one when anything of the document changes."""
+    text: bytes = b""
+    """Another one when its title or a text changes; empty: the same as ``key``."""
+
+    @property
+    def words_key(self) -> bytes:
+        """Of its words."""
+        return self.text or self.key
 
 
 class IndexState(Struct, frozen=True, array_like=True):
@@ -248,7 +255,7 @@ class _Update:
         """Note which words have another score in a document, or have it no more."""
         old, new = self._before.documents.get(slot), self._now.get(slot)
         words = self._words(slot, loaded) if new else {}
-        before = self._place.words(old.key) if old else {}
+        before = self._place.words(old.words_key) if old else {}
         if before is None:
             self._is_known = False
             return
@@ -264,15 +271,11 @@ class _Update:
         self, slot: int, loaded: Callable[[int], SearchDocument]
     ) -> dict[str, str]:
         """The scored words of a document, counted once."""
-        key = self._now[slot].key
+        key = self._now[slot].words_key
         words = self._place.words(key)
         if words is None:
             document = loaded(slot)
-            words = scored_words(
-                document.title,
-                "\n".join([section.heading for section in document.sections]),
-                "\n".join([section.text for section in document.sections]),
-            )
+            words = document_words(document.title, document.sections)
             self._place.note_words(key, words)
         return words
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 WORD_CHARS_MAX = 32
 """Longer words (hashes, base64) are found by their beginning."""
@@ -72,6 +73,25 @@ def scored_words(title: str, headings: str, text: str) -> dict[str, str]:
     step = min(counts.total() // _WORDS_PER_STEP, _LENGTH_STEPS - 1)
     letters = map(_SCORE_TABLE[step].__getitem__, counts.values())
     return dict(zip(counts, letters, strict=True))
+
+
+class Section(Protocol):
+    """A part of a document."""
+
+    @property
+    def heading(self) -> str:
+        """What stands above it."""
+
+    @property
+    def text(self) -> str:
+        """Its plain text."""
+
+
+def document_words(title: str, sections: Iterable[Section]) -> dict[str, str]:
+    """The scored words of a document of some parts."""
+    parts = tuple(sections)
+    headings = "\n".join([part.heading for part in parts])
+    return scored_words(title, headings, "\n".join([part.text for part in parts]))
 
 
 def packed_words(words: Mapping[str, str]) -> bytes:

@@ -53,7 +53,6 @@ def write_search(
     value = msgspec.msgpack.encode(state)
     if value != noted:
         store.note(name, value)
-        store.sweep("words", [document.key for document in state.documents.values()])
     return _name_of(value)
 
 

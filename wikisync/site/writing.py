@@ -53,6 +53,7 @@ from wikisync.site.published import (
     PublishedWiki,
     published_from,
 )
+from wikisync.site.reader import bounded_reader
 from wikisync.site.rendering import rendered_pages
 from wikisync.site.report import LinkReport, encode_report, link_report
 from wikisync.site.search import DocumentKey, Load, SearchDocument
@@ -112,6 +113,8 @@ class SiteWriting:
             self._indexer.index(number, wiki, self._before[number])
             for number, wiki in enumerate(self._scanned)
         ]
+        # their memory is for the processes that render
+        bounded_reader().close()
         report = link_report(self._wikis)
         self._broken_links = report.broken
         pages = self._composers(table)

@@ -43,7 +43,8 @@ from wikisync.folder.watch import (
     watch_folders,
 )
 from wikisync.locks import locked_folder
-from wikisync.markup.bounded import bounded_parser
+from wikisync.markup.bounded import Wish
+from wikisync.markup.record import MarkupOptions
 from wikisync.model import Format, Page, Problem, Slug
 from wikisync.private import make_private_folder
 from wikisync.site.addresses import SEARCH_FOLDER
@@ -63,6 +64,7 @@ from wikisync.site.preview.search import SearchIndex
 from wikisync.site.preview.site import LiveSite, Load, PageView, ReadCount
 from wikisync.site.preview.states import NoStates, PageStates
 from wikisync.site.preview.windows import News, Reading, Windows
+from wikisync.site.reader import bounded_reader
 from wikisync.site.sources import SourceFile
 
 OWN = "/-/preview/"
@@ -481,7 +483,8 @@ def _wait(count: ReadCount) -> str:
 def _start_parser() -> None:
     """Start the process that parses pages, or the first save would wait for it."""
     with contextlib.suppress(WikisyncError):
-        bounded_parser().parse(Page(Slug("start"), Format.MARKDOWN, ""))
+        page = Page(Slug("start"), Format.MARKDOWN, "")
+        bounded_reader().make_all([Wish(page, MarkupOptions())])
 
 
 def _is_shown(path: str) -> bool:
