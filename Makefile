@@ -12,7 +12,7 @@ SEED ?= 1
 BENCHMARKS := $(filter-out %/corpus.py %/growth.py %/measured.py,$(wildcard benchmarks/[a-z]*.py))
 LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
-	--no-emit-options --build-deps-for editable --build-deps-for wheel --extra math
+	--no-emit-options --build-deps-for editable --build-deps-for wheel
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint codemap features soak bench prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel audit lock clean

@@ -15,7 +15,7 @@ import msgspec
 from wikisync.errors import Breach
 from wikisync.model import AttachmentPath, Format, Problem, Slug
 
-PARSED_VERSION = 7
+PARSED_VERSION = 8
 """Raise it when the same page and options give another ``ParsedPage``."""
 
 LinkKind = Literal["page", "attachment", "external", "fragment", "none"]
@@ -28,7 +28,7 @@ class MarkupOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a site decides about rendering; part of the cache key."""
 
     math: MathOutput = "mathml"
-    """MathML where ``latex2mathml`` is installed; TeX source where it is not."""
+    """MathML, or the TeX source of every formula."""
     engine: MarkdownEngine = "auto"
     """What parses markdown; ``auto`` is comrak where it is installed."""
     asciidoc_engine: AsciidocEngine = "auto"

@@ -29,6 +29,7 @@ _LIBRARIES = {
     "docutils": "docutils",
     "quickjs": "quickjs_ng",
     "latex2mathml": "latex2mathml",
+    "math_core": "math_core",
     "jinja2": "jinja2",
     "markupsafe": "markupsafe",
 }

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from html import escape
 
 import pytest
 
 from tests.support.markup import load_cases, parse, render
 from wikisync.markup.filters.headings import free_id, id_of
-from wikisync.markup.filters.math import to_mathml
 from wikisync.markup.page import MarkupOptions
 from wikisync.markup.record import MarkdownEngine
 from wikisync.model import Format
@@ -252,15 +252,24 @@ def test_formula_can_stay_source() -> None:
     )
 
 
-@pytest.mark.parametrize("source", [r"\nosuchcommand{x}", "a" * 3_000, r"\frac{"])
-def test_formula_that_cannot_be_read_stays_source(source: str) -> None:
-    page = render(f"$`{source}`$")
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (r"a \nosuchcommand{x}", 'Unknown command "\\nosuchcommand", at character 2'),
+        ("a" * 3_000, "it has more than 2000 characters"),
+        (r"\frac{", "but reached end of input, at character 6"),
+    ],
+)
+def test_formula_that_cannot_be_read_stays_source_and_says_why(
+    source: str, reason: str
+) -> None:
+    page = render(f"$`{source}`$ and $`{source}`$")
     assert "<math" not in page.html
-    assert "<code>" in page.html
-
-
-def test_formula_of_a_thousand_roots_gives_up_quietly() -> None:
-    assert to_mathml(r"\sqrt" * 1_000 + "x", is_display=False) is None
+    assert escape(reason) in page.html
+    assert "<code" in page.html
+    (problem,) = page.problems
+    assert problem.code == "formula-not-drawn"
+    assert problem.message.endswith(f"{reason} (and 1 more)")
 
 
 @pytest.mark.parametrize(
