@@ -78,6 +78,18 @@ def test_second_build_writes_only_what_differs(tmp_path: Path) -> None:
     assert (tmp_path / "a.html").stat().st_mtime_ns == before
 
 
+def test_file_that_is_put_twice_has_the_last_content(tmp_path: Path) -> None:
+    publish(tmp_path, {"a.html": "1", "b.html": "1"})
+    output = open_output(tmp_path, {})
+    with output.staging():
+        for path, text in (("a.html", "x"), ("a.html", "1"), ("b.html", "x")):
+            output.put(path, text.encode())
+        output.put("b.html", b"2")
+        output.put("c.html", b"3")
+        output.commit()
+    assert contents(tmp_path) == {"a.html": "1", "b.html": "2", "c.html": "3"}
+
+
 def test_build_without_change_writes_nothing_at_all(tmp_path: Path) -> None:
     publish(tmp_path, {"a.html": "1"})
     assert counts(publish(tmp_path, {"a.html": "1"})) == (0, 2, 0)

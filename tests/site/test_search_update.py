@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from array import array
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.site.sites import Studio
 from tests.support.archive import tree_bytes
-from wikisync.site import search, search_terms, search_writing
+from wikisync.site import search, search_spool, search_terms, search_writing
 from wikisync.site.build import build_site
 from wikisync.site.output import Output
 from wikisync.site.search import (
@@ -25,7 +26,7 @@ from wikisync.site.search import (
     build_shards,
     update_index,
 )
-from wikisync.site.search_terms import ShardLost, changed_shards
+from wikisync.site.search_terms import ShardLost, changed_shards, score_of
 from wikisync.site.search_words import packed_words, scored_words, unpacked_words
 
 SEARCH = "-/search/"
@@ -93,9 +94,10 @@ def document(url: str, text: str, title: str = "", wiki: str = "") -> SearchDocu
 
 @pytest.fixture(scope="module", autouse=True)
 def small_shards() -> Iterator[None]:
-    """Limits at which a few words split and join shards of every kind."""
+    """Limits at which a few words split and join shards, and are put on disk."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search_terms, "SHARD_BYTES_MAX", 60)
+        patch.setattr(search_spool, "SCORES_MAX", 50)
         patch.setattr(search, "DOCUMENTS_PER_SHARD", 4)
         patch.setattr(search, "TEXTS_PER_SHARD", 2)
         yield
@@ -259,10 +261,11 @@ def test_shard_that_lies_about_its_age_is_not_believed() -> None:
 
 
 def test_lost_shard_is_told() -> None:
-    shards = changed_shards({}, {"same": [(1, "A")]}, lambda _: None)
+    one = array("I", [score_of(1, "A")])
+    shards = changed_shards({}, {"same": one}, lambda _: None)
     assert list(shards.all) == ["s"]
     with pytest.raises(ShardLost):
-        changed_shards(shards.all, {"sam": [(1, "A")]}, lambda _: None)
+        changed_shards(shards.all, {"sam": one}, lambda _: None)
 
 
 def test_words_that_are_packed_come_back() -> None:

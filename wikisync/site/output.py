@@ -18,6 +18,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
@@ -133,6 +134,7 @@ class Output:
         """While it is held."""
         self._staged: dict[str, str] = {}
         """Output path to name in staging."""
+        self._numbers = count()
         self._files: dict[str, tuple[int, Digest]] = {}
         self._kept: dict[str, FileState] = {}
         """Those that lie there as they were left."""
@@ -207,12 +209,17 @@ class Output:
             self._files[path] = ((self._root / path).lstat().st_size, digest)
 
     def put(self, path: str, content: bytes) -> None:
-        """The file shall have this content; staged only where it differs."""
+        """The file shall have this content, whatever it was to have before.
+
+        Staged only where it differs from what is there.
+        """
         digest = Digest(hashlib.sha256(content).hexdigest())
         self._files[path] = (len(content), digest)
         if self._is_to_be_written(path, digest):
             with self._new_staged(path) as staged:
                 staged.write(content)
+        else:
+            self._staged.pop(path, None)
 
     def put_copy(
         self, path: str, folder: Path, name: str, known: tuple[int, Digest]
@@ -295,7 +302,7 @@ class Output:
         )
 
     def _new_staged(self, path: str) -> BinaryIO:
-        staged = f"{len(self._staged):08}"
+        staged = f"{next(self._numbers):08}"
         self._staged[path] = staged
         return self._place.staged_file(staged)
 

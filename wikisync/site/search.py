@@ -37,14 +37,15 @@ from urllib.parse import quote, unquote
 import msgspec
 from msgspec import Struct
 
+from wikisync.site.search_spool import ScoreSpool
 from wikisync.site.search_terms import (
-    Score,
     ShardLost,
     TermShard,
     base36,
     changed_shards,
+    family_of,
 )
-from wikisync.site.search_words import SCORES, document_words
+from wikisync.site.search_words import document_words
 from wikisync.site.titles import TITLE_CHARS_MAX, shortened
 
 SECTION_CHARS_MAX = 20_000
@@ -122,8 +123,6 @@ class IndexPlace(Protocol):
         """Note them for later updates."""
 
 
-Scores = defaultdict[str, list[Score]]
-"""Word to the documents where it has another score now, in rising order."""
 Load = Callable[[DocumentKey], SearchDocument]
 """A document with its text."""
 
@@ -195,14 +194,14 @@ class _Update:
         }
         self._wikis = _members(now)
         self._old_wikis = _members(old)
-        self._scores: Scores = defaultdict(list)
         self._is_known = True
         """Whether the scores that documents had before are known."""
 
     def carried_out(self) -> IndexState:
         """Keep or put every file."""
-        self._update_documents()
-        terms = self._update_terms()
+        with ScoreSpool() as scores:
+            self._update_documents(scores)
+            terms = self._update_terms(scores)
         self._update_wikis()
         index = {
             "count": len(self._now),
@@ -218,7 +217,7 @@ class _Update:
     def _has_many(self) -> bool:
         return len(self._wikis) > 1
 
-    def _update_documents(self) -> None:
+    def _update_documents(self, scores: ScoreSpool) -> None:
         """Titles and texts; a few documents at a time, for one site has gigabytes."""
         now, changed, place = self._now, self._changed, self._place
         is_other = self._has_many != (len(self._old_wikis) > 1)
@@ -238,7 +237,7 @@ class _Update:
                     place.put(name, _script(f"x-{part}", texts))
             for slot in slots:
                 if slot in changed:
-                    self._rescore(slot, loaded)
+                    self._rescore(slot, loaded, scores)
 
     def _titles(self, document: SearchDocument) -> object:
         return [
@@ -251,7 +250,9 @@ class _Update:
             ],
         ]
 
-    def _rescore(self, slot: int, loaded: Callable[[int], SearchDocument]) -> None:
+    def _rescore(
+        self, slot: int, loaded: Callable[[int], SearchDocument], scores: ScoreSpool
+    ) -> None:
         """Note which words have another score in a document, or have it no more."""
         old, new = self._before.documents.get(slot), self._now.get(slot)
         words = self._words(slot, loaded) if new else {}
@@ -259,13 +260,9 @@ class _Update:
         if before is None:
             self._is_known = False
             return
-        for word in before.keys() - words.keys():
-            self._scores[word].append((slot, ""))
-        changes = words.items() - before.items() if before else words.items()
-        scores = self._scores
-        one = {letter: (slot, letter) for letter in SCORES}
-        for word, letter in changes:
-            scores[word].append(one[letter])
+        if before:
+            scores.add(slot, [(word, "") for word in before.keys() - words.keys()])
+        scores.add(slot, words.items() - before.items() if before else words.items())
 
     def _words(
         self, slot: int, loaded: Callable[[int], SearchDocument]
@@ -279,27 +276,42 @@ class _Update:
             self._place.note_words(key, words)
         return words
 
-    def _update_terms(self) -> dict[str, TermShard]:
+    def _update_terms(self, scores: ScoreSpool) -> dict[str, TermShard]:
         """Shards of terms: those that change, or all where one cannot be trusted."""
-        place = self._place
         if self._is_known:
             with contextlib.suppress(ShardLost):
-                shards = changed_shards(self._before.terms, self._scores, self._text)
-                rest = shards.all.keys() - shards.texts.keys()
-                if all(place.keep(f"t-{key}.js") for key in rest):
-                    self._put_terms(shards.texts)
-                    return shards.all
+                return self._changed_terms(scores)
         self._before = NO_INDEX
-        self._scores = defaultdict(list)
-        for slot in self._now:
-            self._rescore(slot, lambda slot: self._load(self._now[slot]))
-        shards = changed_shards({}, self._scores, self._text)
-        self._put_terms(shards.texts)
-        return shards.all
+        with ScoreSpool() as all_scores:
+            for slot in self._now:
+                self._rescore(
+                    slot, lambda slot: self._load(self._now[slot]), all_scores
+                )
+            return self._changed_terms(all_scores)
 
-    def _put_terms(self, texts: Mapping[str, str]) -> None:
-        for key, text in texts.items():
-            self._place.put(f"t-{key}.js", _script(f"t-{key}", text))
+    def _changed_terms(self, scores: ScoreSpool) -> dict[str, TermShard]:
+        """Keep or put every shard of terms, one family of words after the other.
+
+        Raises:
+            ShardLost: One is not as it was left.
+        """
+        before = _by_family(self._before.terms)
+        terms: dict[str, TermShard] = {}
+        for family, changes in scores.families():
+            shards = changed_shards(before.pop(family, {}), changes, self._text)
+            terms |= shards.all
+            for key, text in shards.texts.items():
+                self._place.put(f"t-{key}.js", _script(f"t-{key}", text))
+            self._keep_terms(shards.all.keys() - shards.texts.keys())
+        for rest in before.values():
+            terms |= rest
+            self._keep_terms(rest)
+        return dict(sorted(terms.items()))
+
+    def _keep_terms(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            if not self._place.keep(f"t-{key}.js"):
+                raise ShardLost(key)
 
     def _text(self, key: str) -> str | None:
         """What a shard of terms holds; None if it is not as ours are."""
@@ -351,6 +363,14 @@ def _members(documents: Mapping[int, DocumentKey]) -> dict[str, list[int]]:
     for slot, document in documents.items():
         members[document.wiki].append(slot)
     return dict(sorted(members.items()))
+
+
+def _by_family(terms: Mapping[str, TermShard]) -> dict[str, dict[str, TermShard]]:
+    """Shards by the family of their words."""
+    families: defaultdict[str, dict[str, TermShard]] = defaultdict(dict)
+    for key, shard in terms.items():
+        families[family_of(shard.first)][key] = shard
+    return families
 
 
 def _wiki_name(title: str) -> str:

@@ -11,11 +11,13 @@ tell whether it shall be split, or join its neighbours.
 from __future__ import annotations
 
 import hashlib
+from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from operator import attrgetter
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -25,8 +27,18 @@ SHARD_BYTES_MAX = 24 * 1024
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NO_SCORES = str.maketrans(SCORES, " " * len(SCORES))
 
-Score = tuple[int, str]
-"""A document's number and a letter; no letter where the word is not in it any more."""
+Scores: TypeAlias = "array[int]"
+"""Of one word: documents' numbers and letters (``score_of``), in rising order."""
+
+_LETTERS = ("", *SCORES)
+_RANKS = {letter: rank for rank, letter in enumerate(_LETTERS)}
+_RANK_BITS = 5
+_RANK_MASK = (1 << _RANK_BITS) - 1
+
+
+def score_of(slot: int, letter: str) -> int:
+    """A document's number with a letter; none where the word is not in it any more."""
+    return slot << _RANK_BITS | _RANKS[letter]
 
 
 class TermShard(Struct, frozen=True, array_like=True):
@@ -66,14 +78,14 @@ class _Block(Struct):
 
 def changed_shards(
     before: Mapping[str, TermShard],
-    changes: Mapping[str, Sequence[Score]],
+    changes: Mapping[str, Scores],
     read: Callable[[str], str | None],
 ) -> TermShards:
     """Bring shards up to date.
 
     Args:
         before: The shards that there are, by key.
-        changes: Word to the documents where it has another score now, by number.
+        changes: Word to the documents where it has another score now.
         read: The text of a shard by its key.
 
     Raises:
@@ -82,15 +94,15 @@ def changed_shards(
     families: defaultdict[str, list[_Block]] = defaultdict(list)
     for key, shard in before.items():
         block = _Block(shard.first, shard.size, None, key)
-        families[_first_key(shard.first)].append(block)
+        families[family_of(shard.first)].append(block)
     by_shard: defaultdict[str, list[str]] = defaultdict(list)
     for word in sorted(changes):
         by_shard[_shard_of(word, before)].append(word)
     for word in by_shard.pop("", ()):
         if postings := _postings(changes[word]):
             text = f"{word}:{postings}"
-            families[_first_key(word)].append(_Block(word, _size(text), text))
-    changed = {_first_key(word) for word in changes}
+            families[family_of(word)].append(_Block(word, _size(text), text))
+    changed = {family_of(word) for word in changes}
 
     shards: dict[str, TermShard] = {}
     texts: dict[str, str] = {}
@@ -129,7 +141,7 @@ def _text_of(
 
 
 def _edited(
-    text: str, words: Sequence[str], changes: Mapping[str, Sequence[Score]]
+    text: str, words: Sequence[str], changes: Mapping[str, Scores]
 ) -> list[_Block]:
     """A shard with other scores of some words: as one, if it may stay one."""
     entries = dict(entry.split(":") for entry in text.split())
@@ -167,13 +179,13 @@ def _shard_of(word: str, shards: Mapping[str, TermShard]) -> str:
     if not shards:
         return ""
     way = list(accumulate(map(_key_part, word)))
-    for key in (_first_key(word), *way, way[-1] + "-"):
+    for key in (family_of(word), *way, way[-1] + "-"):
         if key in shards:
             return key
     return ""
 
 
-def _first_key(word: str) -> str:
+def family_of(word: str) -> str:
     """A letter; for other scripts a block of 64 characters.
 
     Else each of thousands of characters would have a file of its own.
@@ -198,7 +210,7 @@ def _key_part(char: str) -> str:
 # document 118 (3a in base 36) with score F, then 119 with B.
 
 
-def _rescored(postings: str, changes: Sequence[Score]) -> str:
+def _rescored(postings: str, changes: Scores) -> str:
     """Postings with other scores of some documents."""
     if not postings:
         return _postings(changes)
@@ -218,7 +230,8 @@ def _rescored(postings: str, changes: Sequence[Score]) -> str:
             out.append(postings[start:end])
             last, done = slots[stop - 1], stop
 
-    for slot, letter in changes:
+    for score in changes:
+        slot, letter = score >> _RANK_BITS, _LETTERS[score & _RANK_MASK]
         copy(bisect_left(slots, slot, done))
         if slots[done : done + 1] == [slot]:
             end += len(steps[done]) + 1
@@ -232,11 +245,12 @@ def _rescored(postings: str, changes: Sequence[Score]) -> str:
     return "".join(out)
 
 
-def _postings(scores: Iterable[Score]) -> str:
+def _postings(scores: Scores) -> str:
     out: list[str] = []
     last = 0
-    for slot, letter in scores:
-        if letter:
+    for score in scores:
+        slot = score >> _RANK_BITS
+        if letter := _LETTERS[score & _RANK_MASK]:
             out.append(_TEXTS[slot - last] + letter)
             last = slot
     return "".join(out)
