@@ -440,17 +440,6 @@ async def test_project_that_changes_while_it_is_measured_is_measured_again(
     assert found[0]["statistics"]["wiki_size"] > 0
 
 
-async def test_measure_that_was_interrupted_is_made_again(
-    service: EmbeddedService,
-) -> None:
-    await service.add_project("docs/a")
-    taken = await service.ask(project_facts.take_unmeasured, 9)
-
-    await service.ask(project_facts.forget_measures)
-
-    assert await service.ask(project_facts.take_unmeasured, 9) == taken
-
-
 async def test_license_is_told_when_asked(service: EmbeddedService, api: Api) -> None:
     await filled(service, api)
     text = (

@@ -11,6 +11,7 @@ import pytest
 
 from wikisync.errors import ServiceError
 from wikisync.service.access import AccessLevel
+from wikisync.service.projects.facts import forget_measures, take_unmeasured
 from wikisync.service.rows import User
 from wikisync.service.tables import Tables
 
@@ -147,3 +148,13 @@ def test_newer_records_are_not_touched(tmp_path: Path) -> None:
 
     with pytest.raises(ServiceError, match="newer wikisync"):
         Tables(path, lambda: NOW)
+
+
+def test_measure_that_was_interrupted_is_made_again(tables: Tables, dana: User) -> None:
+    project = tables.add_project("docs/a", creator_id=dana.id)
+    taken = take_unmeasured(tables, 9)
+
+    forget_measures(tables)
+
+    assert taken == (project,)
+    assert take_unmeasured(tables, 9) == taken

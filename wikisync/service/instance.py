@@ -24,6 +24,7 @@ from wikisync.service.quirk_parts import (
 from wikisync.service.quirks import Quirks, Turns
 from wikisync.service.records import Records
 from wikisync.service.render_pool import RenderPool
+from wikisync.service.repacking import Repacking
 from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import Limits, Settings
 from wikisync.service.storage import WikiStorage
@@ -39,6 +40,7 @@ class Service:
         """Replaced as a whole to change limits or switch quirks and faults."""
         self.turns = Turns()
         self.git = GitRunner(self.settings.git)
+        self.repacking = Repacking(self.git, self.settings.packing)
         self.deliveries = QuirkyDeliveries(
             self.settings.hook_limits,
             self.settings.profile.version,
@@ -88,7 +90,8 @@ class Service:
             repository = WikiRepository(path, limits=self.tree_limits)
             # a group has no activity
             note = partial(self._note_write, owner_id) if kind == "project" else None
-            self._wikis[key] = QuirkyStorage(repository, note, self._quirks)
+            grown = self.repacking.note_change
+            self._wikis[key] = QuirkyStorage(repository, note, grown, self._quirks)
         return self._wikis[key]
 
     def code(self, project_id: int, first_branch: str = DEFAULT_BRANCH) -> WikiStorage:
@@ -97,7 +100,8 @@ class Service:
             folder = self.code_folder(project_id)
             repository = WikiRepository(folder, first_branch, self.tree_limits)
             note = partial(self._note_write, project_id)
-            self._codes[project_id] = WikiStorage(repository, note)
+            grown = self.repacking.note_change
+            self._codes[project_id] = WikiStorage(repository, note, grown)
         return self._codes[project_id]
 
     def code_folder(self, project_id: int) -> Path:

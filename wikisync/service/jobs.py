@@ -1,4 +1,4 @@
-"""Work that goes on after the answer: copies for forks, sizes, and the purge.
+"""Work that goes on after the answer: copies for forks, sizes, packing, the purge.
 
 Every job can be interrupted: what it was doing is in the records, and the next
 start of the service takes it up again.
@@ -51,6 +51,7 @@ async def running_jobs(service: Service) -> AsyncIterator[None]:
         tasks = [
             group.create_task(purge_now_and_then(service)),
             group.create_task(measure_now_and_then(service)),
+            group.create_task(service.repacking.run()),
             group.create_task(service.deliveries.run()),
             *(
                 group.create_task(

@@ -33,9 +33,10 @@ class QuirkyStorage(WikiStorage):
         self,
         repository: WikiRepository,
         note_write: Callable[[int], None] | None,
+        note_change: Callable[[WikiRepository], None],
         quirks: QuirksNow,
     ) -> None:
-        super().__init__(repository, note_write)
+        super().__init__(repository, note_write, note_change)
         self._quirks = quirks
 
     def note_write(self, user_id: int) -> None:

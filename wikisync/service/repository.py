@@ -382,6 +382,12 @@ class WikiRepository:
             )
         return self._opened
 
+    def close_packs(self) -> None:
+        """Close the files of packs; the next call opens those that there are then."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened.free()
+
     def ensure(self) -> None:
         """Make the repository unless it is there."""
         with self._lock:

@@ -122,6 +122,17 @@ class GitService(Struct, frozen=True):
     """Of each process that unpacks a push."""
 
 
+class Packing(Struct, frozen=True):
+    """When a repository is packed in the background, and with how much memory."""
+
+    loose_objects_max: int = 5000
+    """Above that they are packed."""
+    packs_max: int = 3
+    """From that number on all packs become one."""
+    memory_bytes_max: int = 1024 * MIB
+    """Of git."""
+
+
 class Rendering(Struct, frozen=True):
     """How much the HTML of pages may take."""
 
@@ -174,6 +185,7 @@ class Settings(Struct, frozen=True):
     deletion: Deletion = field(default_factory=Deletion)
     imports: Imports = field(default_factory=Imports)
     git: GitService = field(default_factory=GitService)
+    packing: Packing = field(default_factory=Packing)
     rendering: Rendering = field(default_factory=Rendering)
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
     """Of the moment in which the service begins to listen."""

@@ -19,10 +19,12 @@ class WikiStorage:
     def __init__(
         self,
         repository: WikiRepository,
-        note_write: Callable[[int], None] | None = None,
+        note_write: Callable[[int], None] | None,
+        note_change: Callable[[WikiRepository], None],
     ) -> None:
         self.repository = repository
         self._note_write = note_write
+        self._note_change = note_change
         self._writing = asyncio.Lock()
 
     def note_write(self, user_id: int) -> None:
@@ -80,6 +82,7 @@ class WikiStorage:
                 raise invalid("base", str(error)) from error
             except TreeTooLarge as error:
                 raise unreadable(str(error)) from error
+        self._note_change(self.repository)
         return decided[-1], tree
 
     async def make(self) -> None:
@@ -102,7 +105,8 @@ class WikiStorage:
             report = await push()
             await asyncio.to_thread(self.repository.adopt_branch)
             after = await asyncio.to_thread(self._readable_tree)
-            return report, before, after
+        self._note_change(self.repository)
+        return report, before, after
 
     def _readable_tree(self) -> WikiTree | None:
         try:
