@@ -1,4 +1,4 @@
-"""Links of Org pages to headings, led to the ids that these have."""
+"""Links of Org and RDoc pages to headings, led to the ids that these have."""
 
 from __future__ import annotations
 
@@ -61,3 +61,46 @@ def test_link_without_a_label_goes_without_the_star(link: str, shown: str) -> No
 def test_star_in_another_format_is_a_page() -> None:
     (link,) = render("[x](*A)\n\n# A\n").links
     assert (link.kind, link.reason) == ("page", "no-page")
+
+
+@pytest.mark.parametrize(
+    ("label", "heading", "fragment"),
+    [
+        ("My+Title", "My Title", "my-title"),
+        (
+            "Task-3A+Write+to+-24stdout",
+            "Task: Write to $stdout",
+            "task-write-to-stdout",
+        ),
+        ("A-2FB", "A/B", "ab"),
+        ("Bold+text", "*Bold* text", "bold-text"),
+        ("22Q-22+--+it-27s", '"Q" -- it\'s', "q--its"),
+        ("Gr-C3-BC-C3-9Fe", "Grüße", "grüße"),
+        ("Not-there", "Other", "not-there"),
+    ],
+)
+def test_label_of_rdoc_leads_to_its_heading(
+    label: str, heading: str, fragment: str
+) -> None:
+    (link,) = render(f"= {heading}\n\n{{x}}[#label-{label}]", Format.RDOC).links
+    is_there = heading != "Other"
+    assert (link.fragment, link.is_broken) == (fragment, not is_there)
+
+
+def test_label_of_equal_headings_is_the_first_one() -> None:
+    page = render("= A\n\n= A\n\nrdoc-label:label-A", Format.RDOC)
+    assert page.links[0].fragment == "a"
+
+
+def test_label_on_another_page_leads_to_the_id_that_it_has_there() -> None:
+    page = render(
+        "{x}[rdoc-ref:other.rdoc#label-A+B] {y}[other.rdoc#label-C]",
+        Format.RDOC,
+        pages=["other"],
+        headings={"other": ["a-b"]},
+    )
+    assert [(link.target, link.fragment) for link in page.links] == [
+        ("other", "a-b"),
+        ("other", "c"),
+    ]
+    assert [link.reason for link in page.links] == ["", "no-heading"]

@@ -1,13 +1,14 @@
-"""Links of an Org page to its headings by their text, ``[[*Heading]]``.
+"""Links to headings by their text: ``[[*Heading]]`` of Org, labels of RDoc.
 
-Its parser leaves them as the service writes them, ``href="*Heading"``: which id a
-heading has is known only here, after ``filter_headings``.
+The parsers leave them as the service writes them, ``href="*Heading"`` and
+``href="#label-My+Title"``: which id a heading has is known only here, after
+``filter_headings``.
 """
 
 from __future__ import annotations
 
 import re
-from urllib.parse import unquote
+from urllib.parse import quote_plus, unquote, unquote_plus
 
 from wikisync.markup.draft import Draft
 from wikisync.markup.filters.headings import id_of
@@ -18,12 +19,51 @@ from wikisync.model import Format
 COOKIE = re.compile(r"\[(?:#[A-Z0-9]|[0-9]*/[0-9]*|[0-9]*%)\]")
 """A priority or a count of tasks, which is no part of a heading's name in Org."""
 NUMBER = re.compile(r"^[0-9]+(?:\.[0-9]+)* ")
+LABEL = "#label-"
+LABEL_CODE = re.compile(r"-([2-7][0-9A-F]|[89A-F][0-9A-F])")
+"""A character that a label encodes as an address does with ``%`` and two digits."""
+
+
+WRITTEN = str.maketrans(
+    {"“": '"', "”": '"', "‘": "'", "’": "'", "–": "--", "—": "--", "…": "..."}
+)
+"""What RDoc's labels have in place of the signs that it shows."""
 
 
 def filter_heading_links(draft: Draft) -> None:
-    """Lead them to their heading; one that shows its address goes without the star."""
-    if draft.page.format is not Format.ORG:
-        return
+    """Lead them to their heading, or to the id that it has on another page."""
+    match draft.page.format:
+        case Format.ORG:
+            lead_org_links(draft)
+        case Format.RDOC:
+            lead_labels(draft)
+        case _:
+            pass
+
+
+def lead_labels(draft: Draft) -> None:
+    """Write the ids of headings in place of the labels that RDoc gives them."""
+    document = draft.document
+    ids = {label_of(entry.text): entry.id for entry in reversed(draft.toc)}
+    for place in document.starts.get("a", ()):
+        if LABEL not in document.html[place]:
+            continue
+        attributes = document.attributes(place)
+        page, _, label = attributes["href"].partition(LABEL)
+        own = None if page else ids.get(label)
+        identity = own or id_of(unquote_plus(LABEL_CODE.sub(r"%\1", label)))
+        attributes["href"] = f"{page}#{identity}"
+        document.html[place] = f"<a{format_attributes(attributes)}>"
+
+
+def label_of(text: str) -> str:
+    """The label that RDoc gives a heading, without ``label-`` in front."""
+    text = text.translate(WRITTEN)
+    return quote_plus(text, safe="*").replace("%", "-").removeprefix("-")
+
+
+def lead_org_links(draft: Draft) -> None:
+    """One that shows its address goes without the star."""
     document = draft.document
     headings: dict[str, str] | None = None
     for place in document.starts.get("a", ()):
