@@ -92,6 +92,17 @@ ORG_DECISIONS = (
         lambda text: text,
         without(r"\s*<tr>(?:<td>(?:&lt;[lrc]?\d*&gt;)?</td>)+</tr>"),
     ),
+    Decision(
+        "results that are tables without a rule",
+        without(
+            # the reference shows those of code that exports them
+            r"^(?P<code>[ \t]*#\+begin_src(?![^\n]*:exports[ ]+(?:both|results))"
+            r"(?:(?!^[ \t]*#\+(?:begin_src|results)\b).)*?)"
+            r"^[ \t]*#\+results:[^\n]*\n(?:[ \t]*\|(?!-)[^\n]*(?:\n|\Z))+"
+            r"(?![ \t]*\|)",
+            r"\g<code>",
+        ),
+    ),
     Decision("brackets in a label", without(r"\[(?=\[[^\]]+\]\[\[\[)", "[\u200b")),
     Decision(
         "formulas", without(r"\A(?=.*(?:\$|\\[(\[]|\\begin\{))", "#+OPTIONS: tex:nil\n")
@@ -226,8 +237,8 @@ def org(compare: ModuleType, folder: Path) -> None:
             f"    {shown(score)} {name}\n"
             f"        {shown(agreed)} but for {', '.join(reasons) or 'nothing'}"
         )
-    row("org, documents good as the service shows them", good, count, "92 %")
-    row("org, documents but for the listed decisions", good + decided, count)
+    row("org, documents good as the service shows them", good, count)
+    row("org, documents but for the listed decisions", good + decided, count, "95 %")
     row("org, headings equal", headings, count, "98 %")
     print("\n".join(lines))
 

@@ -131,6 +131,18 @@ def test_headline(source: str, html: str) -> None:
             id="code behind empty results stays",
         ),
         pytest.param(
+            "#+begin_src x\na\n#+end_src\n\n#+RESULTS:\n| b |\n|---|\n| c |",
+            '<pre data-canonical-lang="x"><code>a</code></pre>'
+            "<table><thead><tr><th>b</th></tr></thead>"
+            "<tbody><tr><td>c</td></tr></tbody></table>",
+            id="a table of results stays",
+        ),
+        pytest.param(
+            "#+RESULTS: n\n| b |",
+            "<table><tbody><tr><td>b</td></tr></tbody></table>",
+            id="a table of results without a rule stays",
+        ),
+        pytest.param(
             "#+begin_src x :exports results\na\n#+end_src\n\n#+RESULTS:\n: b",
             "<pre><code>b</code></pre>",
             id="results stay",
@@ -224,6 +236,18 @@ def test_block(source: str, html: str) -> None:
             id="caption",
         ),
         pytest.param("#+OPTIONS: |:nil\n| a |", "", id="tables are off"),
+        pytest.param(
+            "| a |\n| b |\n|---|\n| c |\n|---|\n| d |",
+            "<table><tbody><tr><td>a</td></tr><tr><th>b</th></tr>"
+            "<tr><td>c</td></tr><tr><td>d</td></tr></tbody></table>",
+            id="the row above the first rule is the header",
+        ),
+        pytest.param(
+            "|---|\n| a |\n|---|\n| <5> |\n| b |",
+            "<table><thead><tr><th>a</th></tr></thead>"
+            "<tbody><tr><td>b</td></tr></tbody></table>",
+            id="a rule above all rows is none of a header",
+        ),
         pytest.param("|-", "", id="rule alone"),
     ],
 )
@@ -236,6 +260,7 @@ def test_table(source: str, html: str) -> None:
     [
         ("*b* /i/ _u_ +d+", "<b>b</b> <i>i</i> <u>u</u> <del>d</del>"),
         ("=c= ~v~", "<code>c</code> <code>v</code>"),
+        ("non-~nil~ -*b* x—~y~ (~z~)", "non-~nil~ -*b* x—~y~ (<code>z</code>)"),
         ("2*3*4 a/b/c snake_case_x", "2*3*4 a/b/c snake_case_x"),
         ("a* *b * c", "a* *b * c"),
         ("**a** b", "**a** b"),

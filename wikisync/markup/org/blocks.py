@@ -259,7 +259,10 @@ class Blocks:
         return note + html
 
     def _skip_results(self, reader: _Lines) -> None:
-        """Results of code that shows only itself; behind a blank line are none."""
+        """Results of code that shows only itself; behind a blank line are none.
+
+        A table is shown: a writer keeps it for its readers.
+        """
         if reader.at >= len(reader.lines):
             return
         line = reader.line
@@ -268,8 +271,6 @@ class Blocks:
             reader.at = reader.at + 1 if end is None else end + 1
         elif grammar.FIXED.match(line):
             reader.take_while(grammar.FIXED)
-        elif grammar.TABLE.match(line):
-            reader.take_while(grammar.TABLE)
         elif line.lstrip().startswith("[["):
             reader.at += 1
         elif read_item(line):

@@ -32,7 +32,7 @@ MARKS = {
     "~": ("<code>", "</code>"),
 }
 VERBATIM = "=~"
-BEFORE_MARK = frozenset(" \t\n-('\"{\u00a0\u3000—–")
+BEFORE_MARK = frozenset(" \t\n('\"{\u00a0\u3000")
 AFTER_MARK = frozenset(" \t\n-.,:!?;'\")}\\[\u00a0\u3000—–")
 NOT_IN_DOLLARS = frozenset(".,;'\"")
 """Beside the inner side of a dollar these say that it is none of TeX."""

@@ -14,16 +14,17 @@ ALIGNMENTS = {"l": "left", "r": "right", "c": "center"}
 def table_html(lines: Sequence[str], render: Callable[[str], str]) -> str:
     """HTML of a table.
 
-    A first row in front of a rule is the header.  Rows that hold only column
-    widths or column groups are for the editor and not shown, as in Org's own
-    export; the service shows them as text.
+    The row above the first rule is the header, as in the service; it opens the table
+    or stands in it.  Rows that hold only column widths or column groups are for the
+    editor and not shown, as in Org's own export; the service shows them as text.
     """
     rows: list[list[str]] = []
-    has_header = False
+    header: int | None = None
     alignments: dict[int, str] = {}
     for line in lines:
         if SEPARATOR.match(line):
-            has_header = has_header or len(rows) == 1
+            if header is None and rows:
+                header = len(rows) - 1
             continue
         cells = split_cells(line)
         if is_for_editor(cells):
@@ -32,15 +33,12 @@ def table_html(lines: Sequence[str], render: Callable[[str], str]) -> str:
             rows.append(cells)
     if not rows:
         return ""
-    has_header = has_header and len(rows) > 1
     html = [
-        row_html(row, "th" if has_header and not number else "td", alignments, render)
+        row_html(row, "th" if number == header else "td", alignments, render)
         for number, row in enumerate(rows)
     ]
-    if has_header:
-        html[0] = f"<thead>\n{html[0]}\n</thead>"
-    body = "\n".join(html[1:] if has_header else html)
-    head = f"{html[0]}\n" if has_header else ""
+    head = f"<thead>\n{html.pop(0)}\n</thead>\n" if header == 0 else ""
+    body = "\n".join(html)
     return f"<table>\n{head}<tbody>\n{body}\n</tbody>\n</table>"
 
 
