@@ -28,6 +28,23 @@ def local(
     return FolderReplica.two_way(tmp_path / "wiki")
 
 
+def page(slug: str, text: str) -> Page:
+    return Page(Slug(slug), Format.MARKDOWN, text)
+
+
+async def test_many_pages_are_written_and_one_failure_stops_none(
+    local: LocalReplica,
+) -> None:
+    await local.write(page("b", "held"), expected=None)
+    results = await local.write_pages(
+        [(page("a", "A"), None), (page("b", "B"), None), (page("c", "C"), None)]
+    )
+    assert [isinstance(result, Page) for result in results] == [True, False, True]
+    assert isinstance(results[1], PreconditionFailed)
+    assert (await local.read(Slug("b"))).content == "held"
+    assert (await local.read(Slug("c"))).content == "C"
+
+
 async def test_conflict_file_is_written_read_and_removed(local: LocalReplica) -> None:
     assert await local.conflict_file(HOME) is None
     path = await local.write_conflict(HOME, Format.ORG, "both\r\n")

@@ -25,14 +25,14 @@ from wikisync.model import (
     WikiOwner,
     digest_of,
 )
-from wikisync.sync.replica import MovingReplica
+from wikisync.sync.replica import Replica
 
 HOME = Slug("home")
 PICTURE = AttachmentPath("uploads/" + "0123456789abcdef" * 2 + "/p.png")
 
 
 @asynccontextmanager
-async def remote_replica(place: Path) -> AsyncIterator[MovingReplica]:
+async def remote_replica(place: Path) -> AsyncIterator[Replica]:
     async with embedded_service(place) as service:
         await service.add_project("docs/handbook")
         async with Client(service.url, service.token) as client:
@@ -51,7 +51,7 @@ async def remote_replica(place: Path) -> AsyncIterator[MovingReplica]:
 )
 async def replica(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[MovingReplica]:
+) -> AsyncIterator[Replica]:
     if request.param.endswith("plain disk"):
         make_plain(monkeypatch)
     if request.param == "memory":
@@ -76,7 +76,7 @@ async def chunks(*parts: bytes) -> AsyncIterator[bytes]:
         yield part
 
 
-async def test_new_replica_is_empty_and_complete(replica: MovingReplica) -> None:
+async def test_new_replica_is_empty_and_complete(replica: Replica) -> None:
     seen = await replica.snapshot()
     assert not seen.pages
     assert seen.is_complete
@@ -86,7 +86,7 @@ async def test_new_replica_is_empty_and_complete(replica: MovingReplica) -> None
 @pytest.mark.parametrize(
     "text", ["", "one\n", "no end", "a\r\nb\r\n", "naïve 日本 \U0001f389"]
 )
-async def test_text_comes_back_byte_for_byte(replica: MovingReplica, text: str) -> None:
+async def test_text_comes_back_byte_for_byte(replica: Replica, text: str) -> None:
     await replica.write(page("home", text), expected=None)
     assert (await replica.read(HOME)).content == text
     assert (await replica.snapshot()).pages[HOME].digest == digest_of(text)
@@ -95,14 +95,14 @@ async def test_text_comes_back_byte_for_byte(replica: MovingReplica, text: str) 
 @pytest.mark.parametrize(
     "page_format", [Format.MARKDOWN, Format.RDOC, Format.ASCIIDOC, Format.ORG]
 )
-async def test_format_is_kept(replica: MovingReplica, page_format: Format) -> None:
+async def test_format_is_kept(replica: Replica, page_format: Format) -> None:
     written = await replica.write(page("dir/page", "x", page_format), expected=None)
     assert written.format is page_format
     state = PageState(Slug("dir/page"), page_format, digest_of("x"))
     assert (await replica.snapshot()).pages == {Slug("dir/page"): state}
 
 
-async def test_text_is_replaced_only_as_it_was_expected(replica: MovingReplica) -> None:
+async def test_text_is_replaced_only_as_it_was_expected(replica: Replica) -> None:
     await replica.write(page("home", "old"), expected=None)
     with pytest.raises(PreconditionFailed):
         await replica.write(page("home", "new"), expected=digest_of("other"))
@@ -111,33 +111,20 @@ async def test_text_is_replaced_only_as_it_was_expected(replica: MovingReplica) 
     assert (await replica.read(HOME)).content == "new"
 
 
-async def test_format_changes_with_the_text(replica: MovingReplica) -> None:
+async def test_format_changes_with_the_text(replica: Replica) -> None:
     await replica.write(page("home", "old"), expected=None)
     await replica.write(page("home", "* new", Format.ORG), expected=digest_of("old"))
     state = PageState(HOME, Format.ORG, digest_of("* new"))
     assert (await replica.snapshot()).pages == {HOME: state}
 
 
-async def test_page_is_never_created_over_another(replica: MovingReplica) -> None:
+async def test_page_is_never_created_over_another(replica: Replica) -> None:
     await replica.write(page("home", "old"), expected=None)
     with pytest.raises(PreconditionFailed):
         await replica.write(page("home", "new"), expected=None)
 
 
-async def test_many_pages_are_written_and_one_failure_stops_none(
-    replica: MovingReplica,
-) -> None:
-    await replica.write(page("b", "held"), expected=None)
-    results = await replica.write_pages(
-        [(page("a", "A"), None), (page("b", "B"), None), (page("c", "C"), None)]
-    )
-    assert [isinstance(result, Page) for result in results] == [True, False, True]
-    assert isinstance(results[1], PreconditionFailed)
-    assert (await replica.read(Slug("b"))).content == "held"
-    assert (await replica.read(Slug("c"))).content == "C"
-
-
-async def test_page_is_deleted_only_as_it_was_expected(replica: MovingReplica) -> None:
+async def test_page_is_deleted_only_as_it_was_expected(replica: Replica) -> None:
     await replica.write(page("home", "text"), expected=None)
     with pytest.raises(PreconditionFailed):
         await replica.delete(HOME, expected=digest_of("other"))
@@ -148,7 +135,7 @@ async def test_page_is_deleted_only_as_it_was_expected(replica: MovingReplica) -
 
 
 async def test_page_gets_another_name_and_keeps_text_and_format(
-    replica: MovingReplica,
+    replica: Replica,
 ) -> None:
     await replica.write(page("dir/old", "* text", Format.ORG), expected=None)
     moved = await replica.move(
@@ -173,16 +160,14 @@ async def test_page_gets_another_name_and_keeps_text_and_format(
         ("deep/dir/page", "dir/page"),
     ],
 )
-async def test_page_moves_between_folders(
-    replica: MovingReplica, old: str, new: str
-) -> None:
+async def test_page_moves_between_folders(replica: Replica, old: str, new: str) -> None:
     await replica.write(page(old, "text"), expected=None)
     moved = await replica.move(Slug(old), Slug(new), expected=digest_of("text"))
     assert moved.slug == new
     assert set((await replica.snapshot()).pages) == {new}
 
 
-async def test_page_is_renamed_only_as_it_was_expected(replica: MovingReplica) -> None:
+async def test_page_is_renamed_only_as_it_was_expected(replica: Replica) -> None:
     await replica.write(page("old", "text"), expected=None)
     with pytest.raises(PreconditionFailed):
         await replica.move(Slug("old"), Slug("new"), expected=digest_of("other"))
@@ -191,7 +176,7 @@ async def test_page_is_renamed_only_as_it_was_expected(replica: MovingReplica) -
     assert set((await replica.snapshot()).pages) == {"old"}
 
 
-async def test_page_never_takes_the_name_of_another(replica: MovingReplica) -> None:
+async def test_page_never_takes_the_name_of_another(replica: Replica) -> None:
     await replica.write(page("old", "text"), expected=None)
     await replica.write(page("new", "held"), expected=None)
     with pytest.raises(PreconditionFailed):
@@ -200,7 +185,7 @@ async def test_page_never_takes_the_name_of_another(replica: MovingReplica) -> N
     assert (await replica.read(Slug("old"))).content == "text"
 
 
-async def test_snapshot_tells_sizes_and_folded_texts(replica: MovingReplica) -> None:
+async def test_snapshot_tells_sizes_and_folded_texts(replica: Replica) -> None:
     await replica.write(page("a", "naïve\r\n"), expected=None)
     await replica.write(page("b", "plain\n"), expected=None)
     pages = (await replica.snapshot()).pages
@@ -209,13 +194,13 @@ async def test_snapshot_tells_sizes_and_folded_texts(replica: MovingReplica) -> 
     assert (pages[Slug("b")].folded or pages[Slug("b")].digest) == digest_of("plain\n")
 
 
-async def test_missing_page_is_not_found(replica: MovingReplica) -> None:
+async def test_missing_page_is_not_found(replica: Replica) -> None:
     with pytest.raises(NotFound, match="home"):
         await replica.read(HOME)
 
 
 async def test_page_beside_a_folder_of_its_name_is_another_page(
-    replica: MovingReplica,
+    replica: Replica,
 ) -> None:
     await replica.write(page("dir", "parent"), expected=None)
     await replica.write(page("dir/page", "child"), expected=None)
@@ -223,7 +208,7 @@ async def test_page_beside_a_folder_of_its_name_is_another_page(
     assert set((await replica.snapshot()).pages) == {"dir/page"}
 
 
-async def test_attachment_comes_back_and_is_no_page(replica: MovingReplica) -> None:
+async def test_attachment_comes_back_and_is_no_page(replica: Replica) -> None:
     stored = await replica.write_attachment(PICTURE, chunks(b"\x89PNG", b"\0rest"))
     content = b"".join([chunk async for chunk in replica.read_attachment(stored.path)])
     assert content == b"\x89PNG\0rest"
@@ -231,6 +216,6 @@ async def test_attachment_comes_back_and_is_no_page(replica: MovingReplica) -> N
     assert not (await replica.snapshot()).pages
 
 
-async def test_missing_attachment_is_not_found(replica: MovingReplica) -> None:
+async def test_missing_attachment_is_not_found(replica: Replica) -> None:
     with pytest.raises(NotFound):
         [chunk async for chunk in replica.read_attachment(PICTURE)]

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from wikisync.sync.decide.rewinding import NO_REWINDING
-from wikisync.sync.run.undoing import Write
+from wikisync.sync.run.undoing import Way
 
 ROOT = Path(__file__).parents[2]
 SWITCH = "WIKISYNC_GUARD_OFF"
@@ -106,8 +106,8 @@ class _Forgetful(list[Any]):
 def _newest_replaced(_edited: object) -> Any:
     """The text that was replaced last, whatever the file held."""
 
-    def newest(self: Any, late: Any) -> Any:
-        return late.slug, self._cycle.state.replaced(late.slug, 1)[0].replaced
+    def newest(cycle: Any, late: Any) -> Any:
+        return late.slug, cycle.state.replaced(late.slug, 1)[0].replaced
 
     return newest
 
@@ -154,13 +154,13 @@ GUARDS = (
     ),
     Guard(
         "a second save is meant",
-        f"{SYNC}.run.arrive:Arrivals._merge",
+        f"{SYNC}.run.arrive:_merge",
         lambda merge: _never_stale(merge),  # noqa: PLW0108 - it is defined below
         "sync/test_cycle.py::test_the_same_save_once_more_is_meant",
     ),
     Guard(
         "intents are looked after",
-        f"{SYNC}.run.intents:settle_intents",
+        f"{SYNC}.run.cycle:settle_intents",
         async_answer(None),
         "sync/test_intents.py",
     ),
@@ -210,7 +210,7 @@ GUARDS = (
     ),
     Guard(
         "marker lines are not sent",
-        f"{SYNC}.decide.conflict:has_marker",
+        f"{SYNC}.run.deciding:has_marker",
         answer(False),
         "sync/test_push.py::test_a_text_with_a_marker_line_is_never_sent",
     ),
@@ -270,7 +270,7 @@ GUARDS = (
     ),
     Guard(
         "late saves",
-        f"{SYNC}.run.late:LateSaves._merge",
+        f"{SYNC}.run.late:_merge",
         async_answer(True),
         "sync/test_late.py::test_a_late_save_is_merged_with_what_replaced_it",
     ),
@@ -282,7 +282,7 @@ GUARDS = (
     ),
     Guard(
         "a late save's own ancestor",
-        f"{SYNC}.run.late:LateSaves._edited",
+        f"{SYNC}.run.late:_edited",
         _newest_replaced,
         "sync/test_late.py::test_a_late_save_is_an_edit_of_what_its_file_held",
     ),
@@ -325,7 +325,7 @@ GUARDS = (
     Guard(
         "what changed since a sync that is taken back",
         f"{SYNC}.run.undoing:way_of",
-        answer(Write()),
+        answer(Way.WRITE),
         f"{SCHEDULES}[syncs taken back]",
     ),
     Guard(
@@ -375,7 +375,7 @@ GUARDS = (
     ),
     Guard(
         "late saves of programs",
-        f"{SYNC}.run.late:LateSaves._merge",
+        f"{SYNC}.run.late:_merge",
         async_answer(True),
         f"{SCHEDULES}[appending programs]",
     ),
@@ -461,10 +461,10 @@ def _same_place(*_args: object) -> Any:
 
 
 def _never_stale(merge: Any) -> Any:
-    async def forgetting(self: Any, action: Any, merged: Any) -> None:
+    async def forgetting(cycle: Any, action: Any, merged: Any) -> None:
         from msgspec.structs import replace
 
-        await merge(self, action, replace(merged, stale=None))
+        await merge(cycle, action, replace(merged, stale=None))
 
     return forgetting
 

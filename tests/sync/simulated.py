@@ -308,11 +308,6 @@ class SimulatedWiki(_Side):
         is_seen = digest_of(before) == expected
         self.world.overwrite(self.copy, before, text, is_seen=is_seen)
 
-    async def write_pages(
-        self, pages: Sequence[tuple[Page, Digest | None]]
-    ) -> Sequence[Page | WikisyncError]:
-        return [await self.write(page, expected=was) for page, was in pages]
-
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
         await self._scan(slug, expected)
         fault = await self._ask(f"rename {slug} to {target}")

@@ -10,7 +10,7 @@ from tests.support.memory import MemoryReplica
 from wikisync.errors import NotFound
 from wikisync.model import Format, Slug, Snapshot, WikiOwner, digest_of
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.ledger import Agreed, PackedText
+from wikisync.sync.decide.ledger import Agreed
 from wikisync.sync.decide.plan import BasePage, DeleteLocal, Plan
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.parts import Cycle
@@ -38,7 +38,7 @@ async def doubted(
     """The page whose absence from the wiki's list is not believed."""
     there = await list_without(remote, missing)
     known = state.wiki(OWNER)
-    known.record([Agreed(page, PackedText.of("text")) for page in BASE.values()])
+    known.record([Agreed.of(page, "text") for page in BASE.values()])
     gone = [DeleteLocal(slug, TEXT) for slug in BASE if slug not in there.pages]
     options = CycleOptions(reads_max=1)
     cycle = Cycle(remote, MemoryReplica(), known, options, lambda: 0.0)

@@ -20,7 +20,6 @@ from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.ledger import (
     Agreed,
     ConflictFileRecord,
-    PackedText,
     RemoteEdit,
     WrittenLink,
 )
@@ -34,7 +33,7 @@ OTHER = WrittenLink(PICTURE, "../p.png", LinkTarget("../p.png", is_wikilink=True
 
 def agreed(slug: str, text: str = "text") -> Agreed:
     page = BasePage(Slug(slug), Format.MARKDOWN, digest_of(text), digest_of(text))
-    return Agreed(page, PackedText.of(text))
+    return Agreed.of(page, text)
 
 
 def texts(known: WikiState) -> dict[Slug, str | None]:
@@ -49,7 +48,7 @@ def reopened(path: Path) -> dict[Slug, BasePage]:
 def test_identities_and_size_are_remembered(known: WikiState, state_path: Path) -> None:
     one = agreed("a")
     page = replace(one.page, local_identity="fd:12", remote_identity="77", size=4)
-    known.record([Agreed(page, one.text)])
+    known.record([Agreed(page, one.zlib, one.mentions)])
     assert known.base() == {A: page}
     assert reopened(state_path) == {A: page}
 
@@ -165,7 +164,7 @@ def test_base_is_right_after_a_batch_was_undone(known: WikiState) -> None:
 
 
 def test_inner_batch_that_fails_is_undone_alone(known: WikiState) -> None:
-    broken = Agreed(agreed("b").page, PackedText(None, ""))  # type: ignore[arg-type]
+    broken = Agreed(agreed("b").page, None, "")  # type: ignore[arg-type]
     with known.together():
         known.record([agreed("a")])
         with suppress(StateError):

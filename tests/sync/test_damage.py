@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from wikisync.errors import StateDamaged
 from wikisync.model import Format, Slug, WikiOwner, digest_of
-from wikisync.sync.base.state import Agreed, PackedText, State
+from wikisync.sync.base.state import State
 from wikisync.sync.decide.capabilities import ANY_SERVICE
 from wikisync.sync.decide.ledger import (
+    Agreed,
     ConflictFileRecord,
     Intent,
     LogEntry,
@@ -58,7 +59,7 @@ def lived_in(path: Path) -> None:
     with State.open(path, service_url=SERVICE) as state:
         wiki, digest = state.wiki(OWNER), digest_of("text")
         base = BasePage(home, Format.ORG, digest, digest)
-        wiki.record([Agreed(base, PackedText.of("text"))])
+        wiki.record([Agreed.of(base, "text")])
         wiki.begin(Intent(WriteKind.REPLACE, home, text="new"))
         wiki.remember_replaced(home, "old", "new", 1.0)
         wiki.record_conflict_file(

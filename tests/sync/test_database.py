@@ -12,7 +12,7 @@ from wikisync.errors import StateDamaged
 from wikisync.model import Format, Slug, WikiOwner, digest_of
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.ledger import Agreed, PackedText
+from wikisync.sync.decide.ledger import Agreed
 from wikisync.sync.decide.plan import BasePage
 
 OWNER = WikiOwner("project", "docs/handbook")
@@ -22,14 +22,14 @@ import os, shutil, signal, sys
 from itertools import count
 from pathlib import Path
 from wikisync.model import Format, Slug, WikiOwner, digest_of
-from wikisync.sync.decide.ledger import Agreed, Intent, WriteKind, PackedText
+from wikisync.sync.decide.ledger import Agreed, Intent, WriteKind
 from wikisync.sync.decide.plan import BasePage
 from wikisync.sync.base.state import State
 
 def agreed(slug, text):
     digest = digest_of(text)
     page = BasePage(Slug(slug), Format.ORG, digest, digest)
-    return Agreed(page, PackedText.of(text))
+    return Agreed.of(page, text)
 
 def carry_out(path, left):
     def count_down(statement):
@@ -62,7 +62,7 @@ time on a copy of the file; ends when it was carried out whole."""
 
 def agreed(slug: str, text: str) -> Agreed:
     page = BasePage(Slug(slug), Format.ORG, digest_of(text), digest_of(text))
-    return Agreed(page, PackedText.of(text))
+    return Agreed.of(page, text)
 
 
 def seen(path: Path) -> tuple[dict[Slug, str | None], int, int]:

@@ -17,7 +17,6 @@ from wikisync.sync.decide.ledger import (
     Agreed,
     Intent,
     LogEntry,
-    PackedText,
     Replaced,
     Severity,
     WriteKind,
@@ -159,7 +158,7 @@ def test_texts_count_again_only_where_the_wiki_had_another_one(
 
     def hold(digest: Digest) -> None:
         page = BasePage(HOME, Format.MARKDOWN, digest, digest)
-        known.record([Agreed(page, PackedText.of(""))])
+        known.record([Agreed.of(page, "")])
 
     for times in (1, 2):
         hold(theirs)

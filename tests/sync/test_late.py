@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.support.copies import Copies
 from wikisync.model import LateSave, Problem, Slug, digest_of
 from wikisync.sync.base.state import State
-from wikisync.sync.run.late import LateSaves
+from wikisync.sync.run.late import take_late_save
 from wikisync.sync.run.parts import Cycle
 
 HOME = Slug("home")
@@ -50,8 +50,7 @@ async def test_a_late_save_is_kept_before_anybody_scanned_the_page(
 ) -> None:
     """A save from an old window may be the next text of the file."""
     late = LateSave(HOME, BEFORE.replace("two", "two, late"), "1", digest_of(BEFORE))
-    saves = LateSaves(Cycle(copies.there, copies.here, copies.known))
-    await saves.take(late)
+    await take_late_save(Cycle(copies.there, copies.here, copies.known), late)
     assert late.text in [one.replaced for one in copies.known.replaced(HOME)]
 
 

@@ -18,8 +18,8 @@ from wikisync.model import (
     WikiOwner,
     digest_of,
 )
-from wikisync.sync.base.state import Agreed, PackedText, State, WikiState
-from wikisync.sync.decide.ledger import FetchedFile
+from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.decide.ledger import Agreed, FetchedFile
 from wikisync.sync.decide.plan import BasePage
 
 OWNER = WikiOwner("project", "docs/handbook")
@@ -32,7 +32,7 @@ OTHER = AttachmentPath(f"{FOLDER}/q.png")
 def agreed(slug: str, text: str, *, remote: str = "") -> Agreed:
     local, other = digest_of(text), digest_of(remote or text)
     page = BasePage(Slug(slug), Format.ORG, local, other)
-    return Agreed(page, PackedText.of(text))
+    return Agreed.of(page, text)
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_dropped_page_is_forgotten(wiki: WikiState) -> None:
 
 def test_batch_is_recorded_whole_or_not_at_all(wiki: WikiState) -> None:
     wiki.record([agreed("home", "old")])
-    broken = Agreed(agreed("x", "x").page, PackedText(None, ""))  # type: ignore[arg-type]
+    broken = Agreed(agreed("x", "x").page, None, "")  # type: ignore[arg-type]
     with pytest.raises(StateError):
         wiki.record([agreed("home", "new"), broken])
     assert wiki.text(HOME) == "old"

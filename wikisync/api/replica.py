@@ -9,7 +9,7 @@ around every write; ``attachments``, where files come from.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from pathlib import Path
 
 from wikisync.api.attachments import AttachmentSource
@@ -22,12 +22,7 @@ from wikisync.api.upload import spooled
 from wikisync.api.wikis import Wiki
 from wikisync.api.writing import Writing
 from wikisync.errors import (
-    AuthenticationFailed,
-    PreconditionFailed,
-    RateLimited,
     RemoteError,
-    Unavailable,
-    WikisyncError,
 )
 from wikisync.model import (
     Attachment,
@@ -154,24 +149,6 @@ class WikiReplica:
             ProtocolViolation: the answer does not say what became of the page.
         """
         return await self._writing.write(page, expected=expected)
-
-    async def write_pages(
-        self, pages: Sequence[tuple[Page, Digest | None]]
-    ) -> Sequence[Page | WikisyncError]:
-        """Write pages one after the other, as one repository wants it.
-
-        Raises:
-            RemoteError: the service is gone or refuses the token.
-        """
-        results: list[Page | WikisyncError] = []
-        for page, expected in pages:
-            try:
-                results.append(await self.write(page, expected=expected))
-            except (Unavailable, AuthenticationFailed, RateLimited):
-                raise
-            except (PreconditionFailed, RemoteError) as error:
-                results.append(error)
-        return results
 
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
         """Give a page another name; pages below it may move along.

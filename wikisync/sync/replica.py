@@ -65,16 +65,14 @@ class Replica(Protocol):
         """
         ...
 
-    async def write_pages(
-        self, pages: Sequence[tuple[Page, Digest | None]]
-    ) -> Sequence[Page | WikisyncError]:
-        """Write many pages, each with the digest that it replaces.
+    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+        """Give the page another name, its text unchanged.
 
         Returns:
-            One result for each page, in order: the page as held now, or why not.
+            The page as the replica holds it now; its slug may differ.
 
         Raises:
-            WikisyncError: nothing more can be written: a full disk, a gone service.
+            PreconditionFailed: the page changed or is gone, or the name is taken.
         """
         ...
 
@@ -101,8 +99,36 @@ class Replica(Protocol):
         ...
 
 
-class AttachmentFolder(Replica, Protocol):
-    """A replica on this disk, where looking at a file costs no request."""
+class LocalReplica(Replica, Protocol):
+    """The copy that a person edits with any program.
+
+    Writes never lose a save made at the same moment: what comes out of a swap and
+    is not what was expected goes back in, and the write fails its precondition.
+    What is removed goes to the trash.
+    """
+
+    async def delete(
+        self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
+    ) -> None:
+        """Remove the page, into the trash; ``why`` is for a person.
+
+        Raises:
+            PreconditionFailed: it changed, or is gone already.
+        """
+        ...
+
+    async def write_pages(
+        self, pages: Sequence[tuple[Page, Digest | None]]
+    ) -> Sequence[Page | WikisyncError]:
+        """Write many pages, each with the digest that it replaces.
+
+        Returns:
+            One result for each page, in order: the page as held now, or why not.
+
+        Raises:
+            WikisyncError: nothing more can be written: a full disk, a gone service.
+        """
+        ...
 
     async def attachments(
         self, known: Mapping[AttachmentPath, LooseFile | None]
@@ -122,40 +148,6 @@ class AttachmentFolder(Replica, Protocol):
 
         Raises:
             PreconditionFailed: it is another one, or gone.
-        """
-        ...
-
-
-class MovingReplica(Replica, Protocol):
-    """A replica whose pages can be renamed."""
-
-    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
-        """Give the page another name, its text unchanged.
-
-        Returns:
-            The page as the replica holds it now; its slug may differ.
-
-        Raises:
-            PreconditionFailed: the page changed or is gone, or the name is taken.
-        """
-        ...
-
-
-class LocalReplica(MovingReplica, AttachmentFolder, Protocol):
-    """The copy that a person edits with any program.
-
-    Writes never lose a save made at the same moment: what comes out of a swap and
-    is not what was expected goes back in, and the write fails its precondition.
-    What is removed goes to the trash.
-    """
-
-    async def delete(
-        self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
-    ) -> None:
-        """Remove the page, into the trash; ``why`` is for a person.
-
-        Raises:
-            PreconditionFailed: it changed, or is gone already.
         """
         ...
 
@@ -240,7 +232,7 @@ class LocalReplica(MovingReplica, AttachmentFolder, Protocol):
         ...
 
 
-class RemoteReplica(MovingReplica, Protocol):
+class RemoteReplica(Replica, Protocol):
     """The copy that the service holds and others edit.
 
     It offers no compare-and-swap: ``write``, ``move`` and ``delete`` read the page,

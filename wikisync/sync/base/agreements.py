@@ -255,7 +255,7 @@ class Agreements(Steps):
             )
 
     def _insert(self, connection: Connection, agreed: Iterable[Agreed]) -> None:
-        pages = [(self._number, one.page, one.text) for one in agreed]
+        pages = [(self._number, one.page, one) for one in agreed]
         connection.executemany(
             "INSERT OR REPLACE INTO page (wiki, slug, format, local_digest,"
             " remote_digest, local_identity, remote_identity, size)"
@@ -278,8 +278,8 @@ class Agreements(Steps):
             "INSERT OR REPLACE INTO page_text (wiki, slug, mentions, text)"
             " VALUES (?, ?, ?, ?)",
             [
-                (number, page.slug, text.mentions, text.zlib)
-                for number, page, text in pages
+                (number, page.slug, one.mentions, one.zlib)
+                for number, page, one in pages
             ],
         )
 

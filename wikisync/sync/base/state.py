@@ -26,9 +26,7 @@ from wikisync.sync.base.journal import Journal
 from wikisync.sync.base.migrations import MIGRATIONS, SCHEMA_VERSION, create
 from wikisync.sync.base.observations import Observations
 from wikisync.sync.decide.identity import WikiRecord
-from wikisync.sync.decide.ledger import EVENTS_MAX, Agreed, PackedText
-
-__all__ = ["Agreed", "PackedText", "State", "WikiState"]
+from wikisync.sync.decide.ledger import EVENTS_MAX
 
 VERSION_MAX = 10_000
 """No wikisync has written this file that says to be of a higher schema."""

@@ -7,8 +7,10 @@ the careful ones and right for any service (``docs/service.md`` "Quirks").
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from wikisync.model import Format
+from wikisync.model import Format, Snapshot
+from wikisync.sync.decide.normalisation import front_matter_of
 
 
 class Capabilities(Struct, frozen=True):
@@ -23,6 +25,26 @@ class Capabilities(Struct, frozen=True):
     strips_front_matter_of: frozenset[Format] = frozenset()
     """Formats of which it returns texts without their front matter (Q8), as its
     answers to our own writes have shown; the page keeps it."""
+
+    def with_stripped(self, page_format: Format) -> Capabilities:
+        """The service, now that it stripped the front matter of a page of this format.
+
+        Only an answer to our own write shows that: on any other service a page
+        without front matter is one whose front matter somebody removed.
+        """
+        found = self.strips_front_matter_of | {page_format}
+        return replace(self, strips_front_matter_of=found)
+
+    def without_shown(self, there: Snapshot) -> Capabilities:
+        """The service without the formats of which a page shows its front matter."""
+        shown = {
+            page.format
+            for page in there.texts.values()
+            if page.format in self.strips_front_matter_of
+            and front_matter_of(page.content)
+        }
+        left = self.strips_front_matter_of - shown
+        return replace(self, strips_front_matter_of=left) if shown else self
 
 
 ANY_SERVICE = Capabilities()

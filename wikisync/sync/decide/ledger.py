@@ -20,6 +20,7 @@ from wikisync.model import (
     LooseFile,
     Slug,
 )
+from wikisync.sync.decide.mentions import mentioned_attachments
 from wikisync.sync.decide.plan import BasePage
 
 TEXT_ZLIB_LEVEL = 1
@@ -45,21 +46,6 @@ NO_SLUG = Slug("")
 NO_DIGEST = Digest("")
 
 
-class PackedText(Struct, frozen=True):
-    """A page's text as the file keeps it; making one may happen in a thread."""
-
-    zlib: bytes
-    mentions: str
-    """Paths of attachments that the text mentions, one a line."""
-
-    @classmethod
-    def of(cls, text: str) -> PackedText:
-        """Pack a text."""
-        from wikisync.sync.decide.mentions import mentioned_attachments
-
-        return cls(pack(text), "\n".join(mentioned_attachments(text)))
-
-
 def pack(text: str) -> bytes:
     """A text as the file keeps it."""
     return zlib.compress(text.encode("utf-8", "surrogatepass"), TEXT_ZLIB_LEVEL)
@@ -74,7 +60,20 @@ class Agreed(Struct, frozen=True):
     """One page that both sides hold now, with the text they agreed on."""
 
     page: BasePage
-    text: PackedText
+    zlib: bytes
+    """The text as the file keeps it."""
+    mentions: str
+    """Paths of attachments that the text mentions, one a line."""
+
+    @classmethod
+    def of(cls, page: BasePage, text: str) -> Agreed:
+        """The page with this text."""
+        return cls(page, *packed_text(text))
+
+
+def packed_text(text: str) -> tuple[bytes, str]:
+    """The last two parts of an ``Agreed``; making them may happen in a thread."""
+    return pack(text), "\n".join(mentioned_attachments(text))
 
 
 class Side(StrEnum):

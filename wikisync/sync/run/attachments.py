@@ -32,9 +32,9 @@ from wikisync.errors import (
 from wikisync.model import AttachmentPath, Digest, LooseFile, Problem, Slug
 from wikisync.sync.decide.ledger import FetchedFile
 from wikisync.sync.decide.mentions import unmet_mentions
-from wikisync.sync.run.flow import each
+from wikisync.sync.run.flow import each, is_disk_error
 from wikisync.sync.run.parts import Cycle
-from wikisync.sync.run.pull import UNAVAILABLE_MAX, is_disk_error
+from wikisync.sync.run.pull import UNAVAILABLE_MAX
 from wikisync.webpage import is_web_page
 
 log = logging.getLogger(__name__)

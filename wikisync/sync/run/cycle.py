@@ -12,8 +12,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
 from msgspec.structs import replace
 
@@ -27,7 +26,9 @@ from wikisync.model import (
 )
 from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.base.state import State
+from wikisync.sync.base.steps import Step
 from wikisync.sync.decide.decided import Decided, Settled
+from wikisync.sync.decide.mentions import mentioned_attachments
 from wikisync.sync.decide.narrowing import Direction, There
 from wikisync.sync.decide.plan import (
     Action,
@@ -50,6 +51,8 @@ from wikisync.sync.decide.plan import (
 )
 from wikisync.sync.decide.safety import Batch, BatchKind, Decision
 from wikisync.sync.replica import LocalReplica, RemoteReplica, Replica
+from wikisync.sync.run.arrive import merge_here, move_here, remove_here
+from wikisync.sync.run.attachments import AttachmentFetch
 from wikisync.sync.run.deciding import Deciding
 from wikisync.sync.run.flow import each
 from wikisync.sync.run.frame import (
@@ -59,18 +62,22 @@ from wikisync.sync.run.frame import (
     remember_tag,
     scan,
 )
+from wikisync.sync.run.holds import Holds
+from wikisync.sync.run.intents import settle_intents
+from wikisync.sync.run.late import take_late_save
 from wikisync.sync.run.options import CycleOptions, Outdated
 from wikisync.sync.run.parts import Cycle
+from wikisync.sync.run.pull import Pulls
+from wikisync.sync.run.push import Pushes
 from wikisync.sync.run.result import CycleResult, Held
-
-if TYPE_CHECKING:
-    # what carries out is loaded where there is something to carry out
-    from wikisync.sync.base.steps import Step
-    from wikisync.sync.run.arrive import Arrivals
-    from wikisync.sync.run.holds import Holds
-    from wikisync.sync.run.late import LateSaves
-    from wikisync.sync.run.push import Pushes
-    from wikisync.sync.run.undoing import Undone
+from wikisync.sync.run.troubles import (
+    in_the_way,
+    is_older_here,
+    lasting,
+    put_off,
+    waiting_removals,
+)
+from wikisync.sync.run.undoing import Undone, undo_sync
 
 log = logging.getLogger(__name__)
 
@@ -138,6 +145,7 @@ class _Run:
 
     def __init__(self, cycle: Cycle) -> None:
         self._cycle = cycle
+        self._holds = Holds(cycle)
         self._settled: Mapping[Slug, Settled] = {}
         self._shown: Mapping[Slug, str | FolderError] = {}
         """Conflict files of held pages, or what is in their way."""
@@ -156,18 +164,6 @@ class _Run:
         self._is_way_free = False
         """What kept removals back is held from now on, and so in nobody's way."""
 
-    @cached_property
-    def _holds(self) -> Holds:
-        from wikisync.sync.run.holds import Holds
-
-        return Holds(self._cycle)
-
-    @cached_property
-    def _late_saves(self) -> LateSaves:
-        from wikisync.sync.run.late import LateSaves
-
-        return LateSaves(self._cycle)
-
     async def run(self, owner: WikiOwner, remote_id: str) -> CycleResult:
         """The whole cycle."""
         cycle, options = self._cycle, self._cycle.options
@@ -177,9 +173,9 @@ class _Run:
         if options.is_undoable:
             state.begin_steps(started_at)
         if not options.is_dry_run:
-            await self._settle_intents()
+            await settle_intents(cycle)
             for late in await cycle.local.late_saves():
-                await self._late_saves.take(late)
+                await take_late_save(cycle, late)
         # a cycle that was killed has not noted what it made of the wiki
         was_cut, was_rewound = state.is_under_way, state.is_rewound
         if state.conflict_files():
@@ -241,22 +237,13 @@ class _Run:
 
     # -- before the looks --------------------------------------------------------
 
-    async def _settle_intents(self) -> None:
-        """Find out what came of calls that a process did not live to see answered."""
-        if self._cycle.state.intents():
-            from wikisync.sync.run.intents import settle_intents
-
-            await settle_intents(self._cycle)
-
     async def _take_back(self, here: Snapshot, there: Snapshot) -> Undone | None:
         """Change the folder where a person wants a sync taken back."""
         number = self._cycle.options.undoes or self._cycle.state.undoing
         sync = self._cycle.state.sync_of(number) if number else None
         if sync is None:
             return None
-        from wikisync.sync.run.undoing import Undoing
-
-        return await Undoing(self._cycle, sync).run(here, there)
+        return await undo_sync(self._cycle, sync, here, there)
 
     # -- carrying out ------------------------------------------------------------
 
@@ -267,17 +254,12 @@ class _Run:
         if not decided.plan.actions and not self._cycle.state.conflict_files():
             await self._fetch_attachments()
             return
-        from wikisync.sync.run.arrive import Arrivals
-        from wikisync.sync.run.pull import Pulls
-        from wikisync.sync.run.push import Pushes
-
         pulls = Pulls(self._cycle, decided.here, decided.there)
-        arrivals = Arrivals(self._cycle)
         pushes = Pushes(self._cycle, decided.here, decided.there)
         plan = decided.plan
         await self._holds.remove_settled(decided)
         for move in plan.moves:
-            await self._one(move, decided, arrivals, pushes)
+            await self._one(move, decided, pushes)
         if self._cycle.state.conflict_files():
             await self._holds.follow(plan)
         self._shown = await self._holds.show(decided)
@@ -287,7 +269,7 @@ class _Run:
         now, is_first = self._cycle.clock(), not self._agreed
         note_writes(self._cycle.state, plan, now, is_first=is_first)
         for merge in plan.merges:
-            await self._one(merge, decided, arrivals, pushes)
+            await self._one(merge, decided, pushes)
         await self._send(plan, pushes)
         await self._fetch_attachments()
         self._errors = tuple(self._cycle.tally.errors)
@@ -303,18 +285,16 @@ class _Run:
             if not isinstance(action, DeleteLocal | DeleteRemote):
                 continue
             if action.slug not in self._waiting:
-                await self._one(action, decided, arrivals, pushes)
+                await self._one(action, decided, pushes)
 
-    async def _one(
-        self, action: Action, decided: Decided, arrivals: Arrivals, pushes: Pushes
-    ) -> None:
+    async def _one(self, action: Action, decided: Decided, pushes: Pushes) -> None:
         match action:
             case MoveLocal() | Rebind():
-                await arrivals.move(action)
+                await move_here(self._cycle, action)
             case DeleteLocal():
-                await arrivals.remove(action)
+                await remove_here(self._cycle, action)
             case Merge():
-                await arrivals.merge(action, decided.merges[action.slug])
+                await merge_here(self._cycle, action, decided.merges[action.slug])
             case MoveRemote() | DeleteRemote():
                 await pushes.run(action)
             case CreateLocal() | Pull() | Adopt() | CreateRemote() | Push():
@@ -340,8 +320,6 @@ class _Run:
         mentions = self._mentions()
         if not mentions:
             return
-        from wikisync.sync.run.attachments import AttachmentFetch
-
         fetch = AttachmentFetch(self._cycle, mentions)
         await fetch.run()
         self._fetched = fetch.fetched
@@ -355,8 +333,6 @@ class _Run:
             return ()
         if pages is None:
             return self._cycle.state.mentions()
-        from wikisync.sync.decide.mentions import mentioned_attachments
-
         texts = [self._cycle.state.text(slug) or "" for slug in sorted(pages)]
         found = [path for text in texts for path in mentioned_attachments(text)]
         return tuple(dict.fromkeys(found))
@@ -404,8 +380,6 @@ class _Run:
 
     async def _expect_errors(self, decided: Decided) -> None:
         """What went wrong last time, and would again."""
-        from wikisync.sync.run.troubles import in_the_way, lasting
-
         is_seen = not decided.there.is_remembered
         errors = lasting(self._cycle.state, decided.plan, is_wiki_seen=is_seen)
         self._cycle.tally.errors += errors
@@ -416,8 +390,6 @@ class _Run:
         """Removals that wait for what went wrong."""
         if not self._errors:
             return {}
-        from wikisync.sync.run.troubles import is_older_here, waiting_removals
-
         texts: dict[Slug, str] = {}
         for error in self._errors[:TEXTS_COMPARED_MAX]:
             slug = Slug(error.subject)
@@ -449,8 +421,6 @@ class _Run:
         """The decision as it came out where an error kept the removals back."""
         if not self._waiting:
             return decided, ()
-        from wikisync.sync.run.troubles import put_off
-
         plan, postponed = put_off(decided.plan, self._waiting)
         if postponed:
             log.info("%s", postponed[0])

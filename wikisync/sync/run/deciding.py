@@ -11,7 +11,6 @@ digests where only line ends differ.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -30,9 +29,11 @@ from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import narrowing
 from wikisync.sync.decide.capabilities import Capabilities
 from wikisync.sync.decide.comparing import is_at_rest, met_anew
+from wikisync.sync.decide.conflict import git_conflicts, has_any_marker, has_marker
 from wikisync.sync.decide.decided import Decided, Merged, Settled
 from wikisync.sync.decide.ledger import ConflictFileRecord, Side
 from wikisync.sync.decide.mirror import mirror_base
+from wikisync.sync.decide.normalisation import front_matter_of, with_front_matter
 from wikisync.sync.decide.plan import (
     BasePage,
     HoldReason,
@@ -41,6 +42,7 @@ from wikisync.sync.decide.plan import (
     Push,
     SkipReason,
 )
+from wikisync.sync.decide.reconcile import reconcile
 from wikisync.sync.decide.rewinding import (
     may_take_back,
 )
@@ -48,6 +50,8 @@ from wikisync.sync.decide.safety import (
     record_of,
 )
 from wikisync.sync.replica import LocalReplica
+from wikisync.sync.run import changed_files
+from wikisync.sync.run.merging import Merging
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.sightings import (
     UNCERTAIN,
@@ -57,9 +61,7 @@ from wikisync.sync.run.sightings import (
     watch_absences,
 )
 from wikisync.sync.run.stopping import emptied_pages, is_followed, with_safety_stops
-
-if TYPE_CHECKING:
-    from wikisync.sync.run.undoing import Undone
+from wikisync.sync.run.undoing import Undone
 
 SAME_TEXT_MAX = 4
 """Times that one text of a page may be sent within ten minutes."""
@@ -171,8 +173,6 @@ class Deciding:
         self, here: Snapshot, there: Snapshot
     ) -> tuple[Mapping[Slug, BasePage], Plan, Absences, Snapshot]:
         """The base to believe, the plan by the table, and what absences make of it."""
-        from wikisync.sync.decide.reconcile import reconcile
-
         service = self._capabilities(there)
         base = self._believed_base(here, there)
         plan = reconcile(base, here, there, service)
@@ -196,9 +196,7 @@ class Deciding:
         service = self._cycle.state.capabilities()
         if not service.strips_front_matter_of:
             return service
-        from wikisync.sync.run.stripping import without_shown
-
-        service = without_shown(service, there)
+        service = service.without_shown(there)
         if not self._cycle.options.is_dry_run:
             self._cycle.state.learn(service)
         return service
@@ -263,8 +261,6 @@ class Deciding:
         outdated = frozenset() if find is None else await find()
         if not outdated:
             return plan, there
-        from wikisync.sync.run import changed_files
-
         if self._cycle.options.is_other_folder:
             return changed_files.held_in_other_folder(
                 self._cycle, plan, outdated, there
@@ -278,11 +274,12 @@ class Deciding:
         """Whether a text differs from the agreed one by front matter alone."""
         page = there.texts.get(seen.slug)
         formats = self._cycle.state.capabilities().strips_front_matter_of
-        if page is None or page.format not in formats:
+        text = self._cycle.state.text(seen.slug)
+        if page is None or text is None or page.format not in formats:
             return False
-        from wikisync.sync.run.stripping import is_stripped
-
-        return is_stripped(self._cycle.state, there, seen)
+        return bool(front_matter_of(text)) and (
+            fold_text(with_front_matter(page.content, text)) == fold_text(text)
+        )
 
     async def _merged(
         self, plan: Plan, there: Snapshot
@@ -290,8 +287,6 @@ class Deciding:
         """The plan as the texts make it, its merges, and pages superseded by edits."""
         if not plan.actions:
             return plan, {}, frozenset()
-        from wikisync.sync.run.merging import Merging
-
         merging = Merging(self._cycle, there, self._settled)
         plan, merges = await merging.run(plan)
         superseded = frozenset(merging.superseded)
@@ -424,12 +419,6 @@ class Deciding:
         """
         if not plan.sends:
             return {}
-        from wikisync.sync.decide.conflict import (
-            git_conflicts,
-            has_any_marker,
-            has_marker,
-        )
-
         before = plan.files
         sent = {before.get(one.slug, one.slug): one.slug for one in plan.sends}
         records = {move.target: record_of(move) for move in plan.moves}

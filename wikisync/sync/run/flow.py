@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from typing import TypeVar
 
-from wikisync.errors import WikisyncError
+from wikisync.errors import FolderError, WikisyncError
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +24,8 @@ THREAD_CHARS_MIN = 100_000
 """Work on shorter texts is done before a thread could begin with it."""
 FINISH_TIMEOUT_S = 10.0
 """How long an interrupted batch may take to come to its end."""
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+"""What no other page will survive either."""
 
 
 async def each(
@@ -106,3 +109,9 @@ async def finish(work: Coroutine[None, None, T]) -> T:
             async with asyncio.timeout(FINISH_TIMEOUT_S):
                 await ended.wait()
         raise
+
+
+def is_disk_error(error: FolderError) -> bool:
+    """Whether the disk itself refuses, so that no other page can be written."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in DISK_ERRORS

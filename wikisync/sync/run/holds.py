@@ -35,7 +35,6 @@ from wikisync.sync.decide.ledger import (
     NO_DIGEST,
     Agreed,
     ConflictFileRecord,
-    PackedText,
 )
 from wikisync.sync.decide.merge import merge
 from wikisync.sync.decide.narrowing import Direction
@@ -239,9 +238,7 @@ class Holds:
                 await self._cycle.local.write(settled.after, expected=page.digest)
             self._cycle.state.confirm_replaced([kept])
         with self._cycle.state.together():
-            self._cycle.state.record(
-                [Agreed(settled.agreed, PackedText.of(remote))], is_step=True
-            )
+            self._cycle.state.record([Agreed.of(settled.agreed, remote)], is_step=True)
             self._cycle.state.note_replaced_there(slug, remote, settled.agreed.format)
         try:
             await self._cycle.local.remove_conflict(slug, expected=taken)

@@ -19,7 +19,7 @@ from wikisync.errors import (
 )
 from wikisync.model import Digest, Page, Slug, temporary_name
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.ledger import Agreed, Intent, PackedText, WriteKind
+from wikisync.sync.decide.ledger import Agreed, Intent, WriteKind
 from wikisync.sync.decide.plan import BasePage
 from wikisync.sync.run.parts import Cycle
 
@@ -163,9 +163,7 @@ class _Settling:
             remote=remote,
             known=self._cycle.state.base().get(slug),
         )
-        self._cycle.state.record(
-            [Agreed(agreed, PackedText.of(intent.text))], is_step=True
-        )
+        self._cycle.state.record([Agreed.of(agreed, intent.text)], is_step=True)
 
     async def _held(self, slug: Slug) -> Page | None:
         try:
@@ -182,5 +180,5 @@ def rebase(state: WikiState, intent: Intent) -> None:
         known=state.base().get(intent.slug),
     )
     with state.together():
-        state.record([Agreed(agreed, PackedText.of(intent.text))], is_step=True)
+        state.record([Agreed.of(agreed, intent.text)], is_step=True)
         state.note_replaced_there(intent.slug, intent.text, intent.format)

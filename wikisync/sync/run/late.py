@@ -11,11 +11,12 @@ from msgspec.structs import replace
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, command_line
 from wikisync.model import Format, LateSave, Page, Problem, Slug, digest_of
-from wikisync.sync.decide.ledger import Agreed, PackedText
-from wikisync.sync.run.flow import on_texts
+from wikisync.sync.decide.ledger import Agreed
+from wikisync.sync.decide.merge import merge
+from wikisync.sync.run.flow import is_disk_error, on_texts
 from wikisync.sync.run.parts import Cycle
 
-TOLD = (
+LATE_SAVE = (
     "a program kept writing to its file after the file was replaced; the program's text"
     " is in the trash"
 )
@@ -23,120 +24,106 @@ IN_THE_TRASH = "written by a program while its file was replaced"
 """Why the text is in the trash."""
 
 
-class LateSaves:
-    """Brings late saves into the pages of one wiki's folder."""
+async def take_late_save(cycle: Cycle, late: LateSave) -> None:
+    """Bring one save into its page, or into the trash, and say so.
 
-    def __init__(self, cycle: Cycle) -> None:
-        self._cycle = cycle
+    One that could not be taken is given again.
 
-    async def take(self, late: LateSave) -> None:
-        """Bring one save into its page, or into the trash, and say so.
-
-        One that could not be taken is given again.
-
-        Raises:
-            FolderError: the disk takes no more.
-        """
-        from wikisync.sync.run.pull import is_disk_error
-
-        try:
-            if late.text is None:
-                self._tell(late.slug, "find it in .wikisync/trash")
-            else:
-                await self._take(late, late.text)
-            await self._cycle.local.acknowledge(late)
-        except PreconditionFailed as error:
-            self._cycle.tally.supersede(late.slug, error)
-        except FolderError as error:
-            if is_disk_error(error):
-                raise
-            self._cycle.tally.fail("page-unwritable", late.slug, error)
-
-    async def _take(self, late: LateSave, text: str) -> None:
-        slug, before = self._edited(late)
-        try:
-            page = await self._cycle.local.read(slug)
-        except NotFound:
-            self._remember(slug, text, text)
-            page = Page(slug, self._format_of(slug), text)
-            await self._cycle.local.write(page, expected=None)
-            self._cycle.tally.merged += 1
-            return
-        if text == page.content:
-            self._remember(slug, text, text)
-        elif before is None or not await self._merge(page, before, text):
-            await self._cycle.local.keep(slug, text, IN_THE_TRASH)
-            self._remember(slug, text, page.content)
-            name = f"{self._cycle.local.name}/{slug}"
-            self._tell(slug, f"see it with: {command_line('restore', name, '--list')}")
-
-    def _edited(self, late: LateSave) -> tuple[Slug, str | None]:
-        """The page, by the name it has now, and the text that was edited, if known."""
-        if late.before is None:
-            return late.slug, None
-        agreed = self._cycle.state.text(late.slug)
-        if agreed is not None and digest_of(agreed) == late.before:
-            return late.slug, agreed
-        return self._cycle.state.replaced_text(late.slug, late.before) or (
-            late.slug,
-            None,
-        )
-
-    def _format_of(self, slug: Slug) -> Format:
-        known = self._cycle.state.base().get(slug)
-        return known.format if known else Format.MARKDOWN
-
-    async def _merge(self, page: Page, before: str, text: str) -> bool:
-        """Bring both edits together; False where that is a person's to do.
-
-        A page that nobody edited since is taken back to before we replaced its text,
-        and the cycle decides about both edits as if it saw them for the first time.
-        """
-        known = self._cycle.state.base().get(page.slug)
-        is_in_sync = known is not None and known.local == page.digest
-        if not is_in_sync:
-            from wikisync.sync.decide.merge import merge
-
-            late, now = text, page.content
-            again = await on_texts(
-                lambda: merge(before, late, now, page_format=page.format), late, now
-            )
-            if again.text is None:
-                return False
-            self._remember(page.slug, text, again.text)
-            text = again.text
+    Raises:
+        FolderError: the disk takes no more.
+    """
+    try:
+        if late.text is None:
+            _warn(cycle, late.slug, "find it in .wikisync/trash")
         else:
-            # a save from an old window may replace it before it is looked at
-            self._remember(page.slug, text, text)
-        kept = self._remember(page.slug, page.content, text)
-        if is_in_sync:
-            # the base first: until the page follows, both sides hold the same text
-            self._go_back(page.slug, before)
-        await self._cycle.local.write(replace(page, content=text), expected=page.digest)
-        self._cycle.state.confirm_replaced([kept])
-        self._cycle.tally.merged += 1
-        return True
+            await _take(cycle, late, late.text)
+        await cycle.local.acknowledge(late)
+    except PreconditionFailed as error:
+        cycle.tally.supersede(late.slug, error)
+    except FolderError as error:
+        if is_disk_error(error):
+            raise
+        cycle.tally.fail("page-unwritable", late.slug, error)
 
-    def _remember(self, slug: Slug, old: str, new: str) -> int:
-        """Know a text again, for the next save of the program is an edit of it."""
-        return self._cycle.state.remember_replaced(slug, old, new, self._cycle.clock())
 
-    def _tell(self, slug: Slug, step: str) -> None:
-        # the cycle may come to nothing
-        self._cycle.note_new({slug: TOLD})
-        self._cycle.tally.warn(
-            Problem(
-                "late-save",
-                slug,
-                TOLD,
-                step,
-                is_once=True,
-            )
+async def _take(cycle: Cycle, late: LateSave, text: str) -> None:
+    slug, before = _edited(cycle, late)
+    try:
+        page = await cycle.local.read(slug)
+    except NotFound:
+        _remember(cycle, slug, text, text)
+        page = Page(slug, _format_of(cycle, slug), text)
+        await cycle.local.write(page, expected=None)
+        cycle.tally.merged += 1
+        return
+    if text == page.content:
+        _remember(cycle, slug, text, text)
+    elif before is None or not await _merge(cycle, page, before, text):
+        await cycle.local.keep(slug, text, IN_THE_TRASH)
+        _remember(cycle, slug, text, page.content)
+        name = f"{cycle.local.name}/{slug}"
+        _warn(cycle, slug, f"see it with: {command_line('restore', name, '--list')}")
+
+
+def _edited(cycle: Cycle, late: LateSave) -> tuple[Slug, str | None]:
+    """The page, by the name it has now, and the text that was edited, if known."""
+    if late.before is None:
+        return late.slug, None
+    agreed = cycle.state.text(late.slug)
+    if agreed is not None and digest_of(agreed) == late.before:
+        return late.slug, agreed
+    return cycle.state.replaced_text(late.slug, late.before) or (late.slug, None)
+
+
+def _format_of(cycle: Cycle, slug: Slug) -> Format:
+    known = cycle.state.base().get(slug)
+    return known.format if known else Format.MARKDOWN
+
+
+async def _merge(cycle: Cycle, page: Page, before: str, text: str) -> bool:
+    """Bring both edits together; False where that is a person's to do.
+
+    A page that nobody edited since is taken back to before we replaced its text,
+    and the cycle decides about both edits as if it saw them for the first time.
+    """
+    known = cycle.state.base().get(page.slug)
+    is_in_sync = known is not None and known.local == page.digest
+    if not is_in_sync:
+        late, now = text, page.content
+        again = await on_texts(
+            lambda: merge(before, late, now, page_format=page.format), late, now
         )
+        if again.text is None:
+            return False
+        _remember(cycle, page.slug, text, again.text)
+        text = again.text
+    else:
+        # a save from an old window may replace it before it is looked at
+        _remember(cycle, page.slug, text, text)
+    kept = _remember(cycle, page.slug, page.content, text)
+    if is_in_sync:
+        # the base first: until the page follows, both sides hold the same text
+        _go_back(cycle, page.slug, before)
+    await cycle.local.write(replace(page, content=text), expected=page.digest)
+    cycle.state.confirm_replaced([kept])
+    cycle.tally.merged += 1
+    return True
 
-    def _go_back(self, slug: Slug, text: str) -> None:
-        """Take an earlier text as the last one agreed on."""
-        known = self._cycle.state.base()[slug]
-        digest = digest_of(text)
-        earlier = replace(known, local=digest, remote=digest)
-        self._cycle.state.record([Agreed(earlier, PackedText.of(text))])
+
+def _remember(cycle: Cycle, slug: Slug, old: str, new: str) -> int:
+    """Know a text again, for the next save of the program is an edit of it."""
+    return cycle.state.remember_replaced(slug, old, new, cycle.clock())
+
+
+def _warn(cycle: Cycle, slug: Slug, step: str) -> None:
+    # the cycle may come to nothing
+    cycle.note_new({slug: LATE_SAVE})
+    cycle.tally.warn(Problem("late-save", slug, LATE_SAVE, step, is_once=True))
+
+
+def _go_back(cycle: Cycle, slug: Slug, text: str) -> None:
+    """Take an earlier text as the last one agreed on."""
+    known = cycle.state.base()[slug]
+    digest = digest_of(text)
+    earlier = replace(known, local=digest, remote=digest)
+    cycle.state.record([Agreed.of(earlier, text)])

@@ -13,7 +13,6 @@ that takes nothing, a refused token or a service that stays away ends the cycle.
 from __future__ import annotations
 
 import asyncio
-import errno
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -31,7 +30,7 @@ from wikisync.errors import (
     WikisyncError,
 )
 from wikisync.model import Digest, Page, Problem, Slug, Snapshot
-from wikisync.sync.decide.ledger import Agreed, PackedText
+from wikisync.sync.decide.ledger import Agreed, packed_text
 from wikisync.sync.decide.normalisation import with_front_matter, with_line_ends_of
 from wikisync.sync.decide.plan import (
     Adopt,
@@ -51,9 +50,6 @@ BATCH_CHARS = 8 * 1024 * 1024
 """A batch is written when it has this many pages or this much text."""
 UNAVAILABLE_MAX = 5
 """Reads that may fail in a row before the service counts as gone."""
-
-DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
-"""What no other page will survive either."""
 
 
 class _Fetched(Struct, frozen=True):
@@ -164,7 +160,7 @@ class Pulls:
             page = fetched.page
             if isinstance(result, Page):
                 log.info("pulled %s", page.slug)
-                agreed.append(Agreed(self._agreed_on(page, result), text))
+                agreed.append(Agreed(self._agreed_on(page, result), *text))
             else:
                 self._fail(page.slug, result)
         slugs = [one.page.slug for one in agreed]
@@ -239,7 +235,7 @@ class Pulls:
             here=self._here.pages.get(action.slug),
             there=self._there.pages.get(action.slug),
         )
-        return Agreed(agreed, PackedText.of(page.content))
+        return Agreed.of(agreed, page.content)
 
     async def _read_equal(self, action: Adopt) -> Page | None:
         """The text that both sides held, from the side that still has it.
@@ -263,14 +259,8 @@ class Pulls:
         return None
 
 
-def is_disk_error(error: FolderError) -> bool:
-    """Whether the disk itself refuses, so that no other page can be written."""
-    cause = error.__cause__
-    return isinstance(cause, OSError) and cause.errno in DISK_ERRORS
-
-
-def _packed(batch: list[_Fetched]) -> list[PackedText]:
-    return [PackedText.of(fetched.page.content) for fetched in batch]
+def _packed(batch: list[_Fetched]) -> list[tuple[bytes, str]]:
+    return [packed_text(fetched.page.content) for fetched in batch]
 
 
 def _batches(plan: Plan) -> Iterator[list[Adopt | DropRecord]]:

@@ -27,7 +27,7 @@ from wikisync.errors import (
     Unavailable,
 )
 from wikisync.model import Digest, Page, Problem, Slug, Snapshot, path_of_title
-from wikisync.sync.decide.ledger import NO_DIGEST, Agreed, Intent, PackedText, WriteKind
+from wikisync.sync.decide.ledger import NO_DIGEST, Agreed, Intent, WriteKind
 from wikisync.sync.decide.normalisation import Normalisation, normalisation_of
 from wikisync.sync.decide.plan import (
     BasePage,
@@ -38,7 +38,6 @@ from wikisync.sync.decide.plan import (
 )
 from wikisync.sync.run.flow import finish
 from wikisync.sync.run.parts import Cycle
-from wikisync.sync.run.stripping import with_stripped
 
 log = logging.getLogger(__name__)
 
@@ -203,7 +202,7 @@ class Pushes:
                 normalisation is Normalisation.FRONT_MATTER
                 and again.digest == answer.digest
             ):
-                self._cycle.state.learn(with_stripped(known, sent.format))
+                self._cycle.state.learn(known.with_stripped(sent.format))
             else:
                 normalisation = Normalisation.OTHER
         return normalisation
@@ -249,9 +248,7 @@ class Pushes:
         )
         with self._cycle.state.together():
             self._cycle.state.note_sent(answer.slug, self._cycle.clock(), sent.digest)
-            self._cycle.state.record(
-                [Agreed(agreed, PackedText.of(sent.content))], is_step=True
-            )
+            self._cycle.state.record([Agreed.of(agreed, sent.content)], is_step=True)
             self._cycle.state.settle(intent)
             self._cycle.state.drop_refusal(sent.slug)
             self._cycle.note_done(action, answer.slug)

@@ -10,9 +10,9 @@ that ``status`` and dry runs, which try nothing, know what stands in the way.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from wikisync.model import Problem, Slug
+from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import (
     Action,
@@ -29,9 +29,6 @@ from wikisync.sync.decide.plan import (
     Skip,
     SkipReason,
 )
-
-if TYPE_CHECKING:
-    from wikisync.sync.base.state import WikiState
 
 NAMES_SHOWN_MAX = 3
 OF_ONE_PAGE = frozenset({"page-unwritable", "page-unreadable", "page-refused"})

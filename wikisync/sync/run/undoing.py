@@ -12,7 +12,8 @@ A page that either side changed since is left alone and named.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias, assert_never
+from enum import Enum, auto
+from typing import assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -36,33 +37,19 @@ from wikisync.sync.run.parts import Cycle
 WHY = "taken back with a sync"
 
 
-class Write(Struct, frozen=True):
+class Way(Enum):
+    """What is to be done in the folder about one page."""
+
+    WRITE = auto()
     """The file gets its earlier text, or is there again."""
-
-
-class Move(Struct, frozen=True):
+    MOVE = auto()
     """The file gets its earlier name; its text is the next cycle's."""
-
-
-class Remove(Struct, frozen=True):
+    REMOVE = auto()
     """The file goes."""
-
-
-class Following(Struct, frozen=True):
+    FOLLOW = auto()
     """The file is as it was; the wiki follows in this cycle."""
-
-
-class Done(Struct, frozen=True):
+    NOTHING = auto()
     """Both sides are as they were."""
-
-
-class Left(Struct, frozen=True):
-    """The page is another since."""
-
-    why: str
-
-
-Way: TypeAlias = Write | Move | Remove | Following | Done | Left
 
 
 class Undone(Struct, frozen=True):
@@ -88,141 +75,134 @@ class Undone(Struct, frozen=True):
 
 def way_of(
     step: Step, base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
-) -> Way:
-    """What is to be done in the folder about one page."""
+) -> Way | str:
+    """What is to be done in the folder about one page, or why it is left alone."""
     if not step.slug:
         return _way_back(step, base, here, there)
     known = base.get(step.slug)
     mine, theirs = here.pages.get(step.slug), there.pages.get(step.slug)
     if known is None:
-        return Left("it was removed since") if step.was else Done()
+        return "it was removed since" if step.was else Way.NOTHING
     is_text = (known.local, known.format) == (step.digest, step.format)
     if step.was == step.slug and is_text:
-        return Done()
+        return Way.NOTHING
     if known.local != step.after:
-        return Left("it was edited since")
+        return "it was edited since"
     if theirs is None or theirs.digest != known.remote:
-        return Left("it was changed on the wiki since")
+        return "it was changed on the wiki since"
     if mine is None:
         moved = here.pages.get(step.was)
         if not step.was or (moved is not None and moved.digest == known.local):
-            return Following()
-        return Left("its file was removed or renamed since")
+            return Way.FOLLOW
+        return "its file was removed or renamed since"
     if step.slug == step.was and mine.digest == step.digest:
-        return Following()
+        return Way.FOLLOW
     if mine.digest != known.local:
-        return Left("it was edited here since")
+        return "it was edited here since"
     if step.slug in here.busy:
-        return Left("it is open in an editor")
+        return "it is open in an editor"
     if not step.was:
-        return Remove()
+        return Way.REMOVE
     if step.was == step.slug:
-        return Write()
+        return Way.WRITE
     if step.was in here.pages or step.was in there.pages:
-        return Left(f"another page is called {step.was} now")
-    return Move()
+        return f"another page is called {step.was} now"
+    return Way.MOVE
 
 
 def _way_back(
     step: Step, base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
-) -> Way:
+) -> Way | str:
     """The same for a page that was removed."""
     mine = here.pages.get(step.was)
     if step.was in base and base[step.was].local == step.digest:
-        return Done()
+        return Way.NOTHING
     if mine is not None and mine.digest == step.digest:
-        return Following()
+        return Way.FOLLOW
     if mine is not None or step.was in there.pages or step.was in base:
-        return Left("there is another page of this name since")
-    return Write()
+        return "there is another page of this name since"
+    return Way.WRITE
 
 
-class Undoing:
-    """Carries out in the folder, cycle by cycle, what a person wants taken back."""
+async def undo_sync(
+    cycle: Cycle, sync: LastSync, here: Snapshot, there: Snapshot
+) -> Undone:
+    """Change the folder, or only say what it would be then.
 
-    def __init__(self, cycle: Cycle, sync: LastSync) -> None:
-        """Args: ``sync`` is the one to take back."""
-        self._cycle = cycle
-        self._sync = sync
-
-    async def run(self, here: Snapshot, there: Snapshot) -> Undone:
-        """Change the folder, or only say what it would be then.
-
-        Raises:
-            FolderError: the folder cannot be read any more.
-        """
-        base = self._cycle.state.base()
-        ways = {step: way_of(step, base, here, there) for step in self._sync.steps}
-        # the text is the next cycle's where the name is this one's
-        has_more = any(
-            step.slug and step.was and step.slug != step.was
-            for step, way in ways.items()
-            if isinstance(way, Move | Following)
-        )
-        taken: list[Step] = []
-        pages = dict(here.pages)
-        for step, way in ways.items():
-            match way:
-                case Done():
-                    pass
-                case Left(why):
-                    if self._cycle.options.is_dry_run or not has_more:
-                        self._leave(step, why)
-                case Following():
+    Raises:
+        FolderError: the folder cannot be read any more.
+    """
+    base = cycle.state.base()
+    ways = {step: way_of(step, base, here, there) for step in sync.steps}
+    # the text is the next cycle's where the name is this one's
+    has_more = any(
+        step.slug and step.was and step.slug != step.was
+        for step, way in ways.items()
+        if way in {Way.MOVE, Way.FOLLOW}
+    )
+    taken: list[Step] = []
+    pages = dict(here.pages)
+    for step, way in ways.items():
+        match way:
+            case str():
+                if cycle.options.is_dry_run or not has_more:
+                    _leave(cycle, step, way)
+            case Way.NOTHING:
+                pass
+            case Way.FOLLOW:
+                taken.append(step)
+            case Way.WRITE | Way.MOVE | Way.REMOVE:
+                if await _do(cycle, step, way, pages):
                     taken.append(step)
-                case Write() | Move() | Remove():
-                    if await self._do(step, way, pages):
-                        taken.append(step)
-                case _:
-                    assert_never(way)
-        if self._cycle.options.is_dry_run:
-            after, has_more = replace(here, pages=pages), False
-        else:
-            after = await self._cycle.local.snapshot()
-        return Undone(after, tuple(taken), has_more)
+            case _:
+                assert_never(way)
+    if cycle.options.is_dry_run:
+        after, has_more = replace(here, pages=pages), False
+    else:
+        after = await cycle.local.snapshot()
+    return Undone(after, tuple(taken), has_more)
 
-    async def _do(
-        self, step: Step, way: Write | Move | Remove, pages: dict[Slug, PageState]
-    ) -> bool:
-        """Change one file, or what a dry run takes for the folder."""
-        cycle = self._cycle
-        if cycle.options.is_dry_run:
-            _imagine(step, pages)
-            return True
-        seen = pages.get(step.slug)
-        try:
-            if isinstance(way, Write):
-                current = await cycle.local.read(step.slug) if seen else None
-                if seen and current and current.digest != seen.digest:
-                    self._leave(step, "it was edited here since")
-                    return False
-                local, state, now = cycle.local, cycle.state, cycle.clock()
-                page = Page(step.was, step.format, step.before)
-                await put_back(local, state, page, current, now, why=WHY)
-                state.forget_writes(step.was)
-            elif seen is not None and isinstance(way, Move):
-                await cycle.local.move(step.slug, step.was, expected=seen.digest)
-            elif seen is not None:
-                await cycle.local.delete(step.slug, expected=seen.digest, why=WHY)
-        except (PreconditionFailed, NotFound) as error:
-            self._leave(step, error.message)
-            return False
-        except FolderError as error:
-            self._cycle.tally.fail("page-unwritable", step.name, error)
-            return False
+
+async def _do(cycle: Cycle, step: Step, way: Way, pages: dict[Slug, PageState]) -> bool:
+    """Change one file, or what a dry run takes for the folder."""
+    if cycle.options.is_dry_run:
+        _imagine(step, pages)
         return True
+    seen = pages.get(step.slug)
+    try:
+        if way is Way.WRITE:
+            current = await cycle.local.read(step.slug) if seen else None
+            if seen and current and current.digest != seen.digest:
+                _leave(cycle, step, "it was edited here since")
+                return False
+            local, state, now = cycle.local, cycle.state, cycle.clock()
+            page = Page(step.was, step.format, step.before)
+            await put_back(local, state, page, current, now, why=WHY)
+            state.forget_writes(step.was)
+        elif seen is not None and way is Way.MOVE:
+            await cycle.local.move(step.slug, step.was, expected=seen.digest)
+        elif seen is not None:
+            await cycle.local.delete(step.slug, expected=seen.digest, why=WHY)
+    except (PreconditionFailed, NotFound) as error:
+        _leave(cycle, step, error.message)
+        return False
+    except FolderError as error:
+        cycle.tally.fail("page-unwritable", step.name, error)
+        return False
+    return True
 
-    def _leave(self, step: Step, why: str) -> None:
-        name = f"{self._cycle.local.name}/{step.name}"
-        self._cycle.tally.warn(
-            Problem(
-                "undo-left",
-                step.name,
-                f"it is not undone: {why}",
-                f"see its earlier texts: {command_line('restore', name, '--list')}",
-                is_once=True,
-            )
+
+def _leave(cycle: Cycle, step: Step, why: str) -> None:
+    name = f"{cycle.local.name}/{step.name}"
+    cycle.tally.warn(
+        Problem(
+            "undo-left",
+            step.name,
+            f"it is not undone: {why}",
+            f"see its earlier texts: {command_line('restore', name, '--list')}",
+            is_once=True,
         )
+    )
 
 
 async def put_back(

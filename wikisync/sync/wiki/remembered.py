@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 
-from wikisync.errors import NotFound, Unavailable, WikisyncError
+from wikisync.errors import NotFound, Unavailable
 from wikisync.model import (
     Attachment,
     AttachmentPath,
@@ -72,12 +72,6 @@ class RememberedWiki:
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
         """Take nothing."""
         raise _refusal(page.slug, expected)
-
-    async def write_pages(
-        self, pages: Sequence[tuple[Page, Digest | None]]
-    ) -> Sequence[Page | WikisyncError]:
-        """Take nothing."""
-        return [_refusal(page.slug) for page, _ in pages]
 
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
         """Take nothing."""

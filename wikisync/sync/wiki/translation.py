@@ -7,11 +7,10 @@ writes them.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 
 from msgspec.structs import replace
 
-from wikisync.errors import PreconditionFailed, WikisyncError
 from wikisync.model import (
     Attachment,
     AttachmentPath,
@@ -188,18 +187,6 @@ class TranslatedWiki:
             identity = last[here.slug].identity if here.slug in last else ""
             last[here.slug] = replace(state, identity=identity)
         return here
-
-    async def write_pages(
-        self, pages: Sequence[tuple[Page, Digest | None]]
-    ) -> Sequence[Page | WikisyncError]:
-        """Write pages one after the other."""
-        results: list[Page | WikisyncError] = []
-        for page, expected in pages:
-            try:
-                results.append(await self.write(page, expected=expected))
-            except PreconditionFailed as error:
-                results.append(error)
-        return results
 
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
         """Give the page another name, its text unchanged."""
