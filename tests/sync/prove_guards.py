@@ -258,7 +258,7 @@ GUARDS = (
     ),
     Guard(
         "line ends are no edit",
-        f"{SYNC}.run.deciding:Deciding._is_folded",
+        f"{SYNC}.run.deciding:_Deciding._is_folded",
         answer(False),
         "sync/test_cycle.py::test_line_ends_alone_are_no_edit",
     ),

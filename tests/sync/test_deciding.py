@@ -25,7 +25,7 @@ from wikisync.sync.decide.plan import (
     SkipReason,
 )
 from wikisync.sync.decide.reconcile import reconcile
-from wikisync.sync.run.deciding import Deciding
+from wikisync.sync.run.deciding import decide_cycle
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.parts import Cycle
 
@@ -165,7 +165,7 @@ async def planned(copies: Copies) -> tuple[Action, ...]:
         outdated=outdated,
     )
     scans = await copies.here.snapshot(), await copies.there.snapshot()
-    return (await Deciding(cycle).run(*scans)).plan.actions
+    return (await decide_cycle(cycle, *scans)).plan.actions
 
 
 async def test_a_page_in_sync_is_sent_for_its_attachment(state: State) -> None:

@@ -61,24 +61,6 @@ def test_lines(base: str, local: str, remote: str, expected: str | None) -> None
     assert merged.text == (items(*wanted.split()) if wanted else None)
 
 
-def test_both_insertions_are_counted_for_a_notice() -> None:
-    base = items("a", "b")
-    assert merge(base, items("a", "L", "b"), items("a", "R", "b")).kept_both == 1
-    assert merge(base, items("a", "L", "b"), items("a", "b", "R")).kept_both == 0
-
-
-def test_insertions_of_a_place_that_is_held_are_not_counted() -> None:
-    base, local, remote = items("a", "b"), items("a", "L", "x"), items("a", "R", "y")
-    merged = merge(base, local, remote)
-    assert (merged.text, merged.kept_both) == (None, 0)
-
-
-def test_keeping_both_insertions_can_be_switched_off() -> None:
-    texts = items("a", "b"), items("a", "L", "b"), items("a", "R", "b")
-    merged = merge(*texts, keeps_both=False)
-    assert merged.pieces == ("- a\n", Clash("", "- L\n", "- R\n"), "- b\n")
-
-
 def test_clash_shows_only_what_really_clashes() -> None:
     merged = merge("t\na\nb\nz\n", "T\na\nL\ny\nz\n", "t\na\nR\ny\nz\n")
     assert merged.pieces[-2:] == (Clash("b\n", "L\n", "R\n"), "y\nz\n")
@@ -343,12 +325,9 @@ def test_one_side_alone_is_taken_as_it_is(base: str, edited: str) -> None:
 @given(TEXT, TEXT, TEXT)
 def test_sides_can_change_places(base: str, local: str, remote: str) -> None:
     """But for the order of two texts inserted at one place."""
-    there = merge(base, local, remote, keeps_both=False)
-    back = merge(base, remote, local, keeps_both=False)
-    assert there.text == back.text
-    both, swapped = merge(base, local, remote), merge(base, remote, local)
-    if both.text is not None and swapped.text is not None:
-        assert Counter(both.text) == Counter(swapped.text)
+    there, back = merge(base, local, remote).text, merge(base, remote, local).text
+    assert (there is None) == (back is None)
+    assert Counter(there) == Counter(back)
 
 
 @given(TEXT, TEXT, TEXT)

@@ -14,7 +14,6 @@ from wikisync.sync.decide import merge as merge_module
 from wikisync.sync.decide.diff import changes
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.run import flow, merging
-from wikisync.sync.run.options import CycleOptions
 
 HOME = Slug("home")
 TEXT = "one\ntwo\nthree\n"
@@ -83,15 +82,6 @@ async def test_a_merge_finds_a_page_that_is_renamed_twice(state: State) -> None:
     assert (result.renamed, result.merged) == (2, 1)
     await copies.rest()
     assert copies.texts()["rules"] == "one, here\ntwo\nthree, there\n"
-
-
-async def test_two_insertions_at_one_place_clash_when_asked_to(state: State) -> None:
-    copies = Copies(state, PAGES)
-    await copies.rest()
-    copies.here.put("home", TEXT + "mine\n")
-    copies.there.put("home", TEXT + "theirs\n")
-    result = await copies.rest(CycleOptions(keeps_both=False))
-    assert [one.slug for one in result.held] == [HOME]
 
 
 async def test_large_texts_are_merged_beside_the_loop(

@@ -451,14 +451,6 @@ def test_page_that_the_service_only_lists_is_not_merged() -> None:
     assert str(decided) == f"hold    p: {HoldReason.EDITED_BOTH}"
 
 
-def test_page_whose_texts_clash_is_held_in_the_plan() -> None:
-    decided = plan("p=b q=b", "p=L q=L", "p=R q=R").holding({Slug("p")})
-    assert str(decided).splitlines() == [
-        "merge   q: edited here and on the wiki",
-        f"hold    p: {HoldReason.EDITED_BOTH}",
-    ]
-
-
 # -- what cannot be seen ---------------------------------------------------------------
 
 

@@ -20,7 +20,7 @@ from wikisync.model import Slug
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.conflict import (
     Clash,
-    ParsedConflict,
+    MergedText,
     Piece,
     read_conflict_file,
 )
@@ -135,7 +135,7 @@ def read_result(path: Path) -> str:
     return text
 
 
-def unresolved_parts(conflict_file: ParsedConflict) -> str:
+def unresolved_parts(conflict_file: MergedText) -> str:
     """What is still unsettled in a conflict file, in words."""
     count = sum(isinstance(piece, Clash) for piece in conflict_file.pieces)
     return conflict_file.problem or f"{counted(count, 'unresolved part')} left"

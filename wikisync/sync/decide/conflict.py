@@ -45,13 +45,13 @@ Piece: TypeAlias = str | Clash
 """A text that is settled, or a clash."""
 
 
-class ParsedConflict(Struct, frozen=True):
-    """What a conflict file's file says now."""
+class MergedText(Struct, frozen=True):
+    """A page in pieces: as ``merge`` made it, or as a conflict file says it."""
 
     pieces: tuple[Piece, ...]
-    """Settled texts and clashes; the base of a clash is not in the file."""
+    """Settled texts and clashes; read from a file, a clash has no base."""
     problem: str = ""
-    """Why the marker lines make no sense any more, or empty."""
+    """Why the marker lines of a file make no sense any more, or empty."""
 
     @property
     def text(self) -> str | None:
@@ -118,7 +118,7 @@ def write_conflict_file(pieces: Sequence[Piece], *, remote_by: str = "") -> str:
     return "".join(parts)
 
 
-def read_conflict_file(text: str) -> ParsedConflict:
+def read_conflict_file(text: str) -> MergedText:
     """Read a conflict file back, after whatever a person did to it.
 
     The note in the first line may stay.  Blocks may be gone; a block that is left
@@ -128,10 +128,10 @@ def read_conflict_file(text: str) -> ParsedConflict:
     for number, line in enumerate(text.splitlines(keepends=True), 1):
         problem = reader.take(line)
         if problem:
-            return ParsedConflict(reader.pieces(), f"line {number}: {problem}")
+            return MergedText(reader.pieces(), f"line {number}: {problem}")
     if reader.part != "end":
-        return ParsedConflict(reader.pieces(), "the last conflict has no end line")
-    return ParsedConflict(reader.pieces())
+        return MergedText(reader.pieces(), "the last conflict has no end line")
+    return MergedText(reader.pieces())
 
 
 def resolved(pieces: Sequence[Piece], choice: Choice) -> str:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from wikisync.model import Page, Slug, Snapshot
+from wikisync.sync.decide.conflict import MergedText
 from wikisync.sync.decide.ledger import Replaced
-from wikisync.sync.decide.merge import Merge3
 from wikisync.sync.decide.plan import BasePage, Plan, SkipReason
 from wikisync.sync.decide.safety import Batch
 
 
-class Merged(Struct, frozen=True):
+class MergedPage(Struct, frozen=True):
     """The texts of one merge and what came of it."""
 
     slug: Slug
@@ -21,7 +21,7 @@ class Merged(Struct, frozen=True):
     local: Page
     remote: Page
     """The wiki's text in the form that the folder would have it."""
-    result: Merge3
+    result: MergedText
     stale: Replaced | None = None
     """The text that the save here really was an edit of, if not the base's."""
 
@@ -47,7 +47,7 @@ class Decided(Struct, frozen=True):
     """What there is to do and what waits, whoever asks."""
     here: Snapshot
     there: Snapshot
-    merges: Mapping[Slug, Merged]
+    merges: Mapping[Slug, MergedPage]
     """Merges and clashes by page."""
     batches: tuple[Batch, ...]
     """What safety stops hold, and what was said about it."""

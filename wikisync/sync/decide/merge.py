@@ -20,7 +20,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from wikisync.model import Format
-from wikisync.sync.decide.conflict import Clash, Piece, has_marker
+from wikisync.sync.decide.conflict import Clash, MergedText, Piece, has_marker
 from wikisync.sync.decide.diff import Hunk, changes
 from wikisync.sync.decide.metadata import merge_metadata
 from wikisync.sync.decide.normalisation import front_matter_of
@@ -33,28 +33,13 @@ PARAGRAPH_CHARS_MAX = 200_000
 T = TypeVar("T")
 
 
-class Merge3(Struct, frozen=True):
-    """The outcome of a merge."""
-
-    pieces: tuple[Piece, ...]
-    kept_both: int = 0
-    """Places where both sides inserted and both texts stay, the wiki's first."""
-
-    @property
-    def text(self) -> str | None:
-        """The merged page, or None where something clashes."""
-        settled = [piece for piece in self.pieces if isinstance(piece, str)]
-        return "".join(settled) if len(settled) == len(self.pieces) else None
-
-
 def merge(
     base: str,
     local: str,
     remote: str,
     *,
     page_format: Format = Format.MARKDOWN,
-    keeps_both: bool = True,
-) -> Merge3:
+) -> MergedText:
     """Merge two edits of one text.
 
     The folder's line ends win over the wiki's.  A side that holds a marker line is
@@ -65,40 +50,37 @@ def merge(
         local: The text here.
         remote: The text on the wiki.
         page_format: Says where code begins and ends.
-        keeps_both: Keep both texts inserted at one place; False makes it a clash.
     """
     if has_marker(local) or has_marker(remote):
-        return Merge3((Clash(base, local, remote),))
+        return MergedText((Clash(base, local, remote),))
     if local in {base, remote}:
-        return Merge3((remote,))
+        return MergedText((remote,))
     if remote == base:
-        return Merge3((local,))
+        return MergedText((local,))
     old, mine, theirs = (text.replace("\r\n", "\n") for text in (base, local, remote))
-    merged = _merge_parts(old, mine, theirs, page_format, keeps_both=keeps_both)
+    merged = _merge_parts(old, mine, theirs, page_format)
     if local.count("\r\n") * 2 > local.count("\n"):
-        merged = Merge3(tuple(map(_crlf, merged.pieces)), merged.kept_both)
+        merged = MergedText(tuple(map(_crlf, merged.pieces)))
     return merged
 
 
-def _merge_parts(
-    base: str, local: str, remote: str, page_format: Format, *, keeps_both: bool
-) -> Merge3:
+def _merge_parts(base: str, local: str, remote: str, page_format: Format) -> MergedText:
     """Front matter by its keys, the text below it by lines and sentences."""
     texts = (base, local, remote)
     blocks = [front_matter_of(text) for text in texts]
     if len(set(blocks)) == 1 or not all(block[-1:] in {"", "\n"} for block in blocks):
         # a page that ends with its front matter may have no line end there
-        return _Merging(*texts, page_format, keeps_both=keeps_both).run()
+        return _Merging(*texts, page_format).run()
     old, mine, theirs = (
         text[len(block) :] for text, block in zip(texts, blocks, strict=True)
     )
-    below = _Merging(old, mine, theirs, page_format, keeps_both=keeps_both).run()
+    below = _Merging(old, mine, theirs, page_format).run()
     settled = merge_metadata(*blocks)
     first: Piece = Clash(*blocks) if settled is None else settled
     pieces: tuple[Piece, ...] = (first, *below.pieces)
     if settled is not None and below.text is not None:
         pieces = (settled + below.text,)
-    return Merge3(pieces, below.kept_both)
+    return MergedText(pieces)
 
 
 class _Region(Struct, frozen=True):
@@ -130,20 +112,16 @@ class _Merging:
         local: str,
         remote: str,
         page_format: Format,
-        *,
-        keeps_both: bool,
     ) -> None:
         self._texts = base, local, remote
         self._lines = _split(base), _split(local), _split(remote)
         self._format = page_format
-        self._keeps_both = keeps_both
         self._kinds: list[list[Kind]] | None = None
         self._pieces: list[Piece] = []
         self._settled: list[str] = []
         self._divided: list[_Lines] = []
-        self._kept_both = 0
 
-    def run(self) -> Merge3:
+    def run(self) -> MergedText:
         base, local, remote = self._lines
         done: int = 0
         regions = list(_regions(*_numbered(*self._lines), is_strict=True))
@@ -159,16 +137,16 @@ class _Merging:
         self._settled += base[done:]
         return self._result()
 
-    def _result(self) -> Merge3:
+    def _result(self) -> MergedText:
         if self._pieces:
             self._close()
-            return Merge3(tuple(self._pieces), self._kept_both)
+            return MergedText(tuple(self._pieces))
         if not self._is_sound():
-            return Merge3((Clash(*self._texts),))
+            return MergedText((Clash(*self._texts),))
         text = "".join(self._settled)
         if not _ends_with_newline(*self._texts):
             text = text.removesuffix("\n")
-        return Merge3((text,), self._kept_both)
+        return MergedText((text,))
 
     def _merge_clash(self, region: _Region, done: int, limit: int) -> int:
         """Merge what both sides changed; gives how much of the base is merged then."""
@@ -259,7 +237,6 @@ class _Merging:
             for side, found, part in zip(lines, self._all_kinds(), parts, strict=True)
         )
         keys = ([unit.key for unit in side] for side in (base, local, remote))
-        kept_both = self._kept_both
         merged: list[str] = []
         done = shift_local = shift_remote = 0
         for region in _regions(*_numbered(*keys), is_strict=False):
@@ -272,7 +249,6 @@ class _Merging:
                 base[region.base], local[region.local], remote[region.remote], region
             )
             if settled is None:
-                self._kept_both = kept_both
                 return None
             merged.append(settled)
             done = region.base.stop
@@ -293,14 +269,12 @@ class _Merging:
         if len(base) == len(local) == len(remote) == 1:
             return _merge_rows(base[0], local[0], remote[0])
         are_lines = all(map(_are_whole_lines, (local, remote)))
-        if base or not (self._keeps_both and are_lines):
+        if base or not are_lines:
             return None
         if any(unit.is_verbatim for unit in (*local, *remote)):
             # without its fences the code of one side would be the other's
-            self._kept_both += 1
             return _text([*remote, *local])
         head, mine, theirs, tail = _trimmed(local, remote)
-        self._kept_both += bool(mine and theirs)
         return _text([*head, *theirs, *mine, *tail])
 
     # -- the last check ----------------------------------------------------------

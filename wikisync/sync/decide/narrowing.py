@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from enum import Enum, auto
-from typing import TypeAlias
 
 from wikisync.model import Digest, Slug, folders_above
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,
-    CreateLocal,
     CreateRemote,
+    Delete,
     DeleteLocal,
     DeleteRemote,
     Hold,
     HoldReason,
+    LocalWrite,
     Merge,
     Move,
     MoveLocal,
@@ -27,16 +27,11 @@ from wikisync.sync.decide.plan import (
     Plan,
     Pull,
     Push,
+    RemoteWrite,
+    Send,
     Skip,
     SkipReason,
 )
-
-Here: TypeAlias = CreateLocal | Pull | Merge | MoveLocal | DeleteLocal
-"""Actions that write the folder."""
-There: TypeAlias = CreateRemote | Push | MoveRemote | DeleteRemote
-"""Actions that write the wiki."""
-Sent: TypeAlias = CreateRemote | Push
-"""Actions that send a text."""
 
 
 class Direction(Enum):
@@ -55,7 +50,7 @@ def in_direction(plan: Plan, direction: Direction) -> Plan:
     """
     if direction is Direction.BOTH:
         return plan
-    unwanted = Here if direction is Direction.PUSH else There
+    unwanted = LocalWrite if direction is Direction.PUSH else RemoteWrite
     left = {
         move
         for group in _together(plan.moves)
@@ -63,7 +58,7 @@ def in_direction(plan: Plan, direction: Direction) -> Plan:
         for move in group
     }
     lost = {new for move in left for _, new in move.renamed}
-    return plan.turned(
+    return plan.map(
         lambda a: (
             None if isinstance(a, unwanted) or a in left or _name_of(a) in lost else a
         )
@@ -91,7 +86,7 @@ def only_pages(plan: Plan, pages: Collection[Slug] | None) -> Plan:
         if names:
             wanted |= names
             moves.update(group)
-    return plan.turned(
+    return plan.map(
         lambda a: (
             a if (a in moves if isinstance(a, Move) else a.slug in wanted) else None
         )
@@ -164,7 +159,7 @@ def around_editors(
             return Skip(action.slug, SkipReason.OPEN_WITH_IT)
         return None if action.slug in names else action
 
-    return plan.turned(wait)
+    return plan.map(wait)
 
 
 def _kept_back(moves: Sequence[Move], busy: Collection[Slug]) -> Set[Move]:
@@ -196,7 +191,7 @@ def without_creates(plan: Plan, slugs: Collection[Slug]) -> Plan:
             return Skip(action.slug, SkipReason.NOT_ASKED)
         return action
 
-    return plan.turned(ask)
+    return plan.map(ask)
 
 
 def without_copies(plan: Plan, copies: Collection[Slug]) -> Plan:
@@ -223,7 +218,7 @@ def without_copies(plan: Plan, copies: Collection[Slug]) -> Plan:
             return Skip(action.slug, SkipReason.COPY)
         return None if action.slug in lost else action
 
-    return plan.turned(leave)
+    return plan.map(leave)
 
 
 def without_futile(
@@ -244,7 +239,7 @@ def without_futile(
         if isinstance(action, DeleteRemote):
             is_refused = refused.get(action.slug) == action.remote
             return Hold(action.slug, HoldReason.REFUSED) if is_refused else action
-        if not isinstance(action, Sent):
+        if not isinstance(action, Send):
             return action
         if refused.get(action.slug) == action.local:
             return Hold(action.slug, HoldReason.REFUSED)
@@ -252,17 +247,17 @@ def without_futile(
             return Hold(action.slug, HoldReason.LOOP)
         return action
 
-    return plan.turned(hold)
+    return plan.map(hold)
 
 
 def holding(plan: Plan, reasons: Mapping[Slug, HoldReason]) -> Plan:
     """Hold these pages instead of sending their texts."""
     if not reasons:
         return plan
-    return plan.turned(
+    return plan.map(
         lambda a: (
             Hold(a.slug, reasons[a.slug])
-            if isinstance(a, CreateRemote | Push) and a.slug in reasons
+            if isinstance(a, Send) and a.slug in reasons
             else a
         )
     )
@@ -294,7 +289,7 @@ def without_twins(plan: Plan, there: Collection[Slug]) -> Plan:
             case _:
                 return action
 
-    found = plan.turned(hold).actions
+    found = plan.map(hold).actions
     # the text waits with the name under which its file is
     return Plan.from_actions(
         [a for a in found if not (isinstance(a, Push) and a.slug in unnamed)]
@@ -307,11 +302,11 @@ def without_removals(plan: Plan, waiting: Mapping[Slug, SkipReason]) -> Plan:
         return plan
 
     def wait(action: Action) -> Action:
-        if isinstance(action, DeleteLocal | DeleteRemote) and action.slug in waiting:
+        if isinstance(action, Delete) and action.slug in waiting:
             return Skip(action.slug, waiting[action.slug])
         return action
 
-    return plan.turned(wait)
+    return plan.map(wait)
 
 
 def _name_of(action: Action) -> Slug | None:

@@ -6,7 +6,7 @@ out, and the text of a plan is the dry run, word for word.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from typing import TypeAlias, assert_never
 
@@ -254,7 +254,7 @@ class Push(Struct, frozen=True):
 class Merge(Struct, frozen=True):
     """Both sides changed: the merged text goes into the folder, to be pushed next.
 
-    Where ``merge`` finds a clash the page is held instead (``Plan.holding``).
+    Where ``merge`` finds a clash the page is held instead.
     """
 
     slug: Slug
@@ -296,6 +296,11 @@ class Skip(Struct, frozen=True):
 Write: TypeAlias = CreateLocal | Pull
 Move: TypeAlias = MoveLocal | MoveRemote | Rebind
 Delete: TypeAlias = DeleteLocal | DeleteRemote
+Send: TypeAlias = CreateRemote | Push
+LocalWrite: TypeAlias = Write | Merge | MoveLocal | DeleteLocal
+"""Actions that write the folder."""
+RemoteWrite: TypeAlias = Send | MoveRemote | DeleteRemote
+"""Actions that write the wiki."""
 Action: TypeAlias = (
     Move
     | CreateRemote
@@ -329,7 +334,7 @@ class Plan(Struct, frozen=True):
     @property
     def writes(self) -> tuple[Write, ...]:
         """Actions that put a page's text into the folder."""
-        return tuple(a for a in self.actions if isinstance(a, CreateLocal | Pull))
+        return tuple(a for a in self.actions if isinstance(a, Write))
 
     @property
     def deletes(self) -> tuple[DeleteLocal, ...]:
@@ -377,24 +382,14 @@ class Plan(Struct, frozen=True):
         return tuple(a for a in self.actions if isinstance(a, Merge))
 
     @property
-    def sends(self) -> tuple[CreateRemote | Push, ...]:
+    def sends(self) -> tuple[Send, ...]:
         """Actions that put a page's text on the wiki."""
-        return tuple(a for a in self.actions if isinstance(a, CreateRemote | Push))
+        return tuple(a for a in self.actions if isinstance(a, Send))
 
-    def holding(self, slugs: Collection[Slug]) -> Plan:
-        """The same plan, with these pages held whose texts turned out to clash."""
-        actions = [
-            Hold(action.slug, HoldReason.EDITED_BOTH)
-            if isinstance(action, Merge) and action.slug in slugs
-            else action
-            for action in self.actions
-        ]
-        return Plan.from_actions(actions)
-
-    def turned(self, turn: Callable[[Action], Action | None]) -> Plan:
-        """The same plan with every action as ``turn`` gives it, without the Nones."""
-        turned = [turn(action) for action in self.actions]
-        return Plan.from_actions(action for action in turned if action is not None)
+    def map(self, change: Callable[[Action], Action | None]) -> Plan:
+        """The same plan with every action as ``change`` gives it, without the Nones."""
+        changed = map(change, self.actions)
+        return Plan.from_actions(action for action in changed if action is not None)
 
     def __str__(self) -> str:
         if not self.actions:

@@ -36,7 +36,6 @@ from wikisync.model import (
     path_of_title,
 )
 from wikisync.sync.decide.capabilities import ANY_SERVICE, Capabilities
-from wikisync.sync.decide.change import PageChange, change_of, skip_unknown
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,
@@ -212,18 +211,34 @@ class _Table:
 
     def _unknown(self, record: _Record) -> Skip | None:
         """Leave a page alone while it, or the name it goes to, cannot be seen."""
-        agreed = record.agreed
-        here, there = PageChange.SAME, PageChange.SAME
+        here: Slug | None = None
+        there: Slug | None = None
         if record.local is None or record.slug in self._local.unreadable:
-            here = change_of(agreed.local_state, self._local, record.slug)
+            here = record.slug
         elif record.is_renamed_here and record.local != record.remote:
-            there = change_of(None, self._remote, record.local)
+            there = record.local
         if record.remote is None or record.slug in self._remote.unreadable:
-            there = change_of(agreed.remote_state, self._remote, record.slug)
+            there = record.slug
         elif record.is_renamed_there and record.local != record.remote:
-            assert record.remote is not None
-            here = change_of(None, self._local, record.remote)
-        return skip_unknown(record.slug, here, there)
+            here = record.remote
+        return self._unseen(record.slug, here, there)
+
+    def _unseen(self, slug: Slug, here: Slug | None, there: Slug | None) -> Skip | None:
+        """Leave a page alone while a name it has on one side cannot be seen there.
+
+        Absent from an incomplete snapshot is not absent, and a text that cannot be
+        read may be any text.
+        """
+        local, remote = self._local, self._remote
+        if here in local.unreadable:
+            return Skip(slug, SkipReason.UNREADABLE_HERE)
+        if there in remote.unreadable:
+            return Skip(slug, SkipReason.UNREADABLE_THERE)
+        if here is not None and here not in local.pages and not local.is_complete:
+            return Skip(slug, SkipReason.UNSEEN_HERE)
+        if there is not None and there not in remote.pages and not remote.is_complete:
+            return Skip(slug, SkipReason.UNSEEN_THERE)
+        return None
 
     def _gone_here(self, record: _Record) -> Iterator[Action]:
         assert record.remote is not None
@@ -388,9 +403,7 @@ class _Table:
 
     def _created(self, slug: Slug) -> Action | None:
         mine, theirs = self._local.pages.get(slug), self._remote.pages.get(slug)
-        here = change_of(None, self._local, slug)
-        there = change_of(None, self._remote, slug)
-        skipped = skip_unknown(slug, here, there)
+        skipped = self._unseen(slug, slug, slug)
         if skipped is not None:
             return skipped
         if mine is not None and theirs is not None:

@@ -233,7 +233,7 @@ def hold_batches(
         for batch in asked:
             for action in (found[member] for member in batch.members):
                 if batch.decision is not Decision.APPROVED:
-                    outcome[action] = _turned(action, batch, base, rewinding)
+                    outcome[action] = _instead_of(action, batch, base, rewinding)
                     if not outcome[action]:
                         reason = _REASONS[batch.decision]
                         skipped[action.slug] = Skip(action.slug, reason)
@@ -411,7 +411,7 @@ def _decided_batches(
             yield replace(batch, members=members)
 
 
-def _turned(
+def _instead_of(
     action: Action, batch: Batch, base: Mapping[Slug, BasePage], rewinding: Rewinding
 ) -> list[Action]:
     """What is done instead of an action that was not approved."""

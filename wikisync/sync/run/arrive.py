@@ -11,7 +11,7 @@ import logging
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.model import Page, Slug
-from wikisync.sync.decide.decided import Merged
+from wikisync.sync.decide.decided import MergedPage
 from wikisync.sync.decide.ledger import Intent, LogEntry, Severity, WriteKind
 from wikisync.sync.decide.plan import DeleteLocal, Merge, MoveLocal, Rebind
 from wikisync.sync.run.flow import finish, is_disk_error
@@ -86,7 +86,7 @@ async def _move(cycle: Cycle, action: MoveLocal | Rebind, given: Slug) -> None:
     cycle.tally.renamed += 1
 
 
-async def merge_here(cycle: Cycle, action: Merge, merged: Merged) -> None:
+async def merge_here(cycle: Cycle, action: Merge, merged: MergedPage) -> None:
     """Write a clean merge here, and take the wiki's text as agreed on."""
     if action.slug in cycle.tally.lost_names:
         return
@@ -98,7 +98,7 @@ async def merge_here(cycle: Cycle, action: Merge, merged: Merged) -> None:
         _fail(cycle, action.slug, error)
 
 
-async def _merge(cycle: Cycle, action: Merge, merged: Merged) -> None:
+async def _merge(cycle: Cycle, action: Merge, merged: MergedPage) -> None:
     text = merged.result.text
     assert text is not None, "a clash is held, not merged"
     page = Page(action.slug, action.format, text)

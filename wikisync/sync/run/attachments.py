@@ -7,7 +7,7 @@ again, also where a person changed it (``linking`` sends that).
 
 What is not on the wiki is no problem: the text may be an example of code, and where
 it is a broken link, both sides hold the same one.  It is looked for in every round,
-and told in the first.
+and reported in the first.
 """
 
 from __future__ import annotations
@@ -42,45 +42,44 @@ log = logging.getLogger(__name__)
 MISSING_HINT = "pages that use it show a placeholder instead"
 
 
-Spellings: TypeAlias = Sequence[AttachmentPath]
+_Spellings: TypeAlias = Sequence[AttachmentPath]
 """The names that one mention may stand for, the likeliest first."""
 
 
-class Failed(Struct, frozen=True):
+class _Failed(Struct, frozen=True):
     """An attachment that was not fetched."""
 
     problem: Problem
     is_absent: bool
     """The wiki was asked, and has no such file."""
-    is_told: bool = False
-    """What is wrong was told of another file."""
+    is_reported: bool = False
+    """The same was reported of another file."""
 
 
-class AttachmentFetch:
+async def fetch_attachments(cycle: Cycle, mentions: Sequence[AttachmentPath]) -> None:
+    """Fetch what is mentioned and not in the folder yet; the tally says what came.
+
+    Cancelled, it leaves whole files; what the base does not know of them is found in
+    the folder by the next round.
+
+    Raises:
+        FolderError: the disk takes no more.
+    """
+    await _Fetching(cycle, mentions).run()
+
+
+class _Fetching:
     """One round of fetching for one wiki."""
 
     def __init__(self, cycle: Cycle, mentions: Sequence[AttachmentPath]) -> None:
-        """Args: ``mentions`` are the attachments to have in the folder."""
         self._cycle = cycle
         self._mentions = mentions
         self._known: Mapping[AttachmentPath, FetchedFile] = {}
         self._failures_in_row = 0
         self._has_limit = False
         """The service wants no requests for files now."""
-        self.fetched = 0
-        self.problems: list[Problem] = []
-        self.absent: list[Problem] = []
-        """What is not on the wiki, and was not told yet."""
 
     async def run(self) -> None:
-        """Fetch what is mentioned and not in the folder yet.
-
-        Cancelled, it leaves whole files; what the base does not know of them is
-        found in the folder by the next round.
-
-        Raises:
-            FolderError: the disk takes no more.
-        """
         wanted = await self._wanted()
         if not wanted:
             return
@@ -88,10 +87,10 @@ class AttachmentFetch:
         await each(
             _apart(wanted), self._fetch_all, in_flight=self._cycle.options.reads_max
         )
-        for found in (self.problems, self.absent):
+        for found in (self._cycle.tally.missing, self._cycle.tally.absent):
             found.sort(key=lambda problem: problem.subject)
 
-    async def _wanted(self) -> Sequence[Spellings]:
+    async def _wanted(self) -> Sequence[_Spellings]:
         """Mentions whose file the folder lacks; the base learns of the others."""
         self._known = self._cycle.state.attachments()
         before = {
@@ -170,14 +169,14 @@ class AttachmentFetch:
         assert here is not None, path
         return FetchedFile(path, here.digest, here)
 
-    async def _fetch_all(self, mentions: Sequence[Spellings]) -> None:
+    async def _fetch_all(self, mentions: Sequence[_Spellings]) -> None:
         """Fetch what these mention, one after the other."""
-        tried: dict[AttachmentPath, Failed | None] = {}
+        tried: dict[AttachmentPath, _Failed | None] = {}
         for spellings in mentions:
             self._cycle.progress.advance()
-            failed: list[Failed] = []
+            failed: list[_Failed] = []
             if self._has_limit:
-                return  # told of the first one; the next round asks for the others
+                return  # reported for the first one; the next round asks for the others
             for path in spellings:
                 if path not in tried:
                     tried[path] = await self._fetch(path)
@@ -187,10 +186,10 @@ class AttachmentFetch:
                 failed.append(failure)
             else:
                 # of a file that may be there rather than of a name that is none
-                told = next((one for one in failed if not one.is_absent), failed[0])
-                self._tell(told)
+                first = next((one for one in failed if not one.is_absent), failed[0])
+                self._report(first)
 
-    async def _fetch(self, path: AttachmentPath) -> Failed | None:
+    async def _fetch(self, path: AttachmentPath) -> _Failed | None:
         """Fetch one file; returns what is wrong with it."""
         if self._failures_in_row >= UNAVAILABLE_MAX:
             return _failed("attachment-missing", path, "the service does not answer")
@@ -199,10 +198,10 @@ class AttachmentFetch:
         except PreconditionFailed:
             return None  # somebody put it there meanwhile; the next round takes it
         except RateLimited as error:
-            is_told, self._has_limit = self._has_limit, True
+            is_reported, self._has_limit = self._has_limit, True
             message = f"{error.message}; the files after it also wait"
             failed = _failed("attachment-missing", path, message, error.hint)
-            return replace(failed, is_told=is_told)
+            return replace(failed, is_reported=is_reported)
         except Unavailable as error:
             self._failures_in_row += 1
             return _failed("attachment-missing", path, error.message)
@@ -217,7 +216,7 @@ class AttachmentFetch:
                 raise
             return _failed("attachment-unwritable", path, error.message, error.hint)
         self._failures_in_row = 0
-        self.fetched += 1
+        self._cycle.tally.attachments += 1
         here = LooseFile(path, stored.digest, stored.size)
         self._cycle.state.record_attachments([self._as_now(path, here)])
         log.info("fetched %s", path)
@@ -236,19 +235,20 @@ class AttachmentFetch:
             fetched = FetchedFile(path, Digest(digest.hexdigest()), None)
             self._cycle.state.record_attachments([fetched])
 
-    def _tell(self, failed: Failed) -> None:
-        """Make a problem of it; what is not on the wiki is told once."""
-        if failed.is_told:
+    def _report(self, failed: _Failed) -> None:
+        """Make a problem of it; what is not on the wiki is reported once."""
+        if failed.is_reported:
             return
         problem = failed.problem
-        told = self.absent if failed.is_absent else self.problems
+        tally = self._cycle.tally
+        reported = tally.absent if failed.is_absent else tally.missing
         if failed.is_absent:
             last = self._cycle.state.events(1, Slug(problem.subject))
             if last and last[0].what == problem.message:
                 return
         log.info("problem with %s: %s", problem.subject, problem.message)
-        if problem not in told:
-            told.append(problem)
+        if problem not in reported:
+            reported.append(problem)
 
 
 def _failed(
@@ -258,13 +258,13 @@ def _failed(
     hint: str | None = None,
     *,
     is_absent: bool = False,
-) -> Failed:
-    return Failed(Problem(code, path, message, hint or MISSING_HINT), is_absent)
+) -> _Failed:
+    return _Failed(Problem(code, path, message, hint or MISSING_HINT), is_absent)
 
 
-def _apart(mentions: Sequence[Spellings]) -> Sequence[Sequence[Spellings]]:
+def _apart(mentions: Sequence[_Spellings]) -> Sequence[Sequence[_Spellings]]:
     """The same by what they may share, so that no file is fetched twice at once."""
-    found: dict[AttachmentPath, list[Spellings]] = {}
+    found: dict[AttachmentPath, list[_Spellings]] = {}
     for spellings in mentions:
         found.setdefault(min(spellings, key=len), []).append(spellings)
     return list(found.values())

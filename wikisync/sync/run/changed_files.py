@@ -61,7 +61,7 @@ async def held_where_both_changed(
 
     Somebody put another one there, and taking that would hide the one of here.
     """
-    turned: dict[Action, Hold | None] = {}
+    outcomes: dict[Action, Hold | None] = {}
     for action in plan.actions:
         if not (isinstance(action, Pull) and action.slug in outdated):
             continue
@@ -71,11 +71,11 @@ async def held_where_both_changed(
         except (NotFound, ProtocolViolation) as error:
             # without its text nobody can tell; the next cycle decides
             log.info("%s is left alone: %s", action.slug, error.message)
-            turned[action] = None
+            outcomes[action] = None
             continue
         if await _hides_a_change(cycle, theirs):
-            turned[action] = Hold(action.slug, HoldReason.CREATED_BOTH)
-    return plan.turned(lambda action: turned.get(action, action))
+            outcomes[action] = Hold(action.slug, HoldReason.CREATED_BOTH)
+    return plan.map(lambda action: outcomes.get(action, action))
 
 
 async def _hides_a_change(cycle: Cycle, theirs: Page) -> bool:

@@ -29,13 +29,14 @@ from wikisync.sync.base.state import State
 from wikisync.sync.base.steps import Step
 from wikisync.sync.decide.decided import Decided, Settled
 from wikisync.sync.decide.mentions import mentioned_attachments
-from wikisync.sync.decide.narrowing import Direction, There
+from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,
     BasePage,
     CreateLocal,
     CreateRemote,
+    Delete,
     DeleteLocal,
     DeleteRemote,
     DropRecord,
@@ -47,13 +48,15 @@ from wikisync.sync.decide.plan import (
     Pull,
     Push,
     Rebind,
+    RemoteWrite,
+    Send,
     Skip,
 )
 from wikisync.sync.decide.safety import Batch, BatchKind, Decision
 from wikisync.sync.replica import LocalReplica, RemoteReplica, Replica
 from wikisync.sync.run.arrive import merge_here, move_here, remove_here
-from wikisync.sync.run.attachments import AttachmentFetch
-from wikisync.sync.run.deciding import Deciding
+from wikisync.sync.run.attachments import fetch_attachments
+from wikisync.sync.run.deciding import decide_cycle
 from wikisync.sync.run.flow import each
 from wikisync.sync.run.frame import (
     note_health,
@@ -67,7 +70,7 @@ from wikisync.sync.run.intents import settle_intents
 from wikisync.sync.run.late import take_late_save
 from wikisync.sync.run.options import CycleOptions, Outdated
 from wikisync.sync.run.parts import Cycle
-from wikisync.sync.run.pull import Pulls
+from wikisync.sync.run.pull import pull_pages
 from wikisync.sync.run.push import Pushes
 from wikisync.sync.run.result import CycleResult, Held
 from wikisync.sync.run.troubles import (
@@ -149,12 +152,8 @@ class _Run:
         self._settled: Mapping[Slug, Settled] = {}
         self._shown: Mapping[Slug, str | FolderError] = {}
         """Conflict files of held pages, or what is in their way."""
-        self._fetched = 0
         self._agreed: Mapping[Slug, BasePage] | None = None
         """The base before anything was carried out; None where nothing was."""
-        self._missing: tuple[Problem, ...] = ()
-        """Attachments that could not be had; no reason to keep a page."""
-        self._absent: tuple[Problem, ...] = ()
         self._errors: tuple[Problem, ...] = ()
         self._waiting: Mapping[Slug, Sequence[Problem]] = {}
         """Removals that wait, and for which errors."""
@@ -185,13 +184,9 @@ class _Run:
         undone = await self._take_back(here, there)
         if undone is not None:
             here, self._undone = undone.here, undone.steps
-        deciding = Deciding(
-            cycle,
-            # what a real run has written by now
-            settled=self._settled if options.is_dry_run else {},
-            undone=undone,
-        )
-        decided = await deciding.run(here, there)
+        # what a real run has written by now
+        settled = self._settled if options.is_dry_run else {}
+        decided = await decide_cycle(cycle, here, there, settled=settled, undone=undone)
         if not options.is_dry_run:
             # before anything is done: what comes to nothing has left them here, too
             state.note_left_out(decided.left_out)
@@ -213,7 +208,7 @@ class _Run:
             *decided.there.problems,
             *tally.warnings,
             *tally.errors,
-            *self._missing,
+            *tally.missing,
             *postponed,
         )
         if not options.is_dry_run:
@@ -226,7 +221,7 @@ class _Run:
                 now=cycle.clock(),
             )
             # a site has a placeholder for each absent file, and says so every time
-            absent = () if options.is_mirror else self._absent
+            absent = () if options.is_mirror else tally.absent
             self._note_trouble((*problems, *absent), decided.plan)
         result = self._result(decided, problems)
         if options.is_undoable and not (result.has_more or options.is_dry_run):
@@ -254,7 +249,6 @@ class _Run:
         if not decided.plan.actions and not self._cycle.state.conflict_files():
             await self._fetch_attachments()
             return
-        pulls = Pulls(self._cycle, decided.here, decided.there)
         pushes = Pushes(self._cycle, decided.here, decided.there)
         plan = decided.plan
         await self._holds.remove_settled(decided)
@@ -264,8 +258,8 @@ class _Run:
             await self._holds.follow(plan)
         self._shown = await self._holds.show(decided)
         ended = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
-        kept = plan.turned(lambda a: None if isinstance(a, DropRecord) else a)
-        await pulls.run(kept)
+        kept = plan.map(lambda a: None if isinstance(a, DropRecord) else a)
+        await pull_pages(self._cycle, kept, decided.here, decided.there)
         now, is_first = self._cycle.clock(), not self._agreed
         note_writes(self._cycle.state, plan, now, is_first=is_first)
         for merge in plan.merges:
@@ -282,7 +276,7 @@ class _Run:
             dropped=[one for one in ended if one not in self._waiting]
         )
         for action in plan.actions:
-            if not isinstance(action, DeleteLocal | DeleteRemote):
+            if not isinstance(action, Delete):
                 continue
             if action.slug not in self._waiting:
                 await self._one(action, decided, pushes)
@@ -310,7 +304,7 @@ class _Run:
             return
         self._cycle.progress.start("pages to the wiki", len(plan.sends))
 
-        async def send(action: CreateRemote | Push) -> None:
+        async def send(action: Send) -> None:
             await pushes.run(action)
             self._cycle.progress.advance()
 
@@ -318,13 +312,8 @@ class _Run:
 
     async def _fetch_attachments(self) -> None:
         mentions = self._mentions()
-        if not mentions:
-            return
-        fetch = AttachmentFetch(self._cycle, mentions)
-        await fetch.run()
-        self._fetched = fetch.fetched
-        self._missing = tuple(fetch.problems)
-        self._absent = tuple(fetch.absent)
+        if mentions:
+            await fetch_attachments(self._cycle, mentions)
 
     def _mentions(self) -> Sequence[AttachmentPath]:
         """Attachments to have in the folder, of the pages asked for."""
@@ -354,7 +343,9 @@ class _Run:
         for batch in decided.batches:
             if batch.kind is BatchKind.REWOUND and batch.decision in undone:
                 return
-        is_sent = any(isinstance(action, There) for action in decided.plan.actions)
+        is_sent = any(
+            isinstance(action, RemoteWrite) for action in decided.plan.actions
+        )
         moved = (
             is_sent or tally.pulled or tally.merged or tally.renamed or tally.removed
         )
@@ -370,7 +361,7 @@ class _Run:
 
     def _note_errors(self, plan: Plan) -> None:
         """Keep them for whoever asks how the wiki stands, and tries nothing."""
-        errors = [*self._cycle.tally.errors, *self._missing]
+        errors = [*self._cycle.tally.errors, *self._cycle.tally.missing]
         options = self._cycle.options
         if options.is_partial:
             tried = {action.slug for action in plan.actions}
@@ -445,11 +436,11 @@ class _Run:
             merged=tally.merged,
             renamed=tally.renamed,
             removed=tally.removed,
-            attachments=self._fetched,
+            attachments=tally.attachments,
             held=tuple(map(self._held, decided.plan.held)),
             batches=self._told_batches(decided),
             problems=problems,
-            absent=self._absent,
+            absent=tuple(tally.absent),
             pages=self._count(decided.there),
             settled=frozenset(self._settled),
             has_more=bool(

@@ -30,7 +30,7 @@ from wikisync.sync.decide import narrowing
 from wikisync.sync.decide.capabilities import Capabilities
 from wikisync.sync.decide.comparing import is_at_rest, met_anew
 from wikisync.sync.decide.conflict import git_conflicts, has_any_marker, has_marker
-from wikisync.sync.decide.decided import Decided, Merged, Settled
+from wikisync.sync.decide.decided import Decided, Settled
 from wikisync.sync.decide.ledger import ConflictFileRecord, Side
 from wikisync.sync.decide.mirror import mirror_base
 from wikisync.sync.decide.normalisation import front_matter_of, with_front_matter
@@ -51,7 +51,7 @@ from wikisync.sync.decide.safety import (
 )
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run import changed_files
-from wikisync.sync.run.merging import Merging
+from wikisync.sync.run.merging import merge_texts
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.sightings import (
     UNCERTAIN,
@@ -69,26 +69,33 @@ REFUSAL_S = 900.0
 """A page that the service refused is not sent again as it is for so long."""
 
 
-class Deciding:
-    """Decides one cycle."""
+async def decide_cycle(
+    cycle: Cycle,
+    here: Snapshot,
+    there: Snapshot,
+    *,
+    settled: Mapping[Slug, Settled] | None = None,
+    undone: Undone | None = None,
+) -> Decided:
+    """Decide one cycle.
 
+    Args:
+        cycle: What it works with.
+        here: The scan of the folder.
+        there: The scan of the wiki.
+        settled: Pages to take as if their settled conflict files were written.
+        undone: What is taken back: nobody is asked about it once more.
+    """
+    return await _Deciding(cycle, settled or {}, undone).run(here, there)
+
+
+class _Deciding:
     def __init__(
-        self,
-        cycle: Cycle,
-        *,
-        settled: Mapping[Slug, Settled] | None = None,
-        undone: Undone | None = None,
+        self, cycle: Cycle, settled: Mapping[Slug, Settled], undone: Undone | None
     ) -> None:
-        """Prepare to decide.
-
-        Args:
-            cycle: What it works with.
-            settled: Pages to take as if their settled conflict files were written.
-            undone: What is taken back: nobody is asked about it once more.
-        """
         self._cycle = cycle
+        self._settled = settled
         self._undone = undone
-        self._settled = settled or {}
         self._head = ""
         self._forgotten: frozenset[Slug] = frozenset()
         """Pages that a dry run takes for new ones, as the real run would."""
@@ -121,7 +128,7 @@ class Deciding:
             absences = await watch_absences(self._cycle, plan, here, there)
         else:
             base, plan, absences, there = await self._compared(here, there)
-        plan = plan.turned(lambda a: None if a.slug in ignored else a)
+        plan = plan.map(lambda a: None if a.slug in ignored else a)
         plan, there = await self._with_outdated(plan, here, there)
         plan, here = _without_copies(plan, here)
         plan = self._allowed(plan, base, here)
@@ -130,8 +137,10 @@ class Deciding:
         unmerged = (
             plan.merges if is_set_back and not is_followed(self._cycle.state) else ()
         )
-        plan = plan.turned(lambda a: None if a in unmerged else a)
-        plan, merges, superseded = await self._merged(plan, there)
+        plan = plan.map(lambda a: None if a in unmerged else a)
+        plan, merges, superseded = await merge_texts(
+            self._cycle, plan, there, self._settled
+        )
         plan = Plan.from_actions([*plan.actions, *unmerged])
         plan = narrowing.holding(plan, await self._with_markers(plan))
         plan, batches = with_safety_stops(
@@ -279,21 +288,6 @@ class Deciding:
             return False
         return bool(front_matter_of(text)) and (
             fold_text(with_front_matter(page.content, text)) == fold_text(text)
-        )
-
-    async def _merged(
-        self, plan: Plan, there: Snapshot
-    ) -> tuple[Plan, Mapping[Slug, Merged], frozenset[Slug]]:
-        """The plan as the texts make it, its merges, and pages superseded by edits."""
-        if not plan.actions:
-            return plan, {}, frozenset()
-        merging = Merging(self._cycle, there, self._settled)
-        plan, merges = await merging.run(plan)
-        superseded = frozenset(merging.superseded)
-        return (
-            plan.turned(lambda a: None if a.slug in superseded else a),
-            merges,
-            superseded,
         )
 
     # -- who has a say -----------------------------------------------------------

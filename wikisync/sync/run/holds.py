@@ -25,12 +25,12 @@ from wikisync.model import NO_FILE, ConflictFile, Digest, Page, Problem, Slug, d
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.conflict import (
     Clash,
-    ParsedConflict,
+    MergedText,
     Piece,
     read_conflict_file,
     write_conflict_file,
 )
-from wikisync.sync.decide.decided import Decided, Merged, Settled
+from wikisync.sync.decide.decided import Decided, MergedPage, Settled
 from wikisync.sync.decide.ledger import (
     NO_DIGEST,
     Agreed,
@@ -430,7 +430,7 @@ class Holds:
                     shown[action.slug] = error
         return shown
 
-    async def _shown(self, merged: Merged) -> str:
+    async def _shown(self, merged: MergedPage) -> str:
         """The path of the conflict file, if there is one, without writing it.
 
         Raises:
@@ -446,7 +446,7 @@ class Holds:
             raise FolderError(UNWRITTEN, hint=UNWRITTEN_HINT)
         return "" if file is None else file.path
 
-    async def _show(self, merged: Merged) -> str:
+    async def _show(self, merged: MergedPage) -> str:
         """Bring one conflict file up to date unless a person works on it or hid it.
 
         Returns:
@@ -546,7 +546,7 @@ def _lines(text: str) -> Set[str]:
     return set(text.split("\n")) - {""}
 
 
-async def _read(text: str) -> ParsedConflict:
+async def _read(text: str) -> MergedText:
     return await on_texts(lambda: read_conflict_file(text), text)
 
 

@@ -12,11 +12,11 @@ from typing import TypeAlias, TypeGuard
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.model import Format, Page, Slug, Snapshot
-from wikisync.sync.decide.conflict import Clash, Piece
-from wikisync.sync.decide.decided import Merged, Settled
+from wikisync.sync.decide.conflict import Clash, MergedText, Piece
+from wikisync.sync.decide.decided import MergedPage, Settled
 from wikisync.sync.decide.diff import changes
 from wikisync.sync.decide.ledger import Replaced
-from wikisync.sync.decide.merge import Merge3, merge
+from wikisync.sync.decide.merge import merge
 from wikisync.sync.decide.normalisation import with_front_matter
 from wikisync.sync.decide.plan import (
     Action,
@@ -37,9 +37,24 @@ Candidate: TypeAlias = Merge | Push | Hold
 """What may turn out to be a merge or a clash."""
 
 
-class Merging:
-    """Finds out what comes of the merges of one plan; changes nothing."""
+async def merge_texts(
+    cycle: Cycle, plan: Plan, there: Snapshot, settled: Mapping[Slug, Settled]
+) -> tuple[Plan, Mapping[Slug, MergedPage], frozenset[Slug]]:
+    """Find out what comes of the merges of a plan; change nothing.
 
+    Returns:
+        The plan as the texts make it, without superseded pages; the merges by slug,
+        clashes included; and the pages whose text is not the one that the plan was
+        made on.
+    """
+    merging = _Merging(cycle, there, settled)
+    plan, merges = await merging.run(plan)
+    superseded = frozenset(merging.superseded)
+    plan = plan.map(lambda a: None if a.slug in superseded else a)
+    return plan, merges, superseded
+
+
+class _Merging:
     def __init__(
         self, cycle: Cycle, there: Snapshot, settled: Mapping[Slug, Settled]
     ) -> None:
@@ -47,13 +62,12 @@ class Merging:
         self._there = there
         self._settled = settled
         self.superseded: set[Slug] = set()
-        """Pages whose text is not the one that the plan was made on."""
 
-    async def run(self, plan: Plan) -> tuple[Plan, Mapping[Slug, Merged]]:
+    async def run(self, plan: Plan) -> tuple[Plan, Mapping[Slug, MergedPage]]:
         """The plan as the texts make it, and the merges by slug, clashes included."""
         names = _Names(plan)
-        found: dict[Slug, Merged] = {}
-        turned: dict[Action, Action] = {}
+        found: dict[Slug, MergedPage] = {}
+        outcomes: dict[Action, Action] = {}
         for action in plan.actions:
             if not _may_merge(action):
                 continue
@@ -65,10 +79,10 @@ class Merging:
             if merged is None:
                 continue
             found[action.slug] = merged
-            turned[action] = _turned(action, merged)
-        return plan.turned(lambda action: turned.get(action, action)), found
+            outcomes[action] = _outcome(action, merged)
+        return plan.map(lambda action: outcomes.get(action, action)), found
 
-    async def _merged(self, action: Candidate, names: _Names) -> Merged | None:
+    async def _merged(self, action: Candidate, names: _Names) -> MergedPage | None:
         """The merge of one page; None for a plain push."""
         slug = action.slug
         record = names.record.get(slug, slug)
@@ -99,19 +113,19 @@ class Merging:
         )
         text = mine.content
         if isinstance(action, Hold):
-            return Merged(slug, mine, theirs, await _side_by_side(mine, theirs))
+            return MergedPage(slug, mine, theirs, await _side_by_side(mine, theirs))
         if stale is not None:
             repaired = await self._merge(
                 stale.replaced, text, replaced[0].written, action.format
             )
             if repaired.text is None:
                 beside = await _side_by_side(mine, theirs)
-                return Merged(slug, mine, theirs, beside, stale)
+                return MergedPage(slug, mine, theirs, beside, stale)
             text = repaired.text
         result = await self._merge(base, text, theirs.content, action.format)
         if isinstance(action, Push) and result.text == mine.content:
             return None
-        return Merged(slug, mine, theirs, result, stale)
+        return MergedPage(slug, mine, theirs, result, stale)
 
     def _replaced(self, record: Slug) -> list[Replaced]:
         """What really was replaced, and not only about to be when a crash came."""
@@ -130,17 +144,9 @@ class Merging:
 
     async def _merge(
         self, base: str, mine: str, theirs: str, page_format: Format
-    ) -> Merge3:
-        def work() -> Merge3:
-            return merge(
-                base,
-                mine,
-                theirs,
-                page_format=page_format,
-                keeps_both=self._cycle.options.keeps_both,
-            )
-
-        return await on_texts(work, base, mine, theirs)
+    ) -> MergedText:
+        texts = base, mine, theirs
+        return await on_texts(lambda: merge(*texts, page_format=page_format), *texts)
 
 
 class _Names:
@@ -168,7 +174,7 @@ def _may_merge(action: Action) -> TypeGuard[Candidate]:
     return isinstance(action, Merge | Push)
 
 
-def _turned(action: Candidate, merged: Merged) -> Action:
+def _outcome(action: Candidate, merged: MergedPage) -> Action:
     if merged.result.text is None:
         reason = HoldReason.EDITED_BOTH
         return action if isinstance(action, Hold) else Hold(action.slug, reason)
@@ -183,10 +189,12 @@ def _require(mine: Page, action: Candidate) -> None:
         raise PreconditionFailed(f"{mine.slug} was edited here meanwhile")
 
 
-async def _side_by_side(mine: Page, theirs: Page) -> Merge3:
+async def _side_by_side(mine: Page, theirs: Page) -> MergedText:
     """Two texts without an ancestor, as a merge of which nothing is settled."""
     one, other = mine.content, theirs.content
-    return Merge3(await on_texts(lambda: tuple(_differences(one, other)), one, other))
+    return MergedText(
+        await on_texts(lambda: tuple(_differences(one, other)), one, other)
+    )
 
 
 def _differences(local: str, remote: str) -> Iterator[Piece]:

@@ -47,8 +47,6 @@ class CycleOptions(Struct, frozen=True):
     """Only these pages, or all."""
     is_dry_run: bool = False
     """Decide, and change nothing anywhere."""
-    keeps_both: bool = True
-    """Keep both texts that were inserted at one place; False makes it a clash."""
     adopts: bool = False
     """Take both sides as they are: what one of them lacks was not deleted."""
     is_other_folder: bool = False

@@ -33,10 +33,16 @@ class Tally(Struct):
     removed: int = 0
     superseded: int = 0
     """Pages that changed since the plan was made; the next cycle decides about them."""
+    attachments: int = 0
+    """Attachments fetched."""
     errors: list[Problem] = field(default_factory=list)
     """Nothing is removed in a cycle that had one."""
     warnings: list[Problem] = field(default_factory=list)
     """What a person has to do, and is no error: the page waits for them."""
+    missing: list[Problem] = field(default_factory=list)
+    """Attachments that could not be fetched; no reason to keep a page."""
+    absent: list[Problem] = field(default_factory=list)
+    """Attachments that the wiki itself lacks, reported for the first time."""
     refused: set[Slug] = field(default_factory=set)
     """Pages that the service did not take; from the next cycle on they are held."""
     lost_names: set[Slug] = field(default_factory=set)

@@ -59,11 +59,32 @@ class _Fetched(Struct, frozen=True):
     expected: Digest | None
 
 
-class Pulls:
+async def pull_pages(cycle: Cycle, plan: Plan, here: Snapshot, there: Snapshot) -> None:
+    """Write what the wiki created and edited, and record what is equal already.
+
+    Cancelled, it leaves complete files and a base that knows them, but for the batch
+    whose time ran out.
+
+    Args:
+        cycle: What it works with.
+        plan: What to do.
+        here: The scan of the folder that the plan was made on.
+        there: The scan of the wiki that the plan was made on.
+
+    Raises:
+        FolderError: the disk takes no more.
+        RemoteError: the service is gone, or refuses the token.
+    """
+    lost = cycle.tally.lost_names
+    await _Pulls(cycle, here, there).run(
+        plan.map(lambda a: None if a.slug in lost else a)
+    )
+
+
+class _Pulls:
     """Carries out what a plan writes into the folder, many pages at a time."""
 
     def __init__(self, cycle: Cycle, here: Snapshot, there: Snapshot) -> None:
-        """Args: ``here`` and ``there`` are the snapshots the plan was made on."""
         self._cycle = cycle
         self._here = here
         self._there = there
@@ -72,17 +93,6 @@ class Pulls:
         """Numbers of texts that are kept because they are about to be replaced."""
 
     async def run(self, plan: Plan) -> None:
-        """Write what the wiki created and edited, and record what is equal already.
-
-        Cancelled, it leaves complete files and a base that knows them, but for
-        the batch whose time ran out.
-
-        Raises:
-            FolderError: the disk takes no more.
-            RemoteError: the service is gone, or refuses the token.
-        """
-        lost = self._cycle.tally.lost_names
-        plan = plan.turned(lambda a: None if a.slug in lost else a)
         await self._write_pages(plan)
         await self._record_equal_pages(plan)
 

@@ -35,14 +35,13 @@ from wikisync.sync.decide.plan import (
     DeleteRemote,
     MoveRemote,
     Push,
+    RemoteWrite,
+    Send,
 )
 from wikisync.sync.run.flow import finish
 from wikisync.sync.run.parts import Cycle
 
 log = logging.getLogger(__name__)
-
-Sending = CreateRemote | Push | MoveRemote | DeleteRemote
-"""Actions that write the wiki."""
 
 UNAVAILABLE_MAX = 3
 """Writes that may get no answer in a row before the service counts as gone."""
@@ -63,7 +62,7 @@ class Pushes:
         self._is_limited = False
         """Changes of this wiki wait; what can be read of it goes on."""
 
-    async def run(self, action: Sending) -> None:
+    async def run(self, action: RemoteWrite) -> None:
         """One action: note the intent, send, look at the answer, note the base.
 
         Cancelled, it comes to its end first, or leaves an intent.
@@ -112,7 +111,7 @@ class Pushes:
             self._cycle.tally.fail("page-unreadable", action.slug, error)
         self._silent_in_row = 0
 
-    async def _send(self, action: Sending) -> None:
+    async def _send(self, action: RemoteWrite) -> None:
         match action:
             case CreateRemote():
                 await self._create(action)
@@ -207,7 +206,7 @@ class Pushes:
                 normalisation = Normalisation.OTHER
         return normalisation
 
-    async def _local_page(self, action: CreateRemote | Push) -> Page:
+    async def _local_page(self, action: Send) -> Page:
         """The text to send, which must still be the one decided upon."""
         page = await self._cycle.local.read(action.slug)
         if page.digest != action.local:
@@ -220,7 +219,7 @@ class Pushes:
         answer: Page,
         normalisation: Normalisation,
         intent: int,
-        action: Sending,
+        action: RemoteWrite,
     ) -> None:
         """Note what both sides hold now: the folder's bytes, the service's text."""
         if normalisation is not Normalisation.SAME:
@@ -383,11 +382,11 @@ class Pushes:
 
     # -- what goes wrong ---------------------------------------------------------
 
-    def _lose(self, action: Sending) -> None:
+    def _lose(self, action: RemoteWrite) -> None:
         if isinstance(action, MoveRemote):
             self._cycle.tally.lost_names.update(new for _, new in action.renamed)
 
-    def _limit(self, action: Sending, error: RateLimited) -> None:
+    def _limit(self, action: RemoteWrite, error: RateLimited) -> None:
         """The service wants no changes now: none of this cycle is tried any more."""
         self._lose(action)
         self._settle_all(action.slug)  # a limit says that it was not carried out
@@ -395,12 +394,12 @@ class Pushes:
             self._cycle.tally.fail("page-limited", action.slug, error)
         self._is_limited = True
 
-    def _superseded(self, action: Sending, error: SyncError | RemoteError) -> None:
+    def _superseded(self, action: RemoteWrite, error: SyncError | RemoteError) -> None:
         """Someone was faster; nothing was sent, so no intent is left."""
         self._settle_all(action.slug)
         self._cycle.tally.supersede(action.slug, error)
 
-    def _refused(self, action: Sending, error: RemoteError) -> None:
+    def _refused(self, action: RemoteWrite, error: RemoteError) -> None:
         """The service said no: not asked again until the page is another."""
         if isinstance(error, Rejected | PermissionDenied):
             self._settle_all(action.slug)

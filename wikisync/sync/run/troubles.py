@@ -16,18 +16,16 @@ from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import (
     Action,
-    CreateLocal,
-    CreateRemote,
+    Delete,
     DeleteLocal,
-    DeleteRemote,
     DropRecord,
     Hold,
     Merge,
     Plan,
-    Pull,
-    Push,
+    Send,
     Skip,
     SkipReason,
+    Write,
 )
 
 NAMES_SHOWN_MAX = 3
@@ -90,14 +88,14 @@ def waiting_removals(
     goings = [one for one in plan.actions if isinstance(one, _Going)]
     if not goings or not errors:
         return {}
-    failed = {a.slug: a for a in plan.actions if isinstance(a, _Coming | _Sending)}
+    failed = {a.slug: a for a in plan.actions if isinstance(a, _Coming | Send)}
     lines = {slug: frozenset(_lines(text)) for slug, text in texts.items()}
 
     def waits(going: _Going, error: Problem) -> bool:
         action = failed.get(Slug(error.subject))
         if error.code not in OF_ONE_PAGE or action is None:
             return True
-        other = _Sending if isinstance(going, DeleteLocal) else _Coming
+        other = Send if isinstance(going, DeleteLocal) else _Coming
         if isinstance(action, other) and not isinstance(going, DropRecord):
             return False  # what is gone on one side did not go to the other one
         if action.slug not in lines:
@@ -111,9 +109,8 @@ def waiting_removals(
     return {slug: behind for slug, behind in found.items() if behind}
 
 
-_Going = DeleteLocal | DeleteRemote | DropRecord
-_Coming = CreateLocal | Pull | Merge
-_Sending = CreateRemote | Push
+_Going = Delete | DropRecord
+_Coming = Write | Merge
 
 
 def _lines(text: str) -> set[str]:
@@ -140,12 +137,12 @@ def put_off(
         return plan, ()
 
     def wait(action: Action) -> Action:
-        if isinstance(action, DeleteLocal | DeleteRemote) and action.slug in waiting:
+        if isinstance(action, Delete) and action.slug in waiting:
             return Skip(action.slug, SkipReason.TROUBLE)
         return action
 
     behind = [error for slug in removed for error in waiting[slug]]
-    return plan.turned(wait), (postponed(removed, behind),)
+    return plan.map(wait), (postponed(removed, behind),)
 
 
 def postponed(removed: Sequence[Slug], errors: Iterable[Problem]) -> Problem:
@@ -162,9 +159,7 @@ def postponed(removed: Sequence[Slug], errors: Iterable[Problem]) -> Problem:
 
 
 def _removed(plan: Plan) -> Sequence[Slug]:
-    return [
-        one.slug for one in plan.actions if isinstance(one, DeleteLocal | DeleteRemote)
-    ]
+    return [one.slug for one in plan.actions if isinstance(one, Delete)]
 
 
 def _named(names: Collection[str]) -> str:
