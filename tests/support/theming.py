@@ -86,7 +86,7 @@ def full_context(**changes: Any) -> dict[str, object]:
     here = NavNode("b", HERE, active=True, current=True)
     everything = "-/all/docs/handbook.html"
     closed = NavNode(
-        "closed folder", None, more=3, after=LeftOut(3, everything, "c d.html")
+        "closed folder", None, more=True, after=LeftOut(everything, "c d.html")
     )
     folder = NavNode(
         "a",
@@ -94,9 +94,9 @@ def full_context(**changes: Any) -> dict[str, object]:
         active=True,
         open=True,
         children=(here, closed),
-        more=8,
-        before=LeftOut(1, everything, "a.html"),
-        after=LeftOut(7, "-/all/docs/handbook-2.html", "e.html"),
+        more=True,
+        before=LeftOut(everything, "a.html"),
+        after=LeftOut("-/all/docs/handbook-2.html", "e.html"),
     )
     values: dict[str, object] = {
         "site": site_context(),

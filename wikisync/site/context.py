@@ -29,9 +29,11 @@ class PageRef(Struct, frozen=True):
 
 
 class LeftOut(Struct, frozen=True):
-    """Neighbours in the tree that a page does not list, and where they are listed."""
+    """Where neighbours in the tree are listed that a page does not list.
 
-    count: int
+    How many they are is not said: each page more would change all others.
+    """
+
     url: str
     """The list of all pages, or the part of it where they begin."""
     id: str
@@ -51,8 +53,8 @@ class NavNode(Struct, frozen=True):
     open: bool = False
     """Its children are listed."""
     children: tuple[NavNode, ...] = ()
-    more: int = 0
-    """Entries directly below it that are not listed: all of them where the
+    more: bool = False
+    """Some entries directly below it are not listed: all of them where the
     branch is closed, those outside the window where it is long."""
     before: LeftOut | None = None
     """Those of them above the window."""
@@ -85,7 +87,8 @@ class WikiContext(Struct, frozen=True):
     description: str
     home: str
     """Same as ``url``."""
-    page_count: int
+    page_count: int | None
+    """None on the wiki's own pages: each page more would change all of them."""
     all_url: str
     """The list of all its pages."""
     groups: tuple[PageRef, ...] = ()

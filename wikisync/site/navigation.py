@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 DEPTH_MAX = 20
 """Levels shown above a page; a deeper one shows the nearest."""
+FRAME_LINKS = 2
+"""Of a page's navigation: to the wiki's home, and to the list of all pages."""
+LEFT_OUT_LINKS = 2
+"""Of a level that is not listed whole: what is above and below those listed."""
 
 _DIGITS = re.compile(r"(\d+)")
 
@@ -33,7 +37,6 @@ class Node:
 
     __slots__ = (
         "_closed",
-        "_key",
         "children",
         "index",
         "listed",
@@ -55,28 +58,15 @@ class Node:
         """Part of the list of all pages where it and what is below it begins, and
         the id of the first entry."""
         self._closed: NavNode | None = None
-        self._key: bytes | None = None
 
     @property
     def closed(self) -> NavNode:
         """The node with its branch closed; one value shared by all pages."""
         if self._closed is None:
             after = None if self.url else _left_out(self.children)
-            self._closed = NavNode(
-                self.title, self.url, more=len(self.children), after=after
-            )
+            more = bool(self.children)
+            self._closed = NavNode(self.title, self.url, more=more, after=after)
         return self._closed
-
-    @property
-    def key(self) -> bytes:
-        """Hash of the list of children as a page can show it."""
-        if self._key is None:
-            text = "\0".join(
-                f"{child.title}\1{child.url}\1{len(child.children)}\1{child.listed}"
-                for child in self.children
-            )
-            self._key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-        return self._key
 
     @property
     def reference(self) -> PageRef:
@@ -111,30 +101,58 @@ class Tree:
         self.order: tuple[Slug, ...] = self._sort()
         """Every page, parents before their children."""
         self._note_listed(listed, urls)
+        self._window_keys: dict[tuple[Node, int, int], bytes] = {}
 
     def node(self, slug: Slug) -> Node | None:
         """The page's node; None for a page that the tree leaves out."""
         return self._by_path.get(slug)
 
     def navigation(self, slug: Slug, limit: int) -> NavNode:
-        """The tree as one page shows it, with at most about ``limit`` links.
+        """The tree as one page shows it, with at most ``limit`` links.
+
+        Levels so many that each has less than one link are over that.
 
         The root is the wiki; a page outside the tree sees the first level.
         """
-        way = _way(self.node(slug) or self.root)
-        shares = shared_out([len(node.children) for node in way], limit)
-        shown = _opened(way[-1], shares[-1], None, None)
-        for position in range(len(way) - 2, -1, -1):
-            shown = _opened(way[position], shares[position], way[position + 1], shown)
+        shown: NavNode | None = None
+        below: Node | None = None
+        for node, start, share in reversed(self._windows(slug, limit)):
+            shown = _opened(node, start, share, below, shown)
+            below = node
+        assert shown is not None
         return shown
 
-    def branch_key(self, slug: Slug) -> bytes:
-        """Hash of everything that ``navigation`` may show of this page."""
+    def branch_key(self, slug: Slug, limit: int) -> bytes:
+        """Hash of everything that ``navigation`` shows of this page."""
         digest = hashlib.sha256()
-        for node in _way(self.node(slug) or self.root):
-            digest.update(node.key)
-            digest.update(f"{node.index}\0{node.title}\0{node.url}\0".encode())
+        keys, start = self._window_keys, 0
+        for window in self._windows(slug, limit):
+            node = window[0]
+            key = keys.get(window)
+            if key is None:
+                key = keys[window] = _window_key(*window)
+            named = f"{node.index - start}\0{node.title}\0{node.url}\0"
+            digest.update(key + named.encode("utf-8", "surrogatepass"))
+            start = window[1]
         return digest.digest()
+
+    def _windows(self, slug: Slug, limit: int) -> list[tuple[Node, int, int]]:
+        """The way to a page: each node, and which of its children are listed.
+
+        They are told by the first of them and how many follow.
+        """
+        way = _way(self.node(slug) or self.root)
+        sizes = [len(node.children) for node in way]
+        shares = shared_out(sizes, limit - FRAME_LINKS)
+        windows = []
+        for node, share, below in zip(way, shares, [*way[1:], None], strict=True):
+            start = 0
+            if below is not None:
+                start = min(
+                    max(below.index - share // 2, 0), len(node.children) - share
+                )
+            windows.append((node, start, share))
+        return windows
 
     def ancestors(self, slug: Slug) -> tuple[PageRef, ...]:
         """Folders above a page, the outermost first, without the wiki itself."""
@@ -229,15 +247,20 @@ def reading_order(linked: Iterable[Slug], known: Iterable[Slug]) -> tuple[Slug, 
 def shared_out(sizes: Sequence[int], limit: int) -> list[int]:
     """Divide ``limit`` links among levels: small ones whole, the rest alike.
 
-    Every level that has an entry gets at least one, the way through it.
+    Every level that has an entry gets at least one, the way through it.  One that is
+    not whole also has links to what it leaves out above and below.
     """
     shares = [0] * len(sizes)
     left = limit
     by_size = sorted(range(len(sizes)), key=sizes.__getitem__)
     for done, index in enumerate(by_size):
         fair = max(left // (len(sizes) - done), 1)
-        shares[index] = min(sizes[index], fair)
-        left -= shares[index]
+        if sizes[index] <= fair:
+            shares[index] = sizes[index]
+            left -= sizes[index]
+            continue
+        shares[index] = max(fair - LEFT_OUT_LINKS, 1)
+        left -= shares[index] + LEFT_OUT_LINKS
     return shares
 
 
@@ -251,12 +274,9 @@ def _way(node: Node) -> list[Node]:
 
 
 def _opened(
-    node: Node, share: int, below: Node | None, shown: NavNode | None
+    node: Node, start: int, share: int, below: Node | None, shown: NavNode | None
 ) -> NavNode:
     """A node of the way with a window of its children around the one below."""
-    start = 0
-    if below is not None:
-        start = min(max(below.index - share // 2, 0), len(node.children) - share)
     children = tuple(
         shown if child is below and shown is not None else child.closed
         for child in node.children[start : start + share]
@@ -268,14 +288,30 @@ def _opened(
         current=below is None and node.slug is not None,
         open=bool(children),
         children=children,
-        more=len(node.children) - len(children),
+        more=len(node.children) > len(children),
         before=_left_out(node.children[:start]),
         after=_left_out(node.children[start + share :]),
     )
 
 
+def _window_key(node: Node, start: int, share: int) -> bytes:
+    """Hash of what a window shows, whatever is open in it.
+
+    How many entries there are outside is no part of it: a page more would change
+    every page that leaves it out.
+    """
+    children, end = node.children, start + share
+    texts = [
+        f"{child.title}\1{child.url}\1{bool(child.children)}\1"
+        f"{'' if child.url else child.children[0].listed}"
+        for child in children[start:end]
+    ]
+    texts += [str(_left_out(children[:start])), str(_left_out(children[end:]))]
+    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest()
+
+
 def _left_out(nodes: Sequence[Node]) -> LeftOut | None:
-    return LeftOut(len(nodes), *nodes[0].listed) if nodes else None
+    return LeftOut(*nodes[0].listed) if nodes else None
 
 
 def _position(node: Node) -> tuple[bool, tuple[tuple[int, int, str], ...], str]:

@@ -145,7 +145,8 @@ class WikiPages:
         self._home = home_slug(wiki.pages)
         self._urls = table.addresses[wiki.number].pages
         titles = {slug: page.parsed.title for slug, page in wiki.pages.items()}
-        self.wiki_frame = WikiFrame(site, context, titles, self._urls, nav_limit)
+        shown = structs.replace(context, page_count=None)
+        self.wiki_frame = WikiFrame(site, shown, titles, self._urls, nav_limit)
         self.tree = self.wiki_frame.tree
         self._sidebar = _Sidebar(wiki, indexer, table)
         self._around = {
@@ -153,7 +154,7 @@ class WikiPages:
             **neighbours(self._sidebar.order),
         }
         self._key = hashlib.sha256(
-            settings_key + repr(context).encode("utf-8", "surrogatepass")
+            settings_key + repr(shown).encode("utf-8", "surrogatepass")
         ).digest()
 
     def with_pages(self, wiki: IndexedWiki) -> WikiPages:
@@ -208,7 +209,7 @@ class WikiPages:
         }
         key = hashlib.sha256(self.frame_key())
         key.update(page.finished.view_digest)
-        key.update(self.tree.branch_key(slug))
+        key.update(self.tree.branch_key(slug, self.wiki_frame.nav_limit))
         key.update(repr(parts).encode("utf-8", "surrogatepass"))
         return ComposedPage(slug, self._urls[slug], key.digest(), parts)
 
@@ -222,8 +223,9 @@ class WikiPages:
         return self.wiki_frame.template_context(self.job(composed))
 
     def frame(self, slug: Slug, at: str) -> dict[str, object]:
-        """What surrounds a page: site, wiki, tree or sidebar."""
-        return self.wiki_frame.around(slug, self._sidebar.html(at))
+        """What surrounds a generated page: site, wiki, tree or sidebar."""
+        around = self.wiki_frame.around(slug, self._sidebar.html(at))
+        return {**around, "wiki": self.context}
 
     def _page_context(self, page: IndexedPage) -> PageContext:
         slug, url = page.slug, self._urls[page.slug]
