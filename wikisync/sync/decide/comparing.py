@@ -32,25 +32,37 @@ def met_anew(
     return frozenset(missing | changed)
 
 
-def is_at_rest(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -> bool:
-    """Whether both sides hold the very pages, texts and names of the base.
+def changed_pages(
+    base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
+) -> dict[Slug, BasePage]:
+    """Pages that either side does not hold, under their names, as was agreed.
 
-    Then every row of the table says that there is nothing to do, and nothing new is
-    known of any page.
+    Of a page that is not among them no row of the table says that anything is to do,
+    and nothing new is known.  One loop over thousands of pages, so it calls nothing.
     """
+    mine, theirs = here.pages, there.pages
+    unreadable = here.unreadable | there.unreadable
+    found: dict[Slug, BasePage] = {}
+    for slug, page in base.items():
+        local, remote = mine.get(slug), theirs.get(slug)
+        if (
+            local is None
+            or remote is None
+            or local.digest != page.local
+            or remote.digest != page.remote
+            or not local.format is remote.format is page.format
+            or (local.identity and local.identity != page.local_identity)
+            or (remote.identity and remote.identity != page.remote_identity)
+            or slug in unreadable
+        ):
+            found[slug] = page
+    return found
+
+
+def is_at_rest(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -> bool:
+    """Whether both sides hold the very pages, texts and names of the base."""
     if here.unreadable or there.unreadable:
         return False
-    mine, theirs = here.pages, there.pages
-    if not base.keys() == mine.keys() == theirs.keys():
+    if not base.keys() == here.pages.keys() == there.pages.keys():
         return False
-    for slug, page in base.items():
-        local, remote = mine[slug], theirs[slug]
-        if local.digest != page.local or remote.digest != page.remote:
-            return False
-        if not local.format is remote.format is page.format:
-            return False
-        if local.identity not in {"", page.local_identity}:
-            return False
-        if remote.identity not in {"", page.remote_identity}:
-            return False
-    return True
+    return not changed_pages(base, here, there)

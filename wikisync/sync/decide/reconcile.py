@@ -36,6 +36,7 @@ from wikisync.model import (
     path_of_title,
 )
 from wikisync.sync.decide.capabilities import ANY_SERVICE, Capabilities
+from wikisync.sync.decide.comparing import changed_pages
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,
@@ -125,17 +126,25 @@ class _Table:
         return _RemoteNames(self._remote, self._service)
 
     def _matched(self) -> dict[Slug, _Record]:
-        mine = {slug: page.local_state for slug, page in self._base.items()}
-        theirs = {slug: page.remote_state for slug, page in self._base.items()}
-        here = renames(mine, self._local, trusts_identity=False)
-        there = renames(theirs, self._remote, trusts_identity=True)
+        """The records to decide on: of all pages where any was renamed.
+
+        A rename may carry others along, or want their names.  Without one, what did
+        not change needs no decision.
+        """
+        base, local, remote = self._base, self._local, self._remote
+        here = renames(base, local, lambda page: page.local_state)
+        there = renames(
+            base, remote, lambda page: page.remote_state, trusts_identity=True
+        )
+        has_renames = bool(here or there)
+        concerned = base if has_renames else changed_pages(base, local, remote)
         return {
             slug: _Record(
                 page,
-                slug if slug in self._local.pages else here.get(slug),
-                slug if slug in self._remote.pages else there.get(slug),
+                slug if slug in local.pages else here.get(slug),
+                slug if slug in remote.pages else there.get(slug),
             )
-            for slug, page in self._base.items()
+            for slug, page in concerned.items()
         }
 
     def _clashes_of(self, record: _Record) -> tuple[bool, bool]:
@@ -430,18 +439,34 @@ class _RemoteNames:
     """Which names are taken on the wiki while the plan grows.
 
     The one part of a decision that hangs on the decisions before it: a rename on
-    the wiki takes the pages below along, and two new names must not be one.
+    the wiki takes the pages below along, and two new names must not be one.  Each
+    table is made when it is first asked: an edit needs none of the large ones.
     """
 
     def __init__(self, remote: Snapshot, service: Capabilities) -> None:
+        self._remote = remote
         self._service = service
         self._now: dict[Slug, Slug] = {}
-        self._was: dict[Slug, Slug] = {slug: slug for slug in remote.pages}
-        self._taken = Counter(map(self._key, {*remote.pages, *remote.unreadable}))
-        self._cases = Counter(map(self._case, remote.pages))
-        self._below: Counter[str] = Counter()
-        for slug in remote.pages:
-            self._below.update(folders_above(slug))
+
+    @cached_property
+    def _was(self) -> dict[Slug, Slug]:
+        return {slug: slug for slug in self._remote.pages}
+
+    @cached_property
+    def _taken(self) -> Counter[str]:
+        remote = self._remote
+        return Counter(map(self._key, {*remote.pages, *remote.unreadable}))
+
+    @cached_property
+    def _cases(self) -> Counter[str]:
+        return Counter(map(self._case, self._remote.pages))
+
+    @cached_property
+    def _below(self) -> Counter[str]:
+        below: Counter[str] = Counter()
+        for slug in self._remote.pages:
+            below.update(folders_above(slug))
+        return below
 
     def now(self, slug: Slug) -> Slug:
         """The name a page has after the renames planned so far."""

@@ -12,28 +12,35 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 
 from wikisync.model import PageState, Slug, Snapshot, digest_of, folders_above, name_key
+from wikisync.sync.decide.plan import BasePage
 
 NO_TEXT = digest_of("")
 
 
 def renames(
-    agreed: Mapping[Slug, PageState], side: Snapshot, *, trusts_identity: bool
+    base: Mapping[Slug, BasePage],
+    side: Snapshot,
+    agreed: Callable[[BasePage], PageState],
+    *,
+    trusts_identity: bool = False,
 ) -> dict[Slug, Slug]:
     """Old name to new name of every page that was renamed on this side.
 
     Args:
-        agreed: What both sides agreed on, as this side looked then.
+        base: What both sides agreed on.
         side: The side now; an incomplete look shows no rename.
+        agreed: How this side looked then.
         trusts_identity: Two identities that differ are two pages, whatever their
             texts (true of the service's ids, not of a file's).
     """
     if not side.is_complete:
         return {}
-    gone = agreed.keys() - side.pages.keys() - side.unreadable
-    come = side.pages.keys() - agreed.keys()
+    gone = base.keys() - side.pages.keys() - side.unreadable
+    come = side.pages.keys() - base.keys()
     if not gone or not come:
         return {}
-    return _Matching(agreed, side.pages, gone, come, trusts_identity).run()
+    before = {slug: agreed(base[slug]) for slug in gone}
+    return _Matching(before, side.pages, come, trusts_identity).run()
 
 
 class _Matching:
@@ -41,13 +48,12 @@ class _Matching:
         self,
         old: Mapping[Slug, PageState],
         new: Mapping[Slug, PageState],
-        gone: Iterable[Slug],
         come: Iterable[Slug],
         trusts_identity: bool,
     ) -> None:
         self._old = old
         self._new = new
-        self._gone = set(gone)
+        self._gone = set(old)
         self._come = set(come)
         self._trusts_identity = trusts_identity
         self._found: dict[Slug, Slug] = {}
