@@ -53,7 +53,7 @@ def test_coded_names_are_read_back(tmp_path: Path) -> None:
 def test_attachments_are_listed_apart(tmp_path: Path) -> None:
     put(tmp_path, "uploads/0a/b.png", "uploads/0a/notes.md", "home.md")
     scanned = scan_pages(tmp_path)
-    assert scanned.attachments == ("uploads/0a/b.png", "uploads/0a/notes.md")
+    assert scanned.attachments.keys() == {"uploads/0a/b.png", "uploads/0a/notes.md"}
     assert slugs(scanned) == ["home"]
 
 
@@ -161,7 +161,7 @@ def test_file_called_by_spaces_alone_is_told_by_its_whole_name(
 def test_attachment_with_an_unsafe_name_is_told(tmp_path: Path) -> None:
     put(tmp_path, "uploads/0a/a\\b.png")
     scanned = scan_pages(tmp_path)
-    assert scanned.attachments == ()
+    assert scanned.attachments == {}
     assert codes(scanned) == [("attachment-name", "uploads/0a/a\\b.png")]
 
 

@@ -68,12 +68,17 @@ def is_hidden_page(name: str) -> bool:
     return name.startswith(".") and not name.startswith("._")
 
 
+def may_be_copy(name: str) -> bool:
+    """Whether it is worth asking ``copied_by`` about a name."""
+    return _IN_COPIES in name.lower()
+
+
 def copied_by(stem: str) -> str | None:
     """Who gives such names to copies of files that were changed in two places.
 
     Args:
         stem: A file's name without its extension.
     """
-    if _IN_COPIES not in stem.lower():
+    if not may_be_copy(stem):
         return None
     return next((who for who, copy in _COPIES if re.fullmatch(copy, stem)), None)

@@ -109,6 +109,7 @@ def open_folder(
     *,
     made: set[tuple[str, ...]] | None = None,
     mode: int = 0o777,
+    below: Sequence[str] = (),
 ) -> int:
     """Open the folder that the components lead to; the caller closes it.
 
@@ -117,20 +118,22 @@ def open_folder(
         parts: components below it, already checked by ``split_path``.
         made: if given, missing folders are made, and added here.
         mode: of the folders that are made, less what the umask takes.
+        below: components that lead to ``root``, for messages.
 
     Raises:
         FileNotFoundError: it does not exist and is not to be made.
         FolderError: something on the way is a link, a file, or cannot be opened.
     """
-    descriptor = os.dup(root)
+    descriptor = root
     for index, part in enumerate(parts):
-        way = parts[: index + 1]
+        way = [*below, *parts[: index + 1]]
         try:
             inner = _open_inner(descriptor, part, way, made, mode)
         finally:
-            os.close(descriptor)
+            if descriptor != root:
+                os.close(descriptor)
         descriptor = inner
-    return descriptor
+    return descriptor if parts else os.dup(root)
 
 
 def _open_inner(

@@ -11,7 +11,14 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
+from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -32,6 +39,7 @@ from wikisync.folder.ignore import (
     UPLOADS,
     is_ignored_file,
     is_ignored_folder,
+    may_be_copy,
 )
 from wikisync.folder.left_out import (
     copy_of_page,
@@ -68,7 +76,8 @@ class ScannedFolder(Struct, frozen=True):
 
     pages: tuple[ListedFile, ...]
     """In the order of their paths' bytes; one for each slug."""
-    attachments: tuple[AttachmentPath, ...] = ()
+    attachments: Mapping[AttachmentPath, FileStatus] = field(default_factory=dict)
+    """Files below ``uploads``, as the disk lists them."""
     loose: frozenset[str] = frozenset()
     """Paths of all other files, which a page may link to."""
     problems: tuple[Problem, ...] = ()
@@ -123,7 +132,7 @@ class _Scan:
         self._patterns = patterns
         self._published = published
         self._pages: list[ListedFile] = []
-        self._attachments: list[AttachmentPath] = []
+        self._attachments: dict[AttachmentPath, FileStatus] = {}
         self._loose: list[str] = []
         self._problems: list[Problem] = []
         self._is_complete = True
@@ -138,20 +147,61 @@ class _Scan:
         self._left_out: list[Problem] = []
 
     def scan_into(self, root: int) -> None:
-        """Walk through everything below an open folder."""
-        waiting: list[str] = [""]
+        """Walk through everything below an open folder.
+
+        Folders wait together with what holds them, which is opened once: each of
+        50,000 attachments lies in a folder of its own.
+        """
+        waiting = [("", self._wanted(self._see_files(root, "")))]
         while waiting:
-            for path in self._see_files(root, waiting.pop()):
-                if self._patterns.is_ignored(path, is_folder=True):
-                    continue
-                if self._is_packages(path):
-                    self._hidden.add(path)
-                    self._left_out.append(packages(path))
-                else:
-                    waiting.append(path)
-                    if parse_path(path) is not None:
-                        self._hidden.add(path)
-                        self._named_as_pages.append(path)
+            folder, inner = waiting.pop()
+            descriptor = self._opened(root, folder.split("/") if folder else [])
+            if descriptor is None:
+                continue
+            try:
+                found = [(path, self._see_folder(descriptor, path)) for path in inner]
+            finally:
+                os.close(descriptor)
+            waiting += [one for one in found if one[1]]
+
+    def _see_folder(self, parent: int, path: str) -> list[str]:
+        """See what is in a folder of an open one; gives folders to look into."""
+        *above, name = path.split("/")
+        descriptor = self._opened(parent, [name], above)
+        if descriptor is None:
+            return []
+        try:
+            return self._wanted(self._see_files(descriptor, path))
+        finally:
+            os.close(descriptor)
+
+    def _opened(
+        self, parent: int, parts: Sequence[str], below: Sequence[str] = ()
+    ) -> int | None:
+        """A folder's descriptor; None where it is gone, or cannot be opened."""
+        try:
+            return open_folder(parent, parts, below=below)
+        except FileNotFoundError:
+            return None
+        except FolderError as exc:
+            self._miss("/".join([*below, *parts]), exc)
+            return None
+
+    def _wanted(self, folders: Iterable[str]) -> list[str]:
+        """Those of some folders, by path, that are to be looked into."""
+        found: list[str] = []
+        for path in folders:
+            if self._patterns.is_ignored(path, is_folder=True):
+                continue
+            if self._is_packages(path):
+                self._hidden.add(path)
+                self._left_out.append(packages(path))
+                continue
+            found.append(path)
+            if parse_path(path) is not None:
+                self._hidden.add(path)
+                self._named_as_pages.append(path)
+        return found
 
     def _is_packages(self, path: str) -> bool:
         """Whether a folder is a package manager's, and has no pages of the wiki."""
@@ -173,7 +223,7 @@ class _Scan:
         in_place = self._see_folders_in_place()
         return ScannedFolder(
             pages=tuple(first.values()),
-            attachments=tuple(sorted(self._attachments)),
+            attachments=self._attachments,
             loose=frozenset(self._loose),
             problems=tuple(self._problems),
             duplicates=frozenset(duplicates),
@@ -202,20 +252,17 @@ class _Scan:
                 self._problems.append(_folder_in_place(folder))
         return tuple(sorted(found))
 
-    def _see_files(self, root: int, folder: str) -> list[str]:
+    def _see_files(self, descriptor: int, folder: str) -> list[str]:
         """See what is in a folder.
+
+        Args:
+            descriptor: Of the folder.
+            folder: Its path.
 
         Returns:
             The folders in it that are not ignored, by path.
         """
         folders: list[str] = []
-        try:
-            descriptor = open_folder(root, folder.split("/") if folder else [])
-        except FileNotFoundError:
-            return folders
-        except FolderError as exc:
-            self._miss(folder, exc)
-            return folders
         way = f"{folder}/" if folder else ""
         try:
             with os.scandir(descriptor) as entries:
@@ -231,12 +278,12 @@ class _Scan:
                         self._see_link(path)
                     elif entry.is_dir(follow_symlinks=False):
                         folders.append(path)
+                    elif is_file:
+                        self._see_other(path, entry)
                     else:
-                        self._see_other(path, is_file=is_file)
+                        self._see_no_file(path)
         except OSError as exc:
             self._miss(folder, folder_error("list", folder or ".", exc))
-        finally:
-            os.close(descriptor)
         return folders
 
     def _see_trace(self, folder: str, entry: os.DirEntry[str]) -> None:
@@ -270,40 +317,43 @@ class _Scan:
         except FileNotFoundError:
             return
         if not stat.S_ISREG(status.st_mode):
-            self._see_other(path, is_file=False)
+            self._see_no_file(path)
         elif self._patterns.is_ignored(path):
             self._ignored.add(slug)
         elif entry.name[0].isspace() and _is_blank(entry.name):
             self._problems.append(_blank(path))
         else:
-            copy = copy_of_page(path)
+            copy = copy_of_page(path) if may_be_copy(entry.name) else None
             if copy is not None and not self._patterns.takes_back(path):
                 self._copies[slug] = copy
             self._pages.append(
                 ListedFile(PagePath(path), slug, page_format, status_of(status))
             )
 
-    def _see_other(self, path: str, *, is_file: bool) -> None:
-        """Something that is neither a page nor a folder nor a link."""
-        if not is_file:
-            self._hidden.add(path)
-            if parse_path(path) and not self._patterns.is_ignored(path):
-                self._problems.append(_no_file(path))
-            return
+    def _see_no_file(self, path: str) -> None:
+        """Something that is neither a file nor a folder nor a link."""
+        self._hidden.add(path)
+        if parse_path(path) and not self._patterns.is_ignored(path):
+            self._problems.append(_no_file(path))
+
+    def _see_other(self, path: str, entry: os.DirEntry[str]) -> None:
+        """A file that is no page."""
         if self._patterns.is_ignored(path):
             return
         if path.startswith(UPLOADS + "/"):
-            self._see_attachment(path)
+            self._see_attachment(path, entry)
         elif split_extension(path) is not None:
             self._problems.append(_not_text(path))
         elif path != CONFIG_FILE:
             self._loose.append(path)
 
-    def _see_attachment(self, path: str) -> None:
+    def _see_attachment(self, path: str, entry: os.DirEntry[str]) -> None:
         safe = attachment_path(path)
         if safe is not None:
-            self._attachments.append(safe)
-            self._leave_out(path, page_in_uploads)
+            with suppress(FileNotFoundError):
+                status = status_of(entry.stat(follow_symlinks=False))
+                self._attachments[safe] = status
+                self._leave_out(path, page_in_uploads)
             return
         self._problems.append(
             Problem(
