@@ -12,9 +12,11 @@ from tests.api.wire import Wire, http
 from tests.support.git import clone, commit_and_push, needs_git, run_git
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api import git
+from wikisync.api.answers import Answer
 from wikisync.api.client import Client
-from wikisync.api.commits import NotAPack, parents_in
 from wikisync.api.git import ADVERTISEMENT, WikiHistory
+from wikisync.api.packs import NotAPack, objects_in
+from wikisync.api.request import Request
 from wikisync.model import WikiOwner, digest_of
 
 pytestmark = needs_git
@@ -48,6 +50,22 @@ async def cloned(service: EmbeddedService, tmp_path: Path) -> Path:
 async def commits_of(cloned: Path) -> list[str]:
     """Every commit of a clone, the newest first."""
     return (await run_git("rev-list", "HEAD", folder=cloned)).out.split()
+
+
+async def commits_in(history: WikiHistory, head: str) -> tuple[set[str], int]:
+    """What a fetch gives to one whose commit the service does not know, and bytes."""
+    sizes: list[int] = []
+    send = history._client.send
+
+    async def counted(request: Request) -> Answer:
+        answer = await send(request)
+        sizes.append(len(answer.body))
+        return answer
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(history._client, "send", counted)
+        found = await history._fetched(head, "ab" * 20, filter_="tree:0")
+    return set(found.parents()), sum(sizes)
 
 
 async def is_after(client: Client, earlier: str) -> bool | None:
@@ -113,9 +131,9 @@ async def test_only_commits_are_sent(client: Client, cloned: Path) -> None:
     history = WikiHistory(client, OWNER)
     head = await history.head()
     assert head
-    answer = await history._commits_after(head, "ab" * 20)
-    assert len(answer) < 400 * (COMMITS + 2)
-    assert set(parents_in(answer, id_bytes=20)) == set(await commits_of(cloned))
+    commits, size = await commits_in(history, head)
+    assert size < 400 * (COMMITS + 2)
+    assert commits == set(await commits_of(cloned))
 
 
 async def test_a_server_that_cannot_leave_files_out_is_understood_too(
@@ -125,8 +143,8 @@ async def test_a_server_that_cannot_leave_files_out_is_understood_too(
     head = await history.head()
     assert head
     history._can_filter = False
-    answer = await history._commits_after(head, "ab" * 20)
-    assert set(parents_in(answer, id_bytes=20)) == set(await commits_of(cloned))
+    commits, _ = await commits_in(history, head)
+    assert commits == set(await commits_of(cloned))
     assert await history.follows(head, (await commits_of(cloned))[-1]) is True
 
 
@@ -148,9 +166,9 @@ async def test_commits_that_are_deltas_of_others_are_read(
     history = WikiHistory(client, OWNER)
     head = await history.head()
     assert head == commits[0]
-    answer = await history._commits_after(head, "ab" * 20)
-    assert len(answer) < 2 * len(message)
-    assert set(parents_in(answer, id_bytes=20)) == set(commits)
+    found, size = await commits_in(history, head)
+    assert size < 2 * len(message)
+    assert found == set(commits)
 
 
 async def test_history_that_is_too_long_is_not_known(
@@ -186,4 +204,4 @@ async def test_the_same_question_is_asked_once(wired: Client, wire: Wire) -> Non
 )
 def test_what_is_no_pack_is_an_error(answer: bytes) -> None:
     with pytest.raises(NotAPack):
-        parents_in(answer, id_bytes=20)
+        objects_in(answer, id_bytes=20)

@@ -34,6 +34,7 @@ from wikisync.sync.base.state import State
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import Batch
 from wikisync.sync.replica import LocalReplica
+from wikisync.sync.run import frame
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.options import CycleOptions, Patience
 from wikisync.sync.run.result import CycleResult
@@ -408,10 +409,24 @@ async def test_mark_is_kept_when_the_base_is_what_it_stands_for(pair: Pair) -> N
     pair.remote.tag = "mark"
     await pair.pull()
     assert pair.state.wiki(OWNER).remote_tag == "mark"
+    assert not pair.state.wiki(OWNER).remote_again
 
 
-async def test_mark_is_not_kept_while_something_waits(pair: Pair) -> None:
+async def test_mark_is_kept_without_what_waits(pair: Pair) -> None:
     await pair.pull()
+    pair.local.put("home", "mine")
+    pair.remote.put("home", "theirs")
+    pair.remote.tag = "mark"
+    await pair.pull()
+    assert pair.state.wiki(OWNER).remote_tag == "mark"
+    assert pair.state.wiki(OWNER).remote_again == {"home"}
+
+
+async def test_mark_is_not_kept_where_it_would_stand_for_little(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await pair.pull()
+    monkeypatch.setattr(frame, "AGAIN_MAX", 0)
     pair.local.put("home", "mine")
     pair.remote.put("home", "theirs")
     pair.remote.tag = "mark"
@@ -419,7 +434,7 @@ async def test_mark_is_not_kept_while_something_waits(pair: Pair) -> None:
     assert not pair.state.wiki(OWNER).remote_tag
 
 
-async def test_mark_is_not_kept_when_a_page_changed_since_the_list(pair: Pair) -> None:
+async def test_mark_is_kept_without_what_changed_since_the_list(pair: Pair) -> None:
     """The text read is newer than the list, and the mark stands for the list."""
     pair.remote.tag = "mark"
 
@@ -430,7 +445,7 @@ async def test_mark_is_not_kept_when_a_page_changed_since_the_list(pair: Pair) -
     pair.remote.before = edit
     await pair.pull()
     assert pair.local.texts()["home"] == "newer"
-    assert not pair.state.wiki(OWNER).remote_tag
+    assert pair.state.wiki(OWNER).remote_again == {"home"}
 
 
 # -- attachments ---------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """What REST cannot give, from a wiki's git repository: HEAD, history, attachments.
 
-``WikiHistory.head`` is one small request and tells whether anything changed; whether
-that commit follows another one is a second request, answered with the commits between
-the two and no files where the server can leave them out.  The files
+``WikiHistory.head`` is one small request and tells whether anything changed; what
+changed since an earlier commit is a second one, answered with the newest commit and
+the directory trees that differ, without files where the server can leave them out; so
+is whether a commit follows another one, answered with the commits between.  The files
 come by git's own protocol into a bare repository of the newest commit alone, kept
 in the workspace (``git_fetch``).  The token is handed to git's library when it asks
 for it, for the service's own origin alone, and stands in no address, no error and no
@@ -15,6 +16,7 @@ import asyncio
 import hashlib
 import logging
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -22,8 +24,11 @@ from msgspec import Struct
 from wikisync.api.address import encode_path
 from wikisync.api.answers import Purpose
 from wikisync.api.client import Client
-from wikisync.api.commits import NotAPack, follows
+from wikisync.api.commits import follows
+from wikisync.api.packs import NotAPack, Objects, objects_in
 from wikisync.api.request import Request
+from wikisync.api.tree_cache import TreeCache
+from wikisync.api.trees import TreeMissing
 from wikisync.errors import (
     AuthenticationFailed,
     FolderError,
@@ -54,6 +59,8 @@ GIT_RETRY_S = 300.0
 """After this time without git it is tried again: an empty wiki has none."""
 HISTORY_BYTES_MAX = 32 * 1024 * 1024
 """More than this of a wiki's history is not read; 100,000 commits take half of it."""
+PARENTS_MAX = 10_000
+"""Commits whose parents are remembered."""
 RETRY_S = 60.0
 """A fetch that failed is tried again after this time ..."""
 REFUSED_S = 600.0
@@ -91,6 +98,8 @@ class WikiHistory:
         self._due_at = float("-inf")
         """When git is asked again, where it told nothing."""
         self._can_filter = False
+        self._parents: dict[str, tuple[str, ...]] = {}
+        """Of the commits that were met."""
         self._followed: tuple[str, str, bool] | None = None
         """The last answer of ``follows``."""
 
@@ -123,31 +132,85 @@ class WikiHistory:
         Returns:
             None where the service does not tell.
         """
+        if follows(self._parents, head, earlier):
+            return True
         if self._followed is None or self._followed[:2] != (head, earlier):
             try:
-                answer = await self._commits_after(head, earlier)
-                is_after = await asyncio.to_thread(follows, answer, head, earlier)
+                found = await self._fetched(head, earlier, filter_="tree:0")
             except (RemoteError, NotAPack) as error:
                 log.info("%s: the history is not known: %s", self._owner, error)
                 return None
+            is_after = follows(found.parents(), head, earlier)
             self._followed = head, earlier, is_after
         return self._followed[2]
 
-    async def _commits_after(self, head: str, earlier: str) -> bytes:
-        """What a fetch gives that lacks everything after a commit, files left out."""
-        filters = [_packet("filter tree:0\n")] if self._can_filter else []
-        asked = f"want {head}{' filter' if self._can_filter else ''}\n"
-        said = (_packet(asked), *filters, "0000", _packet(f"have {earlier}\n"))
+    async def bring_trees(self, head: str, held: TreeCache) -> None:
+        """Bring the trees that are held to the commit that was HEAD a moment ago.
+
+        One request; a second one where the answer builds on what is not held.
+
+        Raises:
+            RemoteError: the service does not give them.
+            NotAPack: its answer is something else.
+            TreeMissing: it is not all of it.
+        """
+        if held.head == head:
+            return
+        for is_thin in (True, False) if held.head else (False,):
+            found = await self._fetched(
+                head,
+                held.head if is_thin else "",
+                filter_="blob:none",
+                held=held.trees if is_thin else None,
+            )
+            try:
+                held.take(head, found.root_of(head), found.trees)
+            except TreeMissing:
+                if not is_thin:
+                    raise
+                continue
+            if len(self._parents) >= PARENTS_MAX:
+                self._parents = {}
+            self._parents |= found.parents()
+            return
+
+    async def _fetched(
+        self,
+        head: str,
+        earlier: str,
+        *,
+        filter_: str,
+        held: Mapping[bytes, bytes] | None = None,
+    ) -> Objects:
+        """What a fetch gives to one who has an earlier commit.
+
+        Args:
+            head: The commit that is wanted.
+            earlier: The one that is there, with everything before it; empty for none.
+            filter_: What to leave out, where the server can.
+            held: The trees of the earlier one, which the answer may build on.  With
+                ``tree:0`` all commits between come, and otherwise the newest alone.
+        """
+        can = ["filter"] if self._can_filter else []
+        can += ["thin-pack"] if held is not None else []
+        asked = [f"want {' '.join((head, *can))}\n"]
+        asked += [] if filter_ == "tree:0" else ["deepen 1\n"]
+        asked += [f"filter {filter_}\n"] if self._can_filter else []
+        has = [_packet(f"have {earlier}\n")] if earlier else []
+        said = (*map(_packet, asked), "0000", *has, _packet("done\n"))
         request = Request(
             "POST",
             f"{_path(self._owner)}/git-upload-pack",
             _purpose(self._client, self._owner),
             is_git=True,
-            packets="".join((*said, _packet("done\n"))).encode(),
+            packets="".join(said).encode(),
             bytes_max=HISTORY_BYTES_MAX,
             waits=False,
         )
-        return bytes((await self._client.send(request)).body)
+        answer = bytes((await self._client.send(request)).body)
+        return await asyncio.to_thread(
+            objects_in, answer, id_bytes=len(head) // 2, held=held
+        )
 
 
 def _packet(line: str) -> str:
@@ -170,10 +233,15 @@ class RemoteRepository:
         self._address = client.address.url(_path(owner))
         name = hashlib.sha256(self._address.encode()).hexdigest()[:16]
         self._folder = cache / f"{name}.git"
+        self._trees = cache / f"{name}.trees"
         self._turn = asyncio.Lock()
         self._checked_at: float | None = None
         self._failure: NoRepository | Unavailable | None = None
         """Why the last try failed: it stands for every file until the next one."""
+
+    def trees(self, *, is_kept: bool = True) -> TreeCache:
+        """The trees of the last scan, kept beside the files unless they are not to."""
+        return TreeCache(self._trees, is_kept=is_kept)
 
     async def read(self, path: AttachmentPath) -> bytes:
         """A file's content.

@@ -1,17 +1,61 @@
-"""What is known of a wiki's pages between two looks.
+"""What is known of a wiki's pages between two scans.
 
-The last look's pages with their mark, and what was read and written since.  ``looking``
-fills it and begins its next look with it; ``writing`` adds what it did.  Neither knows
-of the other.
+The pages of the last scan with their mark, and what was read and written since.
+``scanning`` fills it and begins its next scan with it; ``writing`` adds what it did.
+Neither knows of the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wikisync.api.packs import file_id
 from wikisync.api.rotation import Rotation
-from wikisync.api.scan import state_of
+from wikisync.api.scan import Scan, state_of
+from wikisync.decoding import json_decoder
 from wikisync.model import Page, PageState, Slug, Snapshot
+
+
+class Mark(Struct, frozen=True, omit_defaults=True):
+    """What the pages of a scan are as of; in text, the tag of its snapshot."""
+
+    etag: str = ""
+    """Of the list of pages with their texts."""
+    head: str = ""
+    """A commit: every page is as it was then or later.  Empty where git tells none."""
+    listed_at: int = 0
+    """When the pages were last listed, in seconds since the epoch, if there is HEAD."""
+    size: int | None = None
+    """Of all texts together in bytes, where that is known."""
+    is_big: bool = False
+    """Whether the list with texts is too much to ask for again and again."""
+
+    @classmethod
+    def parse(cls, tag: str) -> Mark:
+        """From text; earlier versions kept the ETag alone."""
+        try:
+            return _MARK.decode(tag) if tag.startswith("{") else cls(etag=tag)
+        except msgspec.DecodeError:
+            return cls()
+
+    def __str__(self) -> str:
+        """In text; empty where it says nothing to ask with."""
+        return msgspec.json.encode(self).decode() if self.etag or self.head else ""
+
+
+_MARK = json_decoder(Mark)
+
+
+class _Written(Struct, frozen=True):
+    state: PageState
+    file: bytes
+    """The id that git gives a file with this text."""
 
 
 class KnownPages:
@@ -23,62 +67,154 @@ class KnownPages:
         *,
         tag: str = "",
         pages: Mapping[Slug, PageState] | None = None,
+        again: Collection[Slug] = (),
+        wall: Callable[[], float] = time.time,
     ) -> None:
-        """Begin with what an earlier look saw, if there was one.
+        """Begin with what an earlier scan saw, if there was one.
 
         Args:
             clock: seconds since any moment.
-            tag: the mark of that look, or empty.
+            tag: the mark of that scan, or empty.
             pages: what it saw.
+            again: pages that it may have seen otherwise.
+            wall: seconds since the epoch.
         """
         self._clock = clock
-        self._tag = tag
-        self._pages = pages
-        self._names: frozenset[str] | None = None
+        self._wall = wall
+        self.mark = Mark.parse(tag) if pages is not None else Mark()
+        self._scanned = Snapshot(pages=pages or {}) if pages is not None else None
+        self._scanned_at = clock()
+        self._names: Counter[str] | None = None
         """Of the pages, without their case; None where they are to be counted."""
+        self.again = set(again)
+        """Pages to be read at the next scan, whatever git says."""
+        self._written: dict[Slug, _Written | None] = {}
+        """Pages that we wrote since the mark; None for those that we removed."""
+        self._is_plain = bool(tag)
+        """Whether every page could be seen as it is."""
         self.rotation: Rotation | None = None
-        """Whose turn it is, where the wiki is looked at in turns."""
+        """Whose turn it is, while the wiki is scanned in turns."""
 
     @property
-    def tag(self) -> str:
-        """The mark to ask with whether anything changed; empty where all is to come."""
-        return self._tag if self._pages is not None else ""
+    def etag(self) -> str:
+        """The ETag to ask with whether anything changed; empty where all is to come."""
+        return "" if self.again else self.mark.etag
 
-    def unchanged(self) -> Snapshot:
-        """The pages, where the service says that nothing changed."""
-        return Snapshot(pages=self._pages or {}, tag=self._tag)
+    @property
+    def pages(self) -> Mapping[Slug, PageState]:
+        """What the last scan saw."""
+        return self._scanned.pages if self._scanned is not None else {}
 
-    def take(self, seen: Snapshot, *, in_turns: bool) -> None:
-        """Keep what a look at all pages saw; the next ones may go in turns."""
-        self._pages, self._tag, self._names = seen.pages, seen.tag, None
-        if in_turns:
-            self.rotation = Rotation.after(seen.pages, self._clock())
+    @property
+    def scanned(self) -> Snapshot:
+        """What the last scan saw, without its texts."""
+        return self._scanned or Snapshot(pages={})
+
+    @property
+    def listed_s(self) -> float:
+        """How long ago the pages were listed; infinite where the clock went back."""
+        passed_s = self._wall() - self.mark.listed_at + 1
+        return passed_s if passed_s >= 0 else float("inf")
+
+    @property
+    def suspects(self) -> frozenset[Slug]:
+        """Pages that may be others than the last scan saw, whatever git says."""
+        return frozenset(self.again | self._written.keys())
+
+    def unchanged(self, head: str) -> Snapshot:
+        """The pages, where the service says that nothing changed since the list."""
+        self.mark = self._listed(replace(self.mark, head=head))
+        self._scanned_at, self._written = self._clock(), {}
+        return self._tagged(self.scanned)
+
+    def take(
+        self,
+        scan: Scan,
+        mark: Mark,
+        *,
+        is_listed: bool = False,
+        again: Collection[Slug] = (),
+    ) -> Snapshot:
+        """Keep what a scan of all pages saw, and begin anew with what is suspected.
+
+        Args:
+            scan: what it saw.
+            mark: what that is as of.
+            is_listed: whether all pages were listed.
+            again: pages that it may have seen otherwise than they are.
+
+        Returns:
+            The same with its mark.
+        """
+        if is_listed:
+            mark = self._listed(mark)
+        seen = scan.snapshot()
+        self.mark, self._names, self._is_plain = mark, None, scan.is_plain
+        self._scanned, self._scanned_at = replace(seen, texts={}), self._clock()
+        self._written, self.rotation = {}, None
+        self.again = {*seen.unreadable, *again}
+        return self._tagged(seen)
+
+    def _listed(self, mark: Mark) -> Mark:
+        """A mark of pages that were listed now; without git they always are."""
+        return replace(mark, listed_at=int(self._wall()) if mark.head else 0)
+
+    def _tagged(self, seen: Snapshot) -> Snapshot:
+        is_marked = self._is_plain and not self.again
+        return replace(seen, tag=str(self.mark) if is_marked else "")
+
+    def note_listed(self, slugs: Collection[Slug]) -> None:
+        """All pages were listed; what the list says otherwise is read again."""
+        self.again |= self.pages.keys() ^ set(slugs)
+        self.mark, self.rotation = self._listed(self.mark), None
+
+    def turns(self) -> Rotation:
+        """Whose turn it is, from now on."""
+        if self.rotation is None:
+            self.rotation = Rotation.after(self.pages, self._scanned_at)
+        return self.rotation
+
+    def written(self, slug: Slug, file: bytes) -> PageState | None:
+        """A page as we wrote it, if that is what git's file of this id holds."""
+        written = self._written.get(slug)
+        is_same = written is not None and file and written.file == file
+        return written.state if written is not None and is_same else None
+
+    def namesakes(self, slug: Slug) -> int:
+        """How many pages of the last scan the service takes for this one.
+
+        It finds pages whatever their case (Q5).
+        """
+        if self._names is None:
+            self._names = Counter(name.casefold() for name in self.pages)
+        return self._names[slug.casefold()]
 
     def is_free(self, slug: Slug) -> bool:
-        """Whether the last look saw no page that the service takes for this one.
+        """Whether the last scan saw no page that the service takes for this one.
 
-        It finds pages whatever their case (Q5).  False also where there was no look.
+        False also where there was no scan.
         """
-        if self._pages is None:
-            return False
-        if self._names is None:
-            self._names = frozenset(name.casefold() for name in self._pages)
-        return slug.casefold() not in self._names
+        return self._scanned is not None and not self.namesakes(slug)
 
     def note_there(self, slug: Slug) -> None:
-        """A page was read; if the last look did not list it, that is looked at anew.
+        """A page was read; if the last scan did not list it, it is read once more.
 
         A list that lacks what is there is wrong, and "nothing changed" would keep it.
         """
-        if self._pages is not None and slug not in self._pages:
-            self._tag = ""
+        is_known = slug in self.pages or slug in self._written
+        if self._scanned is not None and not is_known:
+            self.again.add(slug)
 
     def note_written(self, page: Page, identity: str) -> None:
         """A page was written by us, and the service says that it is this now."""
-        self.note_read(state_of(page, identity), None)
+        state = state_of(page, identity)
+        file = file_id(page.content, len(self.mark.head) // 2)
+        self._written[page.slug] = _Written(state, file)
+        self.note_read(state, None)
 
     def note_gone(self, slug: Slug) -> None:
         """A page was renamed or removed by us, maybe with the pages below."""
+        self._written[slug] = None
         if self.rotation is not None:
             below = f"{slug}/"
             gone = [s for s in self.rotation.seen if s == slug or s.startswith(below)]

@@ -9,7 +9,7 @@ around every write; ``attachments``, where files come from.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from pathlib import Path
 
 from wikisync.api.attachments import AttachmentSource
@@ -18,6 +18,7 @@ from wikisync.api.known import KnownPages
 from wikisync.api.rotation import ROTATION_BYTES_MIN
 from wikisync.api.scan import LISTED_BYTES_MAX, MEBIBYTE
 from wikisync.api.scanning import READS_MAX, Scanning
+from wikisync.api.tree_cache import TreeCache
 from wikisync.api.upload import spooled
 from wikisync.api.wikis import Wiki
 from wikisync.api.writing import Writing
@@ -48,6 +49,8 @@ class WikiReplica:
         *,
         tag: str = "",
         pages: Mapping[Slug, PageState] | None = None,
+        again: Collection[Slug] = (),
+        trees: TreeCache | None = None,
         reads_max: int = READS_MAX,
         attachments: AttachmentSource | None = None,
         rotation_bytes_min: int = ROTATION_BYTES_MIN,
@@ -57,9 +60,11 @@ class WikiReplica:
 
         Args:
             wiki: behind an open client.
-            tag: the mark of an earlier look, or empty.
-            pages: what that look saw; the next one is this, if the service says
+            tag: the mark of an earlier scan, or empty.
+            pages: what that scan saw; the next one is this, if the service says
                 that nothing changed.
+            again: pages of which that is not certain.
+            trees: those of git at that scan; without, git is not asked what changed.
             reads_max: single reads in flight.
             attachments: where files come from; the file route alone by default.
             rotation_bytes_min: texts together from which on a wiki is big.
@@ -71,9 +76,14 @@ class WikiReplica:
         self._attachments = attachments or AttachmentSource(wiki)
         self.history = WikiHistory(wiki.client, wiki.owner)
         """Its commits, where git tells of them."""
-        known = KnownPages(wiki.client.now, tag=tag, pages=pages)
+        known = KnownPages(wiki.client.now, tag=tag, pages=pages, again=again)
         self._scanning = Scanning(
-            wiki, known, reads_max=reads_max, rotation_bytes_min=rotation_bytes_min
+            wiki,
+            known,
+            self.history,
+            trees,
+            reads_max=reads_max,
+            rotation_bytes_min=rotation_bytes_min,
         )
         self._writing = Writing(wiki, known)
 

@@ -35,6 +35,8 @@ from wikisync.model import (
     fold_text,
 )
 
+UNREADABLE = "page-unreadable"
+"""The code of a problem with a page that could not be read this time."""
 MEBIBYTE = 1024 * 1024
 LISTED_BYTES_MAX = MEBIBYTE
 """Texts from this size on are read singly, whatever the list says."""
@@ -72,6 +74,26 @@ class Scan(Struct):
         scan._drop_shared_identities()
         return scan
 
+    @classmethod
+    def after(cls, seen: Snapshot) -> Scan:
+        """Begin with what an earlier scan saw; what it could not read is open."""
+        problems = [one for one in seen.problems if one.code != UNREADABLE]
+        return cls(dict(seen.pages), problems=problems, is_complete=seen.is_complete)
+
+    def take(self, record: WikiPageRecord, page: Page) -> bool:
+        """Take in a page that was read singly.
+
+        Returns:
+            False where the page is one that only a list explains.
+        """
+        if record.slug != page.slug or known_format(record) is None:
+            return False
+        identity = record.wiki_page_meta_id
+        self.formats[page.slug] = page.format
+        self.identities[page.slug] = "" if identity is None else str(identity)
+        self.add(page)
+        return (record.encoding or "").lower() in _UTF8
+
     def add(self, page: Page) -> None:
         """Take in a page whose text is whole."""
         state = state_of(page, self.identities.get(page.slug, ""))
@@ -91,17 +113,22 @@ class Scan(Struct):
         """Note a problem with one page."""
         self.problems.append(Problem(code, slug, message, hint))
 
-    def snapshot(self, etag: str | None) -> Snapshot:
-        """What was found; tagged only if every page could be seen as it is."""
-        # without problems and twins, "nothing changed" says all there is to say
-        is_plain = not self.problems and not _has_case_twins(self.pages)
+    @property
+    def is_plain(self) -> bool:
+        """Whether every page could be seen as it is.
+
+        Then "nothing changed" says all there is to say: no problems, no twins.
+        """
+        return not self.problems and not _has_case_twins(self.pages)
+
+    def snapshot(self) -> Snapshot:
+        """What was found."""
         return Snapshot(
             pages=self.pages,
             problems=tuple(self.problems),
             is_complete=self.is_complete,
             unreadable=frozenset(self.unreadable),
             texts=self.texts,
-            tag=(etag or "") if is_plain else "",
         )
 
     def _sort(self, record: WikiPageRecord) -> None:

@@ -1,25 +1,38 @@
-"""Looking at a whole wiki: the list, what has to be read singly, and big wikis.
+"""Scanning a whole wiki: by git, by the list of pages, or in turns.
 
-A look is one request, the list with content.  What that list cannot be trusted
-with is read singly: texts of a mebibyte and more, which the service may cut, and
-texts that are absent (Q9).  Big wikis are looked at in turns.
+``snapshot`` alone decides which: what changed since the last scan is asked of git, and
+only these pages are read.  What git does not tell, and what is odd, the list with
+content does; its texts of a mebibyte and more, which the service may cut, and texts
+that are absent (Q9) are read singly.  Without git, big wikis are scanned in turns.
+Every text comes from the REST API, whichever way says that it changed: the service may
+give it otherwise than git (Q8), and what is compared has to be of one kind.
 
-Read next: ``look``, what a list is worth; ``rotation``, whose turn it is.
+Read next: ``scan``, what a list is worth; ``trees``, what git says; ``rotation``, whose
+turn it is; ``known``, what is kept from one scan to the next.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from wikisync.api.known import KnownPages
+from wikisync.api.git import WikiHistory
+from wikisync.api.known import KnownPages, Mark
+from wikisync.api.packs import NotAPack, file_id
 from wikisync.api.rotation import ROTATION_BYTES_MIN, Rotation
-from wikisync.api.scan import Scan, whole_page
+from wikisync.api.scan import UNREADABLE, Scan, whole_page
+from wikisync.api.tree_cache import TreeCache
+from wikisync.api.trees import OddTree, PageChanges, TreeMissing, has_page, page_changes
 from wikisync.api.wikis import PageList, Wiki
 from wikisync.errors import (
     AuthenticationFailed,
+    NotFound,
     ProtocolViolation,
     RateLimited,
     RefusedInFront,
@@ -28,18 +41,40 @@ from wikisync.errors import (
 )
 from wikisync.model import Page, Slug, Snapshot
 
+log = logging.getLogger(__name__)
+
 READS_MAX = 8
 UNAVAILABLE_MAX = 5
 """Single reads that may fail in a row before the service counts as gone."""
 
 
+LISTED_S = 6 * 3600.0
+"""The pages are listed at least so often, whatever git says."""
+GIT_BYTES_MIN = 32 * 1024
+"""The list of a wiki with less text than this costs no more than asking git."""
+PAGE_COST_BYTES = 32 * 1024
+"""A page that is read singly costs as much as so many bytes of the list."""
+LATE_READS_MAX = 3
+"""How often a page is read again that git says changed and the service says did not."""
+
+
+class Unexplained(Exception):
+    """What git says does not lead to the pages; the list does."""
+
+
+class Disagreement(Unexplained):
+    """The service does not have what git has: one of them may be behind."""
+
+
 class Scanning:
-    """Looks at one wiki, each knowing what the one before saw."""
+    """Scans one wiki, each scan knowing what the one before saw."""
 
     def __init__(
         self,
         wiki: Wiki,
         known: KnownPages,
+        history: WikiHistory,
+        trees: TreeCache | None,
         *,
         reads_max: int = READS_MAX,
         rotation_bytes_min: int = ROTATION_BYTES_MIN,
@@ -47,18 +82,25 @@ class Scanning:
         """Args: ``known`` and those of ``WikiReplica``."""
         self._wiki = wiki
         self._known = known
+        self._history = history
+        self._trees = trees or TreeCache()
+        self._asks_git = trees is not None
         self._reads_max = reads_max
         self._rotation_bytes_min = rotation_bytes_min
+        self._late: Counter[Slug] = Counter()
+        """How often a page that git says changed was read as it was before."""
+        self._turns_from: tuple[str, float] | None = None
+        """A commit since which pages are read in turns, and when that was."""
         self.awaited: frozenset[Slug] = frozenset()
 
     @property
     def is_in_turns(self) -> bool:
-        """Whether the next look is at a part of the pages."""
+        """Whether the last scan was of a part of the pages."""
         return self._known.rotation is not None
 
     @property
     def oldest_s(self) -> float:
-        """How long ago the page was looked at that waits the longest."""
+        """How long ago the page was scanned that waits the longest."""
         rotation = self._known.rotation
         return rotation.oldest_s(self._now()) if rotation else 0.0
 
@@ -68,18 +110,158 @@ class Scanning:
         Raises:
             RemoteError: the list cannot be had.
         """
-        if self._known.rotation is not None:
-            return await self._scan_in_turns(self._known.rotation)
+        known = self._known
+        size = known.mark.size
+        is_small = size is not None and size < GIT_BYTES_MIN
+        # before anything else: what is read after it is as of then or later
+        head = await self._head() if self._asks_git and not is_small else ""
+        is_agreed = True
+        if head and known.mark.head and known.listed_s < LISTED_S:
+            try:
+                return await self._scan_changes(head)
+            except Unexplained as reason:
+                log.info("%s: the pages are listed: %s", self._wiki.owner, reason)
+                is_agreed = not isinstance(reason, Disagreement)
+        if known.mark.is_big and known.pages:
+            is_check = bool(head and known.mark.head) and known.listed_s >= LISTED_S
+            return await self._scan_in_turns(known.turns(), head, is_check=is_check)
+        return await self._scan_list(head if is_agreed else "")
+
+    async def _head(self) -> str:
+        try:
+            return await self._history.head() or ""
+        except RemoteError as error:
+            log.info("%s: HEAD is not known: %s", self._wiki.owner, error.message)
+            return ""
+
+    # -- by git ------------------------------------------------------------------------
+
+    async def _scan_changes(self, head: str) -> Snapshot:
+        """The last scan, with the pages that differ between its commit and HEAD."""
+        known = self._known
+        changes = await self._changes(known.mark.head, head)
+        scan = Scan.after(known.scanned)
+        for slug in changes.gone:
+            scan.pages.pop(slug, None)
+        suspects = known.suspects
+        if head == known.mark.head:
+            suspects |= self.awaited  # somebody says that they changed all the same
+        reads: list[Slug] = []
+        for slug in changes.there.keys() | (suspects - changes.gone):
+            state = known.written(slug, changes.there.get(slug, b""))
+            if state is None:
+                reads.append(slug)
+            else:
+                scan.pages[slug] = state
+        self._refuse_odd(scan, {*changes.there, *changes.gone, *reads}, len(reads))
+        late = await self._read_changed(scan, sorted(reads), changes)
+        return known.take(scan, replace(known.mark, head=head, etag=""), again=late)
+
+    async def _changes(self, before: str, head: str) -> PageChanges:
+        if head == before:
+            return PageChanges()
+        trees = self._trees
+        try:
+            root = await asyncio.to_thread(trees.load, before)
+            await self._history.bring_trees(head, trees)
+            return await asyncio.to_thread(page_changes, trees.trees, root, trees.root)
+        except (RemoteError, NotAPack, TreeMissing, OddTree) as error:
+            raise Unexplained(str(error)) from error
+
+    async def _has_page(self, slug: Slug) -> bool:
+        """Whether git has a page at the last scan's commit, or does not tell."""
+        trees = self._trees
+        try:
+            root = await asyncio.to_thread(
+                trees.load, trees.head or self._known.mark.head
+            )
+            return has_page(trees.trees, root, slug)
+        except (TreeMissing, OddTree):
+            return True
+
+    def _refuse_odd(self, scan: Scan, touched: Collection[Slug], reads: int) -> None:
+        """Leave to the list what only the list explains, or what is cheaper by it.
+
+        Raises:
+            Unexplained: the pages are to be listed.
+        """
+        known = self._known
+        affordable = max(1, (known.mark.size or 0) // PAGE_COST_BYTES)
+        if reads > affordable and not known.mark.is_big:
+            raise Unexplained(f"{reads} pages changed")
+        odd = {problem.subject for problem in scan.problems}
+        for slug in touched:
+            if slug in odd:
+                raise Unexplained(f"{slug} had a problem")
+            if known.namesakes(slug) > (slug in known.pages):
+                raise Unexplained(f"{slug} differs from another page in case alone")
+
+    async def _read_changed(
+        self, scan: Scan, slugs: Sequence[Slug], changes: PageChanges
+    ) -> set[Slug]:
+        """Read pages singly; gives those that the service may have given too early."""
+        late: set[Slug] = set()
+
+        async def read(slug: Slug) -> None:
+            try:
+                record = await self._wiki.get_page(slug)
+            except NotFound as error:
+                if slug in changes.there or (
+                    slug in scan.pages and await self._has_page(slug)
+                ):
+                    raise Disagreement(f"git has {slug}: {error.message}") from error
+                scan.pages.pop(slug, None)
+                return
+            page = whole_page(record, slug, self._wiki.owner, self._wiki.web_url)
+            before = scan.pages.get(slug)
+            if not scan.take(record, page):
+                raise Unexplained(f"{slug} is an odd page")
+            file = changes.there.get(slug, b"")
+            if before == scan.pages[slug] and file_id(page.content, len(file)) != file:
+                late.add(slug)
+
+        await self._each(slugs, scan, read)
+        _refuse_shared_identities(scan)
+        self._late = Counter({slug: self._late[slug] + 1 for slug in late})
+        return {slug for slug in late if self._late[slug] <= LATE_READS_MAX}
+
+    # -- by the list -------------------------------------------------------------------
+
+    async def _scan_list(self, head: str) -> Snapshot:
+        known = self._known
         listed, is_whole = await self._list()
         if listed is None:
-            return self._known.unchanged()
+            return known.unchanged(await self._brought(head))
         scan = Scan.at(listed.pages, listed.odd)
         await self._read_singly(scan, scan.single)
-        seen = scan.snapshot(listed.etag if is_whole else None)
-        size = sum(state.size or 0 for state in seen.pages.values())
+        size = sum(state.size or 0 for state in scan.pages.values())
         is_big = not is_whole or size >= self._rotation_bytes_min
-        self._known.take(seen, in_turns=is_big)
+        is_worth_it = is_big or size >= GIT_BYTES_MIN
+        if not (is_worth_it and scan.is_complete):
+            head = ""
+        mark = Mark(
+            etag=(listed.etag or "") if is_whole else "",
+            head=await self._brought(head),
+            size=size if is_whole else None,
+            is_big=is_big,
+        )
+        seen = known.take(scan, mark, is_listed=True)
+        if is_big and not mark.head:
+            known.turns()
         return seen
+
+    async def _brought(self, head: str) -> str:
+        """The commit, if its trees are here for the next scan to begin with."""
+        if not head:
+            return ""
+        try:
+            with suppress(TreeMissing):
+                await asyncio.to_thread(self._trees.load, self._known.mark.head)
+            await self._history.bring_trees(head, self._trees)
+        except (RemoteError, NotAPack, TreeMissing) as error:
+            log.info("%s: git does not tell what changes: %s", self._wiki.owner, error)
+            return ""
+        return head
 
     async def _list(self) -> tuple[PageList | None, bool]:
         """The list with content; without, where the service cannot give it whole.
@@ -90,7 +272,7 @@ class Scanning:
         Returns:
             The list, or None where nothing changed; and whether it is the whole one.
         """
-        known = self._known.tag or None
+        known = self._known.etag or None
         try:
             return await self._wiki.poll_pages(known, with_content=True), True
         except RefusedInFront:
@@ -101,7 +283,14 @@ class Scanning:
             except RemoteError:
                 raise error from error.__cause__
 
-    async def _scan_in_turns(self, rotation: Rotation) -> Snapshot:
+    # -- in turns ----------------------------------------------------------------------
+
+    async def _scan_in_turns(
+        self, rotation: Rotation, head: str, *, is_check: bool
+    ) -> Snapshot:
+        """A scan of a part of the pages; as a check it is of git's word for them."""
+        if not (is_check or self._turns_from):
+            self._turns_from = await self._brought(head), self._now()
         listed = await self._wiki.poll_pages()
         assert listed is not None, "unchanged since nothing"
         scan = Scan.at(listed.pages, listed.odd)
@@ -113,38 +302,72 @@ class Scanning:
         for slug, one in rotation.seen.items():
             if slug not in scan.pages and slug not in scan.unreadable:
                 scan.pages[slug] = one.state
+        if is_check:
+            self._known.note_listed(scan.pages.keys() | scan.unreadable)
+        else:
+            self._end_turns(rotation, scan)
+        return scan.snapshot()
+
+    def _end_turns(self, rotation: Rotation, scan: Scan) -> None:
+        """Go on by git, or by the list, as soon as that is possible again."""
+        known = self._known
+        since, at = self._turns_from or ("", 0.0)
+        if since and rotation.oldest_s(self._now()) <= self._now() - at:
+            # each page was read since that commit
+            known.take(scan, replace(known.mark, head=since), is_listed=True)
+            self._turns_from = None
+        elif not since:
+            self._turns_from = None
         if scan.is_complete and rotation.size < self._rotation_bytes_min // 2:
-            # it became small: the next look is at everything at once
-            self._known.rotation = None
-        return scan.snapshot(None)
+            # it became small: the next scan is of everything at once
+            known.rotation, known.mark = None, Mark()
+
+    # -- single reads ------------------------------------------------------------------
 
     async def _read_singly(self, scan: Scan, slugs: Sequence[Slug]) -> None:
-        waiting = iter(slugs)
-        failures = _Failures()
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._reads_max, len(slugs))):
-                group.create_task(self._read_some(waiting, scan, failures))
-        if failures.fatal is not None:
-            raise failures.fatal
-
-    async def _read_some(
-        self, waiting: Iterable[Slug], scan: Scan, failures: _Failures
-    ) -> None:
-        for slug in waiting:
-            if failures.fatal is not None:
-                return
-            try:
-                page = await self._read_anew(slug)
-            except RemoteError as error:
-                failures.note(error)
-                scan.unreadable.add(slug)
-                scan.fail("page-unreadable", slug, error.message, error.hint or "")
-                continue
-            failures.in_row = 0
+        async def read(slug: Slug) -> None:
+            page = await self._read_anew(slug)
             if page is not None:
                 whole = Page(slug, scan.formats[slug], page.content, page.title)
                 scan.add(whole)
                 self._known.note_read(scan.pages[slug], page.etag)
+
+        await self._each(slugs, scan, read)
+
+    async def _each(
+        self,
+        slugs: Sequence[Slug],
+        scan: Scan,
+        read: Callable[[Slug], Awaitable[None]],
+    ) -> None:
+        """Read pages, a few at the same time; those that fail are problems.
+
+        Raises:
+            RemoteError: the service is gone or refuses the token.
+            Unexplained: as ``read`` raises it.
+        """
+        waiting, failures = iter(slugs), _Failures()
+
+        async def some() -> None:
+            for slug in waiting:
+                if failures.fatal is not None:
+                    return
+                try:
+                    await read(slug)
+                except Unexplained as reason:
+                    failures.fatal = reason
+                except RemoteError as error:
+                    failures.note(error)
+                    scan.unreadable.add(slug)
+                    scan.fail(UNREADABLE, slug, error.message, error.hint or "")
+                else:
+                    failures.in_row = 0
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self._reads_max, len(slugs))):
+                group.create_task(some())
+        if failures.fatal is not None:
+            raise failures.fatal
 
     async def _read_anew(self, slug: Slug) -> _Read | None:
         """A page, or None where the service says that it is as it was seen."""
@@ -163,6 +386,20 @@ class Scanning:
         return self._wiki.client.now()
 
 
+def _refuse_shared_identities(scan: Scan) -> None:
+    """Leave to the list what says of two pages that they are one.
+
+    Raises:
+        Unexplained: so it is.
+    """
+    read = {slug: one for slug, one in scan.identities.items() if one}
+    if not read:
+        return
+    counts = Counter(state.identity for state in scan.pages.values())
+    if any(counts[one] > 1 for one in read.values()):
+        raise Unexplained("two pages have one identity")
+
+
 class _Read(Struct, frozen=True):
     """What a single read of a look gave."""
 
@@ -175,7 +412,7 @@ class _Failures(Struct):
     """Failures of the single reads of one look."""
 
     in_row: int = 0
-    fatal: RemoteError | None = None
+    fatal: RemoteError | Unexplained | None = None
 
     def note(self, error: RemoteError) -> None:
         """One page that cannot be read is a problem; a service that is gone ends it."""

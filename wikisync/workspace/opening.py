@@ -248,6 +248,8 @@ class OpenWorkspace:
             behind,
             tag=tag,
             pages=known.remote_pages() if tag else None,
+            again=known.remote_again,
+            trees=git.trees(is_kept=not self.is_read_only and is_real),
             reads_max=self.workspace.config.sync.reads_max,
             attachments=AttachmentSource(behind, git),
             spool=self.workspace.private / TEMPORARY_FOLDER,

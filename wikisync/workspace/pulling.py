@@ -417,6 +417,8 @@ def _remote(
         remote_wiki,
         tag=known.remote_tag if is_known else "",
         pages=known.remote_pages() if is_known else None,
+        again=known.remote_again,
+        trees=repository.trees(),
         attachments=AttachmentSource(remote_wiki, repository),
     )
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from wikisync.sync.decide.ledger import unpack
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 
 _WIKI = "wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE"
 
@@ -231,6 +231,11 @@ ALTER TABLE replaced ADD COLUMN is_only INTEGER NOT NULL DEFAULT 0;
 """
 """NULL for a wiki whose newest commit was never asked for."""
 
+_AGAIN = """
+ALTER TABLE wiki ADD COLUMN remote_again TEXT NOT NULL DEFAULT '[]';
+"""
+"""Pages that the base has otherwise than the wiki had them at the mark, as JSON."""
+
 _STEPS = f"""
 CREATE TABLE step (
     id INTEGER PRIMARY KEY,
@@ -295,6 +300,7 @@ CREATE TABLE attachment (
 {_REMOVALS}
 {_HISTORY}
 {_STEPS}
+{_AGAIN}
 """
 
 
@@ -414,6 +420,11 @@ def _steps(connection: sqlite3.Connection) -> None:
     _execute(connection, _STEPS)
 
 
+def _again(connection: sqlite3.Connection) -> None:
+    """12 to 13: pages that the mark of the wiki does not stand for."""
+    _execute(connection, _AGAIN)
+
+
 MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     1: _two_ways,
     2: _edits,
@@ -426,6 +437,7 @@ MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     9: _removals,
     10: _history,
     11: _steps,
+    12: _again,
 }
 """Version found to the step that makes the next version of it."""
 

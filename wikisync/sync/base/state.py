@@ -18,6 +18,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+import msgspec
+
+from wikisync.decoding import json_decoder
 from wikisync.errors import StateDamaged, StateError
 from wikisync.model import Slug, WikiOwner
 from wikisync.sync.base.agreements import Agreements
@@ -37,6 +40,7 @@ _RECORD = (
     " (SELECT count(*) FROM page WHERE page.wiki = wiki.id),"
     " (SELECT last_good_at FROM health WHERE health.wiki = wiki.id) FROM wiki"
 )
+_SLUGS = json_decoder(list[Slug])
 _OF_THE_FOLDER = {
     "event": "number, at, level, slug, what, why, cycle",
     "replaced": "slug, replaced, written, at, is_stale, is_written, is_only",
@@ -328,6 +332,12 @@ class WikiState(Agreements, Journal, Observations):
         return str(self._rows("SELECT remote_tag FROM wiki WHERE id = ?")[0][0])
 
     @property
+    def remote_again(self) -> frozenset[Slug]:
+        """Pages that the base has otherwise than the wiki had them at its mark."""
+        named = self._rows("SELECT remote_again FROM wiki WHERE id = ?")[0][0]
+        return frozenset(_SLUGS.decode(named))
+
+    @property
     def head(self) -> str | None:
         """The wiki's newest commit at the last sync that it moved in.
 
@@ -341,9 +351,17 @@ class WikiState(Agreements, Journal, Observations):
         if self.head != head:
             self._write_wiki("head = ?", head)
 
-    def remember_remote_tag(self, tag: str) -> None:
-        """Note the mark under which the wiki held exactly what the base holds."""
-        self._write_wiki("remote_tag = ?", tag)
+    def remember_remote_tag(self, tag: str, again: Collection[Slug] = ()) -> None:
+        """Note the mark under which the wiki held what the base holds.
+
+        Args:
+            tag: The mark; empty for none.
+            again: Pages that the wiki held otherwise.
+        """
+        named = msgspec.json.encode(sorted(again)).decode()
+        with self._database.transaction():
+            self._write_wiki("remote_again = ?", named)
+            self._write_wiki("remote_tag = ?", tag)
 
     @property
     def remote_id(self) -> str:

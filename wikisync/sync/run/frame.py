@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from wikisync.model import Problem, Snapshot, WikiOwner
+from wikisync.model import Problem, Slug, Snapshot, WikiOwner
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.identity import other_error
 from wikisync.sync.decide.ledger import NO_SLUG
@@ -15,6 +15,9 @@ from wikisync.sync.decide.plan import Plan, describe
 from wikisync.sync.replica import Replica
 from wikisync.sync.run.flow import plain_errors
 from wikisync.sync.run.parts import EVENTS_EACH_MAX
+
+AGAIN_MAX = 1000
+"""More pages than this that differ from the base make a mark worth nothing."""
 
 
 def refuse_other(known: WikiState, owner: WikiOwner, remote_id: str, hint: str) -> None:
@@ -100,8 +103,19 @@ def note_health(
 
 
 def remember_tag(known: WikiState, there: Snapshot) -> None:
-    """Note the wiki's mark if the base is exactly what it stands for."""
-    if there.is_remembered or there.tag == known.remote_tag:
+    """Note the wiki's mark, and the pages that the base has otherwise.
+
+    Those are pages that this cycle sent, and those that wait for a person.
+    """
+    if there.is_remembered:
         return  # a base that changed since has lost its mark with that change
-    agreed = known.remote_pages()
-    known.remember_remote_tag(there.tag if agreed == there.pages else "")
+    agreed, again = known.remote_pages(), frozenset[Slug]()
+    if agreed != there.pages:
+        again = frozenset(
+            slug
+            for slug in agreed.keys() | there.pages.keys()
+            if agreed.get(slug) != there.pages.get(slug)
+        )
+    tag = there.tag if len(again) <= AGAIN_MAX else ""
+    if (tag, again) != (known.remote_tag, known.remote_again):
+        known.remember_remote_tag(tag, again)

@@ -1,0 +1,221 @@
+"""Which pages two trees differ in, and trees that are kept in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from wikisync.api import tree_cache, trees
+from wikisync.api.packs import id_of
+from wikisync.api.tree_cache import TreeCache
+from wikisync.api.trees import OddTree, TreeMissing, has_page, page_changes, reachable
+from wikisync.model import Slug
+
+Tree = Mapping[str, "str | Tree"]
+"""Names with a text, or with what is below them."""
+LINK = "-> "
+"""What a text begins with that is the target of a link."""
+
+
+class Trees:
+    """Tree objects of nested mappings."""
+
+    def __init__(self, id_bytes: int = 20) -> None:
+        self.held: dict[bytes, bytes] = {}
+        self._id_bytes = id_bytes
+
+    def add(self, tree: Tree) -> bytes:
+        """The id of a tree."""
+        content = b""
+        for name, below in sorted(tree.items()):
+            if isinstance(below, str):
+                mode = "120000" if below.startswith(LINK) else "100644"
+                one = id_of(b"blob", below.encode(), self._id_bytes)
+            else:
+                mode, one = "40000", self.add(below)
+            content += f"{mode} {name}".encode("utf-8", "surrogateescape") + b"\0" + one
+        return self.put(content)
+
+    def put(self, content: bytes) -> bytes:
+        name = id_of(b"tree", content, self._id_bytes)
+        self.held[name] = content
+        return name
+
+
+def changes(before: Tree, after: Tree, id_bytes: int = 20) -> tuple[set[str], set[str]]:
+    made = Trees(id_bytes)
+    old, new = made.add(before), made.add(after)
+    found = page_changes(made.held, old, new)
+    return set(found.there), set(found.gone)
+
+
+CASES: list[tuple[Tree, Tree, set[str], set[str]]] = [
+    ({"a.md": "1"}, {"a.md": "1"}, set(), set()),
+    ({"a.md": "1"}, {"a.md": "2"}, {"a"}, set()),
+    ({}, {"a.MD": "1"}, {"a"}, set()),
+    ({"a.md": "1"}, {}, set(), {"a"}),
+    ({"a.md": "1"}, {"a.org": "1"}, {"a"}, set()),
+    ({"a.rst.txt": "1"}, {"a.rst": "1"}, {"a"}, set()),
+    ({"a": {"b.md": "1"}}, {"c": {"b.md": "1"}}, {"c/b"}, {"a/b"}),
+    ({"a": {"b.md": "1"}}, {"a": {"b.md": "1", "c.md": "2"}}, {"a/c"}, set()),
+    ({"a": {"b.md": "1"}}, {"a": "no page"}, set(), {"a/b"}),
+    ({"a.md": {"b.md": "1"}}, {"a.md": "1"}, {"a"}, {"a.md/b"}),
+    ({}, {"a.png": "1", ".gitlab": {"redirects.yml": "1"}, ".md": "1"}, set(), set()),
+    (
+        {},
+        {"uploads": {"a.md": "1"}, "d": {"uploads": {"a.md": "1"}}},
+        {"d/uploads/a"},
+        set(),
+    ),
+]
+
+
+@pytest.mark.parametrize("id_bytes", [20, 32])
+@pytest.mark.parametrize(("before", "after", "there", "gone"), CASES)
+def test_pages_that_differ(
+    before: Tree, after: Tree, there: set[str], gone: set[str], id_bytes: int
+) -> None:
+    assert changes(before, after, id_bytes) == (there, gone)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({}, {"a.md": "1", "a.org": "1"}),
+        ({"a.org": "1"}, {"a.md": "1", "a.org": "1"}),
+        ({"a.md": "1", "a.org": "1"}, {"a.md": "1"}),
+        ({}, {"a.md": f"{LINK}b.md"}),
+        ({}, {"a": f"{LINK}b"}),
+        ({}, {"\udcff.md": "1"}),
+    ],
+)
+def test_what_trees_do_not_explain_is_odd(before: Tree, after: Tree) -> None:
+    with pytest.raises(OddTree):
+        changes(before, after)
+
+
+def test_trees_that_hold_each_other_many_times_are_not_walked_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(trees, "ENTRIES_MAX", 10_000)
+    made = Trees()
+    root = made.add({"a.md": "1"})
+    for _ in range(20):
+        entries = (b"40000 %d\0%s" % (number, root) for number in range(9))
+        root = made.put(b"".join(entries))
+    with pytest.raises(OddTree, match="more directories"):
+        page_changes(made.held, made.add({}), root)
+    assert len(reachable(made.held, root)) == 21
+
+
+@pytest.mark.parametrize("content", [b"40000", b"40000 a\0short", b"x" * 40, b"\0 a\0"])
+def test_tree_that_is_damaged_is_missing(content: bytes) -> None:
+    made = Trees()
+    with pytest.raises(TreeMissing):
+        page_changes(made.held, made.add({}), made.put(content))
+
+
+def test_page_is_found_by_its_name() -> None:
+    made = Trees()
+    root = made.add({"a": {"b.md": "1"}, "c.md": {}})
+    found = [
+        s for s in ("a/b", "a", "b", "c", "a/b/c") if has_page(made.held, root, Slug(s))
+    ]
+    assert found == ["a/b"]
+
+
+# -- in a file -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "wiki.trees"
+
+
+def test_trees_come_back_step_by_step(file: Path) -> None:
+    cache, made = TreeCache(file), Trees()
+    roots = []
+    for number in range(5):
+        root = made.add({"a": {"b.md": str(number)}, "c": {"d.md": "1"}})
+        cache.take(f"{number}", root, made.held)
+        roots.append(root)
+    later = TreeCache(file)
+    assert later.load("3") == roots[3]
+    assert reachable(later.trees, roots[3]) == reachable(made.held, roots[3])
+    with pytest.raises(TreeMissing):
+        TreeCache(file).load("5")
+
+
+def test_file_for_this_user_alone_does_not_grow_for_ever(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where each process adds one step to it."""
+    monkeypatch.setattr(tree_cache, "GARBAGE_BYTES_MIN", 1000)
+    names = {f"page-{number:03}.md": "1" for number in range(50)}
+    sizes = []
+    for number in range(40):
+        cache, made = TreeCache(file), Trees()
+        if number:
+            cache.load(f"{number - 1}")
+        root = made.add(names | {"page-000.md": str(number)})
+        cache.take(f"{number}", root, made.held)
+        sizes.append(file.stat().st_size)
+        assert TreeCache(file).load(f"{number}") == root
+    assert max(sizes) < 5 * sizes[0]
+    assert min(sizes[1:]) < 2 * sizes[0]
+    assert file.stat().st_mode & 0o077 == 0
+
+
+def test_trees_that_are_not_all_there_are_not_taken(file: Path) -> None:
+    cache, made = TreeCache(file), Trees()
+    below = made.add({"b.md": "1"})
+    root = made.add({"a": {"b.md": "1"}})
+    del made.held[below]
+    for one in (root, None):
+        with pytest.raises(TreeMissing):
+            cache.take("1", one, made.held)
+    assert not cache.head
+    assert not file.exists()
+
+
+def test_file_that_ends_in_the_middle_is_made_anew(file: Path) -> None:
+    cache, made = TreeCache(file), Trees()
+    first, second, third = (made.add({"a.md": text}) for text in "123")
+    cache.take("1", first, made.held)
+    size = file.stat().st_size
+    cache.take("2", second, made.held)
+    file.write_bytes(file.read_bytes()[: size + 9])
+    cache = TreeCache(file)
+    assert cache.load("1") == first
+    cache.take("3", third, made.held)
+    assert TreeCache(file).load("3") == third
+
+
+def test_damaged_tree_is_not_believed(file: Path) -> None:
+    cache, made = TreeCache(file), Trees()
+    cache.take("1", made.add({"name.md": "1"}), made.held)
+    file.write_bytes(file.read_bytes().replace(b"name", b"eman"))
+    with pytest.raises(TreeMissing):
+        TreeCache(file).load("1")
+
+
+def test_file_is_left_as_it_is_where_nothing_may_change(file: Path) -> None:
+    made = Trees()
+    TreeCache(file).take("1", made.add({"a.md": "1"}), made.held)
+    before = file.read_bytes()
+    looking = TreeCache(file, is_kept=False)
+    looking.load("1")
+    looking.take("2", made.add({"a.md": "2"}), made.held)
+    assert file.read_bytes() == before
+    assert looking.head == "2"
+
+
+def test_disk_that_takes_nothing_costs_the_file_alone(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("in the way")
+    cache, made = TreeCache(tmp_path / "cache" / "wiki.trees"), Trees()
+    root = made.add({"a.md": "1"})
+    for head in "12":
+        cache.take(head, root, made.held)
+        assert cache.load(head) == root

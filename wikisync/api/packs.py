@@ -1,0 +1,204 @@
+"""Objects in an answer of git's protocol: commits and trees, by their ids.
+
+Pure.  An answer to a fetch is a few packets and then a pack (git's documented pack
+version 2).  Libgit2 reads packs from files with an index alone, and cannot ask for
+commits and trees without their files, so the few objects are read here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct, field
+
+CONTENT_BYTES_MAX = 256 * 1024 * 1024
+"""Of all objects of an answer, unpacked."""
+
+SHORT_ID_BYTES = 20
+"""An id of the common kind; the other one is longer."""
+
+_COMMIT, _TREE, _OFFSET_DELTA, _REFERENCE_DELTA = 1, 2, 6, 7
+_KINDS = {_COMMIT: b"commit", _TREE: b"tree"}
+_SAID = (b"NAK", b"ACK ", b"shallow ", b"unshallow ")
+"""What a server says before the pack."""
+_PACKET_LENGTH = 4
+_PACK_HEADER = 12
+_PIECE_BYTES = 4096
+_COPY_ALL = 0x10000
+"""A delta that copies no bytes by its word copies so many."""
+
+
+class NotAPack(ValueError):
+    """An answer that cannot be read as a pack."""
+
+
+class Objects(Struct):
+    """Commits and trees by their ids; files are left out."""
+
+    commits: dict[bytes, bytes] = field(default_factory=dict)
+    trees: dict[bytes, bytes] = field(default_factory=dict)
+
+    def parents(self) -> Mapping[str, tuple[str, ...]]:
+        """The ids of the commits in hexadecimal, each with those of its parents."""
+        return {one.hex(): _listed(b"parent", c) for one, c in self.commits.items()}
+
+    def root_of(self, commit: str) -> bytes | None:
+        """The id of a commit's tree; None where the commit is not here."""
+        content = self.commits.get(bytes.fromhex(commit), b"")
+        named = _listed(b"tree", content)
+        return bytes.fromhex(named[0]) if named else None
+
+
+def objects_in(
+    answer: bytes, *, id_bytes: int, held: Mapping[bytes, bytes] | None = None
+) -> Objects:
+    """The commits and trees of an answer.
+
+    Args:
+        answer: Packets, then a pack without offset deltas.
+        id_bytes: How long an object's id is: 20, or 32.
+        held: Trees by id that the answer may give changes of.
+
+    Raises:
+        NotAPack: the answer is something else.
+    """
+    found = Objects()
+    of_kind = {_COMMIT: found.commits, _TREE: found.trees}
+    deltas: list[tuple[bytes, bytes]] = []
+    for entry in _entries(_pack_of(answer), id_bytes):
+        if entry.kind in of_kind:
+            name = id_of(_KINDS[entry.kind], entry.content, id_bytes)
+            of_kind[entry.kind][name] = entry.content
+        elif entry.kind == _REFERENCE_DELTA:
+            deltas.append((entry.base, entry.content))
+    # a delta may stand before what it was made of, and many are of files
+    is_going_on = True
+    while deltas and is_going_on:
+        waiting, deltas = deltas, []
+        for base, delta in waiting:
+            kind = _COMMIT if base in found.commits else _TREE
+            whole = of_kind[kind].get(base) or (held or {}).get(base)
+            if whole is None:
+                deltas.append((base, delta))
+                continue
+            content = _patched(whole, delta)
+            of_kind[kind][id_of(_KINDS[kind], content, id_bytes)] = content
+        is_going_on = len(deltas) < len(waiting)
+    return found
+
+
+class _Entry(Struct, frozen=True):
+    kind: int
+    base: bytes
+    """The id of what a delta is to be applied to."""
+    content: bytes
+
+
+def _pack_of(answer: bytes) -> memoryview:
+    """What follows the packets, in which the server says what both have."""
+    at = 0
+    while (head := bytes(answer[at : at + _PACKET_LENGTH])) != b"PACK":
+        try:
+            length = int(head, 16)
+        except ValueError:
+            raise NotAPack("no packet") from None
+        said = bytes(answer[at + _PACKET_LENGTH : at + length])
+        if length and not said.startswith(_SAID):
+            raise NotAPack(said.decode("utf-8", "replace"))
+        at += max(length, _PACKET_LENGTH)
+    return memoryview(answer)[at:]
+
+
+def _entries(pack: memoryview, id_bytes: int) -> Iterator[_Entry]:
+    """Every object of a pack, in order."""
+    count, at = int.from_bytes(pack[8:_PACK_HEADER]), _PACK_HEADER
+    room = CONTENT_BYTES_MAX
+    for _ in range(count):
+        kind = int.from_bytes(pack[at : at + 1]) >> 4 & 7
+        _, at = _number(pack, at)
+        base = b""
+        if kind == _OFFSET_DELTA:
+            raise NotAPack("an offset delta that nobody asked for")
+        if kind == _REFERENCE_DELTA:
+            base, at = bytes(pack[at : at + id_bytes]), at + id_bytes
+        content, at = _inflated(pack, at)
+        room -= len(content)
+        if room < 0:
+            raise NotAPack("too large")
+        yield _Entry(kind, base, content)
+
+
+def _inflated(pack: memoryview, at: int) -> tuple[bytes, int]:
+    """An object's content, and where the next one begins."""
+    unpacking, content = zlib.decompressobj(), bytearray()
+    while not unpacking.eof:
+        piece = pack[at : at + _PIECE_BYTES]
+        if not piece or len(content) > CONTENT_BYTES_MAX:
+            raise NotAPack("cut, or too large")
+        try:
+            content += unpacking.decompress(piece)
+        except zlib.error as exc:
+            raise NotAPack(str(exc)) from exc
+        at += len(piece) - len(unpacking.unused_data)
+    return bytes(content), at
+
+
+def id_of(kind: bytes, content: bytes, id_bytes: int) -> bytes:
+    """The id of an object: of a ``commit``, a ``tree`` or a ``blob``."""
+    whole = b"%s %d\0%s" % (kind, len(content), content)
+    name = "sha1" if id_bytes == SHORT_ID_BYTES else "sha256"
+    return hashlib.new(name, whole, usedforsecurity=False).digest()
+
+
+def file_id(text: str, id_bytes: int) -> bytes:
+    """The id of a file with this text; empty where the length of an id is not known."""
+    if not id_bytes:
+        return b""
+    return id_of(b"blob", text.encode("utf-8", "surrogatepass"), id_bytes)
+
+
+def _listed(word: bytes, commit: bytes) -> tuple[str, ...]:
+    """What the head of a commit says by this word."""
+    lines = commit.partition(b"\n\n")[0].splitlines()
+    named = (line.partition(b" ") for line in lines)
+    return tuple(
+        what.decode("ascii", "replace") for one, _, what in named if one == word
+    )
+
+
+def _patched(base: bytes, delta: bytes) -> bytes:
+    """What a delta makes of its base: parts of that, and what it brings itself."""
+    _, at = _number(delta, 0)
+    _, at = _number(delta, at)
+    made = bytearray()
+    while at < len(delta):
+        word, at = delta[at], at + 1
+        if not word & 0x80:
+            made += delta[at : at + word]
+            at += word
+            continue
+        place = size = 0
+        for bit in range(7):
+            if word >> bit & 1:
+                if at >= len(delta):
+                    raise NotAPack("a delta is cut")
+                if bit < 4:
+                    place |= delta[at] << 8 * bit
+                else:
+                    size |= delta[at] << 8 * (bit - 4)
+                at += 1
+        made += base[place : place + (size or _COPY_ALL)]
+    return bytes(made)
+
+
+def _number(content: bytes | memoryview, at: int) -> tuple[int, int]:
+    """A number of seven bits a byte, and where it ends."""
+    number = shift = 0
+    for byte in content[at:]:
+        number |= (byte & 0x7F) << shift
+        shift, at = shift + 7, at + 1
+        if not byte & 0x80:
+            return number, at
+    raise NotAPack("cut")
