@@ -6,8 +6,6 @@ SETUP := pyproject.toml hatch_build.py package-lock.json tools/setup.sh
 TESTS ?= tests
 # tests wait for processes and disks now and then: one worker more than cores
 WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
-HOURS ?= 1
-MINUTES ?= 10
 SEED ?= 1
 BENCHMARKS := $(filter-out %/corpus.py %/growth.py %/measured.py,$(wildcard benchmarks/[a-z]*.py))
 LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
@@ -38,8 +36,8 @@ codemap: .venv/run ## Write the map of all modules into docs/architecture.md
 features: .venv/dev ## Write the table of the service's features into docs/markup.md
 	@$(BIN)/python tools/features.py
 
-soak: .venv/dev ## Let watch rest, then carry 20,000 edits in an hour (HOURS=1)
-	@$(BIN)/python benchmarks/watch.py idle many soak --hours $(HOURS)
+soak: .venv/dev ## Watch for growth while persons edit for an hour (MINUTES=60)
+	@$(BIN)/python -m tests.war.prove_soak --minutes $(or $(MINUTES),60)
 
 bench: .venv/dev ## Print the tables behind the README's figures
 	@for script in $(BENCHMARKS); do echo; $(BIN)/python $$script || exit 1; done
@@ -74,7 +72,7 @@ fuzz-api: .venv/dev ## Send the service what its OpenAPI description allows, and
 	@$(BIN)/python -m tests.service.prove_api --seed $(SEED)
 
 war: .venv/dev ## Fight the sync from outside: kills, faults, random acts (MINUTES=10)
-	@$(BIN)/python -m tests.war.prove_war --minutes $(MINUTES)
+	@$(BIN)/python -m tests.war.prove_war --minutes $(or $(MINUTES),10)
 
 conformance: .venv/dev ## Hold every format to its corpus
 	@$(BIN)/python tools/conformance.py

@@ -1,15 +1,14 @@
 """How soon ``wikisync watch`` carries an edit over, and what it costs while idle.
 
-    python benchmarks/watch.py [carry idle many soak] [--pages 2000] [--hours 0]
+    python benchmarks/watch.py [carry idle many mass] [--pages 2000] [--mass 500]
 
 The service and the watch run in processes of their own.  ``carry``: a page's file is
 saved, and the clock stops when the service tells of the edit; and the other way
 round.  ``idle``: nothing happens for a while; processor time and memory are those that
 the kernel accounts, traffic goes through a counter; ``many`` is the same with a hundred
-wikis, and each takes four minutes.  ``soak``: edits on both sides, as
-many as 20,000 in an hour; the memory has to stay flat, and all has to be in sync.
-Then many files are made at once, and all of them changed at once, which a safety stop
-holds until somebody says yes; each text has to be on the wiki.
+wikis, and each takes four minutes.  ``mass``: many files are made at once, and all of
+them changed at once, which a safety stop holds until somebody approves it; each text
+has to be on the wiki.  What grows in hours of edits is proved by ``make soak``.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import argparse
 import asyncio
 import json
 import os
-import random
 import re
 import statistics
 import sys
@@ -43,29 +41,21 @@ PAUSE_S = 0.7
 """Between two saves."""
 WARM_S = 60.0
 """After the first sync, before an idle time is measured: a watch rests after 50 s."""
-EDITS_PER_HOUR = 20_000
-SOAK_S = 60.0
-MASS = 5000
-"""Files made and changed at once, after a soak of half an hour or more ..."""
-MASS_SHORT = 500
-"""... and after a shorter one."""
 MASS_PER_FOLDER = 100
-PAGES_SOAKED = 500
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", default=["carry", "soak"])
+    parser.add_argument("parts", nargs="*", default=["carry", "mass"])
     parser.add_argument("--pages", type=int, default=2000)
     parser.add_argument("--idle-pages", type=int, default=10_000)
     parser.add_argument("--wikis", type=int, default=100)
     parser.add_argument("--saves", type=int, default=15)
     parser.add_argument("--idle-s", type=float, default=120.0)
-    parser.add_argument("--hours", type=float, default=SOAK_S / 3600)
-    parser.add_argument("--mass", type=int)
+    parser.add_argument("--mass", type=int, default=500)
     options = parser.parse_args()
-    parts = {"carry": carry, "idle": idle, "many": many, "soak": soak}
+    parts = {"carry": carry, "idle": idle, "many": many, "mass": mass}
     for part in options.parts:
         with tempfile.TemporaryDirectory(prefix="wikisync-bench-") as place:
             await parts[part](Path(place), options)
@@ -111,48 +101,14 @@ async def many(place: Path, options: argparse.Namespace) -> None:
         await b.measure_idle(options.idle_s)
 
 
-async def soak(place: Path, options: argparse.Namespace) -> None:
-    """Edits on both sides until the time is over."""
-    generate(place / "wiki", PAGES_SOAKED, 1000)
-    seconds = options.hours * 3600
-    async with bench(place / "wiki", place / "ws", latency_s=0.0) as b:
-        chance = random.Random(7)
-        pages = sorted(b.folder.rglob("*.md"))
-        count, memory = 0, list[float]()
-        end = time.monotonic() + seconds
-        pause_s = 3600 / EDITS_PER_HOUR
-        print(f"soak: {seconds:.0f} s, an edit every {pause_s * 1000:.0f} ms")
-        print(f"{'s':>6} {'edits':>7} {'MB':>6}")
-        began = time.monotonic()
-        while time.monotonic() < end:
-            path = chance.choice(pages)
-            lines = path.read_text().splitlines()
-            # a line is replaced, so that pages keep their size
-            lines[chance.randrange(1, len(lines))] = f"edit {count}"
-            text = "\n".join(lines) + "\n"
-            if chance.random() < 0.7:
-                path.write_text(text)
-            else:
-                slug = path.relative_to(b.folder).with_suffix("").as_posix()
-                await b.put(slug, text)
-            count += 1
-            # by the clock: what an edit takes is not added to the pause
-            next_s = began + count * pause_s
-            await asyncio.sleep(max(0.0, next_s - time.monotonic()))
-            if len(memory) < (time.monotonic() - began) / (seconds / 10):
-                memory.append(b.memory_mb())
-                passed = time.monotonic() - began
-                print(f"{passed:>6.0f} {count:>7} {memory[-1]:>6.0f}", flush=True)
-        began = time.monotonic()
-        await b.until(b.is_in_sync)
-        print(f"{count} edits; in sync {time.monotonic() - began:.1f} s after the last")
-        print(f"held pages: {b.held()}; memory {memory[0]:.0f} -> {memory[-1]:.0f} MB")
-        short = MASS if options.hours >= 0.5 else MASS_SHORT
-        await mass(b, short if options.mass is None else options.mass)
-
-
-async def mass(b: Bench, count: int) -> None:
+async def mass(place: Path, options: argparse.Namespace) -> None:
     """So many files made at once, and then all of them changed at once."""
+    generate(place / "wiki", 500, 1000)
+    async with bench(place / "wiki", place / "ws", latency_s=0.0) as b:
+        await change_at_once(b, options.mass)
+
+
+async def change_at_once(b: Bench, count: int) -> None:
     names = [f"mass-{n // MASS_PER_FOLDER}/page-{n}" for n in range(count)]
     for what in ("made", "changed"):
         texts = {name: f"# {name}\n\n{what} at {time.time()}\n" for name in names}
@@ -263,26 +219,6 @@ class Bench:
         )
         out, _ = await process.communicate()
         return out.decode()
-
-    async def is_in_sync(self) -> bool:
-        """Whether both sides say the same, but for pages that are held."""
-        await asyncio.sleep(1)
-        there = await self.pages()
-        here = {
-            path.relative_to(self.folder).with_suffix("").as_posix(): path.read_text()
-            for path in self.folder.rglob("*.md")
-            if ".conflict." not in path.name
-        }
-        if self.held():
-            return sum(there.get(slug) != text for slug, text in here.items()) <= (
-                self.held()
-            )
-        return here == there
-
-    def held(self) -> int:
-        """Pages that wait for a person."""
-        text = (self.root / ".wikisync" / "health.json").read_text()
-        return sum(one["held"] for one in json.loads(text)["wikis"])
 
     async def measure_idle(self, seconds: float) -> None:
         """Print what an idle watch costs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,8 @@ from tests.war.persons import Ledger, git, markers
 
 CONFLICT = ".conflict"
 ATTENTION = "WIKISYNC-ATTENTION.md"
+UPLOAD = re.compile("uploads/[0-9a-f]{32}/")
+"""Where the wiki keeps a file that lies beside the page in a folder."""
 
 
 @dataclass(slots=True)
@@ -112,11 +115,13 @@ def _compare(account: Account, there: Mapping[str, str], copy: Copy) -> None:
 
 
 def pages_of(folder: Path) -> dict[str, str]:
-    """Slug to text; names are compared as the wiki spells them."""
+    """Slug to text; names as the wiki spells them, attachments by their name alone."""
     return {
         unicodedata.normalize(
             "NFC", path.relative_to(folder).with_suffix("").as_posix()
-        ).replace(" ", "-"): path.read_text(errors="replace").rstrip("\n")
+        ).replace(" ", "-"): UPLOAD.sub(
+            "", path.read_text(errors="replace").rstrip("\n")
+        )
         for path in folder.rglob("*.md")
         if CONFLICT not in path.name and ".git" not in path.parts
     }

@@ -54,11 +54,14 @@ class Ledger:
         self.removed |= markers(before) - markers(after)
 
 
+Acts = tuple[tuple[str, int], ...]
+
+
 class Person:
     """One who does random acts, and enters them in the ledger."""
 
     place = ""
-    acts: tuple[tuple[str, int], ...] = ()
+    acts: Acts = ()
     """Names of methods and how often each is drawn."""
 
     def __init__(self, seed: int, ledger: Ledger) -> None:
@@ -137,7 +140,7 @@ class Person:
 class Desk(Person):
     """A person with an editor, in the folder of one wiki of a workspace."""
 
-    acts = (
+    acts: Acts = (
         ("edit", 10),
         ("create", 3),
         ("rename", 2),

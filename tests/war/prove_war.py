@@ -38,7 +38,9 @@ from tests.war.persons import Desk, Git, Ledger, Person, Web, git, markers
 from tests.war.proxy import Proxy
 
 WIKISYNC = str(Path(sys.executable).with_name("wikisync"))
-PROJECT = "docs/handbook"
+GROUP = "docs"
+WIKI = "handbook"
+PROJECT = f"{GROUP}/{WIKI}"
 PAGES = 8
 COMMAND_TIMEOUT_S = 300.0
 """A command that takes longer hangs."""
@@ -108,9 +110,28 @@ def row(name: object, numbers: list[int]) -> str:
 class Machine:
     """The service, the proxy and the commands of one schedule."""
 
-    def __init__(self, root: Path, seed: int, outcome: Outcome) -> None:
+    def __init__(
+        self,
+        root: Path,
+        seed: int,
+        outcome: Outcome,
+        wikis: tuple[str, ...] = (WIKI,),
+        pages: int = PAGES,
+        serve: tuple[str, ...] = (),
+    ) -> None:
+        """Start a service.
+
+        Args:
+            root: folder for everything.
+            seed: of the proxy's faults.
+            outcome: takes the kills.
+            wikis: names of the projects of the group, and of their folders.
+            pages: how many each begins with.
+            serve: more options of ``wikisync serve``.
+        """
         self.root = root
         self.outcome = outcome
+        self._options = serve
         self._environment = {
             name: value
             for name, value in os.environ.items()
@@ -119,21 +140,22 @@ class Machine:
         } | {"HOME": str(root / "home")}
         (root / "home").mkdir()
         self.token, self.port = "", 0
-        self._service = self._serve("--load", str(self._content()))
+        self._service = self._serve("--load", str(self._content(wikis, pages)))
         self._environment["WIKISYNC_TOKEN"] = self.token
         self.proxy = Proxy(self.port, seed)
 
-    def _content(self) -> Path:
+    def _content(self, wikis: tuple[str, ...], pages: int) -> Path:
         folder = self.root / "load"
-        (folder / "handbook").mkdir(parents=True)
-        (folder / "service.toml").write_text(
-            f'[[group]]\npath = "docs"\n[[project]]\npath = "{PROJECT}"\n'
-            'wiki = "handbook"\n'
-        )
-        for number in range(PAGES):
-            name = "home" if not number else f"page-p{number}"
-            text = f"# {name}\n\nSome words.\n\nSome more words.\n"
-            (folder / "handbook" / f"{name}.md").write_text(text)
+        folder.mkdir()
+        lines = [f'[[group]]\npath = "{GROUP}"\n']
+        for wiki in wikis:
+            (folder / wiki).mkdir()
+            lines.append(f'[[project]]\npath = "{GROUP}/{wiki}"\nwiki = "{wiki}"\n')
+            for number in range(pages):
+                name = "home" if not number else f"page-p{number}"
+                text = f"# {name}\n\nSome words.\n\nSome more words.\n"
+                (folder / wiki / f"{name}.md").write_text(text)
+        (folder / "service.toml").write_text("".join(lines))
         return folder
 
     def _serve(self, *more: str) -> subprocess.Popen[bytes]:
@@ -143,7 +165,7 @@ class Machine:
             process = subprocess.Popen(
                 (
                     *(WIKISYNC, "serve", "--data", str(self.root / "service")),
-                    *("--port", str(self.port), *more),
+                    *("--port", str(self.port), *self._options, *more),
                 ),
                 env=self._environment,
                 stdout=out,
@@ -161,12 +183,18 @@ class Machine:
             self.token = token[1]
         return process
 
-    def kill_service(self) -> None:
+    def kill_service(self, away_s: float = 0.0) -> None:
         """End the service as a power cut would, and start it again."""
         self._service.kill()
         self._service.wait()
         self.outcome.kills["service"] += 1
+        time.sleep(away_s)
         self._service = self._serve()
+
+    @property
+    def service_pid(self) -> int:
+        """The service's process."""
+        return self._service.pid
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
         """Start a wikisync command; its output is logged and its results are kept."""
