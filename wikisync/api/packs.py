@@ -8,6 +8,7 @@ commits and trees without their files, so the few objects are read here.
 from __future__ import annotations
 
 import hashlib
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 
@@ -26,6 +27,7 @@ _SAID = (b"NAK", b"ACK ", b"shallow ", b"unshallow ")
 _PACKET_LENGTH = 4
 _PACK_HEADER = 12
 _PIECE_BYTES = 4096
+_HEXADECIMAL = re.compile("[0-9a-f]+")
 _COPY_ALL = 0x10000
 """A delta that copies no bytes by its word copies so many."""
 
@@ -45,10 +47,18 @@ class Objects(Struct):
         return {one.hex(): _listed(b"parent", c) for one, c in self.commits.items()}
 
     def root_of(self, commit: str) -> bytes | None:
-        """The id of a commit's tree; None where the commit is not here."""
-        content = self.commits.get(bytes.fromhex(commit), b"")
-        named = _listed(b"tree", content)
-        return bytes.fromhex(named[0]) if named else None
+        """The id of a commit's tree; None where the commit is not here.
+
+        Raises:
+            NotAPack: the commit names no tree.
+        """
+        content = self.commits.get(bytes.fromhex(commit))
+        if content is None:
+            return None
+        for named in _listed(b"tree", content):
+            if len(named) == len(commit) and _HEXADECIMAL.fullmatch(named):
+                return bytes.fromhex(named)
+        raise NotAPack("a commit without a tree")
 
 
 def objects_in(
@@ -74,6 +84,7 @@ def objects_in(
         elif entry.kind == _REFERENCE_DELTA:
             deltas.append((entry.base, entry.content))
     # a delta may stand before what it was made of, and many are of files
+    room = CONTENT_BYTES_MAX
     is_going_on = True
     while deltas and is_going_on:
         waiting, deltas = deltas, []
@@ -83,7 +94,8 @@ def objects_in(
             if whole is None:
                 deltas.append((base, delta))
                 continue
-            content = _patched(whole, delta)
+            content = _patched(whole, delta, room)
+            room -= len(content)
             of_kind[kind][id_of(_KINDS[kind], content, id_bytes)] = content
         is_going_on = len(deltas) < len(waiting)
     return found
@@ -168,28 +180,36 @@ def _listed(word: bytes, commit: bytes) -> tuple[str, ...]:
     )
 
 
-def _patched(base: bytes, delta: bytes) -> bytes:
-    """What a delta makes of its base: parts of that, and what it brings itself."""
+def _patched(base: bytes, delta: bytes, bytes_max: int) -> bytes:
+    """What a delta makes of its base: parts of that, and what it brings itself.
+
+    Raises:
+        NotAPack: the delta is cut, or makes another size than it says or is allowed.
+    """
     _, at = _number(delta, 0)
-    _, at = _number(delta, at)
+    size, at = _number(delta, at)
+    if size > bytes_max:
+        raise NotAPack("too large")
     made = bytearray()
-    while at < len(delta):
+    while at < len(delta) and len(made) <= size:
         word, at = delta[at], at + 1
         if not word & 0x80:
             made += delta[at : at + word]
             at += word
             continue
-        place = size = 0
+        start = count = 0
         for bit in range(7):
             if word >> bit & 1:
                 if at >= len(delta):
                     raise NotAPack("a delta is cut")
                 if bit < 4:
-                    place |= delta[at] << 8 * bit
+                    start |= delta[at] << 8 * bit
                 else:
-                    size |= delta[at] << 8 * (bit - 4)
+                    count |= delta[at] << 8 * (bit - 4)
                 at += 1
-        made += base[place : place + (size or _COPY_ALL)]
+        made += base[start : start + (count or _COPY_ALL)]
+    if len(made) != size:
+        raise NotAPack("a delta makes another size than it says")
     return bytes(made)
 
 
