@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from wikisync import file_status
-from wikisync.folder.contents import files_there
+from wikisync.file_status import status_of
+from wikisync.folder import contents
 from wikisync.model import LooseFile, digest_of
+
+
+def files_there(
+    root: Path, known: Mapping[str, LooseFile | None]
+) -> dict[str, LooseFile]:
+    """The files as they are found after a list of the folder."""
+    listed = {
+        path.name: status_of(path.lstat())
+        for path in root.iterdir()
+        if path.is_file() and not path.is_symlink()
+    }
+    return contents.files_there(root, known, listed)
 
 
 @pytest.fixture
@@ -55,3 +69,13 @@ def test_links_and_folders_are_no_files(root: Path) -> None:
     (root / "link.png").symlink_to(root / "red.png")
     (root / "folder.png").mkdir()
     assert not files_there(root, {"link.png": None, "folder.png": None})
+
+
+def test_link_that_took_the_place_of_a_listed_file_is_not_followed(root: Path) -> None:
+    """Between the list and the look anything may happen."""
+    listed = {"red.png": status_of((root / "red.png").lstat())}
+    secret = root.parent / f"{root.name}-secret"
+    secret.write_bytes(b"secret")
+    (root / "red.png").unlink()
+    (root / "red.png").symlink_to(secret)
+    assert not contents.files_there(root, {"red.png": None}, listed)

@@ -92,7 +92,7 @@ class Pair:
         remote = WikiReplica(wiki, attachments=AttachmentSource(wiki, git))
         links = FileLinks(
             remote,
-            LooseFiles.of_workspace(self.folder, self.private),
+            LooseFiles.of_workspace(local, self.private),
             self.known,
             links=ParsedLinks(),
             clock=lambda: self.now,

@@ -22,17 +22,28 @@ P = TypeVar("P", bound=str)
 
 
 def files_there(
-    root_path: Path, known: Mapping[P, LooseFile | None]
+    root_path: Path,
+    known: Mapping[P, LooseFile | None],
+    listed: Mapping[P, FileStatus],
 ) -> dict[P, LooseFile]:
     """Those of some files that are there, as they are now; blocks.
+
+    Only a file whose status is another one than it was is opened.
 
     Args:
         root_path: The wiki's folder.
         known: By path below it, each as it was found last time.
+        listed: The status of those that a scan found there.
     """
     found: dict[P, LooseFile] = {}
     with opened_root(root_path) as root, Folders(root) as folders:
         for path, before in known.items():
+            status = listed.get(path)
+            if status is None:
+                continue
+            if before is not None and before.stamp == _stamp(status):
+                found[path] = before
+                continue
             file = file_there(folders, path, before)
             if file is not None:
                 found[path] = file
@@ -65,5 +76,5 @@ def _stamp(status: FileStatus) -> str:
     """A status as it is kept in the base; empty where none is to be trusted."""
     if status == UNSETTLED:
         return ""
-    parts = (status.inode, status.size, status.mtime_ns, status.ctime_ns)
-    return ":".join(f"{part:x}" for part in parts)
+    size, mtime_ns, ctime_ns, inode = status
+    return f"{inode:x}:{size:x}:{mtime_ns:x}:{ctime_ns:x}"

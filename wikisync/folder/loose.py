@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from pathlib import Path
 
 from wikisync.decoding import msgpack_decoder
@@ -18,7 +18,6 @@ from wikisync.errors import NotFound
 from wikisync.folder.contents import file_there, files_there
 from wikisync.folder.ignore import (
     CONFIG_FILE,
-    PACKAGES,
     is_ignored_file,
     is_ignored_folder,
 )
@@ -26,7 +25,9 @@ from wikisync.folder.naming import is_fetched, path_of
 from wikisync.folder.pages import read_patterns
 from wikisync.folder.patterns import Patterns
 from wikisync.folder.private import own_place
+from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import CHUNK_BYTES, Folders, opened_below, opened_root
+from wikisync.folder.scan import ScannedFolder, scan_pages
 from wikisync.folder.scan_cache import FolderCache
 from wikisync.folder.threads import finish_in_thread
 from wikisync.layout import SCANS_FOLDER
@@ -40,9 +41,6 @@ from wikisync.model import (
     split_extension,
 )
 
-NAMES_MAX = 50_000
-"""Loose files looked for in one folder."""
-
 _PAGE_EXTENSIONS = tuple(end for ends in EXTENSIONS.values() for end in ends)
 _SEEN = msgpack_decoder(dict[str, LooseFile])
 
@@ -50,9 +48,22 @@ _SEEN = msgpack_decoder(dict[str, LooseFile])
 class LooseFiles:
     """The loose files of one wiki's folder."""
 
-    def __init__(self, root: Path, cache: FolderCache | None = None) -> None:
-        """Args: ``cache`` keeps what files hold for the next process, if given."""
+    def __init__(
+        self,
+        root: Path,
+        cache: FolderCache | None = None,
+        *,
+        listing: Callable[[], ScannedFolder] | None = None,
+    ) -> None:
+        """Nothing is read.
+
+        Args:
+            root: The wiki's folder.
+            cache: Keeps what files hold for the next process, if given.
+            listing: Gives what the folder holds, which is listed each time otherwise.
+        """
         self._root = root
+        self._listing = listing or self._listed
         self._cache = cache
         self._seen: dict[str, LooseFile] | None = None
         """By path, as they were read; None where nothing was asked for yet."""
@@ -63,16 +74,17 @@ class LooseFiles:
 
     @classmethod
     def of_workspace(
-        cls, root: Path, private: Path, *, keeps_scans: bool = True
+        cls, folder: FolderReplica, private: Path, *, keeps_scans: bool = True
     ) -> LooseFiles:
         """Those of a wiki's folder; ``private`` is the workspace's ``.wikisync``."""
-        place = own_place(root, SCANS_FOLDER, private=private)
+        place = own_place(folder.root, SCANS_FOLDER, private=private)
         file = place.with_name(f"{place.name}.files")
-        return cls(root, FolderCache(root, file, is_kept=keeps_scans))
+        cache = FolderCache(folder.root, file, is_kept=keeps_scans)
+        return cls(folder.root, cache, listing=folder.listing)
 
     async def names(self) -> frozenset[str]:
         """The names of all of them, without their folders."""
-        return await asyncio.to_thread(self._list)
+        return await asyncio.to_thread(self._names)
 
     async def find(
         self, slug: Slug, targets: Collection[LinkTarget]
@@ -115,8 +127,8 @@ class LooseFiles:
         """
         if not known:
             return {}
-
-        return await finish_in_thread(files_there, self._root, known)
+        listed = (await finish_in_thread(self._listing)).attachments
+        return await finish_in_thread(files_there, self._root, known, listed)
 
     async def read(self, file: LooseFile) -> AsyncIterator[bytes]:
         """The file's bytes in chunks.
@@ -132,9 +144,12 @@ class LooseFiles:
         except FileNotFoundError as exc:
             raise NotFound(f"no file {file.path} in {self._root}") from exc
 
-    def _list(self) -> frozenset[str]:
+    def _names(self) -> frozenset[str]:
         self._patterns, _ = read_patterns(self._root)
-        return frozenset(_names(str(self._root), self._patterns))
+        return self._listing().loose_names
+
+    def _listed(self) -> ScannedFolder:
+        return scan_pages(self._root, read_patterns(self._root)[0], ())
 
     def _scan(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
         """Files, each read only where it is not the one that was read before."""
@@ -159,35 +174,6 @@ class LooseFiles:
         """Whether there is a page of this name."""
         start = f"{self._root}/{path}"
         return any(os.path.lexists(f"{start}{end}") for end in _PAGE_EXTENSIONS)
-
-
-def _names(folder: str, patterns: Patterns) -> Iterator[str]:
-    """Names below a folder; what cannot be looked into has none."""
-    waiting, found = [""], 0
-    while waiting:
-        place = waiting.pop()
-        try:
-            entries = list(os.scandir(f"{folder}/{place}"))
-        except OSError:
-            continue
-        for entry in entries:
-            way = place + entry.name
-            if entry.is_dir(follow_symlinks=False):
-                is_left_out = is_ignored_folder(entry.name) or is_fetched(way)
-                is_left_out |= entry.name == PACKAGES and not patterns.takes_back(
-                    way, is_folder=True
-                )
-                if not (is_left_out or patterns.is_ignored(way, is_folder=True)):
-                    waiting.append(f"{way}/")
-            elif (
-                entry.is_file(follow_symlinks=False)
-                and _is_loose(entry.name)
-                and not patterns.is_ignored(way)
-            ):
-                yield entry.name
-                found += 1
-        if found >= NAMES_MAX:
-            return
 
 
 def _is_loose(path: str) -> bool:

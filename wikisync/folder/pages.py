@@ -199,16 +199,19 @@ class PageFolder:
         self._book = None
         return scanned
 
+    @property
+    def scanned(self) -> ScannedFolder:
+        """The last list of the folder; it is listed where it never was."""
+        return self._scanned or self.rescan()
+
     def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Those of the pages whose absence from the last look means nothing.
 
         Their files would be ignored, or lie behind a link or in a folder that
         could not be looked into.
         """
-        if self._scanned is None:
-            self.rescan()
-        assert self._scanned is not None
-        if not self._patterns and not self._scanned.hidden:
+        hidden = self.scanned.hidden
+        if not self._patterns and not hidden:
             return frozenset()
         found = {slug for slug, page_format in pages if self._hides(slug, page_format)}
         return frozenset(found)
@@ -220,10 +223,9 @@ class PageFolder:
         return any(self._is_hidden(way) for way in (path_of(slug, page_format), *plain))
 
     def _is_hidden(self, path: str) -> bool:
-        assert self._scanned is not None
         if self._patterns.hides(path):
             return True
-        hidden = self._scanned.hidden
+        hidden = self.scanned.hidden
         ways = (path, *folders_above(path), "")
         return bool(hidden) and any(way in hidden for way in ways)
 

@@ -172,6 +172,19 @@ class FolderReplica:
         """The folder's path."""
         return str(self._root)
 
+    @property
+    def root(self) -> Path:
+        """The folder."""
+        return self._root
+
+    def listing(self) -> ScannedFolder:
+        """What the last snapshot listed; blocks where there was none.
+
+        Raises:
+            FolderError: the folder does not exist.
+        """
+        return self._pages.scanned
+
     async def create(self) -> None:
         """Make the folder where it does not exist yet; only for a first sync.
 
@@ -434,13 +447,14 @@ class FolderReplica:
     async def attachments(
         self, known: Mapping[AttachmentPath, LooseFile | None]
     ) -> Mapping[AttachmentPath, LooseFile]:
-        """Those of some attachments that can be read, as they are now.
+        """Those of some attachments that can be read, as the last snapshot saw them.
 
         Args:
             known: Each as it was found last time; read where its stamp changed.
         """
-        safe = {path: known[path] for path in known if attachment_path(path)}
-        return await finish_in_thread(files_there, self._root, safe)
+        async with self._one_at_a_time:
+            listed = (await finish_in_thread(self.listing)).attachments
+            return await finish_in_thread(files_there, self._root, known, listed)
 
     async def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
         """The attachment's bytes in chunks.

@@ -8,6 +8,7 @@ which pages are open.
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 import time
@@ -19,6 +20,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import suppress
+from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -47,7 +49,7 @@ from wikisync.folder.left_out import (
     packages,
     page_in_uploads,
 )
-from wikisync.folder.naming import attachment_path, parse_path
+from wikisync.folder.naming import attachment_path, is_fetched, parse_path
 from wikisync.folder.patterns import NO_PATTERNS, Patterns
 from wikisync.folder.safe_open import folder_error, open_folder, opened_root
 from wikisync.model import (
@@ -60,6 +62,9 @@ from wikisync.model import (
 )
 from wikisync.terminal import path_text
 
+LOOSE_NAMES_MAX = 50_000
+"""Names of loose files that are looked for in the texts of one folder."""
+
 
 class ListedFile(NamedTuple):
     """A page's file as the disk lists it; a tuple, for there are thousands."""
@@ -71,7 +76,7 @@ class ListedFile(NamedTuple):
     status: FileStatus
 
 
-class ScannedFolder(Struct, frozen=True):
+class ScannedFolder(Struct, frozen=True, dict=True):
     """What is in a wiki's folder."""
 
     pages: tuple[ListedFile, ...]
@@ -101,6 +106,13 @@ class ScannedFolder(Struct, frozen=True):
     """Pages by names that other programs give to copies, with what is said of each."""
     left_out: tuple[Problem, ...] = ()
     """Files that would be pages but for their names or places, and are none."""
+
+    @cached_property
+    def loose_names(self) -> frozenset[str]:
+        """Names, without folders, of all files that a person put beside the pages."""
+        own = (path for path in self.attachments if not is_fetched(path))
+        paths = itertools.islice(itertools.chain(self.loose, own), LOOSE_NAMES_MAX)
+        return frozenset(path.rpartition("/")[2] for path in paths)
 
 
 def scan_pages(

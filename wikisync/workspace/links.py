@@ -12,6 +12,7 @@ from collections.abc import (
 from pathlib import Path
 
 from wikisync.folder.loose import LooseFiles
+from wikisync.folder.replica import FolderReplica
 from wikisync.markup.retarget import link_places, link_targets, retarget
 from wikisync.model import LinkPlace, LinkTarget, Page
 from wikisync.sync.base.state import WikiState
@@ -60,7 +61,7 @@ class ParsedLinks:
 
 def translated_wiki(
     wiki: RemoteReplica,
-    folder: Path,
+    folder: FolderReplica,
     known: WikiState,
     private: Path,
     *,

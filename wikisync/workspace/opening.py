@@ -158,17 +158,19 @@ class OpenWorkspace:
                 f" and nothing counts as deleted this time"
             )
 
-    def local(self, wiki: WikiSection, *, settle_s: float = 0.0) -> LocalReplica:
+    def local(self, wiki: WikiSection) -> LocalReplica:
         """The folder's side of a wiki."""
-        known = self.known(wiki)
-        folder = FolderReplica.two_way(
+        return AliasedFolder(self._folder(wiki), self.known(wiki))
+
+    def _folder(self, wiki: WikiSection, *, settle_s: float = 0.0) -> FolderReplica:
+        """The wiki's folder under the names of its files."""
+        return FolderReplica.two_way(
             self.folder_of(wiki),
             private=self.workspace.private,
             keeps_scans=not self.is_read_only,
             settle_s=settle_s,
-            published=known.base,
+            published=self.known(wiki).base,
         )
-        return AliasedFolder(folder, known)
 
     async def cycle(
         self, sides: Sides, options: CycleOptions, progress: Progress | None = None
@@ -200,14 +202,15 @@ class OpenWorkspace:
         known, folder = self.known(wiki), self.folder_of(wiki)
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
+        own = self._folder(wiki)
         remote = translated_wiki(
             RememberedWiki(known),
-            folder,
+            own,
             known,
             self.workspace.private,
             keeps_scans=not self.is_read_only,
         )
-        return Sides(section=wiki, remote=remote, local=self.local(wiki))
+        return Sides(section=wiki, remote=remote, local=AliasedFolder(own, known))
 
     async def synced(
         self,
@@ -256,10 +259,10 @@ class OpenWorkspace:
         )
         if settle_s is None:
             settle_s = self.workspace.config.sync.settle_ms / 1000
-        local = self.local(wiki, settle_s=settle_s)
+        own = self._folder(wiki, settle_s=settle_s)
         translated = translated_wiki(
             remote,
-            folder,
+            own,
             known,
             self.workspace.private,
             keeps_scans=not self.is_read_only,
@@ -267,7 +270,7 @@ class OpenWorkspace:
         return SyncedWiki(
             section=wiki,
             remote=translated,
-            local=local,
+            local=AliasedFolder(own, self.known(wiki)),
             folder=folder,
             found=found,
             replica=remote,

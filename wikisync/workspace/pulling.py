@@ -247,7 +247,7 @@ async def _pull(
     if not place.is_mirror:
         # a workspace that was synced before knows names and links by other words
         local = AliasedFolder(own, known)
-        remote = translated = translated_wiki(behind, folder, known, place.private)
+        remote = translated = translated_wiki(behind, own, known, place.private)
         outdated = translated.outdated
 
     async def cycle() -> CycleResult:
