@@ -53,7 +53,6 @@ language = "pt-BR"
 description = "How we work"
 theme = "plain"
 templates = "theme"
-mermaid = "../scripts/mermaid.min.js"
 
 [site.options]
 accent = "#0a6"
@@ -108,7 +107,6 @@ def test_every_key_is_read() -> None:
             description="How we work",
             theme="plain",
             templates="theme",
-            mermaid="../scripts/mermaid.min.js",
             options={"accent": "#0a6", "toc_levels": (2, 3), "show_source": True},
         ),
         markup=MarkupSection(

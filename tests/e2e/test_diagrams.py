@@ -1,8 +1,8 @@
-"""Diagrams that the site draws, with a stand-in for the script that a person has."""
+"""Diagrams as readers see them: for their screen, as they choose, without scripts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -14,118 +14,69 @@ from wikisync.site.model import SiteOptions
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.async_api import Browser, BrowserContext
+    from playwright.async_api import Browser
 
+pytest.importorskip("merman")
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
-STAND_IN = """
-const drawn = [];
-window.mermaid = {
-  initialize(options) { window.asked = options; },
-  async render(id, text) {
-    if (text.includes("wrong")) throw new Error("wrong");
-    drawn.push(text);
-    const name = text.replace(/[<&]/g, "");
-    return { svg: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40.2 20">
-      <style>rect { fill: red }</style><script>parent.ran = 1; window.ran = 1</script>
-      <rect width="40" height="20" onclick="ran = 2"/><text>${name}</text></svg>` };
-  },
-};
-window.drawn = drawn;
-"""
 WIKI = """\
 -- home.md --
 # Drawn
 
 ```mermaid
-a --> <b>
+graph LR
+A[Start] --> B[End]
 ```
-
-```mermaid
-wrong
-```
--- other.md --
-Nothing to draw; `mermaid`.
 """
-STATE = """() => ({
-  asked: window.asked, drawn: window.drawn, ran: window.ran,
-  scripts: [...document.scripts].map((one) => one.src.split("/").pop()),
-  pictures: [...document.querySelectorAll("img.diagram")].map(
-    (one) => [one.alt.trim(), one.width, one.height, one.naturalWidth > 0]),
-  sources: [...document.querySelectorAll("pre.mermaid")].map(
-    (one) => one.textContent.trim()),
-})"""
+SHOWN = """async () => {
+  const picture = document.querySelector(".diagram img");
+  await picture.decode();
+  const [canvas, box] = [document.createElement("canvas"), picture];
+  canvas.width = box.width; canvas.height = box.height;
+  const pen = canvas.getContext("2d");
+  pen.drawImage(picture, 0, 0, box.width, box.height);
+  const [red] = pen.getImageData(2, 2, 1, 1).data;
+  return { isWide: picture.width > 100, isDark: red < 128 };
+}"""
 
 
 @pytest.fixture(scope="module")
-def drawing_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def drawn_page(tmp_path_factory: pytest.TempPathFactory) -> str:
     root = tmp_path_factory.mktemp("diagrams")
-    script = root / "mermaid.min.js"
-    script.write_text(STAND_IN)
     sources = [wiki_source(unpack(WIKI, root / "wiki"))]
-    options = SiteOptions("Docs", mermaid=script)
-    build_site(sources, root / "site", options, cache=root / "cache")
-    return root / "site"
+    build_site(sources, root / "site", SiteOptions("Docs"), cache=root / "cache")
+    page: Path = root / "site" / "index.html"
+    return page.as_uri()
 
 
-async def seen(context: BrowserContext, url: str) -> dict[str, object]:
-    """What a page holds when its scripts are done."""
+@pytest.mark.parametrize("screen", ["light", "dark"])
+async def test_drawing_is_that_of_the_screen_until_the_reader_chooses(
+    chromium: Browser, drawn_page: str, screen: Literal["light", "dark"]
+) -> None:
+    context = await chromium.new_context(color_scheme=screen)
     page = await context.new_page()
     errors: list[str] = []
     page.on("console", lambda message: errors.append(message.text))
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    await page.goto(url)
-    if "other" not in url:
-        second = page.locator("pre.mermaid").nth(1)
-        await second.wait_for(state="detached", timeout=10_000)
-    state: dict[str, object] = await page.evaluate(STATE)
-    await page.close()
+    await page.goto(drawn_page)
+    is_dark = screen == "dark"
+    assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": is_dark}
+    await page.locator("#siteTheme").click()
+    assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": not is_dark}
+    await page.reload()
+    assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": not is_dark}
+    await context.close()
     assert not errors
-    return state
 
 
-async def test_diagram_becomes_a_picture_in_which_nothing_runs(
-    chromium: Browser, drawing_site: Path
-) -> None:
-    context = await chromium.new_context()
-    state = await seen(context, (drawing_site / "index.html").as_uri())
-    await context.close()
-    assert state["drawn"] == ["a --> <b>\n"]
-    assert state["pictures"] == [["a --> <b>", 41, 20, True]]
-    assert state["sources"] == ["wrong"]
-    assert state.get("ran") is None
-    asked = state["asked"]
-    assert isinstance(asked, dict)
-    assert asked["securityLevel"] == "strict"
-    assert asked["startOnLoad"] is False
-
-
-async def test_dark_page_asks_for_dark_diagrams(
-    chromium: Browser, drawing_site: Path
-) -> None:
-    context = await chromium.new_context(color_scheme="dark")
-    state = await seen(context, (drawing_site / "index.html").as_uri())
-    await context.close()
-    assert isinstance(state["asked"], dict)
-    assert state["asked"]["theme"] == "dark"
-
-
-async def test_page_without_a_diagram_does_not_load_the_script(
-    chromium: Browser, drawing_site: Path
-) -> None:
-    context = await chromium.new_context()
-    state = await seen(context, (drawing_site / "other.html").as_uri())
-    await context.close()
-    scripts = state["scripts"]
-    assert isinstance(scripts, list)
-    assert not [name for name in scripts if name.startswith(("mermaid", "diagrams"))]
-
-
-async def test_without_scripts_the_source_is_there(
-    chromium: Browser, drawing_site: Path
+async def test_without_scripts_drawing_and_source_are_there(
+    chromium: Browser, drawn_page: str
 ) -> None:
     context = await chromium.new_context(java_script_enabled=False)
     page = await context.new_page()
-    await page.goto((drawing_site / "index.html").as_uri())
-    assert await page.locator("pre.mermaid").count() == 2
+    await page.goto(drawn_page)
+    assert await page.locator(".diagram img").is_visible()
+    await page.locator(".diagram summary").click()
+    assert await page.locator(".diagram pre").inner_text() == (
+        "graph LR\nA[Start] --> B[End]\n"
+    )
     await context.close()

@@ -111,7 +111,11 @@ class SeenReader(HTMLParser):
         if self.skipped or "anchor" in classes:
             self.skipped += tag not in VOID
             return
-        kept = {k: v for k, v in attributes.items() if k in SEEN_ATTRIBUTES}
+        kept = {
+            k: "(a drawing)" if v.startswith("data:image/svg+xml") else v
+            for k, v in attributes.items()
+            if k in SEEN_ATTRIBUTES
+        }
         if re.fullmatch(r"h[1-6]", tag) and "id" in attributes:
             kept["id"] = attributes["id"]  # part of the heading's address
         named = [word for word in classes if SEEN_CLASSES.fullmatch(word)]

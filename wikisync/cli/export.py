@@ -57,12 +57,6 @@ from wikisync.workspace.sentences import counted, problem_as_json
 )
 @click.option("--title", help="Title of the site. [default: the title of the wiki]")
 @theme_options
-@click.option(
-    "--mermaid",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A mermaid.min.js file; the site uses it to draw diagrams.",
-)
 @markup_option
 @click.option(
     "--strict", is_flag=True, help="Fail if there is a broken link or a problem."
@@ -104,7 +98,6 @@ def command(
     theme: str | None,
     theme_options: tuple[str, ...],
     templates: Path | None,
-    mermaid: Path | None,
     markup: tuple[str, ...],
     cache: Path | None,
     *,
@@ -132,7 +125,6 @@ def command(
         theme=theme or DEFAULT_THEME,
         theme_options=choice.options,
         templates=templates,
-        mermaid=mermaid,
         markup=chosen_markup(markup),
         cache=cache,
         has_report=has_report,

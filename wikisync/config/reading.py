@@ -225,7 +225,6 @@ def _site(table: Table) -> SiteSection:
         description=table.text("description", default.description),
         theme=table.text("theme", default.theme, check_not_empty),
         templates=tidy(table.text("templates", default.templates, check_folder)),
-        mermaid=table.text("mermaid", default.mermaid),
         options=table.options("options"),
     )
     table.refuse_the_rest()

@@ -89,9 +89,6 @@ class SiteSection(Struct, frozen=True):
     theme: str = "default"
     templates: str = ""
     """Folder of the project's own templates; empty: ``theme``, if it is there."""
-    mermaid: str = ""
-    """The script that draws mermaid diagrams, a file relative to the workspace;
-    empty: their source is shown."""
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     """Options of the theme, from ``[site.options]``."""
 

@@ -84,7 +84,6 @@ _SITE_NOTES = {
     "description": "one sentence for search engines",
     "theme": "name of a theme",
     "templates": "folder of your own templates; empty: theme, if it is there",
-    "mermaid": "script that draws diagrams, like mermaid.min.js; empty: show source",
 }
 _MARKUP_NOTES = {
     "markdown_engine": '"markdown-it", "comrak" (extra fast), or "auto"',

@@ -79,7 +79,7 @@ SAVED: Mapping[str, str] = {
 """Extensions that files keep and that links save.  Every web server knows their types:
 without a type a browser would guess, and may guess HTML.  A drawing (``.svg``) is among
 them because pictures need the name; what a site publishes under it cannot run
-(``site.drawings``)."""
+(``markup.drawings``)."""
 
 DRAWING = ".svg"
 INERT = ".txt"

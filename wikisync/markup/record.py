@@ -122,7 +122,8 @@ class ParsedPage(msgspec.Struct, frozen=True, kw_only=True):
     meta: Mapping[str, object] = {}
     """Front matter: strings, numbers, booleans and lists of them."""
     features: frozenset[str] = frozenset()
-    """Of: code, math, mermaid, plantuml, kroki, table, task, footnote, media."""
+    """Of: code, diagram, math, mermaid, plantuml, kroki, table, task, footnote,
+    media."""
     problems: tuple[Problem, ...] = ()
     is_source: bool = False
     """Shown as escaped source because it could not be rendered."""

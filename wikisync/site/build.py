@@ -81,7 +81,6 @@ def build_site(
         options.theme,
         project=options.templates,
         options=options.theme_options,
-        mermaid=options.mermaid,
     )
     progress = progress or SilentProgress()
     # at the top of the site they would be in the way of all others

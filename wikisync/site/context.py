@@ -156,7 +156,7 @@ class PageContext(Struct, frozen=True):
     is_section: bool
     """Other pages lie below it."""
     features: frozenset[str]
-    """``code``, ``math``, ``table``, ``mermaid``: what scripts it may need."""
+    """``code``, ``math``, ``table``, ``mermaid``: what style it may need."""
     noindex: bool
     dir: str = "ltr"
     """``ltr`` or ``rtl``, by its text."""

@@ -30,6 +30,7 @@ _LIBRARIES = {
     "quickjs": "quickjs_ng",
     "latex2mathml": "latex2mathml",
     "math_core": "math_core",
+    "merman": "merman",
     "jinja2": "jinja2",
     "markupsafe": "markupsafe",
 }

@@ -85,8 +85,6 @@ class SiteOptions(Struct, frozen=True):
     theme_options: Mapping[str, object] = field(default_factory=dict)
     templates: Path | None = None
     """A project's own ``theme`` folder, searched before the named theme."""
-    mermaid: Path | None = None
-    """A file ``mermaid.min.js`` that draws diagrams; None: their source is shown."""
     drop_prefix: bool | None = None
     """Put a wiki's pages at the top of the site instead of under its path.
     None: when the site has exactly one wiki."""

@@ -65,12 +65,6 @@ if TYPE_CHECKING:
 _FILE_OPTIONS = frozenset({"extra_css", "extra_js", "logo", "favicon"})
 """Options of any theme that name static files."""
 _PROJECT = "project"
-_NO_SCRIPTS: Mapping[str, bytes] = {}
-MERMAID = "mermaid.js"
-"""Static file, and value of ``theme.mermaid``, where the site draws diagrams."""
-DRAWER = "diagrams.js"
-"""What asks that script to draw; a site without diagrams has no use for it."""
-SCRIPT_BYTES_MAX = 16 * 1024 * 1024
 SHARED_TEXTS_MAX = 8192
 """Texts kept for the pages of the same directories."""
 _CSS_URL = re.compile(r"""url\(\s*(["']?)([^"')]+)\1\s*\)""")
@@ -104,16 +98,11 @@ class Theme:
         self,
         layers: tuple[Layer, ...],
         options: Mapping[str, OptionValue],
-        scripts: Mapping[str, bytes] = _NO_SCRIPTS,
     ) -> None:
         self._layers = layers
-        self._scripts = scripts
         self.name = next(layer.name for layer in layers if layer.manifest)
         self.options = dict(options)
-        static = {**merged(layers, "static"), **scripts}
-        if not scripts:
-            static.pop(DRAWER, None)
-        self._static = _fingerprinted(static)
+        self._static = _fingerprinted(merged(layers, "static"))
         self._icons = merged(layers, "icons")
         self._strings = _parse_strings(layers)
         self._shown_strings: dict[str, dict[str, str]] = {}
@@ -121,7 +110,7 @@ class Theme:
 
     def __reduce__(self) -> tuple[object, ...]:
         """The theme in another process, which compiles its templates again."""
-        return Theme, (self._layers, self.options, self._scripts)
+        return Theme, (self._layers, self.options)
 
     @cached_property
     def fingerprint(self) -> Digest:
@@ -131,8 +120,6 @@ class Theme:
             for name, content in sorted(layer.files.items()):
                 hasher.update(f"\n{layer.name}/{name} ".encode())
                 hasher.update(digest_of(content).encode())
-        for name, content in self._scripts.items():
-            hasher.update(f"\n{name} {digest_of(content)}".encode())
         hasher.update(repr(sorted(self.options.items())).encode())
         return Digest(hasher.hexdigest())
 
@@ -281,7 +268,6 @@ def load_theme(
     *,
     project: Path | None = None,
     options: Mapping[str, object] | None = None,
-    mermaid: Path | None = None,
 ) -> Theme:
     """The theme of that name with the project's files on top.
 
@@ -291,8 +277,6 @@ def load_theme(
         project: Folder with the site's own ``templates/``, ``static/``,
             ``i18n/`` and ``icons/``, which may be missing.
         options: Values for the theme's options.
-        mermaid: The script that draws diagrams, which the site's owner has; None
-            shows their source.
 
     Raises:
         SiteError: No such theme, a broken ``theme.toml``, an option that is
@@ -305,26 +289,7 @@ def load_theme(
     resolved = resolve_options(declared, options or {}, chain[0].name)
     if project is not None and (files := read_files(project)):
         chain = [Layer(_PROJECT, project, files, None), *chain]
-    scripts = {} if mermaid is None else {MERMAID: read_script(mermaid)}
-    return Theme(tuple(chain), {**resolved, "mermaid": "".join(scripts)}, scripts)
-
-
-def read_script(path: Path) -> bytes:
-    """A script that the site's owner brings.
-
-    Raises:
-        SiteError: It cannot be read, is too large, or is no text.
-    """
-    hint = "give your mermaid.min.js file, or remove the key mermaid"
-    try:
-        content = path.read_bytes()
-    except OSError as exc:
-        raise SiteError(
-            f"cannot read the script {path}: {exc.strerror}", hint=hint
-        ) from exc
-    if len(content) > SCRIPT_BYTES_MAX or b"\0" in content:
-        raise SiteError(f"{path} is not a diagram script", hint=hint)
-    return content
+    return Theme(tuple(chain), resolved)
 
 
 def link_from(at: str, target: str, fragment: str = "") -> str:

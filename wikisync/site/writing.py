@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
+from wikisync.markup.drawings import DRAWING_BYTES_MAX, static_drawing
 from wikisync.markup.file_types import is_drawing
 from wikisync.model import Digest, Problem, Slug, digest_of
 from wikisync.progress import Progress
@@ -31,7 +32,6 @@ from wikisync.site.composing import (
     site_problems,
 )
 from wikisync.site.crosslinks import ItemKey, WikiTable
-from wikisync.site.drawings import DRAWING_BYTES_MAX, static_drawing
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.generated import GeneratedPages, robots_text, sitemaps

@@ -61,8 +61,6 @@ class ExportRequest(Struct, frozen=True):
     theme: str = DEFAULT_THEME
     theme_options: Mapping[str, object] = {}
     templates: Path | None = None
-    mermaid: Path | None = None
-    """A ``mermaid.min.js``, with which the site draws diagrams."""
     markup: MarkupOptions = MarkupOptions()
     cache: Path | None = None
     """None for a folder of this service and output below the user's cache."""
@@ -103,7 +101,7 @@ def export_wikis(
     )
     keeping.refuse_without_token(client, is_anonymous=request.is_anonymous)
     theme, options = request.theme, request.theme_options
-    check_theme(theme, options, request.templates, request.mermaid)
+    check_theme(theme, options, request.templates)
     cache = request.cache or default_cache(str(client.address), output, env)
     check_apart(output, cache)
     with messages.progress() as progress, held_cache(cache):
@@ -127,7 +125,6 @@ def export_wikis(
             theme=theme,
             theme_options=options,
             templates=request.templates,
-            mermaid=request.mermaid,
             markup=request.markup,
             has_report=request.has_report,
             retries=request.retries,
@@ -180,7 +177,6 @@ def build(
     theme: str = "default",
     theme_options: Mapping[str, object] | None = None,
     templates: Path | None = None,
-    mermaid: Path | None = None,
     markup: MarkupOptions | None = None,
     has_report: bool = True,
     retries: bool = False,
@@ -216,7 +212,6 @@ def build(
         theme=theme,
         theme_options=theme_options or {},
         templates=templates,
-        mermaid=mermaid,
         markup=markup or MarkupOptions(),
         has_report=has_report,
         retries=retries,
@@ -322,15 +317,14 @@ def check_theme(
     theme: str,
     options: Mapping[str, object],
     templates: Path | None,
-    mermaid: Path | None = None,
 ) -> None:
     """Refuse a theme that cannot be used before anything is read.
 
     Raises:
-        SiteError: there is no such theme, option or script.
+        SiteError: there is no such theme or option.
     """
-    if theme == DEFAULT_THEME and not (options or templates or mermaid):
+    if theme == DEFAULT_THEME and not (options or templates):
         # it came with this program; the build reads it soon enough
         return
 
-    load_theme(theme, project=templates, options=options, mermaid=mermaid)
+    load_theme(theme, project=templates, options=options)

@@ -116,7 +116,6 @@ def _workspace_site(
         theme=_theme(workspace, site.theme),
         theme_options=site.options,
         templates=_templates(workspace, config),
-        mermaid=workspace / site.mermaid if site.mermaid else None,
         markup=markup_options(config.markup),
         slow_pages_seconds=site.slow_pages_seconds,
         has_report=site.report,

@@ -221,7 +221,7 @@ def test_code_with_markup_inside_keeps_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "tool"), [("mermaid", "mermaid"), ("plantuml", "plantuml")]
+    ("language", "tool"), [("puml", "plantuml"), ("plantuml", "plantuml")]
 )
 def test_diagram_is_kept_as_source(language: str, tool: str) -> None:
     page = render(f"```{language}\nA-->B\n```\n")

@@ -1,9 +1,10 @@
-"""Blocks of code: the language, the colours, and diagrams kept as source."""
+"""Blocks of code: the language, the colours, and diagrams."""
 
 from __future__ import annotations
 
 import html as entities
 
+from wikisync.markup.diagrams import NotDrawn, can_draw, mermaid_html
 from wikisync.markup.draft import Draft
 from wikisync.markup.highlight import highlight
 from wikisync.markup.tokens import Document, escape
@@ -22,9 +23,10 @@ DIAGRAMS = {
         "kroki",
     ),
 }
-"""Languages that the service draws; without a service the source is shown."""
+"""Languages that the service draws; the source is shown where nothing here does."""
 
 MATH = "math"
+NOT_DRAWN = "the page shows its source; correct the diagram"
 
 
 def filter_code(draft: Draft) -> None:
@@ -63,10 +65,18 @@ def code_text(document: Document, place: int) -> str | None:
 
 
 def rewrite_diagram(draft: Draft, place: int, language: str) -> None:
-    """Keep a diagram's source in an element that a script may find and draw."""
+    """Draw a diagram, or keep its source in an element that names its tool."""
     tool = DIAGRAMS[language]
     draft.features.add(tool)
-    source = escape(draft.document.text(place))
+    text = draft.document.text(place)
+    if tool == "mermaid" and can_draw():
+        drawn = mermaid_html(text)
+        if not isinstance(drawn, NotDrawn):
+            draft.features.add("diagram")
+            draft.document.replace(place, drawn)
+            return
+        draft.report("diagram-not-drawn", f"mermaid diagram: {drawn.reason}", NOT_DRAWN)
+    source = escape(text)
     extra = f' data-diagram-type="{escape(language)}"' if tool == "kroki" else ""
     draft.document.replace(
         place, f'<pre class="{tool}"{extra} tabindex="0">{source}</pre>'

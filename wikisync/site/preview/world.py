@@ -248,7 +248,6 @@ def _theme(
         options.theme,
         project=options.templates,
         options=options.theme_options,
-        mermaid=options.mermaid,
     )
     # compiled templates are worth keeping
     is_same = last is not None and theme.fingerprint == last.theme.fingerprint

@@ -1,4 +1,4 @@
-"""Drawings (SVG) as a site publishes them: pictures, and nothing else.  Pure.
+"""Drawings (SVG) that are pictures, and nothing else.  Pure.
 
 An SVG that is opened by itself may run scripts on the site that it lies on; the same
 file as a picture in a page may not.  So a drawing that plainly is only a picture is
