@@ -57,6 +57,8 @@ def in_direction(plan: Plan, direction: Direction) -> Plan:
         if any(isinstance(move, unwanted) for move in group)
         for move in group
     }
+    # Under a name that a rename left out was to give, there is no page, or another one:
+    # an action that names it was made for the page that does not get there now.
     lost = {new for move in left for _, new in move.renamed}
     return plan.map(
         lambda a: (
@@ -74,6 +76,8 @@ def only_pages(plan: Plan, pages: Collection[Slug] | None) -> Plan:
     """
     if pages is None:
         return plan
+    # A group is taken whole or not at all, so ``wanted`` may grow while groups are gone
+    # through: no name is in two groups.
     wanted, moves = set(pages), set[Move]()
     for group in _together(plan.moves):
         names = {
@@ -107,6 +111,8 @@ def _together(
         carried: More that hang together: the new name of each, and another's.
     """
     given_up = {move.slug for move in moves if isinstance(move, MoveRemote)}
+    # A forest: each name leads to another one of its group, at last to the group's own
+    # name.  Only such last names are ever given a leader, so no chain is a circle.
     leader: dict[Slug, Slug] = {}
 
     def leader_of(name: Slug) -> Slug:
@@ -143,6 +149,8 @@ def around_editors(
     if not busy:
         return plan
     kept = _kept_back(plan.moves, busy)
+    # both names of each: under the old one the page is now, under the new one other
+    # actions expect it
     names = {name for move in kept for pair in move.renamed for name in pair}
 
     def wait(action: Action) -> Action | None:
@@ -154,7 +162,7 @@ def around_editors(
                 return Hold(action.slug, HoldReason.OPEN_LONG)
             return Skip(action.slug, SkipReason.OPEN_HERE)
         if isinstance(action, Hold | Skip):
-            return action
+            return action  # writes nothing, so nothing about it is too early
         if action in kept:
             return Skip(action.slug, SkipReason.OPEN_WITH_IT)
         return None if action.slug in names else action
@@ -270,6 +278,7 @@ def without_twins(plan: Plan, there: Collection[Slug]) -> Plan:
         plan: The plan.
         there: The pages of the wiki.
     """
+    # names that nothing has any more once this plan is carried out
     leaving = {one.slug for one in plan.removals if isinstance(one, DeleteRemote)}
     for move in plan.moves:
         if isinstance(move, MoveRemote):

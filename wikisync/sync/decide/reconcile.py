@@ -136,6 +136,10 @@ class _Table:
         there = renames(
             base, remote, lambda page: page.remote_state, trusts_identity=True
         )
+        # ``renames`` gives a new name to one record at most, and only a name that the
+        # base does not know; a name that is still there was not renamed.  So on each
+        # side no two records share a name, and a record that was renamed there has
+        # nothing under its old name there.
         has_renames = bool(here or there)
         concerned = base if has_renames else changed_pages(base, local, remote)
         return {
@@ -158,15 +162,22 @@ class _Table:
         here = record.is_renamed_here and (
             record.local in self._remote.pages and record.local != record.remote
         )
+        # Of a record that does not clash we know from here on: the wiki's new name is
+        # free here or its own file has it; and a new name of its file that is taken on
+        # the wiki does not count, since the wiki's new name is the one that it gets.
         return here and (there or not record.is_renamed_there), there
 
     def actions(self) -> Iterator[Action]:
         """Decide: the renames on the wiki first, for they move other pages too."""
         clear = [r for slug, r in self._records.items() if slug not in self._clashing]
+        # in a fixed order: the plan must not hang on the order of a mapping
         clear.sort(key=lambda record: (record.slug.count("/"), record.slug))
         self._plan_moves(clear)
+        # All renames on the wiki are planned now, so ``_names.now`` gives each page the
+        # name that it has after this cycle, and no row below changes it.
         for record in clear:
-            # where nothing is renamed on the wiki, most pages are done already
+            # A page that nobody touched needs no row, unless a rename planned above
+            # carries it along: then its file or its record follows.
             if self._moves or not self._is_untouched(record):
                 yield from self._record(record)
         for slug in self._clashing:
@@ -182,6 +193,8 @@ class _Table:
         The new name of a record that clashes is one: both sides have a page there,
         and they meet as two pages that were created.
         """
+        # A name of the base stays its record's, also where both pages are gone: what
+        # comes back under it is that page again, and no new one.
         owned: set[Slug | None] = set(self._base)
         for slug, record in self._records.items():
             here, there = self._clashing.get(slug, (False, False))
@@ -209,7 +222,12 @@ class _Table:
         skipped = self._unknown(record)
         if skipped is not None:
             yield skipped
-        elif record.local is None and record.remote is None:
+            return
+        # At this point nothing about the record is a guess: where a side lacks the
+        # page, its snapshot is complete and the page not among what it could not read;
+        # and the new name of a page that both sides have could be looked up on the
+        # other side.
+        if record.local is None and record.remote is None:
             yield DropRecord(record.slug)
         elif record.local is None:
             yield from self._gone_here(record)
@@ -250,15 +268,21 @@ class _Table:
         return None
 
     def _gone_here(self, record: _Record) -> Iterator[Action]:
+        # ``_record`` asked: the file is gone for certain, and the page is not.
         assert record.remote is not None
         theirs = self._remote.pages[record.remote]
         name = self._names.now(record.remote)
         is_edited = not _is_same(theirs, record.agreed.remote_state)
         if not is_edited and not record.is_renamed_there:
+            # The wiki has exactly what was agreed on, under the old name: whoever
+            # removed the file had seen this text.  Of two twins the service may remove
+            # the other one (Q5).
             twin = self._names.is_twin(record.remote)
             hold = Hold(record.slug, HoldReason.CASE_TWIN)
             yield hold if twin else DeleteRemote(name, theirs.digest, theirs.format)
             return
+        # Somebody did something to the page that whoever removed the file did not see:
+        # it comes back.  The new file makes the record of its name; another one ends.
         if name != record.slug:
             yield DropRecord(record.slug)
         notice = (
@@ -269,10 +293,12 @@ class _Table:
         yield CreateLocal(name, theirs.format, theirs.digest, notice)
 
     def _gone_there(self, record: _Record) -> Iterator[Action]:
+        # The page is gone for certain, and the file is not.
         assert record.local is not None
         mine = self._local.pages[record.local]
         is_edited = not _is_same(mine, record.agreed.local_state)
         if not is_edited and not record.is_renamed_here:
+            # not renamed, so the file's name is the record's, which the action needs
             yield DeleteLocal(record.slug, mine.digest)
             return
         notice = (
@@ -281,6 +307,8 @@ class _Table:
             else Notice.RENAME_BEATS_DELETE_THERE
         )
         action = self._create_remote(mine, notice)
+        # A page that is held or left alone keeps its record: without it the file would
+        # be a new page in the next cycle, and nothing would say that it was deleted.
         if isinstance(action, CreateRemote) and record.is_renamed_here:
             yield DropRecord(record.slug)
         yield action
@@ -288,14 +316,21 @@ class _Table:
     def _on_both(self, record: _Record, here: Slug, there: Slug) -> Iterator[Action]:
         move = self._moves.get(record.slug)
         if isinstance(move, Hold | Skip):
+            # the text waits with the name: under which one it would be sent is open
             yield move
             return
+        # At this point both sides have the page, and ``name`` is what the wiki calls it
+        # after the renames of this plan.  In the folder that name is free, or the
+        # file's own: ``_clashes_of`` saw to that for a rename that was made on the
+        # wiki, and ``_are_free_here`` for one of this plan that carries the page along.
         mine, theirs = self._local.pages[here], self._remote.pages[there]
         name = self._names.now(there)
         if move is not None:
             yield move
             if name != here:
-                return  # a later rename takes it along; the next cycle follows
+                # A later rename of this plan takes the page along from the name that
+                # this one gives it; the next cycle sees where it is, and follows.
+                return
         elif name == here != record.slug:
             yield Rebind(record.slug, name)
         elif is_dashed(here, name):
@@ -317,13 +352,17 @@ class _Table:
         if not is_mine:
             if not is_theirs:
                 return None
+            # the file holds the agreed text: what is replaced, the wiki had before
             return Pull(name, theirs.format, mine.digest, theirs.digest)
         if is_theirs and mine.has_same_text(theirs):
             return Adopt(name, mine.format, mine.digest, theirs.digest)
         if record.remote is not None and self._names.is_twin(record.remote):
             return Hold(name, HoldReason.CASE_TWIN)
+        # From here on our text is to reach the wiki, at once or as part of a merge, and
+        # the service finds this very page under its name.
         if is_theirs:
             return _merge(agreed.format, name, mine, theirs)
+        # the wiki has the agreed text: what is replaced, the folder had before
         return self._refused(mine, name) or Push(
             name, mine.format, mine.digest, theirs.digest
         )
@@ -346,6 +385,8 @@ class _Table:
         pages that go below its old name, which it would take along otherwise.
         """
         waiting = {r.slug: r for r in records if self._is_to_move(r)}
+        # Each round takes at least one out of ``waiting``, so this ends; and each
+        # rename starts from the names that the ones before it have left (``_names``).
         while waiting:
             ready = [r for r in waiting.values() if not _waits(r, waiting)]
             # two pages that each go below the other's old name: one must be first
@@ -364,11 +405,13 @@ class _Table:
     def _move(self, record: _Record) -> MoveRemote | Hold | Skip | None:
         """One rename; None where another one brought the page to its place."""
         there, here = record.remote, record.local
+        # by ``_is_to_move``: the wiki has the page under the record's name, its file
+        # has another one, and nothing about either is a guess
         assert there is not None
         assert here is not None
         now = self._names.now(there)
         if now == here:
-            return None
+            return None  # a rename of the page above it did the same to both
         theirs = self._remote.pages[there]
         if not theirs.format.is_writable:
             return Skip(record.slug, SkipReason.READ_ONLY)
@@ -401,6 +444,9 @@ class _Table:
         is_gone = (here or record.local is None) and (there or record.remote is None)
         unreadable = self._local.unreadable | self._remote.unreadable
         is_known = self._local.is_complete and self._remote.is_complete
+        # Where the record clashes on a side, both sides have a page under its new name
+        # there, and these two meet as created pages (``_unrecorded``).  If the other
+        # side has nothing of the record either, no page is left that it stands for.
         if is_gone and is_known and slug not in unreadable:
             return DropRecord(slug)
         if here:
@@ -415,9 +461,12 @@ class _Table:
         skipped = self._unseen(slug, slug, slug)
         if skipped is not None:
             return skipped
+        # At this point both sides were seen, and one of them at least has the page: an
+        # unreadable one is skipped, and ``_unrecorded`` lists no other names.
         if mine is not None and theirs is not None:
             if mine.has_same_text(theirs):
                 return Adopt(slug, mine.format, mine.digest, theirs.digest)
+            # without a text that both once had, neither is an edit of the other
             return Hold(slug, HoldReason.CREATED_BOTH)
         if mine is not None:
             return self._create_remote(mine)
@@ -446,6 +495,10 @@ class _RemoteNames:
     def __init__(self, remote: Snapshot, service: Capabilities) -> None:
         self._remote = remote
         self._service = service
+        # ``_was`` has each page once, by the name it has after the renames so far; for
+        # the pages that were renamed ``_now`` is its inverse.  ``_taken`` counts those
+        # names, those of new pages and the unreadable ones, by what the service takes
+        # for one name.
         self._now: dict[Slug, Slug] = {}
 
     @cached_property
@@ -500,6 +553,7 @@ class _RemoteNames:
         moves |= {one: Slug(target + one[len(slug) :]) for one in carried}
         leaving = Counter(map(self._key, moves))
         arriving = Counter(map(self._key, moves.values()))
+        # names that move away make room, also for each other: ``a`` may become ``A``
         for key, count in arriving.items():
             if count + self._taken[key] - leaving[key] > 1:
                 return None

@@ -74,6 +74,8 @@ async def _move(cycle: Cycle, action: MoveLocal | Rebind, given: Slug) -> None:
         await cycle.local.move(action.slug, action.target, expected=action.local)
     if given != action.target:
         await cycle.remote.read(given)  # it may be where it was
+    # The file has its new name.  If the process ends before the record has it, the next
+    # cycle matches the two again: both sides have the page under one name.
     with cycle.state.together():
         if given != action.target:
             cycle.state.record_alias(action.target, given)
@@ -129,6 +131,8 @@ async def _merge(cycle: Cycle, action: Merge, merged: MergedPage) -> None:
             raise
     else:
         number = kept = 0
+    # At this point the file holds the merged text.  The wiki's text that went into it
+    # counts as agreed on, so what the file has beyond it is an edit made here.
     with cycle.state.together():
         rebase(cycle.state, intent)
         if number:

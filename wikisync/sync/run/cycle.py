@@ -172,6 +172,8 @@ class _Run:
         if options.is_undoable:
             state.begin_steps(started_at)
         if not options.is_dry_run:
+            # Both change what the scans will find, so they come first: the base is
+            # then as the wiki is, and the folder has every text that was saved.
             await settle_intents(cycle)
             for late in await cycle.local.late_saves():
                 await take_late_save(cycle, late)
@@ -244,6 +246,8 @@ class _Run:
 
     async def _carry_out(self, decided: Decided) -> None:
         """The plan in its order (``docs/sync.md`` "Order"), removals last."""
+        # Nothing was written yet.  Each step below may fail for single pages; what that
+        # means for later steps is in the tally (``lost_names``, ``errors``).
         self._agreed = self._cycle.state.base()
         self._cycle.tally.superseded += len(decided.superseded)
         if not decided.plan.actions and not self._cycle.state.conflict_files():
@@ -251,9 +255,12 @@ class _Run:
             return
         pushes = Pushes(self._cycle, decided.here, decided.there)
         plan = decided.plan
+        # before the renames: another page may get the name beside which the file lies
         await self._holds.remove_settled(decided)
         for move in plan.moves:
             await self._one(move, decided, pushes)
+        # From here on pages go by the names that the plan gives them, but for those in
+        # ``lost_names``, about which nothing more is done in this cycle.
         if self._cycle.state.conflict_files():
             await self._holds.follow(plan)
         self._shown = await self._holds.show(decided)
@@ -266,6 +273,8 @@ class _Run:
             await self._one(merge, decided, pushes)
         await self._send(plan, pushes)
         await self._fetch_attachments()
+        # All texts are where they go, or their errors are known: only now can be said
+        # which removals would take away the last copy of one.
         self._errors = tuple(self._cycle.tally.errors)
         self._waiting = await self._put_off(decided)
         if self._cycle.tally.superseded:

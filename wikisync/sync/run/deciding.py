@@ -121,6 +121,8 @@ class _Deciding:
             self._forget(anew)
         if self._cycle.options.between is not None:
             self._forget(self._cycle.options.between.not_ours(self._base(), here))
+        # What ``base`` knows from here on is what both sides held under the names of
+        # now; pages that were forgotten above are new pages to everything below.
         base = self._base()
         if is_at_rest(base, here, there):
             # most cycles; the table would look at every page to find nothing
@@ -128,6 +130,9 @@ class _Deciding:
             absences = await watch_absences(self._cycle, plan, here, there)
         else:
             base, plan, absences, there = await self._compared(here, there)
+        # The plan says what would bring both sides together.  Each step below leaves an
+        # action, takes it out or replaces it.  Pages whose files changed are added
+        # first, so that every later step decides about them, too.
         plan = plan.map(lambda a: None if a.slug in ignored else a)
         plan, there = await self._with_outdated(plan, here, there)
         plan, here = _without_copies(plan, here)
@@ -158,10 +163,14 @@ class _Deciding:
             now=self._cycle.clock(),
             is_dry_run=self._cycle.options.is_dry_run,
         )
+        # after the safety stops, so that these count also the removals that are not
+        # certain yet
         waiting = absences.waiting
         if self._undone is not None:
             gone = self._undone.removed
             waiting = {slug: waiting[slug] for slug in waiting.keys() - gone}
+        # ``whole`` is what is known; what a person asked for only narrows ``plan``, so
+        # that a page left out of this cycle does not count as settled.
         whole = narrowing.without_removals(plan, waiting)
         plan = narrowing.in_direction(whole, self._cycle.options.direction)
         plan = narrowing.only_pages(plan, self._cycle.options.pages)

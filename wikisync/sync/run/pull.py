@@ -173,6 +173,8 @@ class _Pulls:
                 agreed.append(Agreed(self._agreed_on(page, result), *text))
             else:
                 self._fail(page.slug, result)
+        # ``agreed`` has the pages whose files were written and nothing else: a page
+        # that failed keeps its record, and the next cycle finds the same difference.
         slugs = [one.page.slug for one in agreed]
         kept = [self._keeping[slug] for slug in slugs if slug in self._keeping]
         self._cycle.state.record(agreed, is_step=True)

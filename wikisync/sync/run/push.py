@@ -128,6 +128,8 @@ class Pushes:
 
     async def _create(self, action: CreateRemote) -> None:
         page = await self._local_page(action)
+        # The intent is on the disk before the request leaves: without an answer the
+        # next cycle asks the wiki what it has, and does not send blindly again.
         intent = self._cycle.state.begin(self._intent(WriteKind.CREATE, page))
         answer, normalisation = await self._write(page, None)
         if answer.slug != page.slug:
@@ -140,6 +142,7 @@ class Pushes:
         record = self._intent(WriteKind.REPLACE, page, before=action.remote)
         intent = self._cycle.state.begin(record)
         answer, normalisation = await self._write(page, action.remote)
+        # The text was taken; under which name, the answer says alone (Q3).
         if answer.slug == page.slug:
             self._agree(page, answer, normalisation, intent, action)
         elif answer.slug == path_of_title(page.slug):
@@ -312,6 +315,8 @@ class Pushes:
             action.slug, action.target, expected=action.remote
         )
         self._note_window(action.slug)
+        # The wiki has a new name for the page, the one asked for or another; the file
+        # has had its new name all along, so only records change.
         with self._cycle.state.together():
             self._bind(action, answer.slug)
             self._cycle.state.settle(intent)

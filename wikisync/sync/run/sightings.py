@@ -105,6 +105,8 @@ async def watch_absences(
             SkipReason.GONE_HERE,
         ),
     ):
+        # A doubted scan of the wiki empties the memory of its side, so that an absence
+        # is certain only after scans in a row in which the service denied the page.
         seen = seen_again(known.sightings(side), slugs, now)
         if not is_dry_run:
             known.record_sightings(side, seen)
@@ -113,6 +115,8 @@ async def watch_absences(
                 waiting[slug] = reason
                 left = max(0.0, one.first_at + span_s - now)
                 due.append(left / max(1, scans - one.count))
+            # certain by now, unless a page that cannot be read came at the same time or
+            # later: it may be this one under another name
             elif any(
                 another.first_at >= one.first_at
                 for new, another in unread.items()

@@ -52,6 +52,7 @@ class TranslatedWiki:
         """Of the last look: they are not over because nobody looks."""
         self._unanswered = 0
         """Writes under way: until they are answered nobody knows what there is."""
+        # An entry that is missing says nothing: the text is read and translated again.
         self._here: dict[tuple[Slug, Digest], PageState] = {}
         """A text's state as the folder writes it, by the wiki's digest."""
         self._there: dict[tuple[Slug, Digest], Digest] = {}
@@ -84,10 +85,13 @@ class TranslatedWiki:
             return Snapshot(
                 dict(self._last), problems=self._problems, is_remembered=True
             )
+        # ``_last`` is whole, and brought up to date with every write that was answered;
+        # while one is not, or after one that failed, only the wiki itself knows.
         seen = await self._wiki.snapshot()
         linked = self._state.pages_with_links()
         pages = dict(seen.pages)
         texts = dict(seen.texts)
+        # A page without links to files has one form: its state is the folder's, too.
         for slug in linked & seen.pages.keys():
             page = seen.texts.get(slug)
             pages[slug] = await self._state_in(seen.pages[slug], page)
@@ -154,6 +158,8 @@ class TranslatedWiki:
         """
         before = None if expected is None else await self._expected(page.slug, expected)
         there, links = await self._links.page_out(page)
+        # Noted before it is sent: without an answer the wiki may hold the links of this
+        # attempt or of the one before, and the way back has to know both.
         self._state.begin_written_links(page.slug, links)
         last = self._last
         self._unanswered += 1
@@ -170,6 +176,8 @@ class TranslatedWiki:
             # a new page goes by the name that the service gave it
             self._state.settle_written_links(name, ())
             name = answer.slug
+        # At this point the wiki answered that it took these links: no other attempt is
+        # left, and ``page_in`` finds what was written for each of them.
         self._state.settle_written_links(name, links)
         if links:
             # by other links the texts of before have another form here
@@ -193,6 +201,7 @@ class TranslatedWiki:
         before = await self._expected(slug, expected)
         self._last = None
         moved = await self._wiki.move(slug, target, expected=before)
+        # the links are on record under the old name until the base learns the new one
         here = await self._links.page_in(replace(moved, slug=slug))
         here = replace(here, slug=moved.slug)
         self._note(moved, here)
