@@ -365,6 +365,8 @@ RETIRED = {
     "overtaken",
     "passing",
     "standings",
+    "told",
+    "turned",
     "vain",
 }
 """Words of our own that the field's words have replaced (glossary)."""

@@ -290,7 +290,7 @@ async def test_a_long_pause_is_told_before_it_is_made(
         await time.sleep(seconds)
 
     async with Client(
-        SERVICE, sleep=sleep, clock=time.clock, random=lambda: 0.0, told=told.append
+        SERVICE, sleep=sleep, clock=time.clock, random=lambda: 0.0, notify=told.append
     ) as client:
         await client.version()
 
@@ -317,7 +317,7 @@ async def test_requests_that_wait_at_the_same_time_are_told_once(
         settings=ClientSettings(attempts_max=1),
         sleep=sleep,
         clock=time.clock,
-        told=told.append,
+        notify=told.append,
     ) as client:
         with pytest.raises(RateLimited):
             await client.version()

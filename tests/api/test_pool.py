@@ -390,7 +390,7 @@ async def test_an_answer_that_is_late_is_told_and_asked_for_twice(wire: Wire) ->
     settings = ClientSettings(read_timeout_s=0.2, notice_after_s=0.05)
     told: list[str] = []
 
-    async with Client(wire.url, settings=settings, told=told.append) as client:
+    async with Client(wire.url, settings=settings, notify=told.append) as client:
         with pytest.raises(NoAnswerInTime):
             await client.version()
 

@@ -122,7 +122,7 @@ def test_sentence_is_escaped_where_stdout_lacks_its_characters(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     written = latin_1(monkeypatch)
-    Console().told("é 日本: edited here")
+    Console().lines("é 日本: edited here")
     assert written.getvalue() == b"\xe9 \\u65e5\\u672c: edited here\n"
 
 

@@ -522,7 +522,7 @@ def test_each_thing_told_is_one_line(capsys: pytest.CaptureFixture[str]) -> None
     name = "a\rb\nc\td\u202ee"
     shown = "a\u240db\u240ac\u2409d\ufffde"
     console = Console()
-    console.told(name, name)
+    console.lines(name, name)
     console.note(name)
     console.warn(name)
     console.error(ConfigError(name, problems=(name,), hint=name))

@@ -119,8 +119,8 @@ def watched(
             clock=loop.time,
             wall=lambda: loop.time() + watch.wall_ahead_s,
             chance=random.Random(7),
-            told=lambda one: told.append((one.name, one.condition, one.problem)),
-            told_service=note,
+            on_status=lambda one: told.append((one.name, one.condition, one.problem)),
+            on_outage=note,
             after_cycle=after_cycle,
             is_away=None if is_away is None else ask_service,
         )

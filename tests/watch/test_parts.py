@@ -388,7 +388,7 @@ async def test_whoever_follows_states_hears_of_each_change() -> None:
         task = group.create_task(follow())
         while not task.done():
             await asyncio.sleep(0)
-            await states.tell()
+            await states.notify()
     assert heard == 2
 
 

@@ -78,7 +78,7 @@ class Client:
         random: Random | None = None,
         clock: Clock = time.monotonic,
         before_write: Callable[[Request], None] | None = None,
-        told: Callable[[str], None] | None = None,
+        notify: Callable[[str], None] | None = None,
     ) -> None:
         """Check the address and the token; nothing is sent yet.
 
@@ -91,7 +91,7 @@ class Client:
             clock: seconds since any moment, for the deadline.
             before_write: is shown every request that changes something before
                 it is sent, and keeps it back by raising.
-            told: hears a sentence before a long pause, and while an answer is late.
+            notify: gets a sentence before a long pause, and while an answer is late.
 
         Raises:
             UsageError: the address, the token or the proxy that the environment
@@ -105,8 +105,8 @@ class Client:
         """For git, which makes connections of its own."""
         self.proxy = proxy_for(self.address)
         """From the environment; git goes through it, too."""
-        self._told = told or log.info
-        self._told_until = self._told_late_at = float("-inf")
+        self._notify = notify or log.info
+        self._notified_until = self._late_notified_at = float("-inf")
         self._pool = Pool(
             self.address, secret, settings, clock, self.proxy, self.telling
         )
@@ -331,8 +331,8 @@ class Client:
             answer = await self._pool.exchange(request)
             records = _all_of(decode_each(answer, kind, request.purpose))
             following = next_query(answer.headers, request.query)
-            total, is_told_last = total_of(answer.headers), says_end(answer.headers)
-            return Part(records, following, total, is_told_last)
+            total, is_last_named = total_of(answer.headers), says_end(answer.headers)
+            return Part(records, following, total, is_last_named)
 
         return await self._repeated(request, attempt)
 
@@ -414,7 +414,7 @@ class Client:
                 clock=self._clock,
                 late_attempts_max=request.late_attempts_max,
                 waits=request.waits,
-                told=self._tell_pause,
+                notify=self._notify_pause,
             )
         except TransientFailure as failure:
             raise failure.error from failure.__cause__
@@ -441,36 +441,36 @@ class Client:
             error.is_everywhere = self.quiet.is_everywhere(area)
             raise error
         log.debug("%s: waiting %.1f s", wait, pause)
-        self._tell_pause(pause, str(wait))
+        self._notify_pause(pause, str(wait))
         await self._sleep(pause)
 
     # -- what a person hears while it takes long -----------------------------------
 
-    def _tell_pause(self, seconds: float, why: str) -> None:
+    def _notify_pause(self, seconds: float, why: str) -> None:
         """Say before a long pause why it is made; of many at once, once."""
         until = self._clock() + seconds
-        if seconds <= self.settings.notice_pause_s or until <= self._told_until:
+        if seconds <= self.settings.notice_pause_s or until <= self._notified_until:
             return
-        self._told_until = until + self.settings.notice_pause_s
-        self._told(f"waiting {in_words(seconds)}: {why}")
+        self._notified_until = until + self.settings.notice_pause_s
+        self._notify(f"waiting {in_words(seconds)}: {why}")
 
     @contextmanager
     def telling(self, action: str) -> Iterator[None]:
         """Let a person know what is waited for, where that takes long."""
         loop = asyncio.get_running_loop()
         after_s = self.settings.notice_after_s
-        timer = loop.call_later(after_s, self._tell_late, action)
+        timer = loop.call_later(after_s, self._notify_late, action)
         try:
             yield
         finally:
             timer.cancel()
 
-    def _tell_late(self, action: str) -> None:
+    def _notify_late(self, action: str) -> None:
         now, after_s = self._clock(), self.settings.notice_after_s
-        if now < self._told_late_at + after_s:
+        if now < self._late_notified_at + after_s:
             return  # of many that wait at the same time, one line is enough
-        self._told_late_at = now
-        self._told(
+        self._late_notified_at = now
+        self._notify(
             f"still waiting for {self.address.authority}, for more than"
             f" {after_s:.0f} s: {action}"
         )

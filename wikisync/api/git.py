@@ -85,7 +85,7 @@ class Advertised(Struct, frozen=True):
     """Whether it leaves out what it is asked to leave out."""
 
 
-NOTHING_TOLD = Advertised()
+NOTHING_ADVERTISED = Advertised()
 
 
 class WikiHistory:
@@ -115,10 +115,10 @@ class WikiHistory:
             return None
         retry_s = GIT_RETRY_S
         try:
-            found = await _told(self._client, self._owner)
+            found = await _advertised_now(self._client, self._owner)
         except RateLimited as error:
             # a limit of git says nothing of the API
-            found = NOTHING_TOLD
+            found = NOTHING_ADVERTISED
             asked_s = error.retry_after_s or self._client.settings.rate_limit_pause_s
             retry_s = min(asked_s, self._client.settings.quiet_max_s)
         if found.head is None:
@@ -377,12 +377,12 @@ def _purpose(client: Client, owner: WikiOwner) -> Purpose:
     )
 
 
-async def _told(client: Client, owner: WikiOwner) -> Advertised:
+async def _advertised_now(client: Client, owner: WikiOwner) -> Advertised:
     """The same where it is not worth waiting, and no git is no error."""
     try:
         return await _advertised(client, owner, waits=False)
     except NoRepository:
-        return NOTHING_TOLD
+        return NOTHING_ADVERTISED
 
 
 async def _advertised(client: Client, owner: WikiOwner, *, waits: bool) -> Advertised:
@@ -417,7 +417,7 @@ async def _advertised(client: Client, owner: WikiOwner, *, waits: bool) -> Adver
         raise _no_git(owner, client.shown(request), reason)
     found = re.search(_HEAD, answer.body)
     if found is None:
-        return NOTHING_TOLD
+        return NOTHING_ADVERTISED
     return Advertised(found["id"].decode(), b"filter" in (found["can"] or b"").split())
 
 

@@ -35,7 +35,7 @@ class Part(Struct, Generic[T], frozen=True):
     """Query of the next part; None where this was the last."""
     total: int | None
     """Records in the whole list; None where the service does not count them."""
-    is_told_last: bool = True
+    is_last_named: bool = True
     """Whether the service says that this was the last, where nothing follows."""
 
 
@@ -152,7 +152,7 @@ class Listing(AsyncIterator[T]):
         records = part.records
         is_short = part.total is not None and count < part.total
         if not records or (
-            not is_short and (part.is_told_last or not may_go_on(query, len(records)))
+            not is_short and (part.is_last_named or not may_go_on(query, len(records)))
         ):
             return None
         made = made_query(query, getattr(records[-1], "id", None))

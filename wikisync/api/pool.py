@@ -85,7 +85,7 @@ class Pool:
             telling: surrounds each wait for an answer, with what it is for.
         """
         self.address = address
-        self._told = telling
+        self._late_notice = telling
         self._token = token
         self._settings = settings
         self._clock = clock
@@ -215,7 +215,9 @@ class Pool:
 
     def _telling(self, request: Request) -> AbstractContextManager[None]:
         """A file on its way to the service is expected to take long."""
-        return nullcontext() if request.form else self._told(request.purpose.action)
+        return (
+            nullcontext() if request.form else self._late_notice(request.purpose.action)
+        )
 
     def _headers_within_s(self, request: Request) -> float:
         """A file on its way to the service may take longer than other requests."""

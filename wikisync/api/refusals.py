@@ -286,12 +286,12 @@ def _forbidden_because(answer: Answer, purpose: Purpose) -> tuple[str, str]:
     return "this token may not see it", "use a token of a member"
 
 
-def _scope_missing(told: str, purpose: Purpose) -> tuple[str, str]:
+def _scope_missing(named: str, purpose: Purpose) -> tuple[str, str]:
     """The service names its scopes for reading whatever was asked; one has those."""
     least = "api" if purpose.is_write else "read_api"
     scopes = [
         scope
-        for scope in one_line(told).split()
+        for scope in one_line(named).split()
         if not (purpose.is_write and scope.startswith("read_"))
     ]
     wanted = least if least in scopes or not scopes else scopes[0]
@@ -308,11 +308,11 @@ def _not_found(answer: Answer, purpose: Purpose) -> RemoteError:
     text = said(answer).lower()
     if not answer.is_json and purpose.about != "attachment":
         return not_the_api(answer, purpose)
-    told = _owner_missing(answer, purpose, text)
-    if told is None:
+    refusal = _owner_missing(answer, purpose, text)
+    if refusal is None:
         reason, hint = _missing(answer, purpose, text)
-        told = f"cannot {purpose.action}: {reason}", hint
-    message, hint = told
+        refusal = f"cannot {purpose.action}: {reason}", hint
+    message, hint = refusal
     kind = UnknownRoute if is_unknown_route(answer) else NotFound
     return kind(message, url=answer.url, status=answer.status, hint=hint)
 

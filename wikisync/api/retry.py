@@ -24,7 +24,7 @@ T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
 Random = Callable[[], float]
 Clock = Callable[[], float]
-ToldPause = Callable[[float, str], None]
+NotifyPause = Callable[[float, str], None]
 """Called with the length of a pause in seconds, and why it is made."""
 
 
@@ -51,7 +51,7 @@ async def repeated(
     clock: Clock,
     late_attempts_max: int | None = None,
     waits: bool = True,
-    told: ToldPause | None = None,
+    notify: NotifyPause | None = None,
 ) -> T:
     """Make attempts until one succeeds, or no further one is allowed.
 
@@ -65,7 +65,7 @@ async def repeated(
         late_attempts_max: attempts where no answer comes in time; by default those
             of the settings.
         waits: whether a pause that the service asks for is made.
-        told: is called before each pause, with its length and its reason.
+        notify: is called before each pause, with its length and its reason.
 
     Raises:
         TransientFailure: the last of them.
@@ -91,8 +91,8 @@ async def repeated(
         log.debug(
             "attempt %d failed, asking again in %.1f s: %s", number, pause, reason
         )
-        if told is not None:
-            told(pause, reason)
+        if notify is not None:
+            notify(pause, reason)
         await sleep(pause)
     raise AssertionError("the count has no end")
 

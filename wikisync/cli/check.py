@@ -55,13 +55,13 @@ def _show(console: Console, report: CheckReport, *, shows_orphans: bool) -> None
     """One line for each finding, as an editor takes it: ``file:line: what``."""
     for one in report.broken_links:
         place = f"{_near(one.file)}:{one.link.line or 1}"
-        console.told(f"{place}: broken link {one.link.href} ({one.link.reason})")
+        console.lines(f"{place}: broken link {one.link.href} ({one.link.reason})")
     for problem in report.problems:
         hint = f" ({problem.hint})" if problem.hint else ""
-        console.told(f"{problem}{hint}")
+        console.lines(f"{problem}{hint}")
     if shows_orphans:
         for wiki, slug in report.orphans:
-            console.told(f"{wiki}: no page links to {slug}")
+            console.lines(f"{wiki}: no page links to {slug}")
     console.note(
         f"{counted(report.pages, 'page')}:"
         f" {counted(len(report.broken_links), 'broken link')},"

@@ -68,7 +68,7 @@ class Console:
             ) from exc
         sys.stdout.flush()
 
-    def told(self, *lines: str) -> None:
+    def lines(self, *lines: str) -> None:
         """Sentences the command was asked for, to stdout, safe on a terminal."""
         self.result(_in_stdout("\n".join(map(visible_line, lines))))
 

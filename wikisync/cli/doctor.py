@@ -52,7 +52,7 @@ def command(
     else:
         for one in found:
             step = [f"       {one.next_step}"] if one.next_step else []
-            console.told(f"{one.grade:<5}  {one.sentence}", *step)
+            console.lines(f"{one.grade:<5}  {one.sentence}", *step)
     return _exit_code(found)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from wikisync.model import WikiOwner
-from wikisync.workspace.configured import Workspace, find_workspace
+from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.folders import find_shown
 
 WORKSPACE = "wikisync.workspace"
@@ -36,7 +36,7 @@ def url_here(ctx: click.Context) -> str | None:
     return workspace.config.service.url
 
 
-def named_by() -> Workspace | None:
+def named_by() -> ConfiguredWorkspace | None:
     """The workspace that named the service of the command under way, if one did."""
     ctx = click.get_current_context(silent=True)
     return ctx.meta.get(WORKSPACE) if ctx else None

@@ -18,7 +18,7 @@ import click
 
 from wikisync.cli.console import Console
 from wikisync.cli.init_questions import Questions, can_ask
-from wikisync.cli.init_report import report, tell
+from wikisync.cli.init_report import report, report_found
 from wikisync.cli.service_command import URL_VARIABLE, token_option
 from wikisync.config import Config, ServiceSection, WikiSection, parse_config
 from wikisync.config.writing import render_config
@@ -112,7 +112,7 @@ def command(console: Console, /, root: Path, **options: Any) -> int:
     refuse_folder(root, allows_network_disk=options["network_disk"])
     asks = can_ask() and not options["is_yes"] and not options["as_json"]
     planned = _plan(console, root, options, Questions(console) if asks else None)
-    tell(console, planned)
+    report_found(console, planned)
     is_dry_run = options["dry_run"]
     if (
         not is_dry_run

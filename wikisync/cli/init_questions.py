@@ -93,8 +93,10 @@ class Questions:
             UsageError: an answer names none.
             RemoteError: the service cannot say what is meant.
         """
-        told = self._console.note
-        known = asyncio.run(list_owners(service.url, token, WIKIS_LISTED_MAX + 1, told))
+        notify = self._console.note
+        known = asyncio.run(
+            list_owners(service.url, token, WIKIS_LISTED_MAX + 1, notify)
+        )
         listed = known[:WIKIS_LISTED_MAX]
         for number, path in enumerate(listed, 1):
             self._console.note(f"{number:>4}  {path}")
@@ -107,7 +109,7 @@ class Questions:
         numbered = {str(number): path for number, path in enumerate(listed, 1)}
         named = [numbered.get(answer, answer) for answer in answers[:WIKIS_NAMED_MAX]]
         return self.with_those_below(
-            asyncio.run(name_wikis(service.url, token, named, told=told))
+            asyncio.run(name_wikis(service.url, token, named, notify=notify))
         )
 
     def with_those_below(self, selection: Selection) -> Selection:

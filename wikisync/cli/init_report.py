@@ -18,7 +18,7 @@ from wikisync.workspace.token import TOKEN_VARIABLE
 EXPIRY_WARNING_DAYS = 30
 
 
-def tell(console: Console, planned: Planned) -> None:
+def report_found(console: Console, planned: Planned) -> None:
     """What was found, and what wikisync may do with it; all of it on stderr."""
     service, today = planned.service, datetime.now(UTC).date()
     version = f", version {service.version}" if service.version else ""

@@ -84,7 +84,7 @@ def _show(
         f"{local_time(event.at)}  {section.folder}: {sentence(event)}"
         for section, event in found
     ]
-    console.told(*lines)
+    console.lines(*lines)
 
 
 def sentence(event: LogEntry) -> str:

@@ -59,9 +59,9 @@ def command(
     ) as opened:
         if not offline:
             token = workspace_token(workspace.config, token_file, console, os.environ)
-            console.told(*asyncio.run(compared_wikis(opened, new_url, token)))
+            console.lines(*asyncio.run(compared_wikis(opened, new_url, token)))
         count = move_service(opened, old_url, new_url, is_real=is_yes)
-        console.told(
+        console.lines(
             f'{workspace.root / "wikisync.toml"}: url = "{new_url}"'
             f' replaces "{old_url}"',
             f"the address of {counted(count, 'record')}: the same",

@@ -107,7 +107,7 @@ async def preview(
             await asyncio.to_thread(open_browser, running.url)
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(tell_failure(console, running)),
+                group.create_task(report_failure(console, running)),
                 group.create_task(give_back_memory()),
             ]
             await stopped.wait()
@@ -117,7 +117,7 @@ async def preview(
     return int(ExitCode.DONE)
 
 
-async def tell_failure(console: Console, running: Preview) -> None:
+async def report_failure(console: Console, running: Preview) -> None:
     """Say in the terminal as well why there is nothing to see."""
     await running.ready()
     if running.failure is not None:

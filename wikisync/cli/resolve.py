@@ -34,7 +34,7 @@ from wikisync.sync.decide.conflict import (
 )
 from wikisync.sync.decide.ledger import ConflictFileRecord
 from wikisync.sync.run.holds import remote_label
-from wikisync.workspace.configured import Workspace, find_workspace
+from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.conflict_texts import (
     conflict_path,
     conflict_texts,
@@ -133,7 +133,7 @@ class Asked(Struct):
     """What the command is asked for."""
 
     console: Console
-    workspace: Workspace
+    workspace: ConfiguredWorkspace
     section: WikiSection
     slug: Slug
     """As named; then the page's own, which may be another than its file's."""
@@ -333,8 +333,8 @@ async def _conflict_file(
     file = await local.conflict_file(slug) if record.has_file else None
     text = "" if file is None else file.text
     if file is None:
-        told = remote_label(known, slug, record.remote, record.at)
-        text = write_conflict_file(pieces_again(known, slug), remote_by=told)
+        label = remote_label(known, slug, record.remote, record.at)
+        text = write_conflict_file(pieces_again(known, slug), remote_by=label)
     if not record.has_file:
         return OpenedFile(_own_file(asked, record, text), record, is_own=True)
     path = await local.write_conflict(slug, record.format, text)

@@ -14,7 +14,7 @@ from wikisync.cli.options import workspace_option
 from wikisync.cli.restore_all import restore_since
 from wikisync.errors import UsageError
 from wikisync.sync.decide.conflict import MARKER, has_marker
-from wikisync.workspace.configured import Workspace, find_workspace
+from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.named import named_page
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.restoring import chosen_version, find_page
@@ -106,7 +106,7 @@ def command(
 
 def _restore_page(
     console: Console,
-    workspace: Workspace,
+    workspace: ConfiguredWorkspace,
     page: str,
     at: float | None,
     is_conflict: bool,

@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 
 from wikisync.cli.console import Console
 from wikisync.errors import WikisyncError
-from wikisync.workspace.configured import Workspace
+from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.restoring import Earlier, restore_pages
 from wikisync.workspace.times import local_time
 
 
 def restore_since(
     console: Console,
-    workspace: Workspace,
+    workspace: ConfiguredWorkspace,
     place: str | None,
     since: float,
     *,

@@ -21,7 +21,7 @@ from wikisync.api.request import Request
 from wikisync.cli.console import Console
 from wikisync.cli.here import is_in_workspace, url_here
 from wikisync.errors import UsageError
-from wikisync.workspace.configured import Workspace
+from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.token import read_token, workspace_token
 
 URL_VARIABLE = "WIKISYNC_URL"
@@ -150,7 +150,7 @@ class Connection(Struct, frozen=True):
     token_file: Path | None
     as_json: bool
     is_dry_run: bool = False
-    workspace: Workspace | None = None
+    workspace: ConfiguredWorkspace | None = None
     """The workspace that named the service."""
 
 
@@ -205,9 +205,9 @@ async def _speak(
             config, connection.token_file, connection.console, os.environ
         )
     before_write = keep if connection.is_dry_run else None
-    told = connection.console.note
+    notify = connection.console.note
     async with Client(
-        connection.url, token, before_write=before_write, told=told
+        connection.url, token, before_write=before_write, notify=notify
     ) as client:
         return await operate(client)
 

@@ -19,9 +19,9 @@ from wikisync.config import WikiSection
 from wikisync.errors import WikisyncError
 from wikisync.folder.workspace import WATCH, holder_of
 from wikisync.watch.report import read_health
-from wikisync.workspace.configured import Workspace, find_workspace
+from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
-from wikisync.workspace.outcomes import told_batch
+from wikisync.workspace.outcomes import batch_line
 from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.service import open_service
 from wikisync.workspace.status import (
@@ -112,7 +112,7 @@ def _met_by(section: WikiSection, failure: WikisyncError) -> WikisyncError:
 
 def _show(
     console: Console,
-    workspace: Workspace,
+    workspace: ConfiguredWorkspace,
     found: Sequence[WikiStatus],
     notices: Sequence[str],
     *,
@@ -133,23 +133,23 @@ def _show(
         is_watch = holder.startswith(WATCH)
         console.note(holder if is_watch else f"another wikisync is running: {holder}")
         for line in notes_of_watch(read_health(workspace.private), time.time()):
-            console.told(line)
+            console.lines(line)
     for status in found:
         _show_wiki(console, status)
 
 
 def _show_wiki(console: Console, status: WikiStatus) -> None:
     folder = status.section.folder
-    console.told(headline(status))
+    console.lines(headline(status))
     for batch in status.batches:
-        console.told(f"  {told_batch(folder, batch).removeprefix(folder + ': ')}")
+        console.lines(f"  {batch_line(folder, batch).removeprefix(folder + ': ')}")
     for one in status.differences:
-        console.told(f"  {one.slug}: {one.sentence}")
+        console.lines(f"  {one.slug}: {one.sentence}")
     for problem in status.problems:
         hint = f" ({problem.hint})" if problem.hint else ""
-        console.told(f"  {problem}{hint}")
+        console.lines(f"  {problem}{hint}")
     for note in notes(status):
-        console.told(f"  {note}")
+        console.lines(f"  {note}")
     if status.failure is not None:
         console.error(status.failure)
     elif status.unseen is not None and status.unseen.hint:

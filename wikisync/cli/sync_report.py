@@ -10,9 +10,9 @@ from wikisync.model import Problem
 from wikisync.workspace.attention import held_sentence
 from wikisync.workspace.outcomes import (
     _plan_lines,
+    batch_line,
     note_sentence,
     summary,
-    told_batch,
     wiki_as_json,
 )
 from wikisync.workspace.sentences import counted, problem_as_json
@@ -49,9 +49,9 @@ def report_sync(
         if wiki.results or wiki.paused is not None:
             if is_dry_run and wiki.results:
                 title = [f"{wiki.section.folder}:"] if len(done) > 1 else []
-                console.told(*title, *(_plan_lines(wiki) or [str(wiki.last.plan)]))
+                console.lines(*title, *(_plan_lines(wiki) or [str(wiki.last.plan)]))
             else:
-                console.told(f"{wiki.section.folder}: {summary(wiki)}")
+                console.lines(f"{wiki.section.folder}: {summary(wiki)}")
         _show_waiting(console, wiki, is_dry_run=is_dry_run)
     console.problems(beside)
     _show_failures(console, done)
@@ -60,7 +60,7 @@ def report_sync(
 def _show_waiting(console: Console, wiki: Synced, *, is_dry_run: bool) -> None:
     folder = wiki.section.folder
     for batch in wiki.batches:
-        console.warn(told_batch(folder, batch))
+        console.warn(batch_line(folder, batch))
     if is_dry_run:
         return  # its lines are in the plan
     for held in wiki.held:

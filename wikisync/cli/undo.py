@@ -15,7 +15,7 @@ from wikisync.cli.service_command import token_option
 from wikisync.cli.sync_report import report_sync
 from wikisync.errors import ExitCode
 from wikisync.folder.workspace import holder_of
-from wikisync.workspace.configured import Workspace, find_workspace
+from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.sentences import counted
 from wikisync.workspace.sync_run import sync_pages
@@ -83,7 +83,7 @@ def command(
 
 def _undo(
     console: Console,
-    workspace: Workspace,
+    workspace: ConfiguredWorkspace,
     planned: PlannedUndo,
     token_file: Path | None,
     *,
@@ -121,7 +121,7 @@ def _show(console: Console, planned: PlannedUndo) -> None:
     count = counted(len(planned.sync.steps), "page")
     console.note(f"{folder}: the sync of {local_time(planned.sync.at)} changed {count}")
     if last.undone:
-        console.told(*map(str, last.undone))
+        console.lines(*map(str, last.undone))
     console.problems(last.problems)
 
 

@@ -165,13 +165,13 @@ async def watch_folders(
     idle_step_ms = IDLE_STEP_MS if rests else STEP_MS
     how = _How(is_wanted, events, scan_interval_s, idle_step_ms, stop)
     watched = _Watched(_absolute(roots), how)
-    told = _Told(notice)
+    notices = _Notices(notice)
     thread = ThreadPoolExecutor(1, "wikisync-watch")
     loop = asyncio.get_running_loop()
     try:
         while True:
             watch = await loop.run_in_executor(thread, watched.open)
-            told.about(watch.problem)
+            notices.about(watch.problem)
             until = time.monotonic() + retry_interval_s
             yield EVERYTHING
             while watch.problem is None or time.monotonic() < until:
@@ -192,7 +192,7 @@ def _absolute(roots: Sequence[Path]) -> tuple[str, ...]:
     return tuple(os.path.abspath(root) for root in roots)  # noqa: PTH100 - strings
 
 
-class _Told:
+class _Notices:
     """Says once what keeps being so."""
 
     def __init__(self, notice: Notice) -> None:

@@ -77,7 +77,7 @@ class Deliveries:
                     event.page.slug,
                 )
 
-    async def wait_until_told(self) -> None:
+    async def wait_until_delivered(self) -> None:
         """Return when nothing waits any more."""
         await self._waiting.join()
 

@@ -145,7 +145,7 @@ class Indexer:
 
     def reading_key(self, scanned: ScannedWiki) -> bytes:
         """Hash of what the facts of a wiki's pages depend on besides their files."""
-        return hashlib.sha256(self._program + scanned.source.told()).digest()
+        return hashlib.sha256(self._program + scanned.source.fingerprint()).digest()
 
     @property
     def table_key(self) -> bytes:

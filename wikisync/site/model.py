@@ -59,7 +59,7 @@ class WikiSource(Struct, frozen=True):
     """What went wrong before the build, a missing attachment for one; it is
     shown in the site's report."""
 
-    def told(self) -> bytes:
+    def fingerprint(self) -> bytes:
         """All that is known of the wiki, to be hashed; no path of this machine."""
         text = repr(structs.replace(self, folder=Path()))
         return text.encode("utf-8", "surrogatepass")

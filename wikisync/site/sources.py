@@ -138,7 +138,7 @@ class ScannedWiki(Struct, frozen=True):
 
         Of loose files it takes what its pages link to, which only they can tell.
         """
-        digest = hashlib.sha256(self.source.told())
+        digest = hashlib.sha256(self.source.fingerprint())
         for page in self.pages.values():
             line = f"\n{page.slug}\0{page.format}\0{page.path}\0{page.digest}"
             digest.update(line.encode("utf-8", "surrogatepass"))

@@ -33,7 +33,7 @@ class Caller:
         *,
         is_desktop: bool = False,
         seconds_max: float = CALL_S_MAX,
-        told: str = "",
+        shown: str = "",
     ) -> None:
         """Make one.
 
@@ -43,14 +43,14 @@ class Caller:
             environment: Whole; secrets are left out.
             is_desktop: Whether to show a notice on the desktop as well.
             seconds_max: How long a command may take.
-            told: What they were told already.
+            shown: What they were shown already.
         """
         self._command = tuple(command)
         self._root = root
         self._environment = environment
         self._is_desktop = is_desktop and shutil.which(NOTIFY_SEND) is not None
         self._seconds_max = seconds_max
-        self._told = told
+        self._shown = shown
 
     async def call(self, text: str, attention_file: Path) -> None:
         """Tell what waits now; the same text twice in a row is told once.
@@ -58,9 +58,9 @@ class Caller:
         The command gets the text on stdin, and the file's path in the variable
         ``WIKISYNC_ATTENTION``.  Cancelled, it kills what runs.
         """
-        if text == self._told:
+        if text == self._shown:
             return
-        self._told = text
+        self._shown = text
         if not text:
             return
         if self._command:

@@ -26,8 +26,8 @@ from wikisync.watch.log import logging_to
 from wikisync.watch.run import Watch, answering
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.wiki import WatchedWiki
-from wikisync.workspace.attention_file import told_where_halted
-from wikisync.workspace.configured import Workspace, find_workspace
+from wikisync.workspace.attention_file import noting_halts
+from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.folders import ShownFolder, cache_folder
 from wikisync.workspace.hook_secret import hook_secret
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
@@ -111,18 +111,18 @@ async def watch_workspace(
 
 async def _watch_with(
     messages: Messages,
-    workspace: Workspace,
+    workspace: ConfiguredWorkspace,
     request: WatchRequest,
     signals: _Signals,
     notifier: Notifier,
-) -> Workspace:
+) -> ConfiguredWorkspace:
     """Watch under one configuration; the one to go on with.
 
     Raises:
         WikisyncError: it cannot begin.
     """
     async with AsyncExitStack() as stack:
-        stack.enter_context(told_where_halted(workspace.root))
+        stack.enter_context(noting_halts(workspace.root))
         opened = stack.enter_context(
             open_workspace(
                 workspace,
@@ -181,7 +181,7 @@ def _wikis(
 
 @asynccontextmanager
 async def _previewing(
-    messages: Messages, workspace: Workspace, watch: Watch
+    messages: Messages, workspace: ConfiguredWorkspace, watch: Watch
 ) -> AsyncIterator[None]:
     """A preview of the workspace that shows how far each page is."""
     shown = ShownFolder(workspace.root, workspace.root)
@@ -207,11 +207,11 @@ async def _previewing(
 async def _until_ended(
     messages: Messages,
     watch: Watch,
-    workspace: Workspace,
+    workspace: ConfiguredWorkspace,
     request: WatchRequest,
     signals: _Signals,
     notifier: Notifier,
-) -> Workspace:
+) -> ConfiguredWorkspace:
     """Run the watch until a signal ends it, or a new configuration is there."""
     async with asyncio.TaskGroup() as group:
         working = group.create_task(watch.run())
@@ -232,11 +232,11 @@ async def _until_ended(
 
 def _reread(
     messages: Messages,
-    workspace: Workspace,
+    workspace: ConfiguredWorkspace,
     request: WatchRequest,
     signals: _Signals,
     notifier: Notifier,
-) -> Workspace | None:
+) -> ConfiguredWorkspace | None:
     """The configuration to go on with; None where the new one is wrong."""
     if signals.stopped.is_set():
         notifier.stopping()
@@ -255,7 +255,10 @@ def _reread(
 
 
 async def _begin_anew(
-    watch: Watch, workspace: Workspace, request: WatchRequest, signals: _Signals
+    watch: Watch,
+    workspace: ConfiguredWorkspace,
+    request: WatchRequest,
+    signals: _Signals,
 ) -> None:
     """Begin anew with another token after a refusal, or where the state is damaged."""
     named = request.token_file or workspace.config.service.token_file

@@ -1,9 +1,9 @@
 """One watch of a workspace under one configuration: the daemon and all around it.
 
-    watcher, scans, hints, webhooks ---ask---> daemon ---told---> attention file,
+    watcher, scans, hints, webhooks ---ask---> daemon --notify--> attention file,
     health file, systemd, a person's command, the published site, a preview
 
-Nothing that is told delays a cycle: a change is noted, and one task of its own
+No notification delays a cycle: a change is noted, and one task of its own
 shows what is so by then.
 """
 
@@ -59,9 +59,9 @@ from wikisync.workspace.syncing import other_folder
 
 log = logging.getLogger(__name__)
 
-TOLD_QUIET_S = 0.05
+NOTIFY_QUIET_S = 0.05
 """Changes within this time are shown together."""
-TOLD_WAIT_S = 60.0
+NOTIFY_WAIT_S = 60.0
 """A wait longer than this is told with its end."""
 """In ``.wikisync``: who touches it asks for a look at every wiki; so does who writes
 into the state, such as ``wikisync approve``."""
@@ -95,21 +95,23 @@ class Watch:
         self.daemon = Daemon(
             wikis,
             hint_max_s=sync.poll_interval_s,
-            told=self._told,
-            told_service=self._told_service,
+            on_status=self._on_status,
+            on_outage=self._on_outage,
             after_cycle=self._after_cycle,
             is_away=is_away,
         )
         self.report = WatchReport(self.daemon, wikis, quiet)
         self.states = WatchedStates(self._wikis)
         self.states.follow(self.daemon)
-        self._site = PublishedSite(workspace, self._told_site) if publishes else None
+        self._site = (
+            PublishedSite(workspace, self._on_site_problem) if publishes else None
+        )
         self._caller = Caller(
             sync.attention_command,
             self._root,
             os.environ,
             is_desktop=notifies,
-            told=self._attention(),
+            shown=self._attention(),
         )
         self._notes: set[str] = set()
         """On wikis as a whole, each told once."""
@@ -151,15 +153,15 @@ class Watch:
         wiki = self._wikis[work.name]
         result = wiki.synced.last
         if wiki.synced.has_other_folder:
-            told = other_folder(self._opened.workspace.folder_of(wiki.section))
-            log.warning("%s", told)
-            self._messages.warn(told)
+            warning = other_folder(self._opened.workspace.folder_of(wiki.section))
+            log.warning("%s", warning)
+            self._messages.warn(warning)
         for note in wiki.synced.notes:
-            self._tell_once(note_sentence(wiki.name, note))
+            self._note_once(note_sentence(wiki.name, note))
         self.report.pushed += result.pushed
         self.report.pulled += result.pulled
         if not outcome.is_quiet:
-            self._tell_counts(wiki)
+            self._note_counts(wiki)
             if self._site is not None:
                 self._site.change()
         self.states.carried(wiki)
@@ -169,13 +171,13 @@ class Watch:
             self._opened.note_adopted()
         self._changed.set()
 
-    def _tell_once(self, note: str) -> None:
+    def _note_once(self, note: str) -> None:
         if note not in self._notes:
             self._notes.add(note)
             log.warning("%s", note)
             self._messages.note(note)
 
-    def _tell_counts(self, wiki: WatchedWiki) -> None:
+    def _note_counts(self, wiki: WatchedWiki) -> None:
         result = wiki.synced.last
         names = ("pulled", "pushed", "merged", "renamed", "removed", "attachments")
         counts = [(getattr(result, name), name) for name in names]
@@ -183,7 +185,7 @@ class Watch:
         log.info("%s: %s", wiki.name, words)
         self._messages.note(f"{wiki.name}: {words}")
 
-    def _told(self, wiki_status: WikiStatus) -> None:
+    def _on_status(self, wiki_status: WikiStatus) -> None:
         text = f": {wiki_status.problem}" if wiki_status.problem else ""
         hint = f" ({wiki_status.hint})" if wiki_status.hint else ""
         again = self._next_try(wiki_status.not_before)
@@ -192,7 +194,7 @@ class Watch:
         self._messages.note(line)
         self._changed.set()
 
-    def _told_service(self, trouble: Outage | None) -> None:
+    def _on_outage(self, trouble: Outage | None) -> None:
         if trouble is None:
             self._messages.note("the service is back")
         else:
@@ -206,11 +208,11 @@ class Watch:
     def _next_try(self, at: float) -> str:
         """When it is tried again, where that is not soon."""
         wait_s = at - self.daemon.now()
-        if wait_s < TOLD_WAIT_S:
+        if wait_s < NOTIFY_WAIT_S:
             return ""
         return f"; next try at {shown_time(time.time() + wait_s)}"
 
-    def _told_site(self, problem: str) -> None:
+    def _on_site_problem(self, problem: str) -> None:
         self.report.site_problem = problem
         if problem:
             log.warning("the site is out of date: %s", problem)
@@ -219,7 +221,7 @@ class Watch:
             log.info("the site is up to date again")
         self._changed.set()
 
-    def _told_notice(self, problem: Problem) -> None:
+    def _on_notice(self, problem: Problem) -> None:
         log.warning("%s", problem)
         self._messages.problems([problem])
 
@@ -227,7 +229,7 @@ class Watch:
         """Show what is so, once for many changes, until cancelled."""
         while True:
             await self._wait_for_change()
-            await asyncio.sleep(TOLD_QUIET_S)
+            await asyncio.sleep(NOTIFY_QUIET_S)
             self._changed.clear()
             try:
                 await guarded("what is shown", self._show())
@@ -241,7 +243,7 @@ class Watch:
                 await self._changed.wait()
 
     async def _show(self) -> None:
-        await self.states.tell()
+        await self.states.notify()
         self._notifier.status(self.report.status_line())
         text = await asyncio.to_thread(self._attention)
         self.report.attention = attention_lines(text)
@@ -353,7 +355,7 @@ class Watch:
             for wiki in self._wikis.values()
         }
         places = [Path(root) for root in roots]
-        watched = watch_folders(places, is_wanted=_is_wanted, notice=self._told_notice)
+        watched = watch_folders(places, is_wanted=_is_wanted, notice=self._on_notice)
         async with aclosing(watched) as hints:
             async for hint in hints:
                 for root, wiki in roots.items():
@@ -370,7 +372,7 @@ class Watch:
                             self.states.saved(wiki.section.owner, name)
                         self._see_files(names)
                         self.daemon.ask(wiki.name, Why.FOLDER)
-                await self.states.tell()
+                await self.states.notify()
 
     def _see_files(self, names: Sequence[str]) -> None:
         """A picture beside the pages is the site's, also where no cycle has work.

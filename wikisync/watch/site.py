@@ -17,7 +17,7 @@ from wikisync.errors import UsageError, WikisyncError
 from wikisync.site.publish import publish
 from wikisync.sync.daemon.work import guarded
 from wikisync.workspace.building import after_command
-from wikisync.workspace.configured import Workspace
+from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.folders import ShownFolder, cache_folder
 
 log = logging.getLogger(__name__)
@@ -35,8 +35,8 @@ class PublishedSite:
 
     def __init__(
         self,
-        workspace: Workspace,
-        told: Callable[[str], None],
+        workspace: ConfiguredWorkspace,
+        on_problem: Callable[[str], None],
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -45,13 +45,13 @@ class PublishedSite:
 
         Args:
             workspace: Whose ``[site]``.
-            told: Hears what is wrong with the last build; of an empty text when all
+            on_problem: Gets what is wrong with the last build; an empty text when all
                 is well again.
             clock: Seconds, from any start.
             sleep: Waits for so many seconds.
         """
         self._workspace = workspace
-        self._told = told
+        self._on_problem = on_problem
         self._changed = asyncio.Event()
         self._problem = ""
         self._clock = clock
@@ -115,4 +115,4 @@ class PublishedSite:
     def _note(self, problem: str) -> None:
         if problem != self._problem:
             self._problem = problem
-            self._told(problem)
+            self._on_problem(problem)

@@ -86,7 +86,7 @@ class WatchedStates:
             self._pushed[owner] |= sent - broken
         self._waiting[owner] = (later | broken) & self._waiting[owner]
 
-    async def tell(self) -> None:
+    async def notify(self) -> None:
         """Let whoever waits for changes look again."""
         async with self._news:
             self._count += 1

@@ -40,26 +40,26 @@ class Notifier:
 
     def ready(self) -> None:
         """Everything is set up."""
-        self._tell("READY=1")
+        self._notify("READY=1")
 
     def reloading(self) -> None:
         """The configuration is read anew; ``ready`` follows."""
-        self._tell(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
+        self._notify(f"RELOADING=1\nMONOTONIC_USEC={time.monotonic_ns() // 1000}")
 
     def stopping(self) -> None:
         """The end has begun."""
-        self._tell("STOPPING=1")
+        self._notify("STOPPING=1")
 
     def alive(self) -> None:
         """Nothing hangs."""
-        self._tell("WATCHDOG=1")
+        self._notify("WATCHDOG=1")
 
     def status(self, line: str) -> None:
         """How it fares, in one line for people."""
         clean = re.sub(r"\s+", " ", line)[:STATUS_CHARS_MAX]
-        self._tell(f"STATUS={clean}")
+        self._notify(f"STATUS={clean}")
 
-    def _tell(self, message: str) -> None:
+    def _notify(self, message: str) -> None:
         if not self._address:
             return
         kind = socket.SOCK_DGRAM | socket.SOCK_CLOEXEC

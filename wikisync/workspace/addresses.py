@@ -29,7 +29,7 @@ ATTEMPTS_MAX = 2
 SUBPATHS_MAX = 3
 """Folders of an address below which a service is looked for."""
 
-Told = Callable[[str], None] | None
+Notify = Callable[[str], None] | None
 """Hears a sentence where something is waited for."""
 
 
@@ -42,13 +42,13 @@ class Target(Struct, frozen=True):
     """Path of the project or group whose page it is; empty for the service itself."""
 
 
-async def find_target(url: str, told: Told = None) -> Target:
+async def find_target(url: str, notify: Notify = None) -> Target:
     """Find the service that an address belongs to, and the wiki that it names.
 
     Args:
         url: address of a service, or of any page of a project or group there; its
             query and fragment do not matter.
-        told: hears what is waited for.
+        notify: gets what is waited for.
 
     Raises:
         UsageError: no service answers there.
@@ -57,11 +57,11 @@ async def find_target(url: str, told: Told = None) -> Target:
     bare = url.partition("?")[0].partition("#")[0]
     if "/-/" not in bare:
         root = str(ServiceAddress.parse(bare)).rstrip("/")
-        if await probe(root, told) is not None:
+        if await probe(root, notify) is not None:
             return Target(root)
     for service, path in addresses_in(bare):
         root = str(ServiceAddress.parse(service)).rstrip("/")
-        if await probe(root, told) is not None:
+        if await probe(root, notify) is not None:
             return Target(root, path)
     raise UsageError(
         f"{_shown(url)} does not answer as a GitLab-compatible service",
@@ -90,9 +90,9 @@ def may_name_wiki(url: str) -> bool:
     return bool(urlsplit(url).path.strip("/"))
 
 
-async def probe(url: str, told: Told) -> str | None:
+async def probe(url: str, notify: Notify) -> str | None:
     """The version at this address, empty if it is kept back; None for no service."""
-    async with client_at(url, None, told) as client:
+    async with client_at(url, None, notify) as client:
         try:
             return (await client.version()).version
         except AuthenticationFailed:
@@ -121,10 +121,10 @@ def addresses_in(url: str) -> Sequence[tuple[str, str]]:
     return found
 
 
-def client_at(url: str, token: str | None, told: Told) -> Client:
+def client_at(url: str, token: str | None, notify: Notify) -> Client:
     """A client for a service that nobody has seen yet, still to be entered."""
     settings = ClientSettings(attempts_max=ATTEMPTS_MAX)
-    return Client(url, token, settings=settings, told=told)
+    return Client(url, token, settings=settings, notify=notify)
 
 
 def _shown(url: str) -> str:

@@ -85,14 +85,14 @@ def batch_sentence(folder: str, batch: Batch) -> str:
 def problem_sentence(section: WikiSection, problem: Problem) -> str:
     """One sentence on a page or file that is left alone, with the next step."""
     folder = section.folder
-    told = _with_step(problem.message, problem.hint)
+    sentence = _with_step(problem.message, problem.hint)
     if problem.code == "page-refused":
-        # the next cycle holds the page: it is not to be told as something new then
+        # the next cycle holds the page: it is not to be sentence as something new then
         slug = Slug(problem.subject)
-        held = Held(slug, HoldReason.REFUSED, detail=told)
+        held = Held(slug, HoldReason.REFUSED, detail=sentence)
         return held_sentence(folder, held)
     is_wiki = problem.subject == str(section.owner)
-    return f"{folder if is_wiki else f'{folder}/{problem.subject}'}: {told}"
+    return f"{folder if is_wiki else f'{folder}/{problem.subject}'}: {sentence}"
 
 
 def failure_sentence(subject: str, error: WikisyncError) -> str:
@@ -100,8 +100,8 @@ def failure_sentence(subject: str, error: WikisyncError) -> str:
     return f"{subject}: {_with_step(error.message, error.hint)}"
 
 
-def _with_step(told: str, hint: str | None) -> str:
-    return f"{told}; {hint}" if hint else told
+def _with_step(sentence: str, hint: str | None) -> str:
+    return f"{sentence}; {hint}" if hint else sentence
 
 
 def refused_sentence(hint: str | None) -> str:
@@ -116,9 +116,9 @@ def sentences(wiki: Synced) -> Iterator[str]:
     if wiki.paused is not None:
         return  # a person wants it left alone
     failure = wiki.failure
-    # a token is refused by the service, which is told of once for all wikis
-    is_told = isinstance(failure, AuthenticationFailed)
-    if failure is not None and not is_told and not is_transient(failure):
+    # a token is refused by the service, which is sentence of once for all wikis
+    is_shown_above = isinstance(failure, AuthenticationFailed)
+    if failure is not None and not is_shown_above and not is_transient(failure):
         yield failure_sentence(section.folder, failure)
     yield from (batch_sentence(section.folder, batch) for batch in wiki.batches)
     yield from (held_sentence(section.folder, held) for held in wiki.held)

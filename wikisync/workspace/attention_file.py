@@ -205,7 +205,7 @@ def show_attention(
 
 
 @contextmanager
-def told_where_halted(root: Path) -> Iterator[None]:
+def noting_halts(root: Path) -> Iterator[None]:
     """Leave word in the file where the workspace itself is halted.
 
     The next sync or watch that is let in takes the word away.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from wikisync.config import WikiSection
 from wikisync.errors import UsageError
 from wikisync.sync.decide.safety import Batch, Decision
-from wikisync.workspace.configured import Workspace
+from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.opening import OpenWorkspace
 
 
@@ -27,7 +27,7 @@ def _find(opened: OpenWorkspace, name: str) -> tuple[WikiSection, Batch]:
     raise UsageError(_why(name, found, waiting), hint=_hint(opened))
 
 
-def _wikis(workspace: Workspace, folder: str) -> Sequence[WikiSection]:
+def _wikis(workspace: ConfiguredWorkspace, folder: str) -> Sequence[WikiSection]:
     return workspace.wikis([folder] if folder else [])
 
 

@@ -17,7 +17,7 @@ from wikisync.model import EXTENSIONS, Slug
 from wikisync.workspace.folders import find_shown
 
 
-class Workspace(Struct, frozen=True):
+class ConfiguredWorkspace(Struct, frozen=True):
     """A workspace on the disk, held by nobody yet."""
 
     root: Path
@@ -55,7 +55,7 @@ class Workspace(Struct, frozen=True):
         """The wikis that are kept in step, where no other ones are named."""
         return self.config.synced_wikis
 
-    def without(self, excluded: Sequence[str]) -> Workspace:
+    def without(self, excluded: Sequence[str]) -> ConfiguredWorkspace:
         """The same without some wikis, by their folders or full paths.
 
         Raises:
@@ -126,7 +126,7 @@ def _page_at(way: str) -> Slug:
     return parsed[0] if parsed else Slug(way)
 
 
-def find_workspace(start: Path) -> Workspace:
+def find_workspace(start: Path) -> ConfiguredWorkspace:
     """The workspace that a folder is, or lies in.
 
     Raises:
@@ -145,7 +145,9 @@ def find_workspace(start: Path) -> Workspace:
             f"the workspace {found.workspace} names no wiki",
             hint='add a table [[wiki]] with project = "docs/handbook" to wikisync.toml',
         )
-    return Workspace(found.workspace, _with_token_file(config, found.workspace))
+    return ConfiguredWorkspace(
+        found.workspace, _with_token_file(config, found.workspace)
+    )
 
 
 def _with_token_file(config: Config, root: Path) -> Config:

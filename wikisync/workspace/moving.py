@@ -19,13 +19,15 @@ from wikisync.errors import Halted, UsageError, command_line
 from wikisync.folder.swap import OWNERS, write_atomically
 from wikisync.layout import TEMPORARY_FOLDER
 from wikisync.workspace.addresses import find_service
-from wikisync.workspace.configured import Workspace
+from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.settings import read_config
 from wikisync.workspace.whose import wiki_at
 
 
-def checked_addresses(workspace: Workspace, old: str, new: str) -> tuple[str, str]:
+def checked_addresses(
+    workspace: ConfiguredWorkspace, old: str, new: str
+) -> tuple[str, str]:
     """Both addresses: the old one as the workspace writes it, the new one checked.
 
     Raises:
@@ -74,7 +76,7 @@ async def compared_wikis(
     return lines
 
 
-def _new_text(workspace: Workspace, old_url: str, new_url: str) -> str:
+def _new_text(workspace: ConfiguredWorkspace, old_url: str, new_url: str) -> str:
     """The configuration's file with the new address.
 
     Raises:
@@ -92,7 +94,7 @@ def _new_text(workspace: Workspace, old_url: str, new_url: str) -> str:
     return text
 
 
-def _write(workspace: Workspace, text: str) -> None:
+def _write(workspace: ConfiguredWorkspace, text: str) -> None:
     # behind a link lies what is meant
     file = (workspace.root / FILE_NAME).resolve()
     is_ours = file.parent == workspace.root

@@ -8,11 +8,11 @@ from pathlib import PurePath
 from wikisync.config import WikiSection
 from wikisync.errors import UsageError
 from wikisync.model import Slug
-from wikisync.workspace.configured import Workspace
+from wikisync.workspace.configured import ConfiguredWorkspace
 
 
-def named_page(workspace: Workspace, name: str) -> tuple[WikiSection, Slug]:
-    """The wiki and slug of a page that a person names; see ``Workspace.page``.
+def named_page(workspace: ConfiguredWorkspace, name: str) -> tuple[WikiSection, Slug]:
+    """The wiki and slug of a page by its name; see ``ConfiguredWorkspace.page``.
 
     Raises:
         UsageError: the name is none that a page can have.
@@ -29,7 +29,7 @@ def named_page(workspace: Workspace, name: str) -> tuple[WikiSection, Slug]:
     )
 
 
-def refuse_impossible(workspace: Workspace, names: Iterable[str]) -> None:
+def refuse_impossible(workspace: ConfiguredWorkspace, names: Iterable[str]) -> None:
     """Look at names that may also be those of whole wikis.
 
     Raises:

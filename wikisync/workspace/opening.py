@@ -47,7 +47,7 @@ from wikisync.sync.run.result import CycleResult
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.sync.wiki.remembered import RememberedWiki
 from wikisync.sync.wiki.translation import TranslatedWiki
-from wikisync.workspace.configured import Workspace
+from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.links import translated_wiki
 from wikisync.workspace.whose import FoundRecord, find_wiki
 
@@ -98,7 +98,7 @@ class OpenWorkspace:
 
     def __init__(
         self,
-        workspace: Workspace,
+        workspace: ConfiguredWorkspace,
         state: State,
         *,
         is_adopting: bool,
@@ -339,7 +339,7 @@ class OpenWorkspace:
 
 @contextmanager
 def open_workspace(
-    workspace: Workspace,
+    workspace: ConfiguredWorkspace,
     *,
     allows_network_disk: bool = False,
     is_held: bool = True,

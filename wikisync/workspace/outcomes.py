@@ -18,7 +18,7 @@ def _plan_lines(wiki: Synced) -> list[str]:
     return [describe(action) for action in wiki.last.plan.actions]
 
 
-def told_batch(folder: str, batch: Batch) -> str:
+def batch_line(folder: str, batch: Batch) -> str:
     """One sentence on a held batch, with a next step that can be taken now."""
     if batch.id != NO_ID:
         return batch_sentence(folder, batch)

@@ -192,7 +192,7 @@ async def pull_all(
         client: The open session.
         wikis: What to pull.
         place: Where to.
-        progress: Told of long work.
+        progress: Notified of long work.
         is_spared: Whether a named wiki may be missing all the same.
 
     Raises:
@@ -333,7 +333,7 @@ def _pulled(
     )
 
 
-TOLD_OTHERWISE = {
+REPORTED_ELSEWHERE = {
     SkipReason.UNREADABLE_HERE,
     SkipReason.UNREADABLE_THERE,
     SkipReason.IN_BATCH,
@@ -355,7 +355,7 @@ def _problems(
         step = next_step(folder.name, held)
         yield Problem("page-held", held.slug, str(held), step)
     for one in last.plan.skipped:
-        if one.reason not in TOLD_OTHERWISE:
+        if one.reason not in REPORTED_ELSEWHERE:
             yield Problem("page-skipped", one.slug, str(one.reason))
     if last.has_more or last.next_scan_s is not None:
         message = "pages changed during the run; some are not up to date yet"

@@ -13,7 +13,7 @@ from wikisync.model import Format, Page, Slug, Snapshot
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import BasePage
-from wikisync.workspace.configured import Workspace
+from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.named import named_page
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.times import local_time
@@ -51,7 +51,7 @@ class Earlier(Struct, frozen=True):
 
 
 async def restore_pages(
-    workspace: Workspace, place: str | None, since: float, *, is_real: bool
+    workspace: ConfiguredWorkspace, place: str | None, since: float, *, is_real: bool
 ) -> tuple[Sequence[Earlier], Mapping[str, WikisyncError]]:
     """Bring back every page of a workspace, or below a place in it.
 
@@ -72,7 +72,9 @@ async def restore_pages(
     return done, failed
 
 
-def _scopes(workspace: Workspace, place: str | None) -> Mapping[WikiSection, str]:
+def _scopes(
+    workspace: ConfiguredWorkspace, place: str | None
+) -> Mapping[WikiSection, str]:
     """The wikis that are meant, each with the directory in it; empty for all of it."""
     if place is None:
         return dict.fromkeys(workspace.config.wikis, "")

@@ -1,4 +1,4 @@
-"""What a token may do with a service and its wikis, told in plain sentences.
+"""What a token may do with a service and its wikis, notify in plain sentences.
 
 A workspace is made only with what was seen to work: the address is asked without
 the token first, so that a token never goes to a place that is not this API.  What
@@ -23,7 +23,7 @@ from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, PermissionDenied, RemoteError
 from wikisync.model import Problem, WikiOwner
 from wikisync.sync.run.flow import each
-from wikisync.workspace.addresses import Told, client_at, probe
+from wikisync.workspace.addresses import Notify, client_at, probe
 from wikisync.workspace.discovery import (
     FoundWiki,
     Selection,
@@ -64,7 +64,7 @@ class TokenRights(Struct, frozen=True):
 
     @property
     def writes(self) -> bool | None:
-        """Whether its scopes allow changes at all; None where that is not told."""
+        """Whether its scopes allow changes at all; None where that is not notify."""
         return None if self.scopes is None else "api" in self.scopes
 
     def days_left(self, today: date) -> int | None:
@@ -77,7 +77,7 @@ class Service(Struct, frozen=True):
 
     url: str
     version: str
-    """Empty where only those with a token are told."""
+    """Empty where only those with a token are notify."""
     token: TokenRights | None
     """None where it is asked as anybody."""
 
@@ -112,7 +112,7 @@ class WikiRights(Struct, frozen=True):
 # -- the service -------------------------------------------------------------------
 
 
-async def check_token(url: str, token: str | None, told: Told = None) -> Service:
+async def check_token(url: str, token: str | None, notify: Notify = None) -> Service:
     """What the service at this base URL says of the token.
 
     Raises:
@@ -121,8 +121,8 @@ async def check_token(url: str, token: str | None, told: Told = None) -> Service
         RemoteError: in its other kinds.
     """
     if token is None:
-        return Service(url, await probe(url, told) or "", None)
-    async with client_at(url, token, told) as client:
+        return Service(url, await probe(url, notify) or "", None)
+    async with client_at(url, token, notify) as client:
         version = (await client.version()).version
         return Service(url, version, await _token_rights(client))
 
@@ -153,7 +153,7 @@ def _day(text: str | None) -> date | None:
 
 
 async def list_owners(
-    url: str, token: str | None, limit: int, told: Told = None
+    url: str, token: str | None, limit: int, notify: Notify = None
 ) -> list[str]:
     """Paths of projects and groups with wikis to choose from, by name.
 
@@ -164,12 +164,12 @@ async def list_owners(
         url: the service.
         token: who asks.
         limit: how many of each kind are listed.
-        told: hears what is waited for.
+        notify: gets what is waited for.
 
     Raises:
         RemoteError: the service cannot say.
     """
-    async with client_at(url, token, told) as client:
+    async with client_at(url, token, notify) as client:
         groups = await _switched_on(client.groups(), limit)
         projects: list[ProjectRecord] = []
         if client.has_token:
@@ -196,7 +196,7 @@ async def name_wikis(
     token: str | None,
     paths: Sequence[str],
     selection: Selection = NOTHING,
-    told: Told = None,
+    notify: Notify = None,
 ) -> Selection:
     """A selection with these paths, each as that of a project or of a group.
 
@@ -204,14 +204,14 @@ async def name_wikis(
         UsageError: one is an address that is of neither.
         RemoteError: the service cannot say.
     """
-    async with client_at(url, token, told) as client:
+    async with client_at(url, token, notify) as client:
         for path in paths:
             selection = await _with(client, selection, path)
     return selection
 
 
 async def check_wikis(
-    service: Service, token: str | None, selection: Selection, told: Told = None
+    service: Service, token: str | None, selection: Selection, notify: Notify = None
 ) -> tuple[list[WikiRights], list[Problem]]:
     """The wikis that are meant, each with what may be done with it.
 
@@ -223,7 +223,7 @@ async def check_wikis(
         PermissionDenied: its wiki is off, or not for this token.
         RemoteError: in its other kinds.
     """
-    async with client_at(service.url, token, told) as client:
+    async with client_at(service.url, token, notify) as client:
         try:
             found = await find_wikis(client, selection)
         except NotFound as error:

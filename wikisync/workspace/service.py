@@ -11,7 +11,7 @@ from wikisync.api.client import Client
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
 from wikisync.messages import Messages
 from wikisync.workspace.addresses import find_target, may_name_wiki
-from wikisync.workspace.configured import Workspace
+from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.rights import name_wikis
 from wikisync.workspace.token import read_token, workspace_token
@@ -24,7 +24,7 @@ ANONYMOUS = (
 
 @asynccontextmanager
 async def open_service(
-    workspace: Workspace,
+    workspace: ConfiguredWorkspace,
     token_file: Path | None,
     messages: Messages,
     env: Mapping[str, str],
@@ -41,7 +41,7 @@ async def open_service(
         messages.note(ANONYMOUS)
     url = workspace.config.service.url
     settings = settings or DEFAULT_SETTINGS
-    async with Client(url, token, settings=settings, told=messages.note) as client:
+    async with Client(url, token, settings=settings, notify=messages.note) as client:
         yield client
 
 
@@ -72,4 +72,4 @@ def open_selected(
             )
     selection.check()
     token = read_token(token_file, messages, environment=env)
-    return Client(url, token, told=messages.note), selection
+    return Client(url, token, notify=messages.note), selection

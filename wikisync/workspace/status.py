@@ -60,7 +60,7 @@ SETTLED = "its conflict file is resolved; the next sync saves it as the page"
 Side = Literal["here", "wiki", "both", "held", "waiting", "settled"]
 """Where a page differs, or why nothing is done about it."""
 
-TOLD_WINDOW_S = 1.0
+SHOWN_WINDOW_S = 1.0
 """Time between the last look at a page and the write, from which a person is told.
 
 Each write has such a time, usually some hundredths of a second; a longer one means that
@@ -222,7 +222,7 @@ def _differences(
     for action in result.plan.actions:
         if action.slug in result.settled:
             continue
-        side, sentence = _told(folder, action, held)
+        side, sentence = _described(folder, action, held)
         if action.slug in failed and side in {"here", "wiki", "both"}:
             # what went wrong the last time stands among the problems
             sentence = f"{sentence.partition('; the ')[0]}; the next sync tries again"
@@ -232,7 +232,9 @@ def _differences(
     return tuple(found)
 
 
-def _told(folder: str, action: Action, held: Mapping[Slug, Held]) -> tuple[Side, str]:
+def _described(
+    folder: str, action: Action, held: Mapping[Slug, Held]
+) -> tuple[Side, str]:
     """Where a page differs, and the sentence on it; empty where all is well."""
     match action:
         case CreateLocal():
@@ -339,7 +341,7 @@ def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
         names = ", ".join(status.missing[:3]) + (" ..." if status.missing[3:] else "")
         count = counted(len(status.missing), "attachment")
         found.append(f"missing here: {count} that pages mention ({names})")
-    if health.worst_window_s >= TOLD_WINDOW_S:
+    if health.worst_window_s >= SHOWN_WINDOW_S:
         found.append(
             f"{health.worst_window_slug}: an edit on the wiki less than"
             f" {health.worst_window_s:.0f} seconds before a push may have been"

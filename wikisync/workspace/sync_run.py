@@ -27,8 +27,8 @@ from wikisync.sync.daemon.schedule import LASTING_HINT, LASTING_TRIES, lasting
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import CreateRemote
 from wikisync.sync.run.options import CycleOptions
-from wikisync.workspace.attention_file import show_attention, told_where_halted
-from wikisync.workspace.configured import Workspace
+from wikisync.workspace.attention_file import noting_halts, show_attention
+from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.conflict_texts import conflict_texts, show_conflict_texts
 from wikisync.workspace.named import refuse_impossible
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
@@ -78,7 +78,7 @@ Wanted = Sequence[tuple[WikiSection, frozenset[Slug] | None]]
 
 
 async def sync_workspace(
-    workspace: Workspace,
+    workspace: ConfiguredWorkspace,
     pages: Sequence[str],
     request: SyncRequest,
     token_file: Path | None,
@@ -105,7 +105,7 @@ async def sync_workspace(
     wanted = wanted_pages(workspace, pages)
     is_real = not request.is_dry_run
     with (
-        told_where_halted(workspace.root) if is_real else nullcontext(),
+        noting_halts(workspace.root) if is_real else nullcontext(),
         open_workspace(
             workspace,
             allows_network_disk=request.allows_network_disk,
@@ -172,7 +172,7 @@ async def sync_pages(
 
 
 def wanted_pages(
-    workspace: Workspace, pages: Sequence[str]
+    workspace: ConfiguredWorkspace, pages: Sequence[str]
 ) -> list[tuple[WikiSection, frozenset[Slug] | None]]:
     """The wikis to look at, each with the pages of it that are asked for.
 

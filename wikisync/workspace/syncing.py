@@ -81,7 +81,7 @@ class Synced(Struct):
 
         Not those of which a problem or a batch tells.
         """
-        told = {
+        reported = {
             SkipReason.UNREADABLE_HERE,
             SkipReason.UNREADABLE_THERE,
             SkipReason.IN_BATCH,
@@ -89,7 +89,7 @@ class Synced(Struct):
             SkipReason.COPY,
         }
         skipped = self.last.plan.skipped if self.results else ()
-        return tuple(one for one in skipped if one.reason not in told)
+        return tuple(one for one in skipped if one.reason not in reported)
 
     @property
     def notices(self) -> tuple[tuple[Slug, Notice], ...]:
@@ -147,7 +147,7 @@ async def sync_wiki(
         opened: The workspace.
         wiki: One of its wikis.
         options: What is asked of every cycle.
-        progress: Told of long work.
+        progress: Notified of long work.
         waits: Wait until absences are certain, too.
     """
     synced = Synced(wiki.section, notes=wiki.found.notes, warnings=wiki.found.warnings)

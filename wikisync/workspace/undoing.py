@@ -15,7 +15,7 @@ from wikisync.messages import Messages
 from wikisync.sync.base.steps import LastSync
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.run.options import CycleOptions
-from wikisync.workspace.configured import Workspace
+from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.service import open_service
 from wikisync.workspace.syncing import Synced, sync_wiki
@@ -33,7 +33,7 @@ class PlannedUndo(Struct, frozen=True):
 
 async def planned_undo(
     messages: Messages,
-    workspace: Workspace,
+    workspace: ConfiguredWorkspace,
     wiki: str | None,
     token_file: Path | None,
     env: Mapping[str, str],
@@ -79,7 +79,7 @@ def last_sync(
 
 
 def refuse_running(
-    workspace: Workspace, opened: OpenWorkspace, section: WikiSection
+    workspace: ConfiguredWorkspace, opened: OpenWorkspace, section: WikiSection
 ) -> None:
     """See that the sync to undo has ended.
 

@@ -40,7 +40,7 @@ from wikisync.sync.decide.identity import (
     whose,
 )
 from wikisync.sync.decide.ledger import NO_SLUG
-from wikisync.workspace.configured import Workspace
+from wikisync.workspace.configured import ConfiguredWorkspace
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ class FoundRecord(Struct, frozen=True):
 
 
 async def find_wiki(
-    workspace: Workspace,
+    workspace: ConfiguredWorkspace,
     state: State,
     client: Client,
     section: WikiSection,
@@ -127,7 +127,9 @@ async def find_wiki(
     )
 
 
-def _others(workspace: Workspace, section: WikiSection) -> Mapping[WikiOwner, str]:
+def _others(
+    workspace: ConfiguredWorkspace, section: WikiSection
+) -> Mapping[WikiOwner, str]:
     """The workspace's other wikis with their folders."""
     wikis = workspace.config.wikis
     return {one.owner: one.folder for one in wikis if one is not section}
@@ -221,7 +223,7 @@ class _Search:
 
     def __init__(
         self,
-        workspace: Workspace,
+        workspace: ConfiguredWorkspace,
         state: State,
         client: Client,
         section: WikiSection,

@@ -366,18 +366,18 @@ def _features(
 def _for_roles(
     project: Project, standing: Membership, attributes: Mapping[str, object]
 ) -> dict[str, object]:
-    """What only people with some role are told."""
-    told: dict[str, object] = {}
+    """What only people with some role are shown."""
+    shown: dict[str, object] = {}
     if _reads_code(project, standing):
-        told["ci_config_path"] = attributes["ci_config_path"]
+        shown["ci_config_path"] = attributes["ci_config_path"]
     if _has(standing, AccessLevel.REPORTER):
-        told |= {name: attributes[name] for name in _FOR_REPORTERS}
-        told["ci_job_token_scope_enabled"] = False
-        told["service_desk_address"] = None
-        told["runner_token_expiration_interval"] = None
+        shown |= {name: attributes[name] for name in _FOR_REPORTERS}
+        shown["ci_job_token_scope_enabled"] = False
+        shown["service_desk_address"] = None
+        shown["runner_token_expiration_interval"] = None
     if _has(standing, AccessLevel.MAINTAINER):
-        told |= {name: attributes[name] for name in _FOR_MAINTAINERS}
-        told |= {
+        shown |= {name: attributes[name] for name in _FOR_MAINTAINERS}
+        shown |= {
             "import_error": project.origin.error,
             "import_url": _import_url(project),
             "marked_for_deletion_at": project.marked_on,
@@ -385,8 +385,8 @@ def _for_roles(
             "runners_token": project.runners_token,
         }
     if standing.is_admin:
-        told["repository_storage"] = project.repository_storage
-    return told
+        shown["repository_storage"] = project.repository_storage
+    return shown
 
 
 def _links(

@@ -75,11 +75,11 @@ def _is_plain(wiki: ScannedWiki, touched: Iterable[str]) -> bool:
     known = {page.path.rpartition("/")[0] for page in wiki.pages.values()}
     folders = {path.rpartition("/")[0] for path in touched}
     return folders <= known | {""} and all(
-        _is_listed_as_told(wiki, path) for path in touched
+        _is_listed_as_reported(wiki, path) for path in touched
     )
 
 
-def _is_listed_as_told(wiki: ScannedWiki, path: str) -> bool:
+def _is_listed_as_reported(wiki: ScannedWiki, path: str) -> bool:
     """Whether a file is there by this very name; a disk may take another for it."""
     folder, _, name = path.rpartition("/")
     place = wiki.source.folder / folder

@@ -297,12 +297,12 @@ class Preview:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            told_s = 0.0
+            sent_s = 0.0
             while await self._in_thread(self._site.read_on):
-                if loop.time() - told_s > READING_NEWS_S:
-                    told_s = loop.time()
+                if loop.time() - sent_s > READING_NEWS_S:
+                    sent_s = loop.time()
                     self._windows.wake()
-            if told_s:
+            if sent_s:
                 self._windows.wake()
 
     async def _in_thread(

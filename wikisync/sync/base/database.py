@@ -126,7 +126,7 @@ class Database:
             StateError: the file cannot be read.
         """
         try:
-            with self._told():
+            with self._translating():
                 yield
         except UnicodeEncodeError:
             raise  # of what is asked for, not of what is found
@@ -135,7 +135,7 @@ class Database:
             raise damage_of(self.path, exc) from exc
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translating(self) -> Iterator[None]:
         try:
             with translated(self.path):
                 yield
@@ -158,7 +158,7 @@ class Database:
             if self._depth
             else ("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK")
         )
-        with self._told():
+        with self._translating():
             self._connection.execute(begin)
             self._depth += 1
             try:
@@ -178,12 +178,12 @@ class Database:
     @contextlib.contextmanager
     def without_foreign_keys(self) -> Iterator[None]:
         """Let tables that others refer to be made anew; outside of transactions."""
-        with self._told():
+        with self._translating():
             self._connection.execute("PRAGMA foreign_keys = OFF")
         try:
             yield
         finally:
-            with self._told():
+            with self._translating():
                 self._connection.execute("PRAGMA foreign_keys = ON")
 
 

@@ -26,9 +26,9 @@ from wikisync.sync.daemon.schedule import (
     HINT_MAX_S,
     JITTER,
     IsAway,
+    OnOutage,
+    OnStatus,
     Schedule,
-    Told,
-    ToldService,
 )
 from wikisync.sync.daemon.wiki_status import (
     Condition,
@@ -70,8 +70,8 @@ class Daemon:
         wall: Callable[[], float] = time.time,
         chance: random.Random | None = None,
         hint_max_s: float = HINT_MAX_S,
-        told: Told | None = None,
-        told_service: ToldService | None = None,
+        on_status: OnStatus | None = None,
+        on_outage: OnOutage | None = None,
         after_cycle: AfterCycle | None = None,
         is_away: IsAway | None = None,
     ) -> None:
@@ -83,8 +83,8 @@ class Daemon:
             wall: Seconds since the epoch.
             chance: For jitter.
             hint_max_s: Between two hints of a wiki while nothing happens.
-            told: Hears of every change of a standing.
-            told_service: Hears of what keeps all wikis waiting, once.
+            on_status: Called after every change of a status.
+            on_outage: Called once with what keeps all wikis waiting.
             after_cycle: Called after each cycle that ended without an error.
             is_away: Asks the service itself whether an error of one wiki is that of
                 all; without it each that may be is taken so.
@@ -99,8 +99,8 @@ class Daemon:
             clock=clock,
             chance=chance,
             hint_max_s=hint_max_s,
-            told=told,
-            told_service=told_service,
+            on_status=on_status,
+            on_outage=on_outage,
             is_away=is_away,
         )
         self._hints = Hints(self._works, self._schedule, chance=chance)
@@ -116,12 +116,12 @@ class Daemon:
         self._schedule.retry()
 
     def now(self) -> float:
-        """The time that standings are in."""
+        """The time that statuses are in."""
         return self._clock()
 
     @property
     def schedule(self) -> Mapping[str, WikiStatus]:
-        """How each wiki fares, by its name."""
+        """The status of each wiki, by its name."""
         return self._schedule.by_name
 
     @property

@@ -70,11 +70,11 @@ IN_TURNS = (
 )
 IN_TURNS_HINT = "with a webhook, edits on the wiki arrive immediately"
 
-Told = Callable[[WikiStatus], None]
+OnStatus = Callable[[WikiStatus], None]
 """Called after each change of a wiki's condition or problem."""
 IsAway = Callable[[WikisyncError], Awaitable[bool]]
 """Asks the service whether an error that one wiki met is that of all wikis."""
-ToldService = Callable[[Outage | None], None]
+OnOutage = Callable[[Outage | None], None]
 """Called when all wikis have to wait, and with None when they need not any more."""
 
 
@@ -88,16 +88,16 @@ class Schedule:
         clock: Callable[[], float],
         chance: random.Random,
         hint_max_s: float = HINT_MAX_S,
-        told: Told | None = None,
-        told_service: ToldService | None = None,
+        on_status: OnStatus | None = None,
+        on_outage: OnOutage | None = None,
         is_away: IsAway | None = None,
     ) -> None:
         """Ask for a first cycle of each of these wikis; see ``Daemon``."""
         self.clock = clock
         self._chance = chance
         self._hint_max_s = hint_max_s
-        self._told = told or _tell_nobody
-        self._told_service = told_service or _tell_nobody
+        self._on_status = on_status or _ignore
+        self._on_outage = on_outage or _ignore
         self._is_away = is_away
         self.wake = asyncio.Event()
         """Set when something may be due earlier than was thought."""
@@ -305,7 +305,7 @@ class Schedule:
                 wiki_status.condition = condition
         if before is None or before.condition is not condition:
             log.error("%s", error.message)
-            self._told_service(self.trouble)
+            self._on_outage(self.trouble)
         else:
             log.info("still %s: %s", condition.value, error.message)
 
@@ -320,7 +320,7 @@ class Schedule:
             self._quicken(wiki_status)
         log.info("the service is back after %.0f s", self.clock() - lost.since)
         self.wake.set()
-        self._told_service(None)
+        self._on_outage(None)
 
     def _conditions(self) -> Mapping[str, Condition]:
         return {one.name: one.condition for one in self.by_name.values()}
@@ -340,7 +340,7 @@ class Schedule:
         now_is = condition, problem, hint
         if (wiki_status.condition, wiki_status.problem, wiki_status.hint) != now_is:
             wiki_status.condition, wiki_status.problem, wiki_status.hint = now_is
-            self._told(wiki_status)
+            self._on_status(wiki_status)
 
 
 def limit_s(error: RateLimited) -> float:
@@ -359,6 +359,6 @@ def lasting(problem: str) -> str:
     )
 
 
-def _tell_nobody(wiki_status: object) -> None:
+def _ignore(wiki_status: object) -> None:
     """Nobody listens."""
     del wiki_status

@@ -53,7 +53,7 @@ class CycleOutcome(Struct, frozen=True):
 
 
 class Condition(Enum):
-    """How one wiki fares."""
+    """The state of one wiki."""
 
     STARTING = "starting"
     IN_SYNC = "in sync"
@@ -141,4 +141,4 @@ class Outage(Struct):
     failures: int
     """In a row."""
     before: Mapping[str, Condition]
-    """How each wiki fared when it began."""
+    """The condition of each wiki when it began."""

@@ -117,8 +117,8 @@ async def run_cycle(
         remote_id: The service's id of the project or group.
         options: What is asked for; everything by default.
         clock: Seconds since the epoch.
-        progress: Told of long work.
-        outdated: Tells the pages whose attachments changed here.
+        progress: Notified of long work.
+        outdated: Returns the pages whose attachments changed here.
 
     Raises:
         Halted: the record in use is of a wiki with another id.
@@ -432,9 +432,9 @@ class _Run:
 
     def _note_trouble(self, problems: Sequence[Problem], plan: Plan) -> None:
         """Log what is new of what a person has to look at."""
-        told = {Slug(one.subject): one.message for one in problems}
-        told |= {one.slug: str(one.reason) for one in plan.held}
-        self._cycle.note_new(told)
+        warnings = {Slug(one.subject): one.message for one in problems}
+        warnings |= {one.slug: str(one.reason) for one in plan.held}
+        self._cycle.note_new(warnings)
 
     def _result(self, decided: Decided, problems: tuple[Problem, ...]) -> CycleResult:
         tally = self._cycle.tally
@@ -447,7 +447,7 @@ class _Run:
             removed=tally.removed,
             attachments=tally.attachments,
             held=tuple(map(self._held, decided.plan.held)),
-            batches=self._told_batches(decided),
+            batches=self._waiting_batches(decided),
             problems=problems,
             absent=tuple(tally.absent),
             pages=self._count(decided.there),
@@ -460,7 +460,7 @@ class _Run:
             undone=self._undone,
         )
 
-    def _told_batches(self, decided: Decided) -> tuple[Batch, ...]:
+    def _waiting_batches(self, decided: Decided) -> tuple[Batch, ...]:
         """Batches that wait for a yes, with any of the pages asked for."""
         pages = self._cycle.options.pages
         return tuple(

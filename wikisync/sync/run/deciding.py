@@ -480,8 +480,8 @@ def _without_copies(plan: Plan, here: Snapshot) -> tuple[Plan, Snapshot]:
     """
     plan = narrowing.without_copies(plan, here.copies.keys())
     left = [one.slug for one in plan.skipped if one.reason is SkipReason.COPY]
-    told = tuple(here.copies[slug] for slug in left if slug in here.copies)
-    return plan, replace(here, problems=(*here.problems, *told))
+    problems = tuple(here.copies[slug] for slug in left if slug in here.copies)
+    return plan, replace(here, problems=(*here.problems, *problems))
 
 
 def _with_settled(here: Snapshot, settled: Mapping[Slug, Settled]) -> Snapshot:

@@ -83,7 +83,7 @@ class Holds:
                 continue
             if file.lock:
                 # its next save would make the file anew, as one of no conflict
-                self._tell_open(slug, file)
+                self._warn_open(slug, file)
                 continue
             conflict_file = await _read(file.text)
             if conflict_file.text is not None:
@@ -102,7 +102,7 @@ class Holds:
                 )
         return settled
 
-    def _tell_open(self, slug: Slug, file: ConflictFile) -> None:
+    def _warn_open(self, slug: Slug, file: ConflictFile) -> None:
         self._cycle.tally.warn(
             Problem(
                 "conflict-open",
@@ -305,7 +305,7 @@ class Holds:
             try:
                 place, file = await self._file_of(slug, record)
                 if file is not None and file.lock and slug not in given_away:
-                    self._tell_open(slug, file)
+                    self._warn_open(slug, file)
                     continue
                 await self._take_work(
                     slug, record, place, file, is_given_away=slug in given_away
@@ -380,19 +380,19 @@ class Holds:
             what = (
                 "its conflict is over, and your text in the conflict file was not used"
             )
-            await self._tell_over(place, file.text, what)
+            await self._warn_over(place, file.text, what)
 
-    async def _tell_over(self, slug: Slug, text: str, what: str) -> None:
+    async def _warn_over(self, slug: Slug, text: str, what: str) -> None:
         """Name a conflict file that went to the trash, and how to get at its text."""
         is_settled = (await _read(text)).text is not None
-        told = f"{what}; the file is in the trash"
+        message = f"{what}; the file is in the trash"
         # the cycle may come to nothing
-        self._cycle.note_new({slug: told})
+        self._cycle.note_new({slug: message})
         self._cycle.tally.warn(
             Problem(
                 "conflict-over",
                 slug,
-                told,
+                message,
                 f"{'restore its text' if is_settled else 'see its text'}: "
                 + command_line(
                     "restore",
@@ -460,10 +460,10 @@ class Holds:
         remote = merged.remote.content
         is_seen = known is not None and known.remote == remote
         at = known.at if known is not None and is_seen else self._cycle.clock()
-        told = remote_label(self._cycle.state, slug, remote, at)
+        label = remote_label(self._cycle.state, slug, remote, at)
         pieces = merged.result.pieces
         text = await on_texts(
-            lambda: write_conflict_file(pieces, remote_by=told), remote
+            lambda: write_conflict_file(pieces, remote_by=label), remote
         )
         record = ConflictFileRecord(
             merged.remote.format, digest_of(text), merged.local.content, remote, at
@@ -483,7 +483,7 @@ class Holds:
             if there != record.conflict_file:
                 if found is not None and (known is None or not known.has_file):
                     # first: after the end of the process nobody knows of that file
-                    await self._tell_over(
+                    await self._warn_over(
                         slug,
                         found.text,
                         "another conflict file was where its own belongs",

@@ -50,8 +50,8 @@ class Held(Struct, frozen=True):
         return cls(slug, reason, shown, hold.target or "", file=hold.file or "")
 
     def __str__(self) -> str:
-        told = f"{self.reason}: {self.detail}" if self.detail else str(self.reason)
-        return f"{told} (its file is {self.file})" if self.file else told
+        reason = f"{self.reason}: {self.detail}" if self.detail else str(self.reason)
+        return f"{reason} (its file is {self.file})" if self.file else reason
 
 
 class CycleResult(Struct, frozen=True):
@@ -71,7 +71,7 @@ class CycleResult(Struct, frozen=True):
     """What a safety stop holds until a person decides."""
     problems: tuple[Problem, ...]
     absent: tuple[Problem, ...]
-    """Attachments that the wiki itself lacks, told for the first time."""
+    """Attachments that the wiki itself lacks, reason for the first time."""
     pages: int
     """How many pages the wiki has, after what was done."""
     settled: frozenset[Slug] = frozenset()

@@ -122,8 +122,8 @@ def is_older_here(known: WikiState) -> Since:
     sightings = {**known.sightings(Side.LOCAL), **known.sightings(Side.REMOTE)}
 
     def is_older(error: Slug, absence: Slug) -> bool:
-        told, seen = known.events(1, error), sightings.get(absence)
-        return bool(told) and (seen is None or told[0].at < seen.first_at)
+        logged, seen = known.events(1, error), sightings.get(absence)
+        return bool(logged) and (seen is None or logged[0].at < seen.first_at)
 
     return is_older
 

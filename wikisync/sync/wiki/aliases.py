@@ -59,7 +59,7 @@ class AliasedFolder:
         A file that has the very name of a page is that page, whatever another
         file of it is called.
         """
-        seen = self._told_of_pages(await self._folder.snapshot())
+        seen = self._with_real_problems(await self._folder.snapshot())
         aliases = self._state.aliases()
         names = {
             path: slug
@@ -83,7 +83,7 @@ class AliasedFolder:
             busy={names.get(path, path): why for path, why in seen.busy.items()},
         )
 
-    def _told_of_pages(self, seen: Snapshot) -> Snapshot:
+    def _with_real_problems(self, seen: Snapshot) -> Snapshot:
         """The look without problems that are none by what is known of the pages.
 
         A folder that holds pages is in the way only of a page that there is, and what

@@ -352,12 +352,10 @@ class FileLinks:
 
         Without them it could not be told which link of the wiki's text was which here.
         """
-        standing = [path for path in paths if path.rpartition("/")[0] in page.content]
-        if not standing:
+        present = [path for path in paths if path.rpartition("/")[0] in page.content]
+        if not present:
             return {}
-        targets = [
-            LinkTarget(path, kind) for path in standing for kind in (False, True)
-        ]
+        targets = [LinkTarget(path, kind) for path in present for kind in (False, True)]
         return {
             place.start: WrittenLink(
                 AttachmentPath(place.target.path), place.written, place.target

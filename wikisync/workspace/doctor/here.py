@@ -29,7 +29,7 @@ from wikisync.folder.workspace import (
 )
 from wikisync.layout import TRASH_FOLDER
 from wikisync.libc import check_watches_left
-from wikisync.workspace.configured import Workspace
+from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.doctor.findings import Finding, Grade
 from wikisync.workspace.opening import IDENTITY, OpenWorkspace
 from wikisync.workspace.sentences import OTHER_FOLDER, counted
@@ -37,7 +37,7 @@ from wikisync.workspace.sentences import OTHER_FOLDER, counted
 MEGABYTE = 1_000_000
 
 
-def check_disk(workspace: Workspace) -> Iterator[Finding]:
+def check_disk(workspace: ConfiguredWorkspace) -> Iterator[Finding]:
     """The workspace's folder: its disk, what overlaps, who holds it."""
     root = workspace.root
     folders = [workspace.folder_of(wiki) for wiki in workspace.config.wikis]
@@ -65,7 +65,7 @@ def check_disk(workspace: Workspace) -> Iterator[Finding]:
     yield from _check_watches(workspace)
 
 
-def _check_watches(workspace: Workspace) -> Iterator[Finding]:
+def _check_watches(workspace: ConfiguredWorkspace) -> Iterator[Finding]:
     if not sys.platform.startswith("linux"):
         return
     try:

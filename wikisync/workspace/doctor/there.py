@@ -12,7 +12,7 @@ from wikisync.api.client import Client
 from wikisync.api.request import Request
 from wikisync.config import WikiSection
 from wikisync.errors import WikisyncError
-from wikisync.workspace.addresses import Told
+from wikisync.workspace.addresses import Notify
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.doctor.findings import Finding, Grade
 from wikisync.workspace.opening import OpenWorkspace
@@ -21,18 +21,18 @@ from wikisync.workspace.sentences import counted
 from wikisync.workspace.whose import find_wiki
 
 SKEW_MAX_S = 60.0
-"""Clocks that differ by more are told; the sync itself does not go by them."""
+"""Clocks that differ by more are notify; the sync itself does not go by them."""
 EXPIRY_DAYS = 14
-"""A token that ends within so many days is told."""
+"""A token that ends within so many days is notify."""
 
 
 async def check_there(
-    opened: OpenWorkspace, token: str | None, told: Told = None
+    opened: OpenWorkspace, token: str | None, notify: Notify = None
 ) -> AsyncIterator[Finding]:
     """The service, the token, and what it may do with each wiki."""
     url = opened.workspace.config.service.url
     try:
-        service = await check_token(url, token, told)
+        service = await check_token(url, token, notify)
     except WikisyncError as error:
         yield Finding(Grade.WRONG, error.message, error.hint or "")
         return
@@ -43,7 +43,7 @@ async def check_there(
     for finding in token_findings(service.token, datetime.now(tz=UTC).date()):
         yield finding
     for wiki in opened.workspace.config.wikis:
-        async for finding in _check_wiki(opened, service, token, wiki, told):
+        async for finding in _check_wiki(opened, service, token, wiki, notify):
             yield finding
 
 
@@ -104,17 +104,17 @@ async def _check_wiki(
     service: Service,
     token: str | None,
     wiki: WikiSection,
-    told: Told,
+    notify: Notify,
 ) -> AsyncIterator[Finding]:
     is_project = wiki.kind == "project"
     try:
-        async with Client(service.url, token, told=told) as client:
+        async with Client(service.url, token, notify=notify) as client:
             found = await find_wiki(
                 opened.workspace, opened.state, client, wiki, is_real=False
             )
         paths = (str(found.there.id),)
         selection = Selection(paths if is_project else (), () if is_project else paths)
-        rights, notes = await check_wikis(service, token, selection, told)
+        rights, notes = await check_wikis(service, token, selection, notify)
     except WikisyncError as error:
         yield Finding(Grade.WRONG, f"{wiki.folder}: {error.message}", error.hint or "")
         return
