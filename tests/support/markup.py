@@ -28,6 +28,9 @@ INLINE = frozenset(
     ]
 )
 VOID = frozenset({"br", "hr", "img", "input", "wbr"})
+SPACES = re.compile(r"[ \t\n\r\f]+")
+"""What HTML takes for a space: a no-break space is none."""
+AFTER_INLINE = re.compile(rf"</?(?:{'|'.join(INLINE)})\b|<!--")
 
 
 def load_cases(name: str) -> list[dict[str, Any]]:
@@ -82,35 +85,41 @@ def render(
 
 
 class ShapeReader(HTMLParser):
-    """Collects what HTML says: tags with sorted attributes, and words."""
+    """Collects what HTML says: tags with sorted attributes, comments, and words."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.shape: list[str] = []
         self._text = ""
+        self._in_code = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.flush(is_inline=tag in INLINE)
+        self._in_code += tag == "pre"
         written = "".join(f" {name}={value or ''!r}" for name, value in sorted(attrs))
         self.shape.append(f"<{tag}{written}>")
 
     def handle_endtag(self, tag: str) -> None:
         self.flush(is_inline=tag in INLINE)
+        self._in_code -= tag == "pre" and self._in_code > 0
         if tag not in VOID:
             self.shape.append(f"</{tag}>")
 
     def handle_data(self, data: str) -> None:
         self._text += data
 
+    def handle_comment(self, data: str) -> None:
+        self.flush(is_inline=True)
+        self.shape.append(f"<!--{data}-->")
+
     def flush(self, *, is_inline: bool) -> None:
-        """Spaces count, but next to a block."""
-        text = re.sub(r"\s+", " ", self._text)
-        self._text = ""
-        after_block = bool(self.shape) and not re.match(
-            rf"</?(?:{'|'.join(INLINE)})\b", self.shape[-1]
-        )
-        text = text if is_inline else text.rstrip()
-        text = text.lstrip() if after_block or not self.shape else text
+        """Spaces count in code, and elsewhere but next to a block."""
+        text, self._text = self._text, ""
+        if not self._in_code:
+            text = SPACES.sub(" ", text)
+            after_block = bool(self.shape) and not AFTER_INLINE.match(self.shape[-1])
+            text = text if is_inline else text.rstrip(" ")
+            text = text.lstrip(" ") if after_block or not self.shape else text
         if text:
             self.shape.append(text)
 

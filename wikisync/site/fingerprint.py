@@ -22,7 +22,6 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 _PARTS = ("markup", "site", "vendor")
 _LIBRARIES = {
     "markdown_it": "markdown_it_py",
-    "mdit_py_plugins": "mdit_py_plugins",
     "comrak": "comrak",
     "nh3": "nh3",
     "pygments": "pygments",

@@ -14,7 +14,9 @@ from wikisync.markup.glfm.engine import engine, make_engine, parse
 @pytest.fixture(scope="module")
 def asking_all() -> MarkdownIt:
     """The engine with the library's own loop over blocks."""
-    return make_engine(ParserBlock())
+    block = GlfmBlock()
+    block.ruler = ParserBlock().ruler
+    return make_engine(block)
 
 
 @pytest.mark.parametrize("case", load_cases("cases.json"), ids=lambda c: c["source"])

@@ -1,5 +1,8 @@
 """Footnotes: the classes that the sanitiser takes from the section and its links.
 
+The service's parser writes ids as addresses are written; they become what an address
+means, as the ids of headings are.
+
 The service's parser shows each of two notes of one name, with one id; a page has an
 id once, so the first keeps it.
 """
@@ -7,8 +10,11 @@ id once, so the first keeps it.
 from __future__ import annotations
 
 import re
+from html import unescape
+from urllib.parse import unquote
 
 from wikisync.markup.draft import Draft
+from wikisync.markup.tokens import escape
 
 NOTE_ID = re.compile(r' id="(fn[^"]*)"')
 
@@ -42,6 +48,7 @@ def drop_second_ids(draft: Draft) -> None:
             found = NOTE_ID.search(document.html[place])
             if found is None:
                 continue
-            if found[1] in seen:
-                document.html[place] = NOTE_ID.sub("", document.html[place], count=1)
-            seen.add(found[1])
+            name_of_note = escape(unquote(unescape(found[1])))
+            written = f' id="{name_of_note}"' if name_of_note not in seen else ""
+            document.html[place] = document.html[place].replace(found[0], written, 1)
+            seen.add(name_of_note)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import unescapeAll
 from markdown_it.rules_block import StateBlock
-from markdown_it.rules_block.blockquote import blockquote
 from markdown_it.token import Token
+
+from wikisync.markup.glfm.blockquote import blockquote, is_quoted
+from wikisync.markup.glfm.state import GlfmState
 
 ALERT = re.compile(
     r"[ \t]+\[!(note|tip|important|caution|warning)\][ \t]*([^\n]*)", re.IGNORECASE
@@ -29,11 +32,10 @@ def alert(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bo
 
     The line of the kind is no paragraph, so the line below it is never lazy.
     """
-    if state.is_code_block(start_line):
+    assert isinstance(state, GlfmState)
+    if not is_quoted(state, start_line):
         return False
     place = state.bMarks[start_line] + state.tShift[start_line]
-    if state.src[place : place + 1] != ">":
-        return False
     match = ALERT.fullmatch(state.src, place + 1, state.eMarks[start_line])
     if match is None:
         return False
@@ -41,7 +43,8 @@ def alert(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bo
         return True
     first = len(state.tokens)
     next_line = start_line + 1
-    if next_line < end_line and is_quoted(state, next_line):
+    is_inside = state.sCount[next_line] >= state.blkIndent
+    if next_line < end_line and is_inside and is_quoted(state, next_line):
         blockquote(state, next_line, end_line, silent=False)
     else:
         state.push("blockquote_open", "blockquote", 1)
@@ -50,13 +53,6 @@ def alert(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bo
     mark_alert(state, first, match[1].lower(), match[2].strip())
     state.tokens[first].map = [start_line, state.line]
     return True
-
-
-def is_quoted(state: StateBlock, line: int) -> bool:
-    """Whether a line goes on with the quote."""
-    place = state.bMarks[line] + state.tShift[line]
-    is_inside = state.sCount[line] >= state.blkIndent and not state.is_code_block(line)
-    return is_inside and state.src[place : place + 1] == ">"
 
 
 def mark_alert(state: StateBlock, first: int, kind: str, title: str) -> None:
@@ -69,6 +65,8 @@ def mark_alert(state: StateBlock, first: int, kind: str, title: str) -> None:
     paragraph = Token("alert_title_open", "p", 1, level=opening.level + 1, block=True)
     paragraph.attrs = {"class": "markdown-alert-title"}
     text = Token("inline", "", 0, level=opening.level + 2, block=True)
-    text.children = [Token("text", "", 0, content=title or kind.capitalize())]
+    text.children = [
+        Token("text", "", 0, content=unescapeAll(title) or kind.capitalize())
+    ]
     end = Token("alert_title_close", "p", -1, level=opening.level + 1, block=True)
     state.tokens[first + 1 : first + 1] = [paragraph, text, end]

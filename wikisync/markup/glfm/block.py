@@ -10,9 +10,14 @@ from __future__ import annotations
 import string
 from collections.abc import Mapping
 
+from markdown_it import MarkdownIt
 from markdown_it.parser_block import ParserBlock, RuleFuncBlockType
 from markdown_it.ruler import Ruler
 from markdown_it.rules_block import StateBlock
+from markdown_it.token import Token
+from markdown_it.utils import EnvType
+
+from wikisync.markup.glfm.state import GlfmState
 
 STARTS: Mapping[str, str] = {
     "fence": "`~",
@@ -83,3 +88,16 @@ class GlfmBlock(ParserBlock):
         self.ruler = BlockRuler()
         for rule in library_rules:
             self.ruler.push(rule.name, rule.fn, {"alt": rule.alt})
+
+    def parse(
+        self,
+        src: str,
+        md: MarkdownIt,
+        env: EnvType,
+        outTokens: list[Token],  # noqa: N803
+    ) -> list[Token] | None:
+        """Make the tokens of a text."""
+        state = GlfmState(src, md, env, outTokens)
+        state.enclosing = []
+        self.tokenize(state, state.line, state.lineMax)
+        return state.tokens

@@ -1,4 +1,4 @@
-"""Description lists: a paragraph, then ``: text`` or ``~ text``, indented up to two."""
+"""Description lists: a paragraph, then ``: text`` or ``~ text``, at most three in."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
+from wikisync.markup.glfm.state import GlfmState
+
 MARKER = re.compile(r"[:~][ \t]+")
-INDENT_MAX = 2
 
 
 def description_rule(md: MarkdownIt) -> None:
     """Let ``: text`` end a paragraph, which then is the term."""
     md.block.ruler.before(
-        "paragraph", "description", description, {"alt": ["paragraph", "reference"]}
+        "pipe_table", "description", description, {"alt": ["paragraph", "reference"]}
     )
 
 
@@ -23,11 +24,10 @@ def description(
     state: StateBlock, start_line: int, end_line: int, silent: bool
 ) -> bool:
     """One description; its term is the paragraph just read, its list may be open."""
-    if state.sCount[start_line] - state.blkIndent > INDENT_MAX:
+    if state.is_code_block(start_line):
         return False
-    if state.sCount[start_line] < state.blkIndent and not (
-        silent and state.ddIndent >= 0
-    ):
+    count = state.sCount[start_line]
+    if count < state.blkIndent and not (silent and 0 <= state.ddIndent <= count):
         return False
     place = state.bMarks[start_line] + state.tShift[start_line]
     marker = MARKER.match(state.src, place, state.eMarks[start_line])
@@ -110,6 +110,7 @@ def push_description(
 
 def parse_content(state: StateBlock, line: int, end_line: int, content: int) -> None:
     """Parse the blocks behind the marker and those indented as far."""
+    assert isinstance(state, GlfmState)
     place = state.bMarks[line] + state.tShift[line]
     width = content - place
     old = (
@@ -120,13 +121,15 @@ def parse_content(state: StateBlock, line: int, end_line: int, content: int) -> 
         state.tight,
         state.parentType,
     )
-    state.ddIndent = state.sCount[line]
+    state.ddIndent = state.blkIndent
+    state.enclosing.append(state.blkIndent)
     state.blkIndent = state.sCount[line] + width
     state.tShift[line] = content - state.bMarks[line]
     state.sCount[line] = state.blkIndent
     state.tight = True
     state.parentType = "description"
     state.md.block.tokenize(state, line, end_line)
+    state.enclosing.pop()
     (
         state.ddIndent,
         state.blkIndent,

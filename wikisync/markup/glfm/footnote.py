@@ -1,32 +1,36 @@
 """Footnotes as the service's parser has them: names, not numbers, as ids.
 
-mdit-py-plugins finds the definitions.  The rest is our own: a name is the same in
-capitals, two notes of one name are both shown, and looking for the end of a name takes
-no longer the longer the page is.
+A name is the same in capitals, two notes of one name are both shown, and looking for
+the end of a name takes no longer the longer the page is.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import MutableMapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+import mdurl
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererProtocol
+from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
-from mdit_py_plugins.footnote import footnote_plugin
 from msgspec import Struct, field
 
+from wikisync.markup.glfm.state import GlfmState
 from wikisync.markup.tokens import escape
 
 DEFINED = "footnotes"
-"""Key of the environment where the plugin keeps the names that are defined."""
+"""Key of the environment for the names that a mention can find, in order."""
+DEPTH = "notes around"
+"""Key of the environment: how many notes are open around a block."""
 NOTES = "notes"
 """Key of the environment for our own ``Notes``."""
+DEFINITION = re.compile(r"\[\^([^\] \t\n\0]{1,1000}+)\]:[ \t]*")
+CONTENT_INDENT = 4
 MENTION = re.compile(r"\[\^([^\] \n]{1,1000}+)\]")
 """Longer names are none; without an end every ``[^`` would look through the page."""
 
@@ -44,15 +48,65 @@ class Notes(Struct):
 
 def footnote_rule(md: MarkdownIt) -> None:
     """Enable ``[^name]``; notes in the text (``^[...]``) are not the service's."""
-    md.use(footnote_plugin, inline=False)
-    md.inline.ruler.at("footnote_ref", mention)
-    md.core.ruler.at("footnote_tail", move_to_end)
+    ended = ["paragraph", "reference", "blockquote"]
+    md.block.ruler.before("reference", "footnote_def", definition, {"alt": ended})
+    md.inline.ruler.after("image", "footnote_ref", mention)
+    md.core.ruler.after("inline", "footnote_tail", move_to_end)
     md.add_render_rule("footnote_ref", render_ref)
     md.add_render_rule("footnote_block_open", render_block_open)
     md.add_render_rule("footnote_block_close", render_block_close)
     md.add_render_rule("footnote_open", render_open)
     md.add_render_rule("footnote_close", render_close)
     md.add_render_rule("footnote_anchor", render_anchor)
+
+
+def definition(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
+    """A note: what stands behind its name, and all blocks that are indented by four."""
+    place = state.bMarks[start_line] + state.tShift[start_line]
+    found = DEFINITION.match(state.src, place, state.eMarks[start_line])
+    if found is None or state.is_code_block(start_line):
+        return False
+    if silent:
+        return True
+    assert isinstance(state, GlfmState)
+    defined = state.env.setdefault(DEFINED, [])
+    if state.env.get(DEPTH, 0) == 0:
+        defined.append(found[1])
+    opening = state.push("footnote_reference_open", "", 1)
+    opening.meta = {"label": found[1]}
+    marks = state.bMarks, state.tShift, state.sCount
+    old = [values[start_line] for values in marks]
+    parent, state.parentType = state.parentType, "footnote"
+    end = end_of_note(state, start_line, end_line)
+    state.env[DEPTH] = state.env.get(DEPTH, 0) + 1
+    state.enclosing.append(state.blkIndent)
+    state.blkIndent += CONTENT_INDENT
+    state.bMarks[start_line], state.tShift[start_line] = found.end(), 0
+    # whatever the gap behind the name, no code begins there
+    state.sCount[start_line] = state.blkIndent
+    state.md.block.tokenize(state, start_line, end)
+    state.env[DEPTH] -= 1
+    state.blkIndent = state.enclosing.pop()
+    state.parentType = parent
+    for values, value in zip(marks, old, strict=True):
+        values[start_line] = value
+    state.push("footnote_reference_close", "", -1)
+    return True
+
+
+def end_of_note(state: GlfmState, start_line: int, end_line: int) -> int:
+    """The first line that ends a note wherever it is: fewer than four spaces alone."""
+    for line in range(start_line + 1, end_line):
+        is_near = state.sCount[line] - state.blkIndent < CONTENT_INDENT
+        if state.isEmpty(line):
+            if is_near and state.eMarks[line] > state.bMarks[line]:
+                return line
+        elif is_near:
+            place = state.bMarks[line] + state.tShift[line]
+            is_next = DEFINITION.match(state.src, place, state.eMarks[line])
+            if is_next or state.isEmpty(line - 1):
+                break
+    return end_line
 
 
 def notes_of(env: MutableMapping[str, Any]) -> Notes | None:
@@ -62,8 +116,7 @@ def notes_of(env: MutableMapping[str, Any]) -> Notes | None:
     """
     notes: Notes | None = env.get(NOTES)
     if notes is None and DEFINED in env:
-        names = [name.removeprefix(":") for name in env[DEFINED]["refs"]]
-        notes = env[NOTES] = Notes({key_of(name): name for name in names})
+        notes = env[NOTES] = Notes({key_of(name): name for name in env[DEFINED]})
     return notes
 
 
@@ -88,45 +141,64 @@ def mention(state: StateInline, silent: bool) -> bool:
     return True
 
 
+class Definition(NamedTuple):
+    """A note as it is written."""
+
+    place: int
+    """Number of the page's tokens before it."""
+    label: str
+    content: list[Token]
+
+
 def move_to_end(state: StateCore) -> None:
     """Put the notes that are mentioned behind the page, in the order of mention.
 
-    Of several with one name all are shown, and the last leads back to the mentions.
+    Of several with one name the last is meant.  The others stay where they are, and
+    the list of notes begins at the first of them: the service's parser forgets to
+    drop them.
     """
     notes = notes_of(state.env)
     if notes is None:
         return
-    defined = take_definitions(state)
-    if not notes.mentions:
-        return
-    state.tokens.append(Token("footnote_block_open", "", 1))
-    number = 0
-    for key, mentions in notes.mentions.items():
-        same = defined[key]
-        for place, (label, content) in enumerate(same, 1):
-            number += 1
-            back = mentions if place == len(same) else 0
-            state.tokens += note(label, content, number, back)
-    state.tokens.append(Token("footnote_block_close", "", -1))
+    page, defined = take_definitions(state.tokens)
+    last = {key_of(each.label): each for each in defined}
+    shown = [
+        (each, each.place, 0)
+        for each in defined
+        if each is not last[key_of(each.label)]
+    ]
+    shown += [(last[key], len(page), count) for key, count in notes.mentions.items()]
+    out: list[Token] = []
+    start = 0
+    for number, (each, place, mentions) in enumerate(shown, 1):
+        out += page[start:place]
+        out += [Token("footnote_block_open", "", 1)] if number == 1 else []
+        out += note(each.label, each.content, number, mentions)
+        start = place
+    out += page[start:]
+    out += [Token("footnote_block_close", "", -1)] if shown else []
+    state.tokens = out
 
 
-def take_definitions(state: StateCore) -> dict[str, list[tuple[str, list[Token]]]]:
-    """Cut the definitions out of the page: names as written and contents, by key."""
-    defined: dict[str, list[tuple[str, list[Token]]]] = defaultdict(list)
+def take_definitions(tokens: list[Token]) -> tuple[list[Token], list[Definition]]:
+    """The page without its notes, and these; a note in a note is part of it."""
+    defined: list[Definition] = []
     page: list[Token] = []
-    around = [page]
-    for token in state.tokens:
+    open_notes: list[Definition] = []
+    around = page
+    for token in tokens:
         if token.type == "footnote_reference_open":
-            content: list[Token] = []
-            label = str(token.meta["label"])
-            defined[key_of(label)].append((label, content))
-            around.append(content)
+            open_notes.append(Definition(len(page), str(token.meta["label"]), []))
         elif token.type == "footnote_reference_close":
-            around.pop()
+            ended = open_notes.pop()
+            if open_notes:
+                open_notes[-1].content.extend(note(ended.label, ended.content, 0, 0))
+            else:
+                defined.append(ended)
         else:
-            around[-1].append(token)
-    state.tokens = page
-    return defined
+            around.append(token)
+        around = open_notes[-1].content if open_notes else page
+    return page, defined
 
 
 def note(label: str, content: list[Token], number: int, mentions: int) -> list[Token]:
@@ -144,12 +216,14 @@ def note(label: str, content: list[Token], number: int, mentions: int) -> list[T
         )
         for count in range(1, mentions + 1)
     ]
+    if content and content[-1].type == "footnote_close":
+        anchors.clear()
     return [opening, *content, *anchors, *end]
 
 
 def name_of(token: Token) -> str:
     """Id of a note without its prefix."""
-    return escape(str(token.meta["label"]))
+    return escape(mdurl.encode(str(token.meta["label"])))
 
 
 def mention_name(token: Token) -> str:

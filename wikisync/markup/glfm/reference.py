@@ -1,9 +1,10 @@
-"""What stands right below the definition of a link, as ``[a]: b`` is one.
+"""Definitions of links, as ``[a]: b`` is one, at the beginning of a paragraph.
 
-To the service's parser the definition is the beginning of a paragraph, from which it is
-taken away in the end.  So the line below goes on with that paragraph, unless it is one
-that ends a paragraph: it is no code, no item that counts from three, and three dashes
-are text.
+To the service's parser they are text of that paragraph, whose end decides: they are
+taken away from it when it ends or becomes a heading, and stay where it becomes a
+term of a description list.  So the line below one goes on with the paragraph, unless
+it is one that ends a paragraph: it is no code, no item that counts from three, and
+three dashes are text.
 """
 
 from __future__ import annotations
@@ -13,47 +14,79 @@ import re
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, lheading, paragraph, reference
 
+from wikisync.markup.glfm.description import description
+from wikisync.markup.glfm.state import CODE_INDENT
+
 UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*")
-CODE_INDENT = 4
 
 
 def reference_rule(md: MarkdownIt) -> None:
     """Replace the library's rule."""
-    md.block.ruler.at("reference", definition)
+    md.block.ruler.at("reference", definitions)
 
 
-def definition(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
-    """One definition, and the paragraph below it that it is part of."""
-    if not reference(state, start_line, end_line, silent):
+def definitions(
+    state: StateBlock, start_line: int, end_line: int, silent: bool
+) -> bool:
+    """All definitions that a paragraph begins with, and what is left of it."""
+    place = state.bMarks[start_line] + state.tShift[start_line]
+    if state.src[place : place + 1] != "[" or state.is_code_block(start_line):
         return False
-    line = state.line
-    if silent or line >= end_line or state.isEmpty(line):
-        return True
-    if not _goes_on(state, line, end_line):
-        return True
-    return lheading(state, line, end_line, False) or paragraph(
-        state, line, end_line, False
-    )
+    stop = paragraph_end(state, start_line, end_line)
+    if stop < end_line and is_described(state, stop, end_line):
+        return False
+    line, line_max = start_line, state.lineMax
+    state.lineMax = stop  # the library's rule looks no further than this
+    while line < stop and reference(state, line, stop, silent):
+        if silent:
+            break
+        line = state.line
+    state.lineMax = line_max
+    if line == start_line or silent:
+        return line > start_line
+    if line < stop or (line < end_line and is_underline(state, line)):
+        count = state.sCount[line]
+        state.sCount[line] = state.blkIndent  # it is no code, however far it stands
+        if not lheading(state, line, end_line, False):
+            paragraph(state, line, end_line, False)
+        state.sCount[line] = count
+    return True
+
+
+def paragraph_end(state: StateBlock, start_line: int, end_line: int) -> int:
+    """The line behind a paragraph, which is its underline if it has one."""
+    parent, state.parentType = state.parentType, "paragraph"
+    rules = state.md.block.ruler.getRules("paragraph")
+    line = start_line + 1
+    while line < end_line and not state.isEmpty(line):
+        is_lazy = (
+            state.sCount[line] < 0
+            or state.sCount[line] - state.blkIndent >= CODE_INDENT
+        )
+        if not is_lazy and (
+            is_underline(state, line)
+            or any(rule(state, line, end_line, True) for rule in rules)
+        ):
+            break
+        line += 1
+    state.parentType = parent
+    return line
+
+
+def is_described(state: StateBlock, line: int, end_line: int) -> bool:
+    """Whether a line makes the paragraph right above it a term."""
+    parent, state.parentType = state.parentType, "paragraph"
+    found = description(state, line, end_line, True)
+    state.parentType = parent
+    return found
 
 
 def is_underline(state: StateBlock, line: int) -> bool:
-    """Whether a line makes the paragraph above it in its container a heading."""
+    """Whether a line makes the paragraph above it in its container a heading.
+
+    It is text where nothing is left of that paragraph.
+    """
     if state.is_code_block(line) or state.sCount[line] < state.blkIndent:
         return False
     place = state.bMarks[line] + state.tShift[line]
     return UNDERLINE.fullmatch(state.src, place, state.eMarks[line]) is not None
-
-
-def _goes_on(state: StateBlock, line: int, end_line: int) -> bool:
-    """Whether a line is part of the paragraph that ends above it."""
-    place = state.bMarks[line] + state.tShift[line]
-    if is_underline(state, line):
-        return True
-    is_code = state.sCount[line] - state.blkIndent >= CODE_INDENT
-    if state.src[place] == "[" and not is_code:
-        return False  # it may be a definition itself
-    parent, state.parentType = state.parentType, "paragraph"
-    rules = state.md.block.ruler.getRules("paragraph")
-    is_ended = not is_code and any(rule(state, line, end_line, True) for rule in rules)
-    state.parentType = parent
-    return not is_ended

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from markdown_it.common.utils import escapeHtml, unescapeAll
@@ -15,6 +16,7 @@ from wikisync.markup.context import MARKED_ESCAPES
 from wikisync.markup.tokens import escape
 
 ALIGN = "text-align:"
+SPACES = " \t\n\x0b\x0c\r"
 TEXT_TYPES = frozenset(
     {"text", "code_inline", "text_special", "escaped", "math_inline"}
 )
@@ -37,6 +39,8 @@ class GlfmRenderer(RendererHTML):
     ) -> str:
         """A tag; the end tag is most often all there is to say."""
         token = tokens[idx]
+        if token.hidden and token.nesting == -1 and is_before_block(tokens, idx):
+            return "\n"
         if token.nesting == -1 and not token.attrs and not token.hidden:
             return f"</{token.tag}>\n" if token.block else f"</{token.tag}>"
         return super().renderToken(tokens, idx, options, env)
@@ -70,12 +74,13 @@ class GlfmRenderer(RendererHTML):
     ) -> str:
         """A code block; language and the rest of its info as attributes."""
         token = tokens[idx]
-        words = unescapeAll(token.info).strip().split(maxsplit=1)
+        info = unescapeAll(token.info).strip(SPACES)
+        words = re.split(f"[{SPACES}]+", info, maxsplit=1) if info else ()
         attributes = f' lang="{escape(words[0])}"' if words else ""
         if words and words[0] == "math":
             attributes += ' data-math-style="display"'
-        elif len(words) > 1:
-            attributes += f' data-meta="{escape(words[1])}"'
+        elif len(words) > 1 and words[1].strip():
+            attributes += f' data-meta="{escape(words[1].strip())}"'
         return f"<pre{attributes}><code>{escape(token.content)}</code></pre>\n"
 
     def escaped(
@@ -100,6 +105,11 @@ class GlfmRenderer(RendererHTML):
             elif token.type == "image":
                 out.append(self.renderInlineAsText(token.children, options, env))
         return "".join(out)
+
+
+def is_before_block(tokens: Sequence[Token], idx: int) -> bool:
+    """Whether a block without tags around its content, as code is, comes next."""
+    return idx + 1 < len(tokens) and tokens[idx + 1].nesting == 0
 
 
 def cell(token: Token) -> str:

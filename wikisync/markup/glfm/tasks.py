@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from html import unescape
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import normalizeReference
 from markdown_it.renderer import RendererProtocol
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
@@ -28,7 +29,7 @@ BOX_CLASS = "task-list-item-checkbox"
 
 
 def tasks_rule(md: MarkdownIt) -> None:
-    """Find boxes before the texts are parsed, so that ``[x]`` is no link."""
+    """Find boxes before the texts are parsed, when all definitions are known."""
     md.core.ruler.before("inline", "tasks", find_tasks)
     md.add_render_rule("task_box", render_box)
 
@@ -51,39 +52,39 @@ def find_tasks(state: StateCore) -> None:
         elif token.type in {"bullet_list_close", "ordered_list_close"}:
             lists.pop()
         elif token.type == "list_item_open":
-            box = take_item_box(tokens[number + 1 : number + 3])
+            box = take_item_box(tokens[number + 1 : number + 3], state.env)
             if box is not None:
                 mark_task(token, lists[-1])
                 out.append(box)
                 # a box takes its whole paragraph where it is alone in it
                 emptied = 0 if tokens[number + 2].content else 3
         elif token.type in {"td_open", "th_open"}:
-            box = take_box(tokens[number + 1], CELL_BOX)
+            box = take_box(tokens[number + 1], CELL_BOX, state.env)
             if box is not None and not tokens[number + 1].content:
                 box.meta = {"is_cell": True}
                 out.append(box)
     state.tokens = out
 
 
-def take_item_box(following: Sequence[Token]) -> Token | None:
+def take_item_box(following: Sequence[Token], env: EnvType) -> Token | None:
     """The box at the start of an item's first paragraph."""
     if len(following) < 2 or following[0].type != "paragraph_open":
         return None
-    box = take_box(following[1], BOX)
+    box = take_box(following[1], BOX, env)
     if box is not None:
         box.hidden = following[0].hidden
     return box
 
 
-def take_box(inline: Token, pattern: re.Pattern[str]) -> Token | None:
-    """Cut a box from the start of a text."""
+def take_box(inline: Token, pattern: re.Pattern[str], env: EnvType) -> Token | None:
+    """Cut a box from the start of a text; none that is a link by its definition."""
     match = pattern.match(inline.content)
     if match is None:
         return None
     if pattern is CELL_BOX and match.end() != len(inline.content):
         return None
     sign = unescape(match[1])
-    if len(sign) != 1:
+    if len(sign) != 1 or normalizeReference(match[1]) in env.get("references", ()):
         return None
     inline.content = inline.content[match.end() :]
     return Token("task_box", "input", 0, info=sign)

@@ -1,0 +1,124 @@
+"""Lists; markdown-it's own rule reads empty items and blank lines otherwise.
+
+To the service's parser a list goes on behind an empty item and any number of blank
+lines, and a blank line that is indented as far as an item's content belongs to it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.token import Token
+
+from wikisync.markup.glfm.state import GlfmState
+
+MARKER = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?=[ \t]|$)")
+WIDEST_GAP = 4
+"""Columns between marker and content; wider gaps are one column and code."""
+
+
+def list_rule(md: MarkdownIt) -> None:
+    """Replace the library's rule."""
+    ended = ["paragraph", "reference", "blockquote"]
+    md.block.ruler.at("list", list_block, {"alt": ended})
+
+
+def list_block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
+    """A list with all its items."""
+    assert isinstance(state, GlfmState)
+    marker = marker_at(state, start_line)
+    if marker is None or state.is_code_block(start_line):
+        return False
+    if silent:
+        is_text = state.parentType in {"paragraph", "reference"}
+        return not is_text or may_interrupt(state, start_line, marker)
+    tag = "ul" if marker[1] is None else "ol"
+    name = "bullet_list" if marker[1] is None else "ordered_list"
+    opening = state.push(f"{name}_open", tag, 1)
+    if marker[1] is not None and int(marker[1]) != 1:
+        opening.attrs = {"start": int(marker[1])}
+    first = len(state.tokens)
+    is_tight = push_items(state, start_line, end_line, marker)
+    state.push(f"{name}_close", tag, -1)
+    opening.map = [start_line, state.line]
+    if is_tight:
+        hide_paragraphs(state.tokens, first, opening.level + 2)
+    return True
+
+
+def marker_at(state: GlfmState, line: int) -> re.Match[str] | None:
+    """The marker that a line begins with; its first group is the item's number."""
+    place = state.bMarks[line] + state.tShift[line]
+    return MARKER.match(state.src, place, state.eMarks[line])
+
+
+def may_interrupt(state: GlfmState, line: int, marker: re.Match[str]) -> bool:
+    """Whether a list may begin below a paragraph: with text, counting from 1."""
+    if state.sCount[line] < state.blkIndent:
+        return True
+    is_blank = state.skipSpaces(marker.end()) >= state.eMarks[line]
+    return not is_blank and (marker[1] is None or int(marker[1]) == 1)
+
+
+def push_items(
+    state: GlfmState, line: int, end_line: int, marker: re.Match[str] | None
+) -> bool:
+    """Parse the items from a line on; whether the list is tight."""
+    sign = marker[0][-1] if marker else ""
+    rules = state.md.block.ruler.getRules("list")
+    parent, state.parentType = state.parentType, "list"
+    is_tight, ended_blank = True, False
+    while marker is not None and marker[0][-1] == sign:
+        item = state.push("list_item_open", "li", 1)
+        is_tight &= push_content(state, line, end_line, marker) and not ended_blank
+        state.push("list_item_close", "li", -1)
+        item.map = [line, state.line]
+        ended_blank = state.line - line > 1 and state.isEmpty(state.line - 1)
+        line, marker = state.line, None
+        if line >= end_line or not state.blkIndent <= state.sCount[line]:
+            break
+        if state.is_code_block(line) or any(
+            rule(state, line, end_line, True) for rule in rules
+        ):
+            break
+        marker = marker_at(state, line)
+    state.parentType = parent
+    return is_tight
+
+
+def push_content(
+    state: GlfmState, line: int, end_line: int, marker: re.Match[str]
+) -> bool:
+    """Parse the blocks of one item; whether no blank line parts them."""
+    start, content = state.bMarks[line], marker.end()
+    behind = offset = state.sCount[line] + content - start - state.tShift[line]
+    while content < state.eMarks[line] and state.src[content] in " \t":
+        is_tab = state.src[content] == "\t"
+        offset += 4 - (offset + state.bsCount[line]) % 4 if is_tab else 1
+        content += 1
+    is_blank = content >= state.eMarks[line]
+    gap = 1 if is_blank or offset - behind > WIDEST_GAP else offset - behind
+    old = state.tight, state.tShift[line], state.sCount[line], state.blkIndent
+    state.enclosing.append(state.blkIndent)
+    state.tight, state.blkIndent = True, behind + gap
+    state.tShift[line], state.sCount[line] = content - start, offset
+    next_line = state.skipEmptyLines(line + 1)
+    if is_blank and any(
+        state.sCount[blank] < state.blkIndent for blank in range(line + 1, next_line)
+    ):
+        state.line = min(next_line, end_line)
+    else:
+        state.md.block.tokenize(state, line, end_line)
+    is_tight = state.tight
+    state.enclosing.pop()
+    state.tight, state.tShift[line], state.sCount[line], state.blkIndent = old
+    return is_tight
+
+
+def hide_paragraphs(tokens: list[Token], first: int, level: int) -> None:
+    """Show the paragraphs of tight items without their tags."""
+    for token in tokens[first:]:
+        if token.level == level and token.type in {"paragraph_open", "paragraph_close"}:
+            token.hidden = True

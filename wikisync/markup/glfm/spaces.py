@@ -1,0 +1,60 @@
+"""Wide spaces, which markdown-it trims like others at the ends of lines and cells.
+
+To the service's parser they are text there.  While blocks are looked for other
+characters stand in for them.
+"""
+
+from __future__ import annotations
+
+import re
+
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import normalizeReference
+from markdown_it.rules_core import StateCore
+
+WIDE = (
+    "\x0b\x0c\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007"
+    "\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+FIRST_STANDIN = 0xFFF00
+"""Of a private plane: a page that uses these characters itself keeps its spaces as
+markdown-it has them."""
+STANDINS = {ord(wide): FIRST_STANDIN + place for place, wide in enumerate(WIDE)}
+MEANT = {standin: wide for wide, standin in STANDINS.items()}
+HIDDEN = "spaces"
+"""Key of the environment: whether there are stand-ins."""
+TRIMMED = re.compile(f"[{WIDE}]")
+TAKEN = re.compile(f"[{chr(min(MEANT))}-{chr(max(MEANT))}]")
+
+
+def spaces_rule(md: MarkdownIt) -> None:
+    """Hide them while blocks are found, and show them before texts are parsed."""
+    md.core.ruler.before("block", "hide_spaces", hide_spaces)
+    md.core.ruler.after("block", "show_spaces", show_spaces)
+
+
+def hide_spaces(state: StateCore) -> None:
+    """Put stand-ins in their places."""
+    state.env[HIDDEN] = bool(TRIMMED.search(state.src)) and not TAKEN.search(state.src)
+    if state.env[HIDDEN]:
+        state.src = state.src.translate(STANDINS)
+
+
+def show_spaces(state: StateCore) -> None:
+    """Put them back into all that blocks hold."""
+    if not state.env[HIDDEN]:
+        return
+    state.src = state.src.translate(MEANT)
+    for token in state.tokens:
+        token.content = token.content.translate(MEANT)
+        token.info = token.info.translate(MEANT)
+        for child in token.children or ():
+            child.content = child.content.translate(MEANT)
+    links = state.env.get("references", {})
+    state.env["references"] = {
+        normalizeReference(label.translate(MEANT)): {
+            part: value.translate(MEANT) if isinstance(value, str) else value
+            for part, value in link.items()
+        }
+        for label, link in links.items()
+    }
