@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 
 from tests.site.sites import Studio
 from wikisync.model import Slug
+from wikisync.site import output
 from wikisync.site.build import build_site
 from wikisync.site.pages import ComposedPage, WikiPages
 from wikisync.site.sources import ScannedWiki
@@ -212,3 +214,33 @@ def test_cache_that_moved_with_its_site_is_used_in_full(
     edit(moved, "docs/one/plan.md", PLAN)
     moved.build()
     assert moved.files() == files
+
+
+def test_files_restored_without_nanoseconds_are_known_by_what_they_hold(
+    pair: Studio, composed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once; from then on by size and time again."""
+    files = pair.files()
+    for path in pair.root.glob("[sw]*/**/*"):
+        seconds = int(path.stat().st_mtime) - 100
+        os.utime(path, (seconds, seconds))
+    assert pair.build().written == 0
+    assert composed == []
+    assert pair.files() == files
+
+    def read(*_: object) -> None:
+        raise AssertionError("nothing has to be read")
+
+    monkeypatch.setattr(output, "_file_digest", read)
+    assert pair.build().written == 0
+
+
+def test_file_that_was_restored_with_another_text_is_made_again(
+    pair: Studio, composed: list[str]
+) -> None:
+    page = pair.site / "docs" / "one" / "-" / "wikis" / "plan.html"
+    before = page.read_bytes()
+    page.write_bytes(before.replace(b"Words", b"Wards"))
+    pair.build()
+    assert composed == ["docs/one/-/wikis/plan.html"]
+    assert page.read_bytes() == before

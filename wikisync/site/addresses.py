@@ -58,6 +58,7 @@ ROOT_FILES = frozenset({INDEX_PAGE, NOT_FOUND_PAGE, ROBOTS, SITEMAP, NO_JEKYLL})
 """Files at the top of a site that no page may take, nor a folder replace."""
 
 _UNSAFE = re.compile(r'[<>:"|?*\\/\x00-\x1f\x7f-\x9f\ud800-\udfff]')
+_PLAIN = re.compile(r"[a-z0-9_][a-z0-9_-]{0,99}")
 _DEVICE = re.compile(r"(?i)(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])(\..*)?")
 
 
@@ -69,6 +70,9 @@ def safe_component(name: str) -> str:
     runs; device names get a hyphen behind, ``-`` alone is ours; cut at 200 bytes
     with a hash.
     """
+    # nearly all names: nothing below changes them, but for devices
+    if _PLAIN.fullmatch(name) and not _DEVICE.fullmatch(name):
+        return name
     safe = _UNSAFE.sub("-", unicodedata.normalize("NFC", name)).rstrip(". ")
     safe = without_run_names(safe)
     if safe.startswith("."):
@@ -81,6 +85,7 @@ def safe_component(name: str) -> str:
     return _shortened(safe, name, COMPONENT_BYTES_MAX)
 
 
+@lru_cache(maxsize=4096)
 def safe_folder(path: str) -> str:
     """Components of a folder path made safe; one never looks like a page."""
     parts = [safe_component(part) for part in path.split("/")]
@@ -193,7 +198,7 @@ class _Claims:
         path, digits = wanted, TWIN_DIGITS
         while not self._is_free(path):
             folder, _, name = wanted.rpartition("/")
-            if any(_fold(parent) in self._files for parent in folders_above(wanted)):
+            if not self._files.isdisjoint(_folded_above(wanted)):
                 folder = self._prefix.removesuffix("/")
             stem, extension = posixpath.splitext(name)
             name = f"{stem}-{_hash(subject, digits)}{extension}"
@@ -202,7 +207,7 @@ class _Claims:
         if path != wanted:
             self.problems.append(_twin(subject, path))
         self._files.add(_fold(path))
-        self._folders.update(_fold(parent) for parent in folders_above(path))
+        self._folders.update(_folded_above(path))
         return path
 
     def _is_free(self, path: str) -> bool:
@@ -210,7 +215,7 @@ class _Claims:
         return not (
             folded in self._files
             or folded in self._folders
-            or any(_fold(parent) in self._files for parent in folders_above(path))
+            or not self._files.isdisjoint(_folded_above(path))
         )
 
 
@@ -272,7 +277,20 @@ def _hash(name: str, digits: int) -> str:
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
 
 
+def _folded_above(path: str) -> tuple[str, ...]:
+    """The folders above a path as a careless file system sees them."""
+    return _folded_folders(path.rpartition("/")[0])
+
+
+@lru_cache(maxsize=4096)
+def _folded_folders(folder: str) -> tuple[str, ...]:
+    """A folder and those above it; none for the top."""
+    return tuple(map(_fold, (folder, *folders_above(folder)))) if folder else ()
+
+
 def _fold(path: str) -> str:
+    if path.isascii():
+        return path.lower()
     return unicodedata.normalize("NFC", path.casefold())
 
 

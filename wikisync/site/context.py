@@ -18,7 +18,7 @@ API = 1
 ListingKind = Literal["all", "wanted", "orphans", "broken", "wikis"]
 
 
-class PageRef(Struct, frozen=True):
+class PageRef(Struct, frozen=True, gc=False):
     """A page (or wiki, or folder) as others link to it."""
 
     title: str
@@ -28,7 +28,7 @@ class PageRef(Struct, frozen=True):
     """Title of the wiki where it is not the one of the page rendered."""
 
 
-class LeftOut(Struct, frozen=True):
+class LeftOut(Struct, frozen=True, gc=False):
     """Where neighbours in the tree are listed that a page does not list.
 
     How many they are is not said: each page more would change all others.
@@ -40,7 +40,7 @@ class LeftOut(Struct, frozen=True):
     """Of their first entry there."""
 
 
-class NavNode(Struct, frozen=True):
+class NavNode(Struct, frozen=True, gc=False):
     """One entry of the navigation tree, pruned to the open branch and capped."""
 
     title: str
@@ -162,7 +162,7 @@ class PageContext(Struct, frozen=True):
     """``ltr`` or ``rtl``, by its text."""
 
 
-class ListingItem(Struct, frozen=True):
+class ListingItem(Struct, frozen=True, gc=False):
     """One line of a list page."""
 
     title: str

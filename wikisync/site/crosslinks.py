@@ -31,7 +31,7 @@ NOT_FOUND = frozenset({"no-page", "no-attachment"})
 """Why a link may lead to a loose file: whatever the service would find comes first."""
 
 
-class ItemKey(Struct, frozen=True):
+class ItemKey(Struct, frozen=True, gc=False):
     """A page or attachment of any wiki of the site."""
 
     wiki: int

@@ -1,5 +1,8 @@
 """What is known of a page and of a wiki once they are read; HTML lies in the cache.
 
+There are thousands of these values, and no circle of references goes through one: the
+collector of circles leaves them out (``gc=False``).
+
 A page that is not read yet (only a preview shows a site that has one) has the facts
 of the text before, or those that follow from its name.
 """
@@ -20,7 +23,7 @@ from wikisync.site.sources import ScannedWiki, SourcePage
 from wikisync.site.titles import TITLE_CHARS_MAX, display_title, shortened
 
 
-class BrokenRef(msgspec.Struct, frozen=True, array_like=True):
+class BrokenRef(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A link that leads nowhere."""
 
     href: str
@@ -30,7 +33,7 @@ class BrokenRef(msgspec.Struct, frozen=True, array_like=True):
     """Of the page's source, from 1; 0 where it is not known."""
 
 
-class ParsedFacts(msgspec.Struct, frozen=True, array_like=True):
+class ParsedFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What phase A tells about a page without its HTML."""
 
     page_title: str
@@ -54,7 +57,7 @@ class ParsedFacts(msgspec.Struct, frozen=True, array_like=True):
         return shortened(self.page_title, TITLE_CHARS_MAX)
 
 
-class FinishedFacts(msgspec.Struct, frozen=True, array_like=True):
+class FinishedFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What phase B tells about a page without its HTML."""
 
     view_digest: bytes
@@ -92,7 +95,7 @@ def decoded_view(packed: bytes) -> PageView:
     return _VIEWS.decode(packed)
 
 
-class IndexedPage(Struct, frozen=True, array_like=True):
+class IndexedPage(Struct, frozen=True, array_like=True, gc=False):
     """One page of the site: facts in memory, HTML in the cache."""
 
     source: SourcePage

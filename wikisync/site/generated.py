@@ -158,9 +158,14 @@ class GeneratedPages:
 
     def _all_pages(self, wiki: WikiPages) -> Iterator[GeneratedPage]:
         items = []
+        in_folder: dict[str, str] = {}
         for slug in wiki.tree.order:
             title, url = wiki.reference(slug).title, wiki.url(slug)
-            above = " / ".join(one.title for one in wiki.tree.ancestors(slug))
+            folder = slug.rpartition("/")[0]
+            above = in_folder.get(folder)
+            if above is None:
+                names = [one.title for one in wiki.tree.ancestors(slug)]
+                above = in_folder[folder] = " / ".join(names)
             items.append(ListingItem(title, url, note=above, id=list_id(url)))
         yield from self._list(wiki.context.all_url, "all", "all_pages", items, wiki)
 

@@ -221,9 +221,12 @@ def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
     if not text.isascii():
         letters = unicodedata.normalize("NFKD", text)
         text = "".join(one for one in letters if not unicodedata.combining(one))
+    parts = _DIGITS.split(text.casefold())
+    if len(parts) == 1:
+        return ((1, 0, parts[0]),)
     return tuple(
         (0, int(part), "") if index % 2 else (1, 0, part)
-        for index, part in enumerate(_DIGITS.split(text.casefold()))
+        for index, part in enumerate(parts)
     )
 
 

@@ -70,7 +70,7 @@ class SiteManifest(msgspec.Struct, frozen=True):
 _MANIFESTS = json_decoder(SiteManifest)
 
 
-class FileState(msgspec.Struct, frozen=True, array_like=True):
+class FileState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A file as it was when its digest was known; equal stat means equal bytes."""
 
     size: int
@@ -181,14 +181,18 @@ class Output:
         return _file_digest(full)
 
     def keep(self, path: str) -> bool:
-        """Take over a file unread if it is still as the last build left it."""
+        """Take over a file if it still holds what the last build left in it.
+
+        It is read only where it was restored, and so has another time.
+        """
         state = self._trusted.get(path)
         if state is None or path not in self._known:
             return False
-        if not _is_as_left(self._root, path, state):
+        if _is_as_left(self._root, path, state):
+            self._kept[path] = state
+        elif self.current(path) != state.digest:
             return False
         self._files[path] = (state.size, state.digest)
-        self._kept[path] = state
         return True
 
     @property
@@ -430,11 +434,14 @@ def _read_manifest(path: Path, *, is_optional: bool = False) -> SiteManifest | N
     return manifest
 
 
+_NO_NAMES = frozenset({"", ".", ".."})
+
+
 def _is_inside(path: str) -> bool:
     """Whether a path from a manifest stays in the folder, in plain spelling."""
     if "\\" in path or "\0" in path or ":" in path.partition("/")[0]:
         return False
-    return all(part not in {"", ".", ".."} for part in path.split("/"))
+    return _NO_NAMES.isdisjoint(path.split("/"))
 
 
 def _is_as_left(root: Path, path: str, state: FileState) -> bool:

@@ -76,7 +76,7 @@ class SearchDocument(Struct, frozen=True):
     """Title of its wiki; the same for all in a site of one wiki."""
 
 
-class DocumentKey(Struct, frozen=True, array_like=True):
+class DocumentKey(Struct, frozen=True, array_like=True, gc=False):
     """A document without its text."""
 
     url: str

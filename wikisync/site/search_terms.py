@@ -41,7 +41,7 @@ def score_of(slot: int, letter: str) -> int:
     return slot << _RANK_BITS | _RANKS[letter]
 
 
-class TermShard(Struct, frozen=True, array_like=True):
+class TermShard(Struct, frozen=True, array_like=True, gc=False):
     """What is known of a shard unread."""
 
     first: str

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from wikisync.site.model import WikiSource
 
 
-class SourceState(Struct, frozen=True, array_like=True):
+class SourceState(Struct, frozen=True, array_like=True, gc=False):
     """What a file of a wiki held when it was read."""
 
     size: int
@@ -58,7 +58,7 @@ class SourceFile(NamedTuple):
     """Path of the file inside it."""
 
 
-class SourcePage(Struct, frozen=True, array_like=True):
+class SourcePage(Struct, frozen=True, array_like=True, gc=False):
     """One page file."""
 
     slug: Slug
@@ -116,6 +116,8 @@ class ScannedWiki(Struct, frozen=True):
     loose: LooseStates = field(default_factory=LooseStates)
     missed: set[str] = field(default_factory=set)
     """Files that could not be read afterwards as they were at the look."""
+    states: Mapping[str, SourceState] = field(default_factory=dict)
+    """What is noted of its files."""
 
     def read(self, path: str) -> bytes | None:
         """A file as it is now; None for one that is not there any more."""
@@ -189,7 +191,9 @@ def scan_wiki(
     if digests.states != remembered:
         cache.note(note, msgspec.msgpack.encode(digests.states))
     loose = LooseStates(scanned.loose, digests.look)
-    return ScannedWiki(source, pages, attachments, tuple(problems), loose)
+    return ScannedWiki(
+        source, pages, attachments, tuple(problems), loose, states={**digests.states}
+    )
 
 
 def settle(
@@ -199,8 +203,7 @@ def settle(
 
     At the end of a build most are old enough, and the next one need not read them.
     """
-    note = cache.key("folder", wiki.source.folder)
-    remembered = _decoded(cache.state(note))
+    remembered = dict(wiki.states)
     linked = {path: state for path, state in wiki.loose.seen.items() if state}
     digests = _Digests(wiki.source, {}, now_ns())
     for path, state in (remembered | linked).items():
@@ -208,6 +211,7 @@ def settle(
             digests.look(path)
     states = remembered | linked | digests.states
     if states != remembered:
+        note = cache.key("folder", wiki.source.folder)
         cache.note(note, msgspec.msgpack.encode(states))
 
 
