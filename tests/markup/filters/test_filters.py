@@ -205,6 +205,22 @@ def test_code_of_a_known_language_is_coloured() -> None:
     )
 
 
+@pytest.mark.parametrize("icons", ["", ":icons: font\n\n"])
+def test_code_with_callouts_keeps_its_colours(icons: str) -> None:
+    source = f"{icons}[source,ruby]\n----\nputs 1 # <1>\nputs 2 # <2> <3>\nx\n----\n"
+    shown = re.sub(r'<i class="conum"></i>', "", render(source, Format.ASCIIDOC).html)
+    assert '<span class="nb">puts</span> <span class="mi">1</span>' in shown
+    lines = re.sub(r"<[^>]*>", "", shown).strip().split("\n")
+    assert lines == ["puts 1 (1)", "puts 2 (2) (3)", "x"]
+
+
+def test_code_with_other_marks_than_callouts_keeps_them() -> None:
+    source = "[source,ruby,subs=+quotes]\n----\nputs *1* # <1>\n----\n"
+    html = render(source, Format.ASCIIDOC).html
+    assert "<strong>1</strong>" in html
+    assert "conum" in html
+
+
 def test_code_without_a_language_is_plain() -> None:
     page = render("```\n<b>\n```\n")
     assert '<pre class="code" tabindex="0"><code>&lt;b&gt;\n</code></pre>' in page.html

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html as entities
+import re
 
 from wikisync.markup.diagrams import NotDrawn, can_draw, mermaid_html
 from wikisync.markup.draft import Draft
 from wikisync.markup.highlight import highlight
 from wikisync.markup.tokens import Document, escape
+from wikisync.model import Format
 
 DIAGRAMS = {
     "mermaid": "mermaid",
@@ -26,6 +28,11 @@ DIAGRAMS = {
 """Languages that the service draws; the source is shown where nothing here does."""
 
 MATH = "math"
+CODE_TAG = re.compile(r"</?code[^>]*>")
+CALLOUT = re.compile(
+    r'(?:[ \t]{0,8}(?:<i class="conum"></i><b>|<b class="conum">)'
+    r"\(\d{1,4}\)</b>){1,20}\Z"
+)
 NOT_DRAWN = "the page shows its source; correct the diagram"
 
 
@@ -88,8 +95,13 @@ def rewrite_code(draft: Draft, place: int, language: str) -> None:
     document = draft.document
     draft.features.add("code")
     named = f' data-lang="{escape(language)}"' if language else ""
-    code = code_text(document, place) if language else None
-    coloured = highlight(code, language) if code and draft.options.highlight else None
+    coloured = None
+    if language and draft.options.highlight:
+        code = code_text(document, place)
+        if code:
+            coloured = highlight(code, language)
+        elif draft.page.format is Format.ASCIIDOC:
+            coloured = coloured_with_callouts(document.inner(place), language)
     if coloured is None:
         document.html[place] = f'<pre class="code"{named} tabindex="0">'
         return
@@ -98,3 +110,22 @@ def rewrite_code(draft: Draft, place: int, language: str) -> None:
         f'<pre class="code highlight"{named} tabindex="0">'
         f"<code>{coloured}</code></pre>",
     )
+
+
+def coloured_with_callouts(inner: str, language: str) -> str | None:
+    """A listing of AsciiDoc, coloured; its callouts stay at the ends of their lines.
+
+    None where it holds any other markup, or the language is unknown.
+    """
+    lines, marks = [], []
+    for line in CODE_TAG.sub("", inner).split("\n"):
+        code = CALLOUT.sub("", line)
+        lines.append(code)
+        marks.append(line[len(code) :] if line.startswith(code) else "")
+    if "<" in "".join(lines):
+        return None
+    coloured = highlight(entities.unescape("\n".join(lines)), language)
+    if coloured is None:
+        return None
+    shown = zip(coloured.split("\n"), marks, strict=True)
+    return "\n".join(line + mark for line, mark in shown)
