@@ -135,7 +135,7 @@ def test_sweep_keeps_what_is_used_once_the_rest_is_much(tmp_path: Path) -> None:
     with open_cache(tmp_path) as cache:
         for key in keys:
             cache.store("finished", key, b"", b"")
-        cache.sweep("finished", keys[:4])
+        cache.sweep("finished", 4, lambda: keys[:4])
         left = [cache.facts("finished", key) for key in keys]
     assert left == [b""] * 4 + [None] * (SPARE_ROWS + 6)
 
@@ -144,7 +144,7 @@ def test_sweep_of_little_waste_is_left_for_later(tmp_path: Path) -> None:
     """A page that is put back as it was need not be parsed again."""
     with open_cache(tmp_path) as cache:
         cache.store("finished", b"old", b"", b"")
-        cache.sweep("finished", [])
+        cache.sweep("finished", 0, tuple)
         assert cache.facts("finished", b"old") == b""
 
 

@@ -120,13 +120,15 @@ def _built(
     place = open_output(output, note.states)
     from wikisync.site.writing import SiteWriting  # slow to load: see there
 
-    build = SiteWriting(store, scanned, theme, options, output, note, attempts, kept)
-    with place.staging():
-        _refuse_leaving(scanned, kept, output, may_leave)
-        build.write(place, progress)
-        changes = place.commit(build.published())
-    build.sweep()
-    done = build.note(inputs, changes, build.remember_wikis())
+    with SiteWriting(
+        store, scanned, theme, options, output, note, attempts, kept, progress
+    ) as build:
+        with place.staging():
+            _refuse_leaving(scanned, kept, output, may_leave)
+            build.write(place)
+            changes = place.commit(build.published())
+        build.sweep()
+        done = build.note(inputs, changes, build.remember_wikis())
     remember_build(store, output, done)
     for wiki in scanned:
         settle(wiki, store)

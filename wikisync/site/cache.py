@@ -159,17 +159,21 @@ class Cache:
             self._connection.execute("BEGIN IMMEDIATE")
             self._uncommitted = 0
 
-    def sweep(self, stage: Stage, live: Iterable[bytes]) -> None:
+    def sweep(
+        self, stage: Stage, used: int, live: Callable[[], Iterable[bytes]]
+    ) -> None:
         """Remove rows that the build did not use, once they have become many.
+
+        ``used`` is the number of keys that ``live`` gives; it is asked only then.
 
         What other builds noted of their pages goes with them: it counts on rows.
         """
-        keys = set(live)
         count = self._connection.execute(
             f"SELECT count(*) FROM {stage}"  # noqa: S608 - a literal
         ).fetchone()[0]
-        if count <= 2 * len(keys) + SPARE_ROWS:
+        if count <= 2 * used + SPARE_ROWS:
             return
+        keys = set(live())
         stored = self._connection.execute(f"SELECT key FROM {stage}")  # noqa: S608
         gone = [row for row in stored.fetchall() if row[0] not in keys]
         self._connection.executemany(f"DELETE FROM {stage} WHERE key = ?", gone)  # noqa: S608

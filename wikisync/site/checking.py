@@ -101,7 +101,7 @@ def _checked(
     progress.start("reading pages", sum(len(wiki.pages) for wiki in scanned))
     indexed = [indexer.index(number, wiki) for number, wiki in enumerate(scanned)]
     site = composed_site(indexed, addresses, options, theme, indexer, table)
-    problems = tuple(site_problems(indexed, addresses, site.wikis, theme))
+    problems = tuple(site_problems(addresses, site.wikis, theme))
     for wiki in scanned:
         settle(wiki, store)
     return _report(indexed, problems)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.model import Problem
+from wikisync.model import Problem, Slug
 from wikisync.site.addresses import (
     SIDEBAR_SLUG,
     WikiAddresses,
@@ -23,7 +23,8 @@ from wikisync.site.pages import WikiPages
 from wikisync.site.search import DocumentKey, SearchDocument, SearchSection
 
 if TYPE_CHECKING:
-    from wikisync.site.crosslinks import WikiTable
+    from wikisync.site.context import PageRef, WikiContext
+    from wikisync.site.crosslinks import ItemKey, WikiTable
     from wikisync.site.facts import IndexedWiki
     from wikisync.site.index import Indexer
     from wikisync.site.model import SiteOptions
@@ -33,14 +34,88 @@ if TYPE_CHECKING:
     from wikisync.site.theme import Theme
 
 
+class SiteComposer:
+    """Makes the composers of the pages of all wikis, around one site."""
+
+    def __init__(
+        self,
+        scanned: Sequence[ScannedWiki],
+        addresses: Sequence[WikiAddresses],
+        options: SiteOptions,
+        theme: Theme,
+        indexer: Indexer,
+        table: WikiTable,
+        kept: Sequence[PublishedWiki] = (),
+    ) -> None:
+        """Take the wikis in the order of their numbers; no page need be read."""
+        sources = [wiki.source for wiki in scanned]
+        fingerprint = theme.fingerprint
+        limit = options.nav_links_max
+        site = site_context(sources, addresses, options, fingerprint, kept)
+        homes = group_homes(sources, addresses)
+        self.context = site
+        self.settings_key = settings_hash(
+            program_fingerprint(), fingerprint, site, limit
+        )
+        """Hash of what every page of the site depends on."""
+        self.contexts = [
+            wiki_context(wiki, addresses[number], homes)
+            for number, wiki in enumerate(scanned)
+        ]
+        self._labels = wiki_labels(sources)
+        self._nav_limit = limit
+        self._indexer = indexer
+        self._table = table
+
+    def pages_of(self, wiki: IndexedWiki) -> WikiPages:
+        """The composer of the pages of one wiki."""
+        return WikiPages(
+            wiki,
+            self.contexts[wiki.number],
+            self.context,
+            self._indexer,
+            self._table,
+            label=self._labels[wiki.number],
+            nav_limit=self._nav_limit,
+            settings_key=self.settings_key,
+        )
+
+
 class ComposedSite(Struct, frozen=True):
-    """A site whose pages can be composed one by one."""
+    """A site whose pages can be composed one by one, all in memory."""
 
     context: SiteContext
     settings_key: bytes
     """Hash of what every page of the site depends on."""
+    contexts: Sequence[WikiContext]
     wikis: tuple[WikiPages, ...]
     """In the order of the wikis' numbers."""
+
+    def reference(self, place: ItemKey) -> PageRef:
+        """A page as its own wiki links to it."""
+        return self.wikis[place.wiki].reference(Slug(place.name))
+
+    def backlink(self, place: ItemKey, home: int) -> PageRef:
+        """A page as a page of a wiki names it among its backlinks."""
+        composer = self.wikis[place.wiki]
+        is_own = place.wiki == home
+        refer = composer.reference if is_own else composer.reference_elsewhere
+        return refer(Slug(place.name))
+
+
+def composed_site(
+    wikis: Sequence[IndexedWiki],
+    addresses: Sequence[WikiAddresses],
+    options: SiteOptions,
+    theme: Theme,
+    indexer: Indexer,
+    table: WikiTable,
+) -> ComposedSite:
+    """A composer of pages for each wiki, around one site."""
+    scanned = [wiki.scanned for wiki in wikis]
+    site = SiteComposer(scanned, addresses, options, theme, indexer, table)
+    composers = tuple(map(site.pages_of, wikis))
+    return ComposedSite(site.context, site.settings_key, site.contexts, composers)
 
 
 def site_addresses(
@@ -62,58 +137,28 @@ def site_addresses(
     ]
 
 
-def composed_site(
-    wikis: Sequence[IndexedWiki],
-    addresses: Sequence[WikiAddresses],
-    options: SiteOptions,
-    theme: Theme,
-    indexer: Indexer,
-    table: WikiTable,
-    kept: Sequence[PublishedWiki] = (),
-) -> ComposedSite:
-    """A composer of pages for each wiki, around one site."""
-    sources = [wiki.scanned.source for wiki in wikis]
-    fingerprint = theme.fingerprint
-    site = site_context(sources, addresses, options, fingerprint, kept)
-    limit = options.nav_links_max
-    settings_key = settings_hash(program_fingerprint(), fingerprint, site, limit)
-    homes = group_homes(sources, addresses)
-    labels = wiki_labels(sources)
-    composers = tuple(
-        WikiPages(
-            wiki,
-            wiki_context(wiki.scanned, addresses[wiki.number], homes),
-            site,
-            indexer,
-            table,
-            label=labels[wiki.number],
-            nav_limit=limit,
-            settings_key=settings_key,
-        )
-        for wiki in wikis
-    )
-    return ComposedSite(site, settings_key, composers)
-
-
 def site_problems(
-    wikis: Sequence[IndexedWiki],
-    addresses: Sequence[WikiAddresses],
-    composers: Sequence[WikiPages],
-    theme: Theme,
+    addresses: Sequence[WikiAddresses], composers: Sequence[WikiPages], theme: Theme
 ) -> Iterator[Problem]:
     """Everything that is wrong, the theme first, named so that it can be found."""
     yield from theme.problems
-    is_many = len(wikis) > 1
-    for wiki, composer in zip(wikis, composers, strict=True):
-        found = [
-            *wiki.scanned.problems,
-            *addresses[wiki.number].problems,
-            *(one for page in wiki.pages.values() for one in page.parsed.problems),
-            *composer.problems,
-        ]
-        where = f"{wiki.name}: " if is_many else ""
-        for one in found:
-            yield replace(one, subject=where + one.subject)
+    for composer in composers:
+        yield from wiki_problems(addresses, composer)
+
+
+def wiki_problems(
+    addresses: Sequence[WikiAddresses], composer: WikiPages
+) -> Iterator[Problem]:
+    """What is wrong with one of the wikis that have these addresses."""
+    wiki = composer.wiki
+    where = f"{wiki.name}: " if len(addresses) > 1 else ""
+    for one in (
+        *wiki.scanned.problems,
+        *addresses[wiki.number].problems,
+        *(one for page in wiki.pages.values() for one in page.parsed.problems),
+        *composer.problems,
+    ):
+        yield replace(one, subject=where + one.subject)
 
 
 def search_digest(composers: Sequence[WikiPages]) -> bytes:
@@ -124,7 +169,7 @@ def search_digest(composers: Sequence[WikiPages]) -> bytes:
     return digest.digest()
 
 
-def search_keys(composers: Sequence[WikiPages]) -> Iterator[DocumentKey]:
+def search_keys(composers: Iterable[WikiPages]) -> Iterator[DocumentKey]:
     """What the search index takes: every page that is read but sidebars."""
     program = program_fingerprint()
     for composer in composers:
@@ -139,23 +184,21 @@ def search_keys(composers: Sequence[WikiPages]) -> Iterator[DocumentKey]:
             yield DocumentKey(url, wiki, hashlib.sha256(content).digest(), text)
 
 
-def search_loader(composers: Sequence[WikiPages], indexer: Indexer) -> Load:
-    """Loads the documents that ``search_keys`` names."""
-    pages = {
-        composer.url(slug): page
-        for composer in composers
-        for slug, page in composer.wiki.pages.items()
-    }
+def page_titles(composer: WikiPages) -> dict[str, str]:
+    """Output path to title of the pages of a wiki."""
+    pages = composer.wiki.pages
+    return {composer.url(slug): page.parsed.title for slug, page in pages.items()}
+
+
+def search_loader(titles: Mapping[str, str], indexer: Indexer) -> Load:
+    """Loads the documents that ``search_keys`` names; ``titles`` by output path."""
 
     def load(document: DocumentKey) -> SearchDocument:
-        page = pages[document.url]
+        sections = indexer.sections(document.text)
         return SearchDocument(
             document.url,
-            page.parsed.title,
-            tuple(
-                SearchSection(one.id, one.heading, one.text)
-                for one in indexer.sections(page)
-            ),
+            titles[document.url],
+            tuple(SearchSection(one.id, one.heading, one.text) for one in sections),
             document.wiki,
         )
 
@@ -166,7 +209,8 @@ def search_documents(
     composers: Sequence[WikiPages], indexer: Indexer
 ) -> Iterator[SearchDocument]:
     """All that the search index takes."""
-    return map(search_loader(composers, indexer), search_keys(composers))
+    titles = {url: t for one in composers for url, t in page_titles(one).items()}
+    return map(search_loader(titles, indexer), search_keys(composers))
 
 
 def settings_hash(*values: object) -> bytes:

@@ -7,6 +7,7 @@ a token, which nothing else can be mistaken for because a slug holds no NUL.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
@@ -82,7 +83,12 @@ class WikiTable:
             if not url.startswith("/")
         }
         self._indexes: dict[int, LinkIndex] = {}
-        self._found: dict[tuple[int, str], Found] = {}
+        self._found: defaultdict[int, dict[str, Found]] = defaultdict(dict)
+
+    def forget(self, number: int) -> None:
+        """Let go of what was looked up for a wiki."""
+        self._found.pop(number, None)
+        self._indexes.clear()
 
     def found(self, number: int, path: str) -> Found:
         """What a link of a wiki finds at a path inside it, and where that lies.
@@ -90,10 +96,10 @@ class WikiTable:
         A path with a slash in front is that of a file in the wiki's folder, unless a
         page is called so.
         """
-        key = number, path
-        answer = self._found.get(key)
+        known = self._found[number]
+        answer = known.get(path)
         if answer is None:
-            answer = self._found[key] = self._look_up(number, path)
+            answer = known[path] = self._look_up(number, path)
         return answer
 
     def find(self, url: str) -> tuple[ItemKey, bool, str] | None:

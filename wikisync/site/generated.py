@@ -38,6 +38,7 @@ from wikisync.site.context import (
     SiteContext,
     WikiContext,
 )
+from wikisync.site.crosslinks import ItemKey
 from wikisync.site.groups import group_tree, natural_path
 from wikisync.site.titles import LINK_CHARS_MAX, shortened
 
@@ -52,6 +53,7 @@ SITEMAP_URLS_MAX = 50_000
 """What the protocol allows in one file."""
 
 Translate = Callable[[str], str]
+Refer = Callable[[ItemKey], PageRef]
 
 
 class GeneratedPage(Struct, frozen=True):
@@ -68,34 +70,48 @@ class GeneratedPages:
     def __init__(
         self,
         site: SiteContext,
-        wikis: Sequence[WikiPages],
+        wikis: Sequence[WikiContext],
+        refer: Refer,
         translate: Translate,
         titles: Mapping[str, str],
+        only: WikiPages | None,
         kept: Sequence[WikiContext] = (),
     ) -> None:
-        """Take the wikis, the names of groups, and wikis whose pages stay."""
+        """Take the wikis in the order of their numbers, and what is around them.
+
+        Args:
+            site: The site.
+            wikis: Its wikis.
+            refer: A page as its own wiki links to it.
+            translate: A text of the theme by its key.
+            titles: The names of groups.
+            only: The wiki, in a site of one.
+            kept: Wikis whose pages stay.
+        """
         self._site = site
         self._wikis = wikis
+        self._refer = refer
         self._translate = translate
         self._titles = titles
+        self._only = only
         self._contexts = sorted(
-            (*(wiki.context for wiki in wikis), *kept),
-            key=lambda wiki: natural_path(wiki.full_path),
+            (*wikis, *kept), key=lambda wiki: natural_path(wiki.full_path)
         )
-        self._is_only = site.home_url == wikis[0].context.url if wikis else False
         self._noindex = any(wiki.visibility != "public" for wiki in self._contexts)
 
-    def all(
+    def of_wiki(self, wiki: WikiPages) -> Iterator[GeneratedPage]:
+        """The generated pages of one wiki, each path once."""
+        if wiki.home_is_missing:
+            yield self._wiki_home(wiki)
+        yield from self._all_pages(wiki)
+
+    def around(
         self, report: LinkReport, problems: Sequence[Problem]
     ) -> Iterator[GeneratedPage]:
-        """Every generated page of the site, each path once."""
-        if not self._is_only:
+        """The generated pages around all wikis, each path once."""
+        if self._only is None:
             yield self._index()
-        for wiki in self._wikis:
-            if wiki.home_is_missing:
-                yield self._wiki_home(wiki)
-            yield from self._all_pages(wiki)
-        if self._site.all_url not in {wiki.context.all_url for wiki in self._wikis}:
+        if self._site.all_url not in {wiki.all_url for wiki in self._wikis}:
             yield from self._all_wikis()
         if self._site.report_url:
             yield from self._wanted(report)
@@ -141,11 +157,6 @@ class GeneratedPages:
     def _plain(self, path: str, template: str, title: str) -> GeneratedPage:
         return GeneratedPage(path, template, self._frame(path, title, self._only))
 
-    @property
-    def _only(self) -> WikiPages | None:
-        """The wiki, in a site of one."""
-        return self._wikis[0] if self._is_only else None
-
     def _index(self) -> GeneratedPage:
         frame = self._frame(INDEX_PAGE, self._site.title, None)
         groups = group_tree(self._contexts, self._titles)
@@ -184,15 +195,14 @@ class GeneratedPages:
     def _wanted(self, report: LinkReport) -> Iterator[GeneratedPage]:
         items = []
         for wanted in report.wanted:
-            wiki = self._wikis[wanted.wiki]
-            sources = tuple(wiki.reference(slug) for slug in wanted.pages[:SOURCES_MAX])
+            places = [ItemKey(wanted.wiki, slug) for slug in wanted.pages[:SOURCES_MAX]]
             items.append(
                 ListingItem(
                     shortened(wanted.slug, LINK_CHARS_MAX),
                     None,
-                    wiki=self._name(wiki),
+                    wiki=self._name(wanted.wiki),
                     count=len(wanted.pages),
-                    sources=sources,
+                    sources=tuple(map(self._refer, places)),
                 )
             )
         yield from self._list(WANTED_PAGE, "wanted", "wanted", items, self._only)
@@ -200,27 +210,25 @@ class GeneratedPages:
     def _orphans(self, report: LinkReport) -> Iterator[GeneratedPage]:
         items = []
         for place in report.orphans:
-            wiki = self._wikis[place.wiki]
-            reference = wiki.reference(Slug(place.name))
-            items.append(
-                ListingItem(reference.title, reference.url, wiki=self._name(wiki))
-            )
+            page = self._refer(place)
+            name = self._name(place.wiki)
+            items.append(ListingItem(page.title, page.url, wiki=name))
         yield from self._list(ORPHANS_PAGE, "orphans", "orphans", items, self._only)
 
     def _broken(
         self, report: LinkReport, problems: Sequence[Problem]
     ) -> Iterator[GeneratedPage]:
-        by_name = {wiki.wiki.name: wiki for wiki in self._wikis}
+        numbers = {wiki.full_path: number for number, wiki in enumerate(self._wikis)}
         items = []
         for link in report.broken:
-            wiki = by_name[link.wiki]
+            place = ItemKey(numbers[link.wiki], link.slug)
             items.append(
                 ListingItem(
                     shortened(link.href, LINK_CHARS_MAX),
                     None,
-                    wiki=self._name(wiki),
+                    wiki=self._name(place.wiki),
                     note=link.reason,
-                    sources=(with_line(wiki.reference(link.slug), link.line),),
+                    sources=(with_line(self._refer(place), link.line),),
                 )
             )
         lines = tuple(str(problem) for problem in problems)
@@ -228,8 +236,8 @@ class GeneratedPages:
             REPORT_PAGE, "broken", "report", items, self._only, problems=lines
         )
 
-    def _name(self, wiki: WikiPages) -> str:
-        return "" if self._is_only else wiki.context.full_path
+    def _name(self, wiki: int) -> str:
+        return "" if self._only else self._wikis[wiki].full_path
 
     def _list(
         self,

@@ -10,6 +10,7 @@ on all addresses.  So a page that comes or goes costs those that name it.  Only 
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
@@ -91,8 +92,8 @@ class Indexer:
         ).digest()
         self._site = _addresses_digest(table.addresses)
         self._bases = hashlib.sha256("\n".join(table.web_urls).encode()).digest()
-        self._right: dict[tuple[int, Slug], FinishedFacts] = {}
-        """Facts whose lookups have the answers of this table."""
+        self._right: defaultdict[int, dict[Slug, FinishedFacts]] = defaultdict(dict)
+        """Facts whose lookups have the answers of this table, by wiki."""
 
     def index(
         self,
@@ -157,8 +158,8 @@ class Indexer:
 
         Which loose files there are can have changed: who asked for one asks again.
         """
-        self._right |= {
-            (number, page.slug): page.finished
+        self._right[number] |= {
+            page.slug: page.finished
             for page in pages
             if not any(path.startswith("/") for path, _ in page.finished.asked)
         }
@@ -174,9 +175,14 @@ class Indexer:
         """Phase A of a page without its texts, from the cache."""
         return self._parsed_body(page.parsed_key)
 
-    def sections(self, page: IndexedPage) -> tuple[Section, ...]:
+    def sections(self, text_key: bytes) -> tuple[Section, ...]:
         """The texts of a page, from the cache."""
-        return _SECTIONS.decode(self._cache.body("words", page.parsed.text_key))
+        return _SECTIONS.decode(self._cache.body("words", text_key))
+
+    def forget(self, number: int) -> None:
+        """Let go of what is in memory of a wiki; the next look at it takes longer."""
+        self._right.pop(number, None)
+        self._table.forget(number)
 
     def view(self, page: IndexedPage) -> PageView:
         """What a template shows of a page, from the cache."""
@@ -186,11 +192,12 @@ class Indexer:
         """The same as the cache has it."""
         return self._cache.body("finished", page.finished_key)
 
-    def sweep(self, pages: Sequence[IndexedPage]) -> None:
-        """Let go of texts that no page has any more."""
-        self._cache.sweep("parsed", (page.parsed_key for page in pages))
-        self._cache.sweep("words", (page.parsed.text_key for page in pages))
-        self._cache.sweep("finished", (page.finished_key for page in pages))
+    def sweep(self, count: int, pages: Callable[[], Iterable[IndexedPage]]) -> None:
+        """Let go of texts that none of so many pages has any more."""
+        sweep = self._cache.sweep
+        sweep("parsed", count, lambda: (page.parsed_key for page in pages()))
+        sweep("words", count, lambda: (page.parsed.text_key for page in pages()))
+        sweep("finished", count, lambda: (page.finished_key for page in pages()))
 
     # Phase A ----------------------------------------------------------------------
 
@@ -377,7 +384,7 @@ class Indexer:
         if (
             last is not None
             and last.parsed is parsed
-            and self._right.get((number, slug)) is last.finished
+            and self._right[number].get(slug) is last.finished
             and _has_same_ids(last.finished, ids)
         ):
             return last
@@ -393,7 +400,7 @@ class Indexer:
         facts = self._known_finish(key, number, last, ids)
         if facts is None:
             facts = self._finish(key, parsed_key, links, ids)
-        self._right[number, slug] = facts
+        self._right[number][slug] = facts
         if last is not None and last.parsed is parsed and last.finished is facts:
             return last
         return IndexedPage(page, parsed_key, parsed, key, facts)

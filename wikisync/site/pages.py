@@ -32,7 +32,7 @@ from wikisync.site.context import (
     TocNode,
     WikiContext,
 )
-from wikisync.site.crosslinks import ItemKey, PageUrls, SiteLinks, service_address
+from wikisync.site.crosslinks import PageUrls, SiteLinks, service_address
 from wikisync.site.facts import decoded_view
 from wikisync.site.frame import text_direction
 from wikisync.site.navigation import Tree, natural_key, neighbours, reading_order
@@ -181,6 +181,10 @@ class WikiPages:
         """A page as others of its wiki link to it."""
         return PageRef(self.wiki.pages[slug].parsed.title, self._urls[slug])
 
+    def reference_elsewhere(self, slug: Slug) -> PageRef:
+        """A page as other wikis link to it."""
+        return structs.replace(self.reference(slug), wiki=self.label)
+
     def frame_key(self) -> bytes:
         """Hash of what every page of the wiki shows besides its own."""
         return self._key + self._sidebar.key
@@ -295,19 +299,10 @@ class _Sidebar:
         )
 
 
-def backlink_references(
-    places: Iterable[ItemKey], wikis: Mapping[int, WikiPages], home: int
-) -> tuple[PageRef, ...]:
-    """The pages that link to a page, sorted by title; others' with their wiki."""
-    found = []
-    for place in places:
-        pages = wikis[place.wiki]
-        reference = pages.reference(Slug(place.name))
-        if place.wiki != home:
-            reference = structs.replace(reference, wiki=pages.label)
-        found.append(reference)
+def backlink_references(pages: Iterable[PageRef]) -> tuple[PageRef, ...]:
+    """The pages that link to a page, sorted by title."""
     return tuple(
-        sorted(found, key=lambda one: (natural_key(one.title), one.wiki, one.url or ""))
+        sorted(pages, key=lambda one: (natural_key(one.title), one.wiki, one.url or ""))
     )
 
 

@@ -7,7 +7,9 @@ for which all of these are as the last build noted them has the key that it had 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+
+from msgspec import Struct
 
 from wikisync.model import Slug
 from wikisync.site.crosslinks import ItemKey, is_elsewhere, place_of
@@ -16,32 +18,45 @@ from wikisync.site.facts import IndexedPage, IndexedWiki
 Pages = Mapping[Slug, IndexedPage]
 
 
-def stale_pages(
-    wikis: Sequence[IndexedWiki], before: Sequence[Pages], same_frames: Sequence[bool]
-) -> set[ItemKey]:
-    """The pages whose key may be another one than in the last build.
+class Stale(Struct, frozen=True):
+    """The pages of one wiki, and those elsewhere, whose key may be another one."""
+
+    own: frozenset[Slug] | None
+    """None: all."""
+    elsewhere: frozenset[ItemKey]
+
+    def has(self, slug: Slug) -> bool:
+        """Whether a page of the wiki is among them."""
+        return self.own is None or slug in self.own
+
+
+def stale_pages(wiki: IndexedWiki, before: Pages, *, has_same_frame: bool) -> Stale:
+    """The pages that another state of one wiki gives another key.
 
     Args:
-        wikis: The pages as they are now; the same value as before means no change.
-        before: The pages of each wiki as they were noted.
-        same_frames: Whether each wiki's frame is the one noted.
+        wiki: Its pages as they are now; the same value as before means no change.
+        before: Its pages as they were noted.
+        has_same_frame: Whether the wiki's frame is the one noted.
     """
     stale: set[ItemKey] = set()
-    for wiki, last, has_same_frame in zip(wikis, before, same_frames, strict=True):
-        number = wiki.number
-        for slug, page in wiki.pages.items():
-            old = last.get(slug)
-            if page is old and has_same_frame:
-                continue
-            stale.add(ItemKey(number, slug))
-            targets = set(page.finished.targets)
-            changed = targets ^ set(old.finished.targets if old else ())
-            if not has_same_frame:
-                # it may have another title, which the pages of its own wiki,
-                # all of them stale, show as others do
-                changed |= {target for target in targets if is_elsewhere(target)}
-            stale |= {place_of(target, number) for target in changed}
-        for slug in last.keys() - wiki.pages.keys():
-            targets = set(last[slug].finished.targets)
-            stale |= {place_of(target, number) for target in targets}
-    return stale
+    number = wiki.number
+    for slug, page in wiki.pages.items():
+        old = before.get(slug)
+        if page is old and has_same_frame:
+            continue
+        stale.add(ItemKey(number, slug))
+        targets = set(page.finished.targets)
+        changed = targets ^ set(old.finished.targets if old else ())
+        if not has_same_frame:
+            # it may have another title, which the pages of its own wiki,
+            # all of them stale, show as others do
+            changed |= {target for target in targets if is_elsewhere(target)}
+        stale |= {place_of(target, number) for target in changed}
+    for slug in before.keys() - wiki.pages.keys():
+        targets = set(before[slug].finished.targets)
+        stale |= {place_of(target, number) for target in targets}
+    own = frozenset(Slug(place.name) for place in stale if place.wiki == number)
+    return Stale(
+        own if has_same_frame else None,
+        frozenset(place for place in stale if place.wiki != number),
+    )

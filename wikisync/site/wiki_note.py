@@ -47,10 +47,19 @@ def wiki_note(
         return NO_NOTE
 
 
+def encoded_note(note: WikiNote) -> bytes:
+    """A note as bytes."""
+    return msgspec.msgpack.encode(note)
+
+
+def decoded_note(packed: bytes) -> WikiNote:
+    """A note that ``encoded_note`` gave."""
+    return _NOTES.decode(packed)
+
+
 def remember_wiki(
-    store: Cache, output: Path, owner: WikiOwner, note: WikiNote
+    store: Cache, output: Path, owner: WikiOwner, packed: bytes
 ) -> Digest:
-    """Keep a note of a wiki for the next build to an output; its digest."""
-    value = msgspec.msgpack.encode(note)
-    store.note(store.key(PAGES, output, owner.full_path), value)
-    return digest_of(value)
+    """Keep the encoded note of a wiki for the next build to an output; its digest."""
+    store.note(store.key(PAGES, output, owner.full_path), packed)
+    return digest_of(packed)

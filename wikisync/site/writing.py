@@ -7,9 +7,13 @@ for a site that changed only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from types import TracebackType
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.markup.drawings import DRAWING_BYTES_MAX, static_drawing
 from wikisync.markup.file_types import is_drawing
@@ -25,16 +29,24 @@ from wikisync.site.attempts import Attempts
 from wikisync.site.build_note import BuildNote, hash_of
 from wikisync.site.cache import Cache
 from wikisync.site.composing import (
-    composed_site,
+    SiteComposer,
+    page_titles,
     search_keys,
     search_loader,
     site_addresses,
-    site_problems,
+    wiki_problems,
 )
-from wikisync.site.crosslinks import ItemKey, WikiTable
+from wikisync.site.context import PageRef
+from wikisync.site.crosslinks import ItemKey, WikiTable, is_elsewhere
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.fingerprint import program_fingerprint
-from wikisync.site.generated import GeneratedPages, robots_text, sitemaps
+from wikisync.site.frame import is_top
+from wikisync.site.generated import (
+    GeneratedPage,
+    GeneratedPages,
+    robots_text,
+    sitemaps,
+)
 from wikisync.site.groups import group_titles
 from wikisync.site.index import Indexer
 from wikisync.site.kept import kept_context, kept_documents, kept_paths
@@ -55,17 +67,36 @@ from wikisync.site.published import (
 )
 from wikisync.site.reader import bounded_reader
 from wikisync.site.rendering import rendered_pages
-from wikisync.site.report import LinkReport, encode_report, link_report
+from wikisync.site.report import LinkSums, encode_report
 from wikisync.site.search import DocumentKey, Load, SearchDocument
 from wikisync.site.search_writing import SEARCH_INDEX, write_search
+from wikisync.site.shelf import Shelf
 from wikisync.site.sources import ScannedWiki
-from wikisync.site.stale import stale_pages
+from wikisync.site.stale import Stale, stale_pages
 from wikisync.site.theme import Theme
-from wikisync.site.wiki_note import WikiNote, remember_wiki, wiki_note
+from wikisync.site.wiki_note import (
+    WikiNote,
+    decoded_note,
+    encoded_note,
+    remember_wiki,
+    wiki_note,
+)
+
+
+class _Held(Struct, frozen=True):
+    """A wiki whose pages are known."""
+
+    note: WikiNote
+    composer: WikiPages
 
 
 class SiteWriting:
-    """One build that has something to do."""
+    """One build that has something to do.
+
+    Two passes over the wikis: all are read before the first is written, because any
+    page can link to any other.  Between them each wiki's facts lie on a shelf, so that
+    memory does not grow with the wikis but by what others need of them.
+    """
 
     def __init__(
         self,
@@ -77,6 +108,7 @@ class SiteWriting:
         last: BuildNote,
         attempts: Attempts,
         kept: Sequence[PublishedWiki],
+        progress: Progress,
     ) -> None:
         self._store = store
         self._scanned = scanned
@@ -84,207 +116,176 @@ class SiteWriting:
         self._options = options
         self._output = output
         self._last = last
-        self._attempts = attempts
         self._kept = kept
+        self._progress = progress
+        self._addresses = site_addresses(scanned, options, kept)
+        sources = [wiki.source for wiki in scanned]
+        loose = [wiki.loose for wiki in scanned]
+        table = WikiTable(sources, self._addresses, loose)
+        self._indexer = Indexer(store, table, progress, options.markup, attempts)
+        self._site = SiteComposer(
+            scanned, self._addresses, options, theme, self._indexer, table, kept
+        )
+        self._shelf = Shelf(_packed, self._unpacked)
+        self._sums = LinkSums()
+        self._references: dict[ItemKey, PageRef] = {}
+        """Pages that other wikis and the lists around all of them name."""
+        self._stale: list[Stale] = []
+        self._stale_elsewhere: set[ItemKey] = set()
+        self._is_noted: list[bool] = []
+        """Whether the last build's note of each wiki still is right."""
+        self._retry_at = 0.0
+        self._documents: list[DocumentKey] = []
+        self._titles: dict[str, str] = {}
         self._keys: dict[str, bytes] = {}
         self._problems: list[Problem] = []
         self._broken_links: tuple[BrokenLink, ...] = ()
-        self._wikis: list[IndexedWiki] = []
 
-        self._addresses = site_addresses(scanned, options, kept)
+    def __enter__(self) -> SiteWriting:
+        return self
 
-    def write(self, output: Output, progress: Progress) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Let go of the facts of the wikis."""
+        self._shelf.close()
+
+    def write(self, output: Output) -> None:
         """Put every file of the site."""
-        sources = [wiki.source for wiki in self._scanned]
-        loose = [wiki.loose for wiki in self._scanned]
-        table = WikiTable(sources, self._addresses, loose)
-        self._indexer = Indexer(
-            self._store, table, progress, self._options.markup, self._attempts
-        )
-        progress.start("reading pages", self._page_count)
-        self._notes = [
-            wiki_note(self._store, self._output, wiki.source.owner, self._last)
-            for wiki in self._scanned
-        ]
-        self._before = [
-            self._noted_pages(number, wiki) for number, wiki in enumerate(self._scanned)
-        ]
-        self._wikis = [
-            self._indexer.index(number, wiki, self._before[number])
-            for number, wiki in enumerate(self._scanned)
-        ]
+        self._progress.start("reading pages", self._page_count)
+        self._problems += self._theme.problems
+        for number, scanned in enumerate(self._scanned):
+            self._read_wiki(number, scanned)
         # their memory is for the processes that render
         bounded_reader().close()
-        report = link_report(self._wikis)
+        self._progress.start("writing pages", self._page_count)
+        generated = self._generated()
+        jobs = chain.from_iterable(
+            self._wiki_jobs(output, number, generated)
+            for number in range(len(self._scanned))
+        )
+        for path, content in rendered_pages(self._theme, jobs):
+            output.put(path, content)
+        report = self._sums.report()
         self._broken_links = report.broken
-        pages = self._composers(table)
-        self._collect_problems(pages)
-        progress.start("writing pages", self._page_count)
-        self._write_pages(output, pages, report, progress)
-        self._write_generated(output, pages, report)
-        self._write_search(output, pages)
+        self._put_generated(output, generated.around(report, self._problems))
+        self._write_search(output)
         if self._options.has_report:
-            content = encode_report(self._wikis, report, self._problems)
-            output.put(REPORT_JSON, content)
+            names = [wiki.source.owner.full_path for wiki in self._scanned]
+            output.put(REPORT_JSON, encode_report(names, report, self._problems))
         self._write_files(output)
 
+    # First pass -------------------------------------------------------------------
+
+    def _read_wiki(self, number: int, scanned: ScannedWiki) -> None:
+        """Know the pages of a wiki, and take from them what others need."""
+        last = wiki_note(self._store, self._output, scanned.source.owner, self._last)
+        before = self._noted_pages(number, scanned, last)
+        wiki = self._indexer.index(number, scanned, before)
+        composer = self._site.pages_of(wiki)
+        frame = composer.frame_digest()
+        stale = stale_pages(wiki, before, has_same_frame=last.frame == frame)
+        self._stale.append(stale)
+        self._stale_elsewhere |= stale.elsewhere
+        self._sums.add(wiki)
+        self._problems += wiki_problems(self._addresses, composer)
+        times = [page.parsed.retry_at for page in wiki.pages.values()]
+        self._retry_at = min(filter(None, (self._retry_at, *times)), default=0.0)
+        for slug, page in wiki.pages.items():
+            facts = page.finished
+            if facts.broken or any(map(is_elsewhere, facts.targets)):
+                place = ItemKey(number, slug)
+                self._references[place] = composer.reference_elsewhere(slug)
+        key = self._indexer.reading_key(scanned)
+        table = self._indexer.table_key
+        note = WikiNote(key, table, frame, tuple(wiki.pages.values()))
+        self._is_noted.append(bool(before) and note == last)
+        self._shelf.add(number, _Held(note, composer))
+        self._indexer.forget(number)
+
     def _noted_pages(
-        self, number: int, scanned: ScannedWiki
+        self, number: int, scanned: ScannedWiki, note: WikiNote
     ) -> dict[Slug, IndexedPage]:
         """The pages of a wiki as the last build knew them, as far as that holds."""
-        note = self._notes[number]
         if note.reading != self._indexer.reading_key(scanned):
             return {}
         if note.table == self._indexer.table_key:
             self._indexer.believe(number, note.pages)
         return {page.slug: page for page in note.pages}
 
-    def published(self) -> tuple[PublishedWiki, ...]:
-        """The wikis of the site, for its manifest."""
-        made = [
-            published_from(scanned.source, addresses.prefix, scanned.page_count)
-            for scanned, addresses in zip(self._scanned, self._addresses, strict=True)
-        ]
-        return tuple(sorted([*made, *self._kept], key=lambda wiki: wiki.path))
+    def _unpacked(self, number: int, packed: bytes) -> _Held:
+        """A wiki from the shelf."""
+        note = decoded_note(packed)
+        pages = {page.slug: page for page in note.pages}
+        wiki = IndexedWiki(number, self._scanned[number], pages)
+        return _Held(note, self._site.pages_of(wiki))
 
-    def note(
-        self, inputs: bytes, changes: Changes, wikis: dict[str, Digest]
-    ) -> BuildNote:
-        """What the next build shall know of this one."""
-        # what could not be read may be there again, and look as if nothing changed
-        is_whole = not any(wiki.missed for wiki in self._scanned)
-        return BuildNote(
-            inputs=inputs if is_whole else b"",
-            states=dict(changes.states),
-            keys=self._keys,
-            pages=sum(wiki.page_count for wiki in self._scanned)
-            + sum(wiki.pages for wiki in self._kept),
-            problems=(*self._problems, *changes.problems),
-            broken_links=self._broken_links,
-            linked=tuple(
-                (number, path, state.digest if state else "")
-                for number, scanned in enumerate(self._scanned)
-                for path, state in sorted(scanned.loose.seen.items())
-            ),
-            retry_at=min(
-                (
-                    page.parsed.retry_at
-                    for wiki in self._wikis
-                    for page in wiki.pages.values()
-                    if page.parsed.retry_at
-                ),
-                default=0.0,
-            ),
-            wikis=wikis,
-        )
+    # Second pass ------------------------------------------------------------------
 
-    def remember_wikis(self) -> dict[str, Digest]:
-        """Note the pages of each wiki for the next build; digests of the notes."""
-        digests = {}
-        table = self._indexer.table_key
-        for wiki, before, note, frame in zip(
-            self._wikis, self._before, self._notes, self._frames, strict=True
-        ):
-            if wiki.scanned.missed:
-                continue
-            owner, pages = wiki.scanned.source.owner, tuple(wiki.pages.values())
-            reading = self._indexer.reading_key(wiki.scanned)
-            made = WikiNote(reading, table, frame, pages)
-            if before and made == note:
-                digests[owner.full_path] = self._last.wikis[owner.full_path]
-            else:
-                digests[owner.full_path] = remember_wiki(
-                    self._store, self._output, owner, made
-                )
-        return digests
-
-    def sweep(self) -> None:
-        """Let the cache forget what no page needs any more."""
-        self._indexer.sweep(
-            [page for wiki in self._wikis for page in wiki.pages.values()]
-        )
-
-    @property
-    def _page_count(self) -> int:
-        return sum(len(wiki.pages) for wiki in self._scanned)
-
-    def _composers(self, table: WikiTable) -> tuple[WikiPages, ...]:
-        """A composer of pages for each wiki, around one site."""
-        site = composed_site(
-            self._wikis,
-            self._addresses,
-            self._options,
-            self._theme,
-            self._indexer,
-            table,
-            self._kept,
-        )
-        self._site, self._settings_key = site.context, site.settings_key
-        return site.wikis
-
-    def _collect_problems(self, pages: Sequence[WikiPages]) -> None:
-        """Everything that is wrong, named so that it can be found."""
-        self._problems += site_problems(
-            self._wikis, self._addresses, pages, self._theme
-        )
-
-    def _write_pages(
-        self,
-        output: Output,
-        pages: Sequence[WikiPages],
-        report: LinkReport,
-        progress: Progress,
-    ) -> None:
-        jobs = self._page_jobs(output, pages, report, progress)
-        for path, content in rendered_pages(self._theme, jobs):
-            output.put(path, content)
-
-    def _page_jobs(
-        self,
-        output: Output,
-        pages: Sequence[WikiPages],
-        report: LinkReport,
-        progress: Progress,
+    def _wiki_jobs(
+        self, output: Output, number: int, generated: GeneratedPages
     ) -> Iterator[tuple[WikiFrame, PageJob]]:
-        """The pages that have to be rendered; the files of the others are kept."""
-        by_number = dict(enumerate(pages))
-        self._frames = [composer.frame_digest() for composer in pages]
-        same_frames = [
-            note.frame == frame
-            for note, frame in zip(self._notes, self._frames, strict=True)
-        ]
-        stale = stale_pages(self._wikis, self._before, same_frames)
-        for number, composer in enumerate(pages):
-            for slug in self._wikis[number].pages:
-                progress.advance()
-                place, path = ItemKey(number, slug), composer.url(slug)
-                key = self._last.keys.get(path)
-                if key and place not in stale and self._keep(output, path, key):
+        """The pages of a wiki that have to be rendered; all else of it is put."""
+        composer = self._shelf.get(number).composer
+        linked = self._sums.backlinks(composer.wiki)
+        stale = self._stale[number]
+        for slug in composer.wiki.pages:
+            self._progress.advance()
+            path = composer.url(slug)
+            key = self._last.keys.get(path)
+            is_same = key and not stale.has(slug)
+            if is_same and ItemKey(number, slug) not in self._stale_elsewhere:
+                assert key
+                if self._keep(output, path, key):
                     continue
-                places = report.backlinks.get(place, ())
-                backlinks = backlink_references(places, by_number, number)
-                page = composer.composed(slug, backlinks)
-                if not self._keep(output, page.path, page.key):
-                    yield composer.wiki_frame, composer.job(page)
+            backlinks = backlink_references(
+                composer.reference(Slug(place.name))
+                if place.wiki == number
+                else self._references[place]
+                for place in linked.get(slug, ())
+            )
+            page = composer.composed(slug, backlinks)
+            if not self._keep(output, page.path, page.key):
+                yield composer.wiki_frame, composer.job(page)
+        for place in self._sums.add_orphans(composer.wiki, linked):
+            reference = composer.reference_elsewhere(Slug(place.name))
+            self._references[place] = reference
+        self._put_generated(output, generated.of_wiki(composer))
+        self._documents += search_keys([composer])
+        self._titles |= page_titles(composer)
+        for name in (*composer.wiki.scanned.attachments, *composer.wiki.linked):
+            path = self._addresses[number].file(name)
+            self._write_file(output, composer.wiki.scanned, name, path)
 
-    def _write_generated(
-        self, output: Output, pages: Sequence[WikiPages], report: LinkReport
-    ) -> None:
-        wikis = self._site.wikis
-        homes = {wiki.full_path: wiki.url for wiki in wikis if wiki.kind == "group"}
-        kept = [kept_context(wiki, homes) for wiki in self._kept]
+    def _generated(self) -> GeneratedPages:
+        """What makes the pages that no wiki has."""
+        site, composer = self._site.context, self._site
+        homes = {one.full_path: one.url for one in site.wikis if one.kind == "group"}
         sources = [wiki.source for wiki in self._scanned]
-        titles = group_titles([*sources, *self._kept])
-        generated = GeneratedPages(self._site, pages, self._text, titles, kept)
-        for page in generated.all(report, self._problems):
-            key = hash_of(self._settings_key, page)
-            if not self._keep(output, page.path, key):
-                self._render(output, page.template, page.context, page.path)
+        return GeneratedPages(
+            site,
+            composer.contexts,
+            lambda place: replace(self._references[place], wiki=""),
+            lambda key: self._theme.text(key, self._options.lang),
+            group_titles([*sources, *self._kept]),
+            only=self._shelf.get(0).composer if is_top(self._addresses) else None,
+            kept=[kept_context(wiki, homes) for wiki in self._kept],
+        )
 
-    def _write_search(self, output: Output, pages: Sequence[WikiPages]) -> None:
+    def _put_generated(self, output: Output, pages: Iterable[GeneratedPage]) -> None:
+        for page in pages:
+            key = hash_of(self._site.settings_key, page)
+            if not self._keep(output, page.path, key):
+                text = self._theme.render(page.template, page.context, at=page.path)
+                output.put(page.path, text.encode("utf-8", "replace"))
+
+    def _write_search(self, output: Output) -> None:
         """The search index, as far as the documents changed."""
-        load = search_loader(pages, self._indexer)
-        documents = search_keys(pages)
+        load = search_loader(self._titles, self._indexer)
+        documents: Iterable[DocumentKey] = self._documents
         if self._kept:
             kept = {
                 hash_of(program_fingerprint(), one): one
@@ -300,13 +301,9 @@ class SiteWriting:
         )
 
     def _write_files(self, output: Output) -> None:
-        """What is no page: files of the theme, of the wikis, and for robots."""
+        """What is no page and of no wiki: files of the theme, and for robots."""
         for path, content in self._theme.assets().items():
             output.put(path, content)
-        for addresses, wiki in zip(self._addresses, self._wikis, strict=True):
-            scanned = wiki.scanned
-            for name in (*scanned.attachments, *wiki.linked):
-                self._write_file(output, scanned, name, addresses.file(name))
         output.put(NO_JEKYLL, b"")
         wikis = [
             (addresses, wiki.source.visibility == "public")
@@ -317,7 +314,7 @@ class SiteWriting:
         still = list(kept_paths(output.known, self._kept)) if self._kept else []
         for path in still:
             output.keep_published(path)
-        output.put(ROBOTS, robots_text(self._site, prefixes).encode())
+        output.put(ROBOTS, robots_text(self._site.context, prefixes).encode())
         public = [
             path
             for addresses, is_public in wikis
@@ -331,8 +328,8 @@ class SiteWriting:
             for path in still
             if path.endswith(".html") and path.startswith(open_prefixes)
         ]
-        if self._site.url and public:
-            for path, text in sitemaps(self._site.url, public):
+        if self._site.context.url and public:
+            for path, text in sitemaps(self._site.context.url, public):
                 output.put(path, text.encode())
 
     def _write_file(
@@ -364,14 +361,70 @@ class SiteWriting:
         self._keys[path] = key
         return self._last.keys.get(path) == key and output.keep(path)
 
-    def _render(
-        self, output: Output, template: str, context: Mapping[str, object], path: str
-    ) -> None:
-        text = self._theme.render(template, context, at=path)
-        output.put(path, text.encode("utf-8", "replace"))
+    # Afterwards -------------------------------------------------------------------
 
-    def _text(self, key: str) -> str:
-        return self._theme.text(key, self._options.lang)
+    def published(self) -> tuple[PublishedWiki, ...]:
+        """The wikis of the site, for its manifest."""
+        made = [
+            published_from(scanned.source, addresses.prefix, scanned.page_count)
+            for scanned, addresses in zip(self._scanned, self._addresses, strict=True)
+        ]
+        return tuple(sorted([*made, *self._kept], key=lambda wiki: wiki.path))
+
+    def note(
+        self, inputs: bytes, changes: Changes, wikis: dict[str, Digest]
+    ) -> BuildNote:
+        """What the next build shall know of this one."""
+        # what could not be read may be there again, and look as if nothing changed
+        is_whole = not any(wiki.missed for wiki in self._scanned)
+        return BuildNote(
+            inputs=inputs if is_whole else b"",
+            states=dict(changes.states),
+            keys=self._keys,
+            pages=sum(wiki.page_count for wiki in self._scanned)
+            + sum(wiki.pages for wiki in self._kept),
+            problems=(*self._problems, *changes.problems),
+            broken_links=self._broken_links,
+            linked=tuple(
+                (number, path, state.digest if state else "")
+                for number, scanned in enumerate(self._scanned)
+                for path, state in sorted(scanned.loose.seen.items())
+            ),
+            retry_at=self._retry_at,
+            wikis=wikis,
+        )
+
+    def remember_wikis(self) -> dict[str, Digest]:
+        """Note the pages of each wiki for the next build; digests of the notes."""
+        digests = {}
+        for number, scanned in enumerate(self._scanned):
+            owner = scanned.source.owner
+            if scanned.missed:
+                continue
+            if self._is_noted[number]:
+                digests[owner.full_path] = self._last.wikis[owner.full_path]
+                continue
+            packed = self._shelf.packed(number)
+            digests[owner.full_path] = remember_wiki(
+                self._store, self._output, owner, packed
+            )
+        return digests
+
+    def sweep(self) -> None:
+        """Let the cache forget what no page needs any more."""
+        self._indexer.sweep(self._page_count, self._all_pages)
+
+    def _all_pages(self) -> Iterator[IndexedPage]:
+        for number in range(len(self._scanned)):
+            yield from self._shelf.get(number).note.pages
+
+    @property
+    def _page_count(self) -> int:
+        return sum(len(wiki.pages) for wiki in self._scanned)
+
+
+def _packed(held: _Held) -> bytes:
+    return encoded_note(held.note)
 
 
 def _either(kept: Mapping[bytes, SearchDocument], load: Load) -> Load:

@@ -86,9 +86,9 @@ def _composed(world: World, path: str) -> _Composed:
         key = settings_hash(world.site.settings_key, generated).hex()
         return _Composed(key, generated.template, lambda: generated.context)
     composer = world.site.wikis[place.wiki]
-    places = backlinks_of(world.wikis, place)
-    wikis = dict(enumerate(world.site.wikis))
-    backlinks = backlink_references(places, wikis, place.wiki)
+    backlinks = backlink_references(
+        world.site.backlink(one, place.wiki) for one in backlinks_of(world.wikis, place)
+    )
     page = composer.composed(Slug(place.name), backlinks)
     pictures = _pictures(world, place)
     key = hashlib.sha256(page.key + pictures.encode()).hexdigest()

@@ -35,6 +35,7 @@ from wikisync.site.composing import (
 )
 from wikisync.site.crosslinks import ItemKey, WikiTable
 from wikisync.site.facts import IndexedPage, IndexedWiki
+from wikisync.site.frame import is_top
 from wikisync.site.generated import GeneratedPages
 from wikisync.site.groups import group_titles
 from wikisync.site.index import Indexer
@@ -133,12 +134,14 @@ class World(Struct, frozen=True, dict=True):
     def problems(self) -> tuple[Problem, ...]:
         """Everything that a build would report."""
         addresses = self.layout.addresses
-        return tuple(site_problems(self.wikis, addresses, self.site.wikis, self.theme))
+        return tuple(site_problems(addresses, self.site.wikis, self.theme))
 
     @cached_property
     def generated(self) -> Mapping[str, GeneratedPage]:
         """Lists, reports and other pages that no wiki has, by output path."""
-        pages = self._generating.all(self.report, self.problems)
+        pages = list(self._generating.around(self.report, self.problems))
+        for composer in self.site.wikis:
+            pages += self._generating.of_wiki(composer)
         return {page.path: page for page in pages}
 
     @cached_property
@@ -149,7 +152,15 @@ class World(Struct, frozen=True, dict=True):
     @cached_property
     def _generating(self) -> GeneratedPages:
         titles = group_titles(self.inputs.wikis)
-        return GeneratedPages(self.site.context, self.site.wikis, self.text, titles)
+        site, is_only = self.site, is_top(self.layout.addresses)
+        return GeneratedPages(
+            site.context,
+            site.contexts,
+            site.reference,
+            self.text,
+            titles,
+            only=site.wikis[0] if is_only else None,
+        )
 
     def has(self, path: str) -> bool:
         """Whether a page lies at an output path."""
@@ -204,7 +215,7 @@ def next_world(
     wikis = _indexed(layout.indexer, scanned, before, chosen)
     if changed is None:
         pages = [page for wiki in wikis for page in wiki.pages.values()]
-        layout.indexer.sweep(pages)
+        layout.indexer.sweep(len(pages), lambda: pages)
     same = before if is_same_set else None
     conflicts = _conflicts_now(scanned, same, changed)
     site = _site(same, inputs, theme, layout, wikis)
