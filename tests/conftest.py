@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import tempfile
 
 from hypothesis import settings
 
@@ -18,6 +19,10 @@ settings.load_profile("wikisync")
 # that a test interrupts
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# no test leaves anything in the cache of the person who runs it
+_CACHE = tempfile.TemporaryDirectory(prefix="wikisync-tests-")
+os.environ["XDG_CACHE_HOME"] = _CACHE.name
 
 # before any test module takes the guard's name into its own
 if os.environ.get(SWITCH):

@@ -49,6 +49,7 @@ ALLOWED: dict[str, set[str]] = {
         "origin",
         "decoding",
         "webpage",
+        "locks",
         "api",
     },
     "folder": {

@@ -23,6 +23,11 @@ def lock(descriptor: int) -> None:
     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+def unlock(descriptor: int) -> None:
+    """Let another process lock what stays open."""
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
 def is_locked(descriptor: int) -> bool:
     """Whether another process has locked what is open.
 
@@ -33,7 +38,7 @@ def is_locked(descriptor: int) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
-    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    unlock(descriptor)
     return False
 
 

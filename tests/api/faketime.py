@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from wikisync.api.address import ServiceAddress
+from wikisync.api.budget import Budget
+from wikisync.api.settings import ClientSettings
+from wikisync.api.shared_pace import SharedPace
 
 
 @dataclass
@@ -18,3 +25,16 @@ class FakeTime:
 
     def clock(self) -> float:
         return self.now
+
+
+def budget_at(
+    clock: Callable[[], float],
+    *,
+    wall: Callable[[], float] | None = None,
+    path: Path | None = None,
+) -> Budget:
+    """The budget of a client on a clock that a test has."""
+    address = ServiceAddress.parse("https://gitlab.example.com")
+    wall = wall or clock
+    pace = SharedPace(path, clock, wall=wall)
+    return Budget(address, ClientSettings(), pace, clock=clock, wall=wall)

@@ -63,20 +63,30 @@ def test_back_off_doubles_up_to_its_limit_with_full_jitter(
 
 
 @pytest.mark.parametrize(
-    ("failure", "least_s"),
+    ("failure", "least_s", "most_s"),
     [
-        (TransientFailure(LIMITED, after_s=3.0), 3.0),
-        (TransientFailure(LATE, after_s=0.0), 0.0),
-        (TransientFailure(LIMITED), 60.0),
+        (TransientFailure(LATE, after_s=3.0), 3.0, 3.5),
+        (TransientFailure(LATE, after_s=0.0), 0.0, 0.5),
+        # the budget spreads what waits for a limit
+        (TransientFailure(LIMITED, after_s=3.0), 3.0, 3.0),
     ],
 )
 def test_the_wish_of_the_service_is_the_least_pause(
-    failure: TransientFailure, least_s: float
+    failure: TransientFailure, least_s: float, most_s: float
 ) -> None:
     settings = ClientSettings()
 
     assert pause_s(failure, 1, settings, lambda: 0.0) == least_s
-    assert pause_s(failure, 1, settings, lambda: 1.0) == least_s + 0.5
+    assert pause_s(failure, 1, settings, lambda: 1.0) == most_s
+
+
+async def test_refusal_is_no_attempt(time: FakeTime) -> None:
+    """The budget makes its pause before the request is made again."""
+    limited = TransientFailure(LIMITED, after_s=1.0)
+    attempts = Attempts(*[limited] * 20, *[TransientFailure(LATE)] * 4)
+
+    assert await attempt(attempts, time) == "done"
+    assert time.slept == [0.25, 0.5, 1.0, 2.0]
 
 
 class Attempts:
@@ -177,7 +187,7 @@ async def test_a_usual_pause_that_is_too_long_is_not_made(
 ) -> None:
     with pytest.raises(TransientFailure):
         await repeated(
-            Attempts(TransientFailure(LIMITED)),
+            Attempts(TransientFailure(LIMITED, after_s=60.0)),
             settings,
             is_write=False,
             sleep=time.sleep,

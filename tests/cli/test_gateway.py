@@ -10,6 +10,7 @@ import pytest
 from tests.support.bending import SIGN_IN_PAGE, BendingProxy, bending_proxy
 from tests.support.commands import Run
 from tests.support.git import needs_git
+from tests.support.limiting import TokenBucket
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, Cloned
 from wikisync.model import AttachmentPath, LooseFile, digest_of
@@ -115,6 +116,29 @@ async def test_limit_on_files_is_one_problem_and_holds_back_no_page(
     assert (await behind.wiki())["home.md"] == "mine\n"
     limit.end()
     assert "10 attachments fetched" in (await behind.run("sync")).out
+
+
+@pytest.mark.slow
+async def test_clone_of_many_files_at_few_requests_a_second_is_whole(
+    service: EmbeddedService, proxy: BendingProxy, run: Run, tmp_path: Path
+) -> None:
+    """Without ``Retry-After``, as many limits in front of a service are."""
+    paths = [f"uploads/{'0a' * 16}/{number}.png" for number in range(40)]
+    await service.add_project(
+        "docs/handbook", {"home": "".join(f"![x]({path})\n" for path in paths)}
+    )
+    for path in paths:
+        await service.put_file(HANDBOOK, path, b"\x89PNG")
+    limit = TokenBucket(8.0, 4.0)
+    proxy.bend(when=limit.refuses, status=429, body=b"Retry later")
+
+    ran = await run(
+        *("clone", proxy.url, "--project", "docs/handbook", tmp_path / "few")
+    )
+
+    assert ran.code == 0, ran.err
+    assert len(list((tmp_path / "few").rglob("*.png"))) == 40
+    assert limit.refused <= 6
 
 
 @pytest.mark.slow

@@ -328,7 +328,7 @@ def attached(
         rule.end()
         if git:
             git.end()
-        play.ended(await play.sync(limits={"quiet_max_s": 1.0}), 0)
+        play.ended(await play.sync(limits={"limit_wait_max_s": 1.0}), 0)
         for path, content in ATTACHED.items():
             file = play.cloned.folder / path
             is_right = file.exists() and file.read_bytes() == content

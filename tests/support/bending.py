@@ -88,6 +88,8 @@ class Rule:
     """All that is sent back, status line included; the connection is closed then."""
     reaches: bool
     """Whether the service is asked."""
+    when: Callable[[], bool]
+    """Asked last: whether the request is bent now."""
     delay_s: float
     """Before the answer."""
     drip_s: float
@@ -123,6 +125,8 @@ class Rule:
             return False
         if self.count is not None and self.met >= self.count:
             return False
+        if not self.when():
+            return False
         self.met += 1
         self.has_met.set()
         return True
@@ -154,6 +158,7 @@ class BendingProxy:
         redirect: str | None = None,
         raw: bytes | None = None,
         reaches: bool | None = None,
+        when: Callable[[], bool] = lambda: True,
         delay_s: float = 0.0,
         drip_s: float = 0.0,
         cut_after: int | None = None,
@@ -174,6 +179,7 @@ class BendingProxy:
             raw: the whole answer, byte for byte; the connection ends then.
             reaches: whether the service is asked; else only where its answer is
                 needed: no ``status``, ``redirect``, ``raw``, nor whole ``body``.
+            when: asked for each that matches: whether it is bent now.
             delay_s: seconds before the answer.
             drip_s: seconds between two bytes of its body.
             cut_after: bytes of its body after which the connection is cut.
@@ -197,6 +203,7 @@ class BendingProxy:
             body=body,
             raw=raw,
             reaches=(not makes_own and not hangs) if reaches is None else reaches,
+            when=when,
             delay_s=delay_s,
             drip_s=drip_s,
             cut_after=cut_after,

@@ -10,10 +10,11 @@ from typing import Any, cast
 
 import pytest
 
+from tests.api.faketime import budget_at
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, SCAN_S, WatchProcess, make_workspace, watching
+from wikisync.api.budget import Area, shown_time
 from wikisync.api.client import Client
-from wikisync.api.quiet import Area, Quiet, shown_time
 from wikisync.cli.console import Console
 from wikisync.config import WikiSection
 from wikisync.errors import Halted, StateDamaged, Unavailable, WikisyncError
@@ -246,14 +247,14 @@ def test_limit_of_hours_calls_a_person_at_once_and_in_the_same_words(
 ) -> None:
     """Each try is told to wait for another day."""
     now = 0.0
-    quiet = Quiet(lambda: now, 900.0, wall=lambda: 1_700_000_000.0 + now)
+    budget = budget_at(lambda: now, wall=lambda: 1_700_000_000.0 + now)
     area = Area("changes", "project docs/handbook")
-    quiet.note(area, 100_000.0)
-    first = service_sentence(fared(trouble=trouble), quiet.waits())
+    budget.note_refusal(area, 100_000.0, 0.0)
+    first = service_sentence(fared(trouble=trouble), budget.waits())
     now = 900.0
-    quiet.note(area, 100_000.0)
+    budget.note_refusal(area, 100_000.0, 0.0)
 
-    assert service_sentence(fared(trouble=trouble), quiet.waits()) == first
+    assert service_sentence(fared(trouble=trouble), budget.waits()) == first
     until = shown_time(1_700_100_000.0)
     assert first.startswith(
         f"the service: it accepts no changes of project docs/handbook until {until};"
@@ -262,10 +263,10 @@ def test_limit_of_hours_calls_a_person_at_once_and_in_the_same_words(
 
 
 def test_limit_of_minutes_calls_nobody() -> None:
-    quiet = Quiet(lambda: 0.0, 900.0)
-    quiet.note(Area("git"), 600.0)
+    budget = budget_at(lambda: 0.0)
+    budget.note_refusal(Area("git"), 600.0, 0.0)
 
-    assert service_sentence(fared(), quiet.waits()) == ""
+    assert service_sentence(fared(), budget.waits()) == ""
 
 
 def test_refused_token_calls_a_person_at_once() -> None:
@@ -326,7 +327,7 @@ async def test_person_is_called_in_time_though_nothing_happens(
                 opened,
                 [wiki],
                 Notifier({}),
-                client.quiet,
+                client.budget,
                 publishes=False,
                 notifies=False,
             )

@@ -13,7 +13,8 @@ from typing import Any, cast
 
 import pytest
 
-from wikisync.api.quiet import Area, Quiet, shown_time
+from tests.api.faketime import budget_at
+from wikisync.api.budget import Area, shown_time
 from wikisync.cli.main import main
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, Halted, UsageError, WikisyncError
@@ -195,7 +196,7 @@ def report_of(*schedule: WikiStatus) -> WatchReport:
     daemon = SimpleNamespace(
         schedule={one.name: one for one in schedule}, trouble=None, now=lambda: 100.0
     )
-    return WatchReport(cast("Any", daemon), [], Quiet(lambda: 100.0, 900.0))
+    return WatchReport(cast("Any", daemon), [], budget_at(lambda: 100.0))
 
 
 def test_one_lost_wiki_of_two_is_named_and_is_no_reason_to_start_anew() -> None:
@@ -219,9 +220,9 @@ def report(
     daemon = SimpleNamespace(
         schedule={"handbook": wiki_status}, trouble=trouble, now=lambda: 100.0
     )
-    quiet = Quiet(lambda: 100.0, 900.0, wall=lambda: 5000.0)
-    quiet.note(Area("git"), 3600.0)
-    return WatchReport(cast("Any", daemon), [fake_wiki()], quiet)
+    budget = budget_at(lambda: 100.0, wall=lambda: 5000.0)
+    budget.note_refusal(Area("git"), 3600.0, 0.0)
+    return WatchReport(cast("Any", daemon), [fake_wiki()], budget)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Client: everything that is asked of a service, typed.
 
-It checks address and token, repeats what may be repeated (``retry``), pauses
-when the service says so, and follows lists (``paging``); ``pool`` makes one
+It checks address and token, repeats what may be repeated (``retry``), keeps to what
+the service allows (``budget``), and follows lists (``paging``); ``pool`` makes one
 exchange, ``answers`` names what went wrong.
 
 Read next: ``wikis``, the operations on one wiki; ``projects``, those on projects.
@@ -21,6 +21,7 @@ from collections.abc import (
 )
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from http import HTTPStatus
+from pathlib import Path
 from random import random as spread
 from types import TracebackType
 from typing import Self, TypeVar
@@ -29,20 +30,19 @@ from urllib.parse import urlsplit
 from wikisync.api import routes
 from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import Answer, CutAnswer, Purpose, decode, decode_each
+from wikisync.api.budget import Budget
 from wikisync.api.listing import Listing, Part
 from wikisync.api.paging import encode_query, next_query, says_end, total_of
 from wikisync.api.pool import Pool
 from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.proxy import proxy_for
-from wikisync.api.quiet import Area, Quiet
-from wikisync.api.refusals import LIMIT_HINT, in_words
+from wikisync.api.refusals import in_words
 from wikisync.api.request import Request
 from wikisync.api.retry import (
     Clock,
     Random,
     Sleep,
     TransientFailure,
-    pause_s,
     repeated,
 )
 from wikisync.api.schema import (
@@ -54,7 +54,7 @@ from wikisync.api.schema import (
 )
 from wikisync.api.secret import Secret
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
-from wikisync.errors import RateLimited
+from wikisync.api.shared_pace import SharedPace, pace_file
 from wikisync.model import OwnerKind
 
 log = logging.getLogger(__name__)
@@ -79,6 +79,7 @@ class Client:
         clock: Clock = time.monotonic,
         before_write: Callable[[Request], None] | None = None,
         notify: Callable[[str], None] | None = None,
+        shared: Path | None = None,
     ) -> None:
         """Check the address and the token; nothing is sent yet.
 
@@ -92,6 +93,8 @@ class Client:
             before_write: is shown every request that changes something before
                 it is sent, and keeps it back by raising.
             notify: gets a sentence before a long pause, and while an answer is late.
+            shared: folder in which all processes of this user share what is known of
+                the service's limits (``shared_pace``); None for this client alone.
 
         Raises:
             UsageError: the address, the token or the proxy that the environment
@@ -107,14 +110,28 @@ class Client:
         """From the environment; git goes through it, too."""
         self._notify = notify or log.info
         self._notified_until = self._late_notified_at = float("-inf")
+        path = pace_file(shared, self.address, secret) if shared else None
+        self.budget = Budget(
+            self.address,
+            settings,
+            SharedPace(path, clock),
+            clock=clock,
+            sleep=sleep,
+            notify_pause=self._notify_pause,
+        )
+        """What may be asked now, and what waits."""
         self._pool = Pool(
-            self.address, secret, settings, clock, self.proxy, self.telling
+            self.address,
+            secret,
+            settings,
+            clock,
+            self.proxy,
+            self.telling,
+            self.budget.heard,
         )
         self._sleep, self._random, self._clock = sleep, random or spread, clock
         self._before_write = before_write
         self._write_locks: dict[str, asyncio.Lock] = {}
-        self.quiet = Quiet(clock, settings.quiet_max_s)
-        """What waits because the service limits requests."""
 
     async def __aenter__(self) -> Self:
         """Get ready; nothing is sent."""
@@ -129,6 +146,7 @@ class Client:
     ) -> None:
         """Close every connection."""
         await self._pool.close()
+        self.budget.close()
 
     def __repr__(self) -> str:
         return f"Client({str(self.address)!r})"
@@ -292,7 +310,7 @@ class Client:
         """
 
         async def attempt() -> T:
-            answer = await self._pool.exchange(request)
+            answer = await self._exchange(request)
             return _decoded(answer, kind, request.purpose)
 
         return await self._repeated(request, attempt)
@@ -308,7 +326,7 @@ class Client:
         """
 
         async def attempt() -> Answer:
-            return await self._pool.exchange(request)
+            return await self._exchange(request)
 
         return await self._repeated(request, attempt)
 
@@ -328,7 +346,7 @@ class Client:
         """
 
         async def attempt() -> Part[T]:
-            answer = await self._pool.exchange(request)
+            answer = await self._exchange(request)
             records = _all_of(decode_each(answer, kind, request.purpose))
             following = next_query(answer.headers, request.query)
             total, is_last_named = total_of(answer.headers), says_end(answer.headers)
@@ -358,12 +376,12 @@ class Client:
             NotFound: the service answers with something else than the file.
             RemoteError: in its other kinds.
         """
+        request = Request("GET", urlsplit(url).path, purpose)
 
         async def attempt() -> tuple[AsyncGenerator[bytes, None], bytes]:
-            chunks = self._pool.read_file(url, purpose)
+            chunks = self._chunks(url, request)
             return chunks, await anext(chunks, b"")
 
-        request = Request("GET", urlsplit(url).path, purpose)
         chunks, first = await self._repeated(request, attempt)
         async with aclosing(chunks):
             if first:
@@ -383,30 +401,28 @@ class Client:
         async with self._write_locks.setdefault(wiki, asyncio.Lock()):
             yield
 
+    async def _exchange(self, request: Request) -> Answer:
+        async with self.budget.turn(request):
+            return await self._pool.exchange(request)
+
+    async def _chunks(self, url: str, request: Request) -> AsyncGenerator[bytes, None]:
+        """The turn of a file lasts until its last byte."""
+        async with (
+            self.budget.turn(request),
+            aclosing(self._pool.read_file(url, request.purpose)) as chunks,
+        ):
+            async for chunk in chunks:
+                yield chunk
+
     async def _repeated(
         self, request: Request, attempt: Callable[[], Awaitable[T]]
     ) -> T:
-        """Make attempts until one succeeds, or no further one is allowed.
-
-        After a 429 all requests wait that share its limit (``quiet``).
-        """
-        area = Area.of(request)
-
-        async def noted() -> T:
-            try:
-                answer = await attempt()
-            except TransientFailure as failure:
-                self._note(failure, area)
-                raise
-            self.quiet.note_answer(area)
-            return answer
-
+        """Make attempts until one succeeds, or no further one is allowed."""
         if self._before_write is not None and request.is_write:
             self._before_write(request)
-        await self._wait_for_quiet(request, area)
         try:
             return await repeated(
-                noted,
+                attempt,
                 self.settings,
                 is_write=request.is_write,
                 sleep=self._sleep,
@@ -418,31 +434,6 @@ class Client:
             )
         except TransientFailure as failure:
             raise failure.error from failure.__cause__
-
-    def _note(self, failure: TransientFailure, area: Area) -> None:
-        if isinstance(failure.error, RateLimited):
-            pause = pause_s(failure, 1, self.settings, lambda: 0.0)
-            self.quiet.note(area, pause)
-            failure.error.is_everywhere = self.quiet.is_everywhere(area)
-
-    async def _wait_for_quiet(self, request: Request, area: Area) -> None:
-        wait = self.quiet.wait_of(area)
-        if wait is None:
-            return
-        pause = wait.until - self._clock()
-        if not request.waits or pause > self.settings.rate_limit_pause_max_s:
-            error = RateLimited(
-                f"cannot {request.purpose.action}: {wait}",
-                url=self.shown(request),
-                retry_after_s=pause,
-                hint=LIMIT_HINT,
-                is_write=request.is_write,
-            )
-            error.is_everywhere = self.quiet.is_everywhere(area)
-            raise error
-        log.debug("%s: waiting %.1f s", wait, pause)
-        self._notify_pause(pause, str(wait))
-        await self._sleep(pause)
 
     # -- what a person hears while it takes long -----------------------------------
 

@@ -120,7 +120,7 @@ class WikiHistory:
             # a limit of git says nothing of the API
             found = NOTHING_ADVERTISED
             asked_s = error.retry_after_s or self._client.settings.rate_limit_pause_s
-            retry_s = min(asked_s, self._client.settings.quiet_max_s)
+            retry_s = min(asked_s, self._client.settings.limit_wait_max_s)
         if found.head is None:
             self._due_at = self._client.now() + retry_s
         self._can_filter = found.can_filter

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -62,6 +62,9 @@ Telling = Callable[[str], AbstractContextManager[None]]
 """Says what is waited for, where that takes longer than a person expects."""
 
 
+Heard = Callable[[Request, Mapping[str, str]], None]
+
+
 class Pool:
     """The connections to one service."""
 
@@ -73,6 +76,7 @@ class Pool:
         clock: Clock,
         proxy: Proxy | None = None,
         telling: Telling = lambda _action: nullcontext(),
+        heard: Heard = lambda _request, _headers: None,
     ) -> None:
         """Make no connection yet.
 
@@ -83,13 +87,14 @@ class Pool:
             clock: seconds since any moment.
             proxy: through which all goes.
             telling: surrounds each wait for an answer, with what it is for.
+            heard: is shown the headers of each answer.
         """
         self.address = address
         self._late_notice = telling
         self._token = token
         self._settings = settings
         self._clock = clock
-        self._slots = asyncio.Semaphore(settings.reads_max)
+        self._heard = heard
         self._http: aiohttp.ClientSession | None = None
         self._proxy = proxy
         self._is_known_host = False
@@ -134,12 +139,11 @@ class Pool:
             RemoteError: it will not.
         """
         url = URL(self.address.url(request.path, request.query), encoded=True)
-        async with self._slots:
-            for _ in range(self._settings.redirects_max + 1):
-                async with self._response(request, url) as response:
-                    if response.status not in REDIRECTS:
-                        return await self._answer(response, request, url)
-                    url = await self._redirected(response, request, url)
+        for _ in range(self._settings.redirects_max + 1):
+            async with self._response(request, url) as response:
+                if response.status not in REDIRECTS:
+                    return await self._answer(response, request, url)
+                url = await self._redirected(response, request, url)
         raise ProtocolViolation(
             f"cannot {request.purpose.action}: the service redirects in a loop",
             url=without_secrets(url),
@@ -158,7 +162,7 @@ class Pool:
         """
         url = URL(file_url, encoded=True)
         request = Request("GET", url.raw_path, purpose)
-        async with self._slots, self._response(request, url) as response:
+        async with self._response(request, url) as response:
             if response.status in REDIRECTS:
                 raise _not_handed_out(purpose, url, self._goal(response, url))
             if response.status != HTTPStatus.OK:
@@ -199,6 +203,7 @@ class Pool:
                     )
                 async with response:
                     self._is_known_host = True
+                    self._heard(request, response.headers)
                     spent_s = self._clock() - started
                     name = response.headers.get("x-request-id", "")
                     if self._token is not None:

@@ -2,7 +2,8 @@
 
 A request that changes nothing is repeated after failures that may pass.  One
 that writes is repeated only after a 429, which says that it was not carried
-out.  Sleep, random and clock are parameters.
+out; that is no attempt, and ``budget`` makes its pause.  Sleep, random and clock are
+parameters.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class TransientFailure(Exception):
         super().__init__(error.message)
         self.error = error
         self.after_s = after_s
-        """Pause that the service asked for, in seconds."""
+        """Pause that the service asked for, in seconds; after a 429 the one to make."""
 
 
 async def repeated(
@@ -71,6 +72,7 @@ async def repeated(
         TransientFailure: the last of them.
     """
     started = clock()
+    refusals = 0
     late_max = (
         settings.late_attempts_max if late_attempts_max is None else late_attempts_max
     )
@@ -78,12 +80,15 @@ async def repeated(
         try:
             return await attempt()
         except TransientFailure as failure:
-            pause = pause_s(failure, number, settings, random)
+            is_limit = isinstance(failure.error, RateLimited)
+            refusals += is_limit
+            made = number - refusals
+            pause = pause_s(failure, made, settings, random)
             wish_max_s = settings.rate_limit_pause_max_s if waits else 0.0
+            attempts_max = _attempts_max(failure.error, settings, late_max)
             if (
-                (is_write and not isinstance(failure.error, RateLimited))
-                or number >= _attempts_max(failure.error, settings, late_max)
-                or _wish_s(failure, settings) > wish_max_s
+                (not is_limit and (is_write or made >= attempts_max))
+                or (failure.after_s or 0.0) > wish_max_s
                 or clock() - started + pause > settings.deadline_s
             ):
                 raise
@@ -93,7 +98,8 @@ async def repeated(
         )
         if notify is not None:
             notify(pause, reason)
-        await sleep(pause)
+        if not is_limit:
+            await sleep(pause)
     raise AssertionError("the count has no end")
 
 
@@ -117,19 +123,13 @@ def pause_s(
     service it is exponential back-off with full jitter, any value from zero
     up to the doubled limit.
     """
+    wish_s = failure.after_s or 0.0
+    if isinstance(failure.error, RateLimited):
+        return wish_s  # the budget spreads what waits for it
     limit = min(
         settings.retry_delay_max_s, settings.retry_delay_s * 2.0 ** (attempt - 1)
     )
-    jitter = limit * random()
-    return _wish_s(failure, settings) + jitter
-
-
-def _wish_s(failure: TransientFailure, settings: ClientSettings) -> float:
-    """The pause that the service asks for, or is known to want."""
-    if failure.after_s is not None:
-        return failure.after_s
-    is_limit = isinstance(failure.error, RateLimited)
-    return settings.rate_limit_pause_s if is_limit else 0.0
+    return wish_s + limit * random()
 
 
 def parse_retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
@@ -144,14 +144,15 @@ def parse_retry_after(headers: Mapping[str, str], *, now: datetime) -> float | N
     text = headers.get("retry-after", "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:9])
-    moment = _parse_date(text)
+    moment = parse_date(text)
     if moment is None:
         return None
-    answered = _parse_date(headers.get("date", "")) or now
+    answered = parse_date(headers.get("date", "")) or now
     return max(0.0, (moment - answered).total_seconds())
 
 
-def _parse_date(text: str) -> datetime | None:
+def parse_date(text: str) -> datetime | None:
+    """A date of a header; None where it is none."""
     try:
         moment = parsedate_to_datetime(text)
     except ValueError:

@@ -34,15 +34,17 @@ class ClientSettings(Struct, frozen=True):
     retry_delay_s: float = 0.5
     """Upper end of the first random pause; it doubles with every attempt."""
     retry_delay_max_s: float = 30.0
+    rate_limit_delay_s: float = 1.0
+    """Pause after a 429 that names none; it doubles while nothing is answered ..."""
     rate_limit_pause_s: float = 60.0
-    """Pause after a 429 that names none: the window of the service's limiter."""
+    """... up to the window of the service's limiter."""
     rate_limit_pause_max_s: float = 300.0
     """A service that asks for more is an error with ``retry_after_s``."""
-    quiet_max_s: float = 900.0
+    limit_wait_max_s: float = 900.0
     """However long the service asks to wait, one request is made after this time."""
 
     reads_max: int = 8
-    """Requests in flight; writes to one wiki are serial besides."""
+    """Requests in flight at most; writes to one wiki are serial besides."""
     redirects_max: int = 5
     list_requests_max: int = 10_000
     per_page: int = 100

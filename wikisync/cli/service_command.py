@@ -21,6 +21,7 @@ from wikisync.api.request import Request
 from wikisync.cli.console import Console
 from wikisync.cli.here import is_in_workspace, url_here
 from wikisync.errors import UsageError
+from wikisync.workspace.cache import budget_folder
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.token import read_token, workspace_token
 
@@ -207,7 +208,11 @@ async def _speak(
     before_write = keep if connection.is_dry_run else None
     notify = connection.console.note
     async with Client(
-        connection.url, token, before_write=before_write, notify=notify
+        connection.url,
+        token,
+        before_write=before_write,
+        notify=notify,
+        shared=budget_folder(os.environ),
     ) as client:
         return await operate(client)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from wikisync.api.quiet import Wait, shown_time
+from wikisync.api.budget import Wait, shown_time
 from wikisync.errors import OF_SERVICE, OWN_TROUBLE, SyncError, WikisyncError
 from wikisync.sync.daemon.daemon import Daemon
 from wikisync.sync.daemon.schedule import LASTING_TRIES, REFUSED_RETRY_S

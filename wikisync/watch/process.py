@@ -41,7 +41,7 @@ STOP_S = 1.5
 by the next start."""
 PAUSE_MAX_S = 10.0
 """A longer pause that the service asks for is made by what met it alone, and told."""
-QUIET_MAX_S = 600.0
+LIMIT_WAIT_MAX_S = 600.0
 """Then a request may be made again; the next cycle that makes it comes within five
 minutes, so that one is made every 15 minutes at least."""
 ANEW_SCAN_S = 2.0
@@ -138,7 +138,7 @@ async def _watch_with(
             messages,
             os.environ,
             settings=ClientSettings(
-                rate_limit_pause_max_s=PAUSE_MAX_S, quiet_max_s=QUIET_MAX_S
+                rate_limit_pause_max_s=PAUSE_MAX_S, limit_wait_max_s=LIMIT_WAIT_MAX_S
             ),
         )
         client = await stack.enter_async_context(service)
@@ -147,7 +147,7 @@ async def _watch_with(
             opened,
             _wikis(opened, client, request),
             notifier,
-            client.quiet,
+            client.budget,
             is_away=partial(is_of_all, client),
             publishes=request.has_site or workspace.config.site.publish,
             notifies=request.notifies,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from wikisync import __version__
-from wikisync.api.quiet import Quiet, Wait
+from wikisync.api.budget import Budget, Wait
 from wikisync.layout import HEALTH_FILE
 from wikisync.sync.daemon.daemon import Daemon
 from wikisync.sync.daemon.wiki_status import Condition, WikiStatus
@@ -25,10 +25,10 @@ class WatchReport:
     """What can be said of a watch that runs."""
 
     def __init__(
-        self, daemon: Daemon, wikis: Sequence[WatchedWiki], quiet: Quiet
+        self, daemon: Daemon, wikis: Sequence[WatchedWiki], budget: Budget
     ) -> None:
         self._daemon = daemon
-        self._quiet = quiet
+        self._budget = budget
         self._wikis = {wiki.name: wiki for wiki in wikis}
         self._started_at = time.time()
         self.is_stopped = False
@@ -97,7 +97,7 @@ class WatchReport:
 
     def waits(self) -> Sequence[Wait]:
         """What the service limits requests of."""
-        return self._quiet.waits()
+        return self._budget.waits()
 
     def health(self) -> Mapping[str, object]:
         """Everything but the pages, as JSON has it; times are of the epoch."""

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from wikisync.api.quiet import Quiet, shown_time
+from wikisync.api.budget import Budget, shown_time
 from wikisync.errors import FolderError, StateError, WikisyncError
 from wikisync.folder.busy import locked_name
 from wikisync.folder.ignore import CONFLICT_MARK
@@ -77,7 +77,7 @@ class Watch:
         opened: OpenWorkspace,
         wikis: Sequence[WatchedWiki],
         notifier: Notifier,
-        quiet: Quiet,
+        budget: Budget,
         *,
         is_away: IsAway | None = None,
         publishes: bool,
@@ -87,7 +87,7 @@ class Watch:
         self._opened = opened
         self._wikis = {wiki.name: wiki for wiki in wikis}
         self._notifier = notifier
-        self._quiet = quiet
+        self._budget = budget
         self._changed = asyncio.Event()
         workspace = opened.workspace
         sync = workspace.config.sync
@@ -100,7 +100,7 @@ class Watch:
             after_cycle=self._after_cycle,
             is_away=is_away,
         )
-        self.report = WatchReport(self.daemon, wikis, quiet)
+        self.report = WatchReport(self.daemon, wikis, budget)
         self.states = WatchedStates(self._wikis)
         self.states.follow(self.daemon)
         self._site = (
@@ -344,7 +344,7 @@ class Watch:
                 continue  # the cycles meet it, too, and say so
             if now != before:
                 before = now
-                self._quiet.forget()
+                self._budget.forget()
                 self.daemon.retry()
 
     async def _watch_folders(self) -> None:

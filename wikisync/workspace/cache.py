@@ -41,23 +41,33 @@ def check_apart(output: Path, cache: Path) -> None:
 
 def default_cache(url: str, output: Path, environment: Mapping[str, str]) -> Path:
     """The cache folder of this service and this output folder."""
-    configured = environment.get("XDG_CACHE_HOME", "")
-    # the specification wants relative values ignored
-    top = Path(configured) if configured.startswith("/") else _home() / ".cache"
-    # earlier versions made it for everybody
-    keep_private(top / "wikisync")
-    key = f"{url}\n{output.absolute()}".encode("utf-8", "surrogateescape")
-    return top / "wikisync" / "export" / hashlib.sha256(key).hexdigest()[:24]
-
-
-def _home() -> Path:
-    try:
-        return Path.home()
-    except RuntimeError as exc:
+    ours = _users_cache(environment)
+    if ours is None:
         raise UsageError(
             "there is no home folder for the cache",
             hint="name a folder with --cache, or set HOME",
-        ) from exc
+        )
+    # earlier versions made it for everybody
+    keep_private(ours)
+    key = f"{url}\n{output.absolute()}".encode("utf-8", "surrogateescape")
+    return ours / "export" / hashlib.sha256(key).hexdigest()[:24]
+
+
+def budget_folder(environment: Mapping[str, str]) -> Path | None:
+    """Where processes share a token's budget; None where this user has no home."""
+    ours = _users_cache(environment)
+    return None if ours is None else ours / "budget"
+
+
+def _users_cache(environment: Mapping[str, str]) -> Path | None:
+    configured = environment.get("XDG_CACHE_HOME", "")
+    # the specification wants relative values ignored
+    if configured.startswith("/"):
+        return Path(configured) / "wikisync"
+    try:
+        return Path.home() / ".cache" / "wikisync"
+    except RuntimeError:
+        return None
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.api.budget import shown_time
 from wikisync.api.client import Client
-from wikisync.api.quiet import shown_time
 from wikisync.config import WikiSection
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
 from wikisync.model import AttachmentPath, Problem, Slug

@@ -1,0 +1,366 @@
+"""The request budget of a client: which request is made now, and which one waits.
+
+Every request takes a turn.  It waits
+
+- for the end of a pause, where the service refused requests of its area.  A limit that
+  one address met says nothing of others: files, git, and the changes of one wiki have
+  limits of their own.  What two wikis met when they were read is the token's limit, and
+  all of the API waits.  After the pause one request is made alone; the others of its
+  area wait for what becomes of it;
+- for one of the slots, which are halved by a refusal and grow back slowly;
+- for the pace of the token (``pace``), which all its processes share.
+
+However long the service asks to wait, one request is made after a while, which shows
+whether that still is so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wikisync.api.address import ServiceAddress
+from wikisync.api.pace import window_of
+from wikisync.api.refusals import LIMIT_HINT
+from wikisync.api.request import Request
+from wikisync.api.retry import TransientFailure
+from wikisync.api.settings import ClientSettings
+from wikisync.api.shared_pace import SharedPace
+from wikisync.errors import RateLimited, RemoteError
+
+DAY_S = 86_400.0
+SHORT_WORK_MAX = 10
+"""So many requests of a client are those of a person's command; more are long work,
+which leaves a part of the budget to others."""
+
+
+class Area(Struct, frozen=True):
+    """Requests that share a limit."""
+
+    sort: Literal["git", "files", "changes", "reads"]
+    owner: str = ""
+    """The project or group; empty for all, and for what is of none."""
+
+    @classmethod
+    def of(cls, request: Request) -> Area:
+        """The one that a request belongs to."""
+        purpose = request.purpose
+        owner = f"{purpose.owner_kind} {purpose.owner}" if purpose.owner_kind else ""
+        if request.is_git:
+            return cls("git")
+        if purpose.about == "attachment" and not request.is_write:
+            return cls("files")
+        return cls("changes" if request.is_write else "reads", owner)
+
+    @property
+    def window(self) -> str:
+        """The requests that the service counts together, where it tells a count."""
+        return self.sort if self.sort in {"git", "files"} else "api"
+
+    def __str__(self) -> str:
+        return f"{self.sort} of {self.owner}" if self.owner else self.sort
+
+
+class Wait(Struct, frozen=True):
+    """What waits, and how long."""
+
+    what: str
+    asked_s: float
+    """The pause that the service asked for when it limited them first."""
+    asked_until: float
+    """Its end, in seconds of the client's clock."""
+    ends_at: float
+    """The same in seconds since the epoch, for people."""
+    until: float
+    """When the next request is made, in seconds of the client's clock."""
+    refusals: int = 0
+    """How many pauses followed each other without an answer in between."""
+
+    def __str__(self) -> str:
+        return f"the service accepts no {self.what} until {shown_time(self.ends_at)}"
+
+
+class Budget:
+    """What may be asked of a service now."""
+
+    def __init__(
+        self,
+        address: ServiceAddress,
+        settings: ClientSettings,
+        pace: SharedPace,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        notify_pause: Callable[[float, str], None] = lambda _seconds, _why: None,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        """Note nothing yet.
+
+        Args:
+            address: of the service, for messages.
+            settings: how long a request waits, and how many are in flight at most.
+            pace: of the token.
+            clock: seconds since any moment.
+            sleep: waits.
+            notify_pause: is called before each pause with its length and its reason.
+            wall: seconds since the epoch.
+        """
+        self._address = address
+        self._settings = settings
+        self._pace = pace
+        self._clock, self._wall, self._sleep = clock, wall, sleep
+        self._notify_pause = notify_pause
+        self._waits: dict[Area, Wait] = {}
+        self._trials: dict[Area, asyncio.Event] = {}
+        """Areas in which one request is made alone after a pause."""
+        self._slots = _Slots(
+            lambda: min(int(pace.known.slots), self._settings.reads_max)
+        )
+        self._queue = asyncio.Lock()
+        """Requests take their turn in the order in which they came."""
+        self._made = 0
+
+    @asynccontextmanager
+    async def turn(self, request: Request) -> AsyncIterator[None]:
+        """Wait until the request may be made; the block makes it.
+
+        Cancelled, it leaves no trace.
+
+        Raises:
+            RateLimited: it would wait longer than it should; it is not made.
+        """
+        area = Area.of(request)
+        trial = await self._admitted(request, area)
+        sent_at = self._clock()
+        try:
+            yield
+        except TransientFailure as failure:
+            if isinstance(failure.error, RateLimited):
+                failure.after_s = self.note_refusal(area, failure.after_s, sent_at)
+                failure.error.is_everywhere = self.is_everywhere(area)
+            raise
+        except RemoteError:
+            self.note_answer(area)
+            raise
+        else:
+            self.note_answer(area)
+        finally:
+            self._slots.release()
+            self._end_trial(area, trial)
+
+    def heard(self, request: Request, headers: Mapping[str, str]) -> None:
+        """Note what the headers of an answer say of the budget."""
+        if "ratelimit-remaining" not in headers:
+            return
+        window = window_of(headers, self._clock(), date=datetime.now(UTC))
+        if window is not None:
+            with self._pace.held() as pace:
+                pace.heard(
+                    Area.of(request).window,
+                    window,
+                    in_flight=self._slots.used - 1,
+                    slots_max=self._settings.reads_max,
+                )
+
+    def forget(self) -> None:
+        """Let every request be made now: a person knows better."""
+        self._waits.clear()
+        self._pace.forget()
+
+    def close(self) -> None:
+        """Leave what is shared with other processes."""
+        self._pace.close()
+
+    def is_everywhere(self, area: Area) -> bool:
+        """Whether this area waits for what all wikis of the service wait for."""
+        return area.window == "api" and len(self._of_reads()) > 1
+
+    def waits(self) -> list[Wait]:
+        """What is limited now, each with the first time that was asked for."""
+        now = self._clock()
+        return [
+            wait
+            for wait in self._waits.values()
+            if max(wait.until, wait.asked_until) > now
+        ]
+
+    # -- before a request ------------------------------------------------------------
+
+    async def _admitted(self, request: Request, area: Area) -> asyncio.Event | None:
+        """Wait for all that the request has to wait for.
+
+        Returns:
+            Where it is made alone after a pause, what the others wait for.
+        """
+        while True:
+            trial = await self._after_pause(request, area)
+            try:
+                await self._slots.acquire()
+                try:
+                    await self._paced(area)
+                    if trial is not None or self.wait_of(area) is None:
+                        return trial
+                except BaseException:
+                    self._slots.release()
+                    raise
+                self._slots.release()
+            except BaseException:
+                self._end_trial(area, trial)
+                raise
+
+    async def _after_pause(self, request: Request, area: Area) -> asyncio.Event | None:
+        while True:
+            if area in self._trials:
+                await self._trials[area].wait()
+                continue
+            wait = self.wait_of(area)
+            if wait is None:
+                break
+            pause_s = wait.until - self._clock()
+            if not request.waits or pause_s > self._settings.rate_limit_pause_max_s:
+                raise self._refusal(request, area, wait, pause_s)
+            self._notify_pause(pause_s, str(wait))
+            await self._sleep(pause_s)
+        if area not in self._waits:
+            return None
+        trial = self._trials[area] = asyncio.Event()
+        return trial
+
+    async def _paced(self, area: Area) -> None:
+        async with self._queue:
+            while wait_s := self._take(area):
+                await self._sleep(wait_s)
+        self._made += 1
+
+    def _take(self, area: Area) -> float:
+        with self._pace.held() as pace:
+            return pace.take(
+                area.window,
+                self._clock(),
+                is_long=self._is_long,
+                slots_max=self._settings.reads_max,
+            )
+
+    @property
+    def _is_long(self) -> bool:
+        return self._made >= SHORT_WORK_MAX
+
+    def wait_of(self, area: Area) -> Wait | None:
+        """What a request of this area waits for now."""
+        now = self._clock()
+        waits = [self._waits[area]] if area in self._waits else []
+        if self.is_everywhere(area):
+            waits += [replace(wait, what="requests") for wait in self._of_reads()]
+        pace = self._pace.known
+        until = pace.closed_until(area.window, now, is_long=self._is_long)
+        if until is not None:
+            ends_at = self._wall() + until - now
+            waits.append(Wait("requests", until - now, until, ends_at, until))
+        waits = [wait for wait in waits if wait.until > now]
+        return max(waits, key=lambda wait: wait.until, default=None)
+
+    def _of_reads(self) -> list[Wait]:
+        now = self._clock()
+        return [
+            wait
+            for area, wait in self._waits.items()
+            if area.sort == "reads" and wait.until > now
+        ]
+
+    def _refusal(
+        self, request: Request, area: Area, wait: Wait, pause_s: float
+    ) -> RateLimited:
+        error = RateLimited(
+            f"cannot {request.purpose.action}: {wait}",
+            url=self._address.url(request.path),
+            retry_after_s=pause_s,
+            hint=LIMIT_HINT,
+            is_write=request.is_write,
+        )
+        error.is_everywhere = self.is_everywhere(area)
+        return error
+
+    # -- after a request -------------------------------------------------------------
+
+    def note_refusal(self, area: Area, asked_s: float | None, sent_at: float) -> float:
+        """Note a refusal; returns the pause to make."""
+        now = self._clock()
+        before = self._waits.get(area)
+        is_new = before is None or sent_at >= before.until
+        refusals = (before.refusals if before else 0) + is_new
+        pause_s = self._pause_s(asked_s, refusals)
+        with self._pace.held() as pace:
+            pace.refused(area.window, sent_at, pause_s, now)
+        if before is None or before.asked_until <= now:
+            before = Wait(str(area), pause_s, now + pause_s, self._wall() + pause_s, 0)
+        until = now + min(pause_s, self._settings.limit_wait_max_s)
+        # one that says "wait a day" each time says nothing new
+        self._waits[area] = replace(before, until=until, refusals=refusals)
+        return pause_s
+
+    def _pause_s(self, asked_s: float | None, refusals: int) -> float:
+        """What the service asks for; longer ones where that is nothing or no help."""
+        settings = self._settings
+        doublings = refusals - (2 if asked_s else 1)
+        doubled = settings.rate_limit_delay_s * 2.0 ** min(doublings, 20)
+        usual_s = min(doubled, settings.rate_limit_pause_s) if doublings >= 0 else 0.0
+        return max(asked_s or 0.0, usual_s)
+
+    def note_answer(self, area: Area) -> None:
+        """A request was answered: its limit is over, unless it was sent before that."""
+        wait = self._waits.get(area)
+        if wait is not None and wait.until <= self._clock():
+            del self._waits[area]
+
+    def _end_trial(self, area: Area, trial: asyncio.Event | None) -> None:
+        if trial is not None:
+            self._trials.pop(area, None)
+            trial.set()
+
+
+class _Slots:
+    """Requests in flight; those that wait for a place get it in their order."""
+
+    def __init__(self, size: Callable[[], int]) -> None:
+        self.used = 0
+        self._size = size
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def acquire(self) -> None:
+        """Wait for a place."""
+        place = asyncio.get_running_loop().create_future()
+        self._waiting.append(place)
+        self._fill()
+        try:
+            await place
+        except asyncio.CancelledError:
+            if not place.cancelled():
+                self.release()
+            raise
+
+    def release(self) -> None:
+        """Give a place back."""
+        self.used -= 1
+        self._fill()
+
+    def _fill(self) -> None:
+        while self._waiting and self.used < self._size():
+            place = self._waiting.popleft()
+            if not place.cancelled():
+                self.used += 1
+                place.set_result(None)
+
+
+def shown_time(at: float) -> str:
+    """A time of the epoch as a clock on this machine shows it, with its day if far."""
+    moment = datetime.fromtimestamp(at)  # noqa: DTZ006 - a person's own time
+    is_near = abs(at - time.time()) < DAY_S / 2
+    return f"{moment:%H:%M}" if is_near else f"{moment:%Y-%m-%d %H:%M}"
