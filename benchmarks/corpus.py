@@ -1,8 +1,9 @@
 """A wiki of generated pages, the same for the same arguments.
 
-    python benchmarks/corpus.py FOLDER [--pages 1000] [--seed 7] [--mixed]
+    python benchmarks/corpus.py FOLDER [--pages 1000] [--seed 7] [--mixed] [--shape ...]
 
-Pages like those of a handbook: three levels of sections, a page for each section,
+Pages like those of a handbook: three levels of sections, a page for each section
+(or all in one folder, or in folders of twenty, each inside another of three),
 about 4 KB each with headings, paragraphs, links between pages, lists, tables and
 highlighted code.  All words are made up from syllables.  A mixed wiki has the same
 pages, four of ten of them in AsciiDoc, Org or RDoc.
@@ -22,6 +23,8 @@ SYLLABLES = (
     *("pel", "ost", "gra", "fi", "ul", "ter", "mo", "qui", "sa", "ren"),
 )
 SECTIONS_PER_LEVEL = (8, 4)
+PAGES_PER_FOLDER, FOLDERS_PER_FOLDER = 20, 3
+"""Of a deep wiki."""
 PAGE_CHARS_MEAN = 4000
 PAGE_CHARS_MIN, PAGE_CHARS_MAX = 400, 30_000
 LANGUAGES = ("python", "yaml", "sh", "json", "sql")
@@ -38,12 +41,17 @@ class Entry:
 
 
 def generate(
-    folder: Path, pages: int, *, seed: int = 7, is_mixed: bool = False
+    folder: Path,
+    pages: int,
+    *,
+    seed: int = 7,
+    is_mixed: bool = False,
+    shape: str = "sections",
 ) -> None:
     """Write a wiki of so many pages into a folder, in markdown or mixed."""
     chance = random.Random(seed)
     words = Words(chance)
-    entries = list(tree(chance, words, pages))
+    entries = list(SHAPES[shape](chance, words, pages))
     for number, entry in enumerate(entries):
         extension = FORMATS[number % len(FORMATS)] if is_mixed else "md"
         path = folder / f"{entry.slug}.{extension}"
@@ -87,6 +95,32 @@ def tree(chance: random.Random, words: Words, pages: int) -> Iterator[Entry]:
         title = words.phrase(3)
         leaf = f"{title.lower().replace(' ', '-')}-{number}"
         yield Entry(f"{chance.choice(sections)}/{leaf}", title)
+
+
+def flat(chance: random.Random, words: Words, pages: int) -> Iterator[Entry]:
+    """Home and all pages beside it."""
+    del chance
+    yield Entry("home", "Home")
+    for number in range(pages - 1):
+        title = words.phrase(3)
+        yield Entry(f"{title.lower().replace(' ', '-')}-{number}", title)
+
+
+def deep(chance: random.Random, words: Words, pages: int) -> Iterator[Entry]:
+    """Home, and folders of twenty pages, three of which are folders again."""
+    del chance
+    yield Entry("home", "Home")
+    folders = [""]
+    for number in range(pages - 1):
+        folder = folders[number // PAGES_PER_FOLDER]
+        title = words.phrase(3)
+        slug = f"{folder}{title.lower().replace(' ', '-')}-{number}"
+        if number % PAGES_PER_FOLDER < FOLDERS_PER_FOLDER:
+            folders.append(f"{slug}/")
+        yield Entry(slug, title)
+
+
+SHAPES = {"sections": tree, "flat": flat, "deep": deep}
 
 
 def page_text(
@@ -200,12 +234,14 @@ def main() -> None:
     parser.add_argument("--pages", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--mixed", action="store_true", help="in four formats")
+    parser.add_argument("--shape", choices=sorted(SHAPES), default="sections")
     arguments = parser.parse_args()
     generate(
         arguments.folder,
         arguments.pages,
         seed=arguments.seed,
         is_mixed=arguments.mixed,
+        shape=arguments.shape,
     )
 
 

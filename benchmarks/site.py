@@ -1,115 +1,319 @@
-"""How long a site takes: from nothing, unchanged, after one edit, after a new title.
+"""How long a site takes, beside other generators: from nothing, unchanged, after edits.
 
-    python benchmarks/site.py [FOLDER]
+    python benchmarks/site.py [--pages 10000] [--rounds 3] [--without-peers] [FOLDER]
+    python benchmarks/site.py --growth [--sizes 1000 3000 10000 30000] [--rounds 3]
 
-FOLDER holds one wiki's pages; it is copied, the copy is edited.  Without it, 1,000
-pages are made up.  Each step is a
-process of its own, so that imports count and memory is the step's.
+FOLDER holds one wiki's pages; without it so many are made up (``corpus.py``).  In each
+round every generator is at work once, in turn: wikisync with the extra ``fast`` and
+without it, and the peers that ``make bench-peers`` installed.  Each step is a process
+of its own, from its start to its exit.  Time is that of the clock, and that of the
+processor with all children; memory is the sum of all processes at their peak.  Shown
+are the median of the rounds, and the least and the most of the clock.
+
+With ``--growth`` wikis of several sizes are built from nothing, once with all pages in
+one folder and once in deep ones.  The exponent is the slope of the time of the
+processor over the pages, both as logarithms: 1 is a line.
 """
 
 from __future__ import annotations
 
-import json
+import argparse
+import math
 import os
-import resource
+import re
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from corpus import generate
+from site_peers import Peer, installed
 
 OLD_NS = 1_600_000_000_000_000_000
-PAGES = 1000
+"""No file is so new that its times could not be believed."""
+EXPONENT_MAX = 1.05
+PAGES_IN_DEPTH = ("flat", "deep")
+SAMPLE_S = 0.05
+NAV = re.compile(r'<nav class="site-nav".*?</nav>', re.DOTALL)
+ENGINES = {"wikisync": "auto", "wikisync without fast": "markdown-it"}
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """One step of one generator."""
+
+    wall_s: float
+    cpu_s: float
+    peak_mb: float
+    """Of all its processes together; not a number where the system does not tell."""
 
 
 def main() -> int:
-    if len(sys.argv) == 4 and sys.argv[1] == "--step":
-        print(json.dumps(build(Path(sys.argv[2]), Path(sys.argv[3]))))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--pages", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--without-peers", action="store_true")
+    parser.add_argument("--growth", action="store_true")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", default=[1000, 3000, 10_000, 30_000]
+    )
+    if sys.argv[1:2] == ["--step"]:
+        build(*sys.argv[2:])
         return 0
-    if len(sys.argv) > 2 or not all(Path(name).is_dir() for name in sys.argv[1:]):
-        print(__doc__, file=sys.stderr)
-        return 2
-    with tempfile.TemporaryDirectory() as place:
-        made_up = Path(place, "made-up")
-        if len(sys.argv) == 1:
-            generate(made_up, PAGES)
-        measure(Path(sys.argv[1]) if len(sys.argv) == 2 else made_up, Path(place))
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="wikisync-bench-") as name:
+        place = Path(name)
+        if arguments.growth:
+            return measure_growth(place, sorted(arguments.sizes), arguments.rounds)
+        wiki = arguments.folder
+        if wiki is None:
+            wiki = place / "made-up"
+            generate(wiki, arguments.pages)
+        peers = [] if arguments.without_peers else installed()
+        compare(wiki, place, peers, arguments.rounds)
     return 0
 
 
-def measure(folder: Path, place: Path) -> None:
-    """Run every step on a copy of the folder and print the table."""
-    wiki, work = place / "wiki", place / "work"
-    shutil.copytree(folder, wiki)
-    for path in wiki.rglob("*"):
-        os.utime(path, ns=(OLD_NS, OLD_NS))
-    pages = sorted(wiki.rglob("*.md"))
-    leaf = max(pages, key=lambda path: len(path.parts))
-    top = min(pages, key=lambda path: (len(path.parts), path.name == "home.md"))
-    print(f"{len(pages)} markdown pages\n")
-    print(f"{'step':<22}{'wall s':>8}{'CPU s':>8}{'peak MB':>9}{'written':>9}")
-    run("from nothing", wiki, work)
-    run("unchanged", wiki, work)
-    run("one line in one page", wiki, work, lambda: append_line(leaf))
-    run("new title, deep", wiki, work, lambda: set_title(leaf))
-    run("new title, top level", wiki, work, lambda: set_title(top))
-    run("one page more", wiki, work, lambda: add_page(wiki))
-    files = [path for path in (work / "site").rglob("*") if path.is_file()]
-    size = sum(path.stat().st_size for path in files)
-    print(f"\n{len(files)} files, {size / 1e6:.1f} MB")
+class Ours:
+    """wikisync at work on a copy of a wiki, and what a person does to it."""
+
+    def __init__(self, wiki: Path, folder: Path, engine: str) -> None:
+        self.wiki, self._work, self._engine = folder / "wiki", folder / "work", engine
+        shutil.copytree(wiki, self.wiki)
+        for path in self.wiki.rglob("*"):
+            os.utime(path, ns=(OLD_NS, OLD_NS))
+        leaves = [path for path in self.wiki.rglob("*.md") if is_leaf(path)]
+        self._leaves = sorted(leaves, key=lambda path: (-len(path.parts), path))
+        self._number = 0
+
+    def steps(self) -> Iterator[tuple[str, Figures]]:
+        """All steps of a round, each after its edit."""
+        shutil.rmtree(self._work, ignore_errors=True)
+        yield "from nothing", self.step()
+        yield "unchanged", self.step()
+        for name, edit in {
+            "one page": self._add_line,
+            "one title": self._set_title,
+            "one page moved": lambda: self._leaf().rename(self._new_path()),
+            "one page deleted": lambda: self._leaf().unlink(),
+            "one page more": lambda: self._new_path().write_text("# A page\n\nText.\n"),
+        }.items():
+            edit()
+            yield name, self.step()
+
+    def step(self) -> Figures:
+        """One build in a process of its own."""
+        return run(
+            [
+                *(sys.executable, __file__, "--step"),
+                *(str(self.wiki), str(self._work), self._engine),
+            ],
+            self._work.parent,
+        )
+
+    @property
+    def site(self) -> Path:
+        """What it made."""
+        return self._work / "site"
+
+    def _leaf(self) -> Path:
+        return self._leaves.pop(len(self._leaves) // 2)
+
+    def _new_path(self) -> Path:
+        self._number += 1
+        return self._leaves[0].with_name(f"a-new-page-{self._number}.md")
+
+    def _add_line(self) -> None:
+        with self._leaf().open("a", encoding="utf-8") as file:
+            file.write("\nOne more line.\n")
+
+    def _set_title(self) -> None:
+        page = self._leaf()
+        text = page.read_text(encoding="utf-8")
+        page.write_text(f"---\ntitle: Other title\n---\n{text}", encoding="utf-8")
 
 
-def run(
-    step: str, wiki: Path, work: Path, edit: Callable[[], None] = lambda: None
-) -> None:
-    """Edit, then build in a process of its own, and print its line."""
-    edit()
-    command = [sys.executable, __file__, "--step", str(wiki), str(work)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    figures = json.loads(done.stdout)
+class Theirs:
+    """A peer at work on its copy of a wiki."""
+
+    def __init__(self, peer: Peer, wiki: Path, folder: Path) -> None:
+        self._peer, self._folder = peer, folder
+        peer.prepare(wiki, folder)
+        pages = [path for path in (folder / peer.pages).rglob("*.md") if is_leaf(path)]
+        self._page = sorted(pages)[len(pages) // 2]
+
+    def steps(self) -> Iterator[tuple[str, Figures]]:
+        """The steps of a round that every generator knows."""
+        shutil.rmtree(self.site, ignore_errors=True)
+        for name in ("from nothing", "unchanged", "one page"):
+            if name == "one page":
+                with self._page.open("a", encoding="utf-8") as file:
+                    file.write("\nOne more line.\n")
+            yield name, run(self._peer.command, self._folder)
+
+    @property
+    def site(self) -> Path:
+        """What it made."""
+        return self._folder / self._peer.out
+
+
+def compare(wiki: Path, place: Path, peers: Sequence[Peer], rounds: int) -> None:
+    """Let all work in turn, and print the table."""
+    works: dict[str, Ours | Theirs] = {
+        name: Ours(wiki, place / name, engine) for name, engine in ENGINES.items()
+    }
+    works |= {peer.name: Theirs(peer, wiki, place / peer.name) for peer in peers}
+    figures: dict[tuple[str, str], list[Figures]] = {}
+    for number in range(rounds):
+        for name, work in works.items():
+            for step, one in work.steps():
+                figures.setdefault((name, step), []).append(one)
+            print(f"round {number + 1}: {name}", file=sys.stderr)
+    print(f"{sum(1 for _ in wiki.rglob('*.md'))} pages, median of {rounds}\n")
+    head = f"{'s':>8}{'least':>8}{'most':>8}{'CPU s':>8}{'MB':>7}"
+    print(f"{'generator':<22}{'step':<18}{head}")
+    for (name, step), some in figures.items():
+        print(f"{name:<22}{step:<18}{shown(some)}")
+    print()
+    for name, work in works.items():
+        files = [path for path in work.site.rglob("*") if path.is_file()]
+        size = sum(path.stat().st_size for path in files)
+        print(f"{name}: {len(files)} files, {size / 1e6:.1f} MB")
+    ours = works["wikisync"]
+    show_pages(ours.site)
+    nothing = {name: figures[name, "from nothing"] for name in works}
+    walls = {name: statistics.median(x.wall_s for x in nothing[name]) for name in works}
+    cpus = {name: statistics.median(x.cpu_s for x in nothing[name]) for name in works}
+    if peers:
+        fastest = min(peers, key=lambda peer: walls[peer.name]).name
+        for name in ENGINES:
+            by_clock = walls[name] / walls[fastest]
+            by_processor = cpus[name] / cpus[fastest]
+            print(
+                f"{name}: {by_clock:.2f} times {fastest} from nothing,"
+                f" {by_processor:.2f} times its processor time"
+            )
+    else:
+        print("no peers: make bench-peers")
+
+
+def show_pages(site: Path) -> None:
+    """How large pages are, and how many links their trees have."""
+    texts = [path.read_text(encoding="utf-8") for path in site.rglob("*.html")]
+    sizes = [len(text.encode()) for text in texts]
+    links = [found[0].count("<a ") for text in texts if (found := NAV.search(text))]
     print(
-        f"{step:<22}{figures['wall']:>8.2f}{figures['cpu']:>8.2f}"
-        f"{figures['peak']:>9.0f}{figures['written']:>9}",
-        flush=True,
+        f"median page: {statistics.median(sizes) / 1000:.1f} KB of HTML;"
+        f" at most {max(links)} links in a tree"
     )
 
 
-def build(wiki: Path, work: Path) -> dict[str, float]:
-    """One build; seconds from the first import on, memory of the process."""
-    started = time.perf_counter()
+def shown(some: Sequence[Figures]) -> str:
+    """The columns of one step."""
+    walls = [one.wall_s for one in some]
+    cpu = statistics.median(one.cpu_s for one in some)
+    peak = max(one.peak_mb for one in some)
+    times = statistics.median(walls), min(walls), max(walls), cpu
+    return "".join(f"{one:>8.2f}" for one in times) + f"{peak:>7.0f}"
+
+
+def measure_growth(place: Path, sizes: Sequence[int], rounds: int) -> int:
+    """Build wikis of several sizes from nothing; 1 where time outgrows the pages."""
+    exponents = {}
+    print(
+        f"{'shape':<8}{'pages':>8}{'s':>8}{'least':>8}{'most':>8}{'CPU s':>8}{'MB':>7}"
+    )
+    for shape in PAGES_IN_DEPTH:
+        times = []
+        for pages in sizes:
+            wiki, folder = place / "made-up", place / "ours"
+            generate(wiki, pages, shape=shape)
+            ours = Ours(wiki, folder, "auto")
+            some = [next(ours.steps())[1] for _ in range(rounds)]
+            times.append(statistics.median(one.cpu_s for one in some))
+            print(f"{shape:<8}{pages:>8}{shown(some)}", flush=True)
+            shutil.rmtree(wiki)
+            shutil.rmtree(folder)
+        exponents[shape] = slope(sizes, times)
+    for shape, exponent in exponents.items():
+        print(f"{shape}: exponent {exponent:.2f}, the goal is {EXPONENT_MAX}")
+    return int(max(exponents.values()) > EXPONENT_MAX)
+
+
+def slope(sizes: Sequence[int], times: Sequence[float]) -> float:
+    """The exponent of the power of the size that fits the times best."""
+    points = [math.log(size) for size in sizes], [math.log(one) for one in times]
+    return statistics.linear_regression(*points).slope
+
+
+def run(command: Sequence[str], folder: Path) -> Figures:
+    """Run a program, and look at all its processes meanwhile."""
+    folder.mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL
+    )
+    is_over = threading.Event()
+    peak = [math.nan]
+    watcher = threading.Thread(target=note_peak, args=(process.pid, is_over, peak))
+    watcher.start()
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - began
+    is_over.set()
+    watcher.join()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, f"{command}: exit code {process.returncode}"
+    return Figures(wall, usage.ru_utime + usage.ru_stime, peak[0] / 1024)
+
+
+def note_peak(pid: int, is_over: threading.Event, peak: list[float]) -> None:
+    """Keep the most memory, in KiB, that a process and its children ever share."""
+    while not is_over.wait(SAMPLE_S):
+        held = memory_of(pid)
+        if held and not held <= peak[0]:
+            peak[0] = held
+
+
+def memory_of(pid: int) -> int:
+    """Memory of a process and its children in KiB; what they share counts once."""
+    total, waiting = 0, [pid]
+    while waiting:
+        process = Path("/proc", str(waiting.pop()))
+        try:
+            rollup = (process / "smaps_rollup").read_text()
+            children = [path.read_text() for path in process.glob("task/*/children")]
+        except OSError:
+            continue  # it has just ended
+        total += int(rollup.partition("Pss:")[2].split()[0])
+        waiting += map(int, " ".join(children).split())
+    return total
+
+
+def build(wiki: str, work: str, engine: str) -> None:
+    """One build."""
+    from wikisync.markup.record import MarkupOptions
     from wikisync.model import WikiOwner
     from wikisync.site.build import build_site
     from wikisync.site.model import SiteOptions, WikiSource
 
+    assert engine in {"auto", "markdown-it"}
     owner = WikiOwner("project", "docs/handbook")
-    source = WikiSource(owner, "Handbook", wiki, visibility="public")
-    options = SiteOptions("Handbook")
-    report = build_site([source], work / "site", options, cache=work / "cache")
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return {
-        "wall": time.perf_counter() - started,
-        "cpu": usage.ru_utime + usage.ru_stime,
-        "peak": usage.ru_maxrss / 1024,
-        "written": report.written,
-    }
+    source = WikiSource(owner, "Handbook", Path(wiki), visibility="public")
+    markup = MarkupOptions(engine="auto" if engine == "auto" else "markdown-it")
+    options = SiteOptions("Handbook", markup=markup)
+    build_site([source], Path(work, "site"), options, cache=Path(work, "cache"))
 
 
-def append_line(page: Path) -> None:
-    with page.open("a", encoding="utf-8") as file:
-        file.write("\nOne more line.\n")
-
-
-def set_title(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    page.write_text(f"---\ntitle: Quite another title\n---\n{text}", encoding="utf-8")
-
-
-def add_page(wiki: Path) -> None:
-    (wiki / "a-new-page.md").write_text("# New\n\nSee [home](home).\n")
+def is_leaf(path: Path) -> bool:
+    return not path.with_suffix("").is_dir() and path.stem not in {"home", "_index"}
 
 
 if __name__ == "__main__":
