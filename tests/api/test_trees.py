@@ -10,7 +10,7 @@ import pytest
 from wikisync.api import tree_cache, trees
 from wikisync.api.packs import id_of
 from wikisync.api.tree_cache import TreeCache
-from wikisync.api.trees import OddTree, TreeMissing, has_page, page_changes, reachable
+from wikisync.api.trees import OddTree, TreeMissing, file_of, page_changes, reachable
 from wikisync.model import Slug
 
 Tree = Mapping[str, "str | Tree"]
@@ -121,7 +121,7 @@ def test_page_is_found_by_its_name() -> None:
     made = Trees()
     root = made.add({"a": {"b.md": "1"}, "c.md": {}})
     found = [
-        s for s in ("a/b", "a", "b", "c", "a/b/c") if has_page(made.held, root, Slug(s))
+        s for s in ("a/b", "a", "b", "c", "a/b/c") if file_of(made.held, root, Slug(s))
     ]
     assert found == ["a/b"]
 

@@ -87,6 +87,8 @@ class Weather:
     """A person's act is on the wiki."""
     is_wired: bool = False
     """The engine's own client is between the engine and the wiki."""
+    has_git: bool = False
+    """That client may ask git what changed."""
     folders: int = 1
     """How many folders are in sync with the wiki, each with its own process."""
 
@@ -182,7 +184,7 @@ class World:
         self.backup: Copy | None = None
         self.commits: list[tuple[str, Copy]] = []
         """What the wiki was, the newest last."""
-        self._tells_commits = weather.force > 0
+        self._tells_commits = weather.force > 0 or weather.has_git
         self._commits = 0
         self.steps = 0
         self.crashes_at: set[int] = set()

@@ -35,6 +35,12 @@ WEATHERS: Mapping[str, Weather] = {
     "over the wire": Weather(
         fault=0.4, crash=0.005, odd=0.2, pictures=0.2, is_wired=True
     ),
+    "over the wire, by git": Weather(
+        person=0.1, fault=0.15, crash=0.005, odd=0.2, is_wired=True, has_git=True
+    ),
+    "pushed over, by git": Weather(
+        person=0.1, fault=0.0, force=0.6, is_wired=True, has_git=True
+    ),
     "two folders": Weather(
         person=0.1, crash=0.005, cancel=0.005, odd=0.1, pictures=0.1, folders=2
     ),

@@ -11,6 +11,7 @@ import contextlib
 import logging
 import random
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,7 @@ from tests.sync.persons import (
     World,
 )
 from tests.sync.simulated import SimulatedFiles, SimulatedFolder, SimulatedWiki
+from tests.sync.simulated_git import SimulatedGit
 from tests.sync.virtual import VirtualLoop, run_virtually
 from tests.sync.wire import wired_wiki
 from wikisync.errors import WikisyncError
@@ -123,9 +125,10 @@ class Verdict:
 class Client:
     """One folder with its state and its process."""
 
-    def __init__(self, world: World, copy: Copy) -> None:
+    def __init__(self, world: World, copy: Copy, git: SimulatedGit | None) -> None:
         self.world = world
         self.copy = copy
+        self._git = git
         # not by ``open``, which would make a file of this name
         connection = sqlite3.connect(":memory:", isolation_level=None)
         connection.execute("PRAGMA foreign_keys = ON")
@@ -181,7 +184,11 @@ class Client:
         known = self.state.wiki(OWNER)
         self.folder = AliasedFolder(SimulatedFolder(self.world, self.copy), known)
         is_wired = self.world.weather.is_wired
-        wiki = wired_wiki(self.world, OWNER) if is_wired else SimulatedWiki(self.world)
+        wiki = (
+            wired_wiki(self.world, known, OWNER, self._git, self.copy.name)
+            if is_wired
+            else SimulatedWiki(self.world)
+        )
         files = SimulatedFiles(self.world, self.copy)
         links = FileLinks(
             wiki, files, known, links=ParsedLinks(), clock=lambda: self.world.steps
@@ -252,12 +259,13 @@ class Client:
 class Schedule:
     """One seed under way."""
 
-    def __init__(self, seed: int, weather: Weather) -> None:
+    def __init__(self, seed: int, weather: Weather, cache: Path) -> None:
         self.world = World(seed, weather)
+        git = SimulatedGit(self.world, seed, cache) if weather.has_git else None
         self.weather = weather
         self.verdict = Verdict(seed)
         self.random = random.Random(seed + 1)
-        self.clients = [Client(self.world, copy) for copy in self.world.folders]
+        self.clients = [Client(self.world, copy, git) for copy in self.world.folders]
 
     async def run(self, loop: VirtualLoop) -> Verdict:
         for _ in range(3):
@@ -424,12 +432,13 @@ def run_schedule(
         crash_at: The step at which the process ends; 0 for none.
         then: Another such step.
     """
-    schedule = Schedule(seed, weather)
-    schedule.world.crashes_at = {crash_at, then}
-    try:
-        return run_virtually(schedule.run)
-    finally:
-        schedule.close()
+    with tempfile.TemporaryDirectory(prefix="wikisync-sim-") as cache:
+        schedule = Schedule(seed, weather, Path(cache))
+        schedule.world.crashes_at = {crash_at, then}
+        try:
+            return run_virtually(schedule.run)
+        finally:
+            schedule.close()
 
 
 def steps_of(seed: int, weather: Weather) -> int:

@@ -62,6 +62,23 @@ def assert_all_that_a_network_does(verdicts: Sequence[Verdict]) -> None:
     assert set(lines_of(verdicts)) >= {f"fault: {kind}" for kind in wire.FAULTS}
 
 
+def assert_git_and_list_take_turns(verdicts: Sequence[Verdict]) -> None:
+    lines = lines_of(verdicts)
+    assert sum(line.startswith("git sends") for line in lines) > 200
+    assert sum(line == f"done: GET {wire.PAGES}" for line in lines) > 100
+    faults = {
+        lines[at + 1].removeprefix("fault: ")
+        for at, line in enumerate(lines[:-1])
+        if line.endswith("git-upload-pack") and lines[at + 1].startswith("fault: ")
+    }
+    assert faults >= {*wire.SPOILT, *wire.NOT_SENT}
+
+
+def assert_pushed_over_by_git(verdicts: Sequence[Verdict]) -> None:
+    assert_pushed_over(verdicts)
+    assert sum(x.startswith("git sends") for x in lines_of(verdicts)) > 400
+
+
 def assert_pushed_over(verdicts: Sequence[Verdict]) -> None:
     assert sum("is pushed over by force" in x for x in lines_of(verdicts)) > 100
 
@@ -100,6 +117,8 @@ HAPPENS: Mapping[str, Callable[[Sequence[Verdict]], None] | None] = {
     "front matter": None,
     "pictures": assert_pictures_go_both_ways,
     "over the wire": assert_all_that_a_network_does,
+    "over the wire, by git": assert_git_and_list_take_turns,
+    "pushed over, by git": assert_pushed_over_by_git,
     "two folders": None,
     "last commit pushed over": assert_pushed_over,
     "syncs taken back": assert_taken_back,

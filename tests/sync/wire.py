@@ -22,16 +22,20 @@ from aiohttp import MultipartWriter
 
 from tests.sync.persons import World, plain_name
 from tests.sync.simulated import LATENCY_S
+from tests.sync.simulated_git import SimulatedGit
 from tests.sync.virtual import START_S
 from wikisync.api.answers import Answer, Purpose
 from wikisync.api.client import Client
+from wikisync.api.git import ADVERTISEMENT
 from wikisync.api.pool import Pool, failure_of
 from wikisync.api.replica import WikiReplica
 from wikisync.api.request import Request
 from wikisync.api.retry import TransientFailure
+from wikisync.api.tree_cache import TreeCache
 from wikisync.api.wikis import Wiki
 from wikisync.errors import Unavailable
 from wikisync.model import Format, WikiOwner
+from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.normalisation import front_matter_of
 
 SLOW_STEPS = 5
@@ -46,12 +50,37 @@ FAULTS = (*NOT_SENT, *STATUSES, *SPOILT, "empty list")
 Json = object
 
 
-def wired_wiki(world: World, owner: WikiOwner) -> WikiReplica:
-    """The wiki behind a new client, as a new process has it."""
+def wired_wiki(
+    world: World,
+    known: WikiState,
+    owner: WikiOwner,
+    git: SimulatedGit | None,
+    folder: str,
+) -> WikiReplica:
+    """The wiki behind a new client, as a new process has it.
+
+    Args:
+        world: What the client meets.
+        known: What is known of the wiki.
+        owner: Its name.
+        git: Its git side; None where git is not asked.
+        folder: The name of the folder that it is in sync with.
+    """
     client = Client(URL, "glpat-EXAMPLE", random=random.Random(0).random, clock=_now)
     # the one place where the client meets the network
-    client._pool = cast("Pool", Wire(world))
-    return WikiReplica(Wiki(client, owner, 1))
+    client._pool = cast("Pool", Wire(world, git))
+    wiki = Wiki(client, owner, 1)
+    if git is None:
+        return WikiReplica(wiki)
+    tag = known.remote_tag
+    return WikiReplica(
+        wiki,
+        tag=tag,
+        pages=known.remote_pages() if tag else None,
+        again=known.remote_again,
+        trees=TreeCache(git.cache / f"{folder}.trees"),
+        request_cost_bytes=1,
+    )
 
 
 def _now() -> float:
@@ -64,9 +93,10 @@ def _now() -> float:
 class Wire:
     """What is asked of the service and answered by it; in place of a ``Pool``."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, git: SimulatedGit | None) -> None:
         self._world = world
         self._wiki = world.wiki
+        self._git = git
         self._shown: dict[str, str] = {}
         """The text of each page as this process was told it last."""
 
@@ -74,6 +104,8 @@ class Wire:
         """One request and its answer, or what became of them."""
         file = await _file_of(request)
         fault = await self._send(request)
+        if request.is_git:
+            return await self._answer_git(request, fault)
         status, body = self._answer(request, fault, file)
         self._world.step(f"done: {request.method} {request.path}")
         etag = hashlib.sha256(body).hexdigest()
@@ -116,6 +148,18 @@ class Wire:
             after = {"retry-after": "7"} if fault == "429 for 7 s" else {}
             raise _failure(STATUSES[fault], request, after)
         return fault
+
+    async def _answer_git(self, request: Request, fault: str | None) -> Answer:
+        """What git says, if the wiki has any."""
+        if self._git is None or fault in {"500", "empty list"}:
+            raise _failure(404, request)
+        is_fetch = request.packets is not None
+        body = self._git.pack(request.packets or b"") if is_fetch else self._git.refs()
+        self._world.step(f"done: {request.method} {request.path}")
+        if fault in SPOILT:
+            body = await self._spoilt(request, fault, body)
+        kind = "text/html" if fault == "web page" else ADVERTISEMENT
+        return Answer(200, {"content-type": kind}, body, request.path)
 
     def _answer(
         self, request: Request, fault: str | None, file: str | None

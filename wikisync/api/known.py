@@ -19,7 +19,7 @@ from wikisync.api.packs import file_id
 from wikisync.api.rotation import Rotation
 from wikisync.api.scan import Scan, state_of
 from wikisync.decoding import json_decoder
-from wikisync.model import Page, PageState, Slug, Snapshot
+from wikisync.model import Digest, Page, PageState, Slug, Snapshot
 
 
 class Mark(Struct, frozen=True, omit_defaults=True):
@@ -35,6 +35,8 @@ class Mark(Struct, frozen=True, omit_defaults=True):
     """Of all texts together in bytes, where that is known."""
     is_big: bool = False
     """Whether the list with texts is too much to ask for again and again."""
+    late: dict[Slug, int] = {}
+    """Pages whose text was not git's at that commit, and how often they were read."""
 
     @classmethod
     def parse(cls, tag: str) -> Mark:
@@ -98,7 +100,7 @@ class KnownPages:
     @property
     def etag(self) -> str:
         """The ETag to ask with whether anything changed; empty where all is to come."""
-        return "" if self.again else self.mark.etag
+        return "" if self.again or self.mark.late else self.mark.etag
 
     @property
     def pages(self) -> Mapping[Slug, PageState]:
@@ -119,7 +121,7 @@ class KnownPages:
     @property
     def suspects(self) -> frozenset[Slug]:
         """Pages that may be others than the last scan saw, whatever git says."""
-        return frozenset(self.again | self._written.keys())
+        return frozenset(self.again | self._written.keys() | self.mark.late.keys())
 
     def unchanged(self, head: str) -> Snapshot:
         """The pages, where the service says that nothing changed since the list."""
@@ -127,21 +129,13 @@ class KnownPages:
         self._scanned_at, self._written = self._clock(), {}
         return self._tagged(self.scanned)
 
-    def take(
-        self,
-        scan: Scan,
-        mark: Mark,
-        *,
-        is_listed: bool = False,
-        again: Collection[Slug] = (),
-    ) -> Snapshot:
+    def take(self, scan: Scan, mark: Mark, *, is_listed: bool = False) -> Snapshot:
         """Keep what a scan of all pages saw, and begin anew with what is suspected.
 
         Args:
             scan: what it saw.
             mark: what that is as of.
             is_listed: whether all pages were listed.
-            again: pages that it may have seen otherwise than they are.
 
         Returns:
             The same with its mark.
@@ -152,7 +146,7 @@ class KnownPages:
         self.mark, self._names, self._is_plain = mark, None, scan.is_plain
         self._scanned, self._scanned_at = replace(seen, texts={}), self._clock()
         self._written, self.rotation = {}, None
-        self.again = {*seen.unreadable, *again}
+        self.again = set(seen.unreadable)
         return self._tagged(seen)
 
     def _listed(self, mark: Mark) -> Mark:
@@ -160,8 +154,7 @@ class KnownPages:
         return replace(mark, listed_at=int(self._wall()) if mark.head else 0)
 
     def _tagged(self, seen: Snapshot) -> Snapshot:
-        is_marked = self._is_plain and not self.again
-        return replace(seen, tag=str(self.mark) if is_marked else "")
+        return replace(seen, tag=str(self.mark) if self._is_plain else "")
 
     def note_listed(self, slugs: Collection[Slug]) -> None:
         """All pages were listed; what the list says otherwise is read again."""
@@ -196,13 +189,19 @@ class KnownPages:
         """
         return self._scanned is not None and not self.namesakes(slug)
 
-    def note_there(self, slug: Slug) -> None:
-        """A page was read; if the last scan did not list it, it is read once more.
+    def note_there(self, slug: Slug, digest: Digest | None = None) -> None:
+        """A page was read; one that the last scan saw otherwise is read once more.
 
         A list that lacks what is there is wrong, and "nothing changed" would keep it.
+
+        Args:
+            slug: the page.
+            digest: of its text, if that is known.
         """
-        is_known = slug in self.pages or slug in self._written
-        if self._scanned is not None and not is_known:
+        if self._scanned is None or slug in self._written:
+            return
+        before = self.pages.get(slug)
+        if before is None or digest not in {None, before.digest}:
             self.again.add(slug)
 
     def note_written(self, page: Page, identity: str) -> None:

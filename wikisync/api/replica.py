@@ -17,7 +17,7 @@ from wikisync.api.git import WikiHistory
 from wikisync.api.known import KnownPages
 from wikisync.api.rotation import ROTATION_BYTES_MIN
 from wikisync.api.scan import LISTED_BYTES_MAX, MEBIBYTE
-from wikisync.api.scanning import READS_MAX, Scanning
+from wikisync.api.scanning import READS_MAX, REQUEST_COST_BYTES, Scanning
 from wikisync.api.tree_cache import TreeCache
 from wikisync.api.upload import spooled
 from wikisync.api.wikis import Wiki
@@ -54,6 +54,7 @@ class WikiReplica:
         reads_max: int = READS_MAX,
         attachments: AttachmentSource | None = None,
         rotation_bytes_min: int = ROTATION_BYTES_MIN,
+        request_cost_bytes: int = REQUEST_COST_BYTES,
         spool: Path | None = None,
     ) -> None:
         """Name the wiki; nothing is sent.
@@ -68,6 +69,7 @@ class WikiReplica:
             reads_max: single reads in flight.
             attachments: where files come from; the file route alone by default.
             rotation_bytes_min: texts together from which on a wiki is big.
+            request_cost_bytes: how much of a list costs as much as one request.
             spool: folder for files on their way to the service; the system's own
                 for such files by default.
         """
@@ -84,6 +86,7 @@ class WikiReplica:
             trees,
             reads_max=reads_max,
             rotation_bytes_min=rotation_bytes_min,
+            request_cost_bytes=request_cost_bytes,
         )
         self._writing = Writing(wiki, known)
 

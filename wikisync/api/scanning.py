@@ -28,7 +28,7 @@ from wikisync.api.packs import NotAPack, file_id
 from wikisync.api.rotation import ROTATION_BYTES_MIN, Rotation
 from wikisync.api.scan import UNREADABLE, Scan, whole_page
 from wikisync.api.tree_cache import TreeCache
-from wikisync.api.trees import OddTree, PageChanges, TreeMissing, has_page, page_changes
+from wikisync.api.trees import OddTree, PageChanges, TreeMissing, file_of, page_changes
 from wikisync.api.wikis import PageList, Wiki
 from wikisync.errors import (
     AuthenticationFailed,
@@ -50,10 +50,9 @@ UNAVAILABLE_MAX = 5
 
 LISTED_S = 6 * 3600.0
 """The pages are listed at least so often, whatever git says."""
-GIT_BYTES_MIN = 32 * 1024
-"""The list of a wiki with less text than this costs no more than asking git."""
-PAGE_COST_BYTES = 32 * 1024
-"""A page that is read singly costs as much as so many bytes of the list."""
+REQUEST_COST_BYTES = 32 * 1024
+"""A request costs as much as so many bytes of the list.  So git is not asked about a
+wiki with less text, and one that reads pages singly has to save so much for each."""
 LATE_READS_MAX = 3
 """How often a page is read again that git says changed and the service says did not."""
 
@@ -78,6 +77,7 @@ class Scanning:
         *,
         reads_max: int = READS_MAX,
         rotation_bytes_min: int = ROTATION_BYTES_MIN,
+        request_cost_bytes: int = REQUEST_COST_BYTES,
     ) -> None:
         """Args: ``known`` and those of ``WikiReplica``."""
         self._wiki = wiki
@@ -87,8 +87,7 @@ class Scanning:
         self._asks_git = trees is not None
         self._reads_max = reads_max
         self._rotation_bytes_min = rotation_bytes_min
-        self._late: Counter[Slug] = Counter()
-        """How often a page that git says changed was read as it was before."""
+        self._request_cost_bytes = request_cost_bytes
         self._turns_from: tuple[str, float] | None = None
         """A commit since which pages are read in turns, and when that was."""
         self.awaited: frozenset[Slug] = frozenset()
@@ -112,7 +111,7 @@ class Scanning:
         """
         known = self._known
         size = known.mark.size
-        is_small = size is not None and size < GIT_BYTES_MIN
+        is_small = size is not None and size < self._request_cost_bytes
         # before anything else: what is read after it is as of then or later
         head = await self._head() if self._asks_git and not is_small else ""
         is_agreed = True
@@ -155,7 +154,7 @@ class Scanning:
                 scan.pages[slug] = state
         self._refuse_odd(scan, {*changes.there, *changes.gone, *reads}, len(reads))
         late = await self._read_changed(scan, sorted(reads), changes)
-        return known.take(scan, replace(known.mark, head=head, etag=""), again=late)
+        return known.take(scan, replace(known.mark, head=head, etag="", late=late))
 
     async def _changes(self, before: str, head: str) -> PageChanges:
         if head == before:
@@ -168,16 +167,22 @@ class Scanning:
         except (RemoteError, NotAPack, TreeMissing, OddTree) as error:
             raise Unexplained(str(error)) from error
 
-    async def _has_page(self, slug: Slug) -> bool:
-        """Whether git has a page at the last scan's commit, or does not tell."""
+    async def _file(self, slug: Slug, changes: PageChanges) -> bytes | None:
+        """The id of the file that is a page at HEAD; None where there is none.
+
+        Raises:
+            Unexplained: git does not tell.
+        """
+        if slug in changes.there:
+            return changes.there[slug]
         trees = self._trees
         try:
             root = await asyncio.to_thread(
                 trees.load, trees.head or self._known.mark.head
             )
-            return has_page(trees.trees, root, slug)
-        except (TreeMissing, OddTree):
-            return True
+            return file_of(trees.trees, root, slug)
+        except (TreeMissing, OddTree) as error:
+            raise Unexplained(f"{slug} may have changed: {error}") from error
 
     def _refuse_odd(self, scan: Scan, touched: Collection[Slug], reads: int) -> None:
         """Leave to the list what only the list explains, or what is cheaper by it.
@@ -186,7 +191,7 @@ class Scanning:
             Unexplained: the pages are to be listed.
         """
         known = self._known
-        affordable = max(1, (known.mark.size or 0) // PAGE_COST_BYTES)
+        affordable = max(1, (known.mark.size or 0) // self._request_cost_bytes)
         if reads > affordable and not known.mark.is_big:
             raise Unexplained(f"{reads} pages changed")
         odd = {problem.subject for problem in scan.problems}
@@ -198,32 +203,37 @@ class Scanning:
 
     async def _read_changed(
         self, scan: Scan, slugs: Sequence[Slug], changes: PageChanges
-    ) -> set[Slug]:
-        """Read pages singly; gives those that the service may have given too early."""
-        late: set[Slug] = set()
+    ) -> dict[Slug, int]:
+        """Read pages singly.
+
+        Returns:
+            Those whose text is not git's, and how often they were read: the service
+            changes texts, or was behind HEAD, or ahead of it, to which a wiki may
+            return by force.
+        """
+        late: dict[Slug, int] = {}
+        before = self._known.mark.late
 
         async def read(slug: Slug) -> None:
+            file = await self._file(slug, changes)
             try:
                 record = await self._wiki.get_page(slug)
             except NotFound as error:
-                if slug in changes.there or (
-                    slug in scan.pages and await self._has_page(slug)
-                ):
+                if file is not None:
                     raise Disagreement(f"git has {slug}: {error.message}") from error
                 scan.pages.pop(slug, None)
                 return
             page = whole_page(record, slug, self._wiki.owner, self._wiki.web_url)
-            before = scan.pages.get(slug)
             if not scan.take(record, page):
                 raise Unexplained(f"{slug} is an odd page")
-            file = changes.there.get(slug, b"")
-            if before == scan.pages[slug] and file_id(page.content, len(file)) != file:
-                late.add(slug)
+            reads = 1 if slug in changes.there else before.get(slug, 0) + 1
+            is_git = file is not None and file_id(page.content, len(file)) == file
+            if not is_git and reads <= LATE_READS_MAX:
+                late[slug] = reads
 
         await self._each(slugs, scan, read)
         _refuse_shared_identities(scan)
-        self._late = Counter({slug: self._late[slug] + 1 for slug in late})
-        return {slug for slug in late if self._late[slug] <= LATE_READS_MAX}
+        return late
 
     # -- by the list -------------------------------------------------------------------
 
@@ -236,12 +246,14 @@ class Scanning:
         await self._read_singly(scan, scan.single)
         size = sum(state.size or 0 for state in scan.pages.values())
         is_big = not is_whole or size >= self._rotation_bytes_min
-        is_worth_it = is_big or size >= GIT_BYTES_MIN
+        is_worth_it = is_big or size >= self._request_cost_bytes
         if not (is_worth_it and scan.is_complete):
             head = ""
+        head, late = await self._settled(await self._brought(head))
         mark = Mark(
             etag=(listed.etag or "") if is_whole else "",
-            head=await self._brought(head),
+            head=head,
+            late=late,
             size=size if is_whole else None,
             is_big=is_big,
         )
@@ -249,6 +261,17 @@ class Scanning:
         if is_big and not mark.head:
             known.turns()
         return seen
+
+    async def _settled(self, head: str) -> tuple[str, dict[Slug, int]]:
+        """HEAD after the list, and the pages that changed since HEAD before it."""
+        now = await self._head() if head else ""
+        if now in {"", head}:
+            return now, {}
+        try:
+            changes = await self._changes(head, now)
+        except Unexplained:
+            return "", {}
+        return now, dict.fromkeys((*changes.there, *changes.gone), 0)
 
     async def _brought(self, head: str) -> str:
         """The commit, if its trees are here for the next scan to begin with."""

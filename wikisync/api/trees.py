@@ -89,8 +89,8 @@ def page_changes(
     return PageChanges(there, frozenset(gone))
 
 
-def has_page(trees: Mapping[bytes, bytes], root: bytes, slug: Slug) -> bool:
-    """Whether a tree has a file that is this page.
+def file_of(trees: Mapping[bytes, bytes], root: bytes, slug: Slug) -> bytes | None:
+    """The id of the file of a tree that is this page; None where it has none.
 
     Raises:
         TreeMissing: a tree is not among them.
@@ -101,7 +101,7 @@ def has_page(trees: Mapping[bytes, bytes], root: bytes, slug: Slug) -> bool:
     for folder in folders:
         below = _tree_of(_entries(trees, below).get(folder))
     names = {stem + ending.encode() for ending in _ENDINGS}
-    return _one_of(slug, names, _entries(trees, below)) is not None
+    return _one_of(slug, names, _entries(trees, below))
 
 
 def reachable(trees: Mapping[bytes, bytes], root: bytes) -> dict[bytes, bytes]:

@@ -60,7 +60,7 @@ class Writing:
         """
         record = await self._wiki.get_page(slug)
         page = whole_page(record, slug, self._wiki.owner, self._wiki.web_url)
-        self._known.note_there(slug)
+        self._known.note_there(slug, page.digest)
         return page
 
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
