@@ -63,6 +63,7 @@ show_source = true
 markdown_engine = "comrak"
 asciidoc_engine = "quickjs"
 math = "source"
+kroki = "https://kroki.example.com"
 highlight = false
 emoji = false
 anchors = false
@@ -113,6 +114,7 @@ def test_every_key_is_read() -> None:
             markdown_engine="comrak",
             asciidoc_engine="quickjs",
             math="source",
+            kroki="https://kroki.example.com",
             highlight=False,
             emoji=False,
             anchors=False,

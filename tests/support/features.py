@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from tests.support.markup import CASES, VOID, PlainUrls
+from wikisync.markup.diagrams import wanted_drawing
 from wikisync.markup.links import LinkIndex
 from wikisync.markup.page import MarkupOptions, finish_page, parse_page
 from wikisync.markup.record import MarkdownEngine
@@ -24,6 +25,8 @@ PAGES = ("home", "setup", "my-page", "guide/install")
 ATTACHMENTS = ("uploads/1/a.png", "uploads/1/film.mp4", "uploads/1/talk.mp3")
 PLACEHOLDERS = {"project_path": "docs/handbook"}
 INCLUDED = {"setup.md": "Included *text*.\n"}
+KROKI = "https://kroki.example.com"
+DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20"/>'
 
 SEEN_ATTRIBUTES = frozenset(
     [
@@ -79,11 +82,16 @@ def shown(case: Case, engine: MarkdownEngine) -> str:
     """What a reader sees of a case's page, in the final stage."""
     parsed = parse_page(
         Page(Slug("home"), case.format, case.source),
-        MarkupOptions(engine=engine, placeholders=PLACEHOLDERS),
-        include=INCLUDED.get,
+        MarkupOptions(engine=engine, placeholders=PLACEHOLDERS, kroki=KROKI),
+        include=included,
     )
     index = LinkIndex(map(Slug, PAGES), map(AttachmentPath, ATTACHMENTS), web_url=WIKI)
     return seen(finish_page(parsed, index, PlainUrls()).html)
+
+
+def included(target: str) -> str | None:
+    """What the wiki has for an include, and what a server would draw."""
+    return DRAWING if wanted_drawing(target) else INCLUDED.get(target)
 
 
 def seen(html: str) -> str:

@@ -248,6 +248,7 @@ def _markup(table: Table) -> MarkupSection:
         markdown_engine=cast("MarkdownEngine", engine),
         asciidoc_engine=cast("AsciidocEngine", asciidoc),
         math=cast("MathOutput", math),
+        kroki=table.text("kroki", default.kroki, check_url),
         highlight=table.flag("highlight", is_on=default.highlight),
         emoji=table.flag("emoji", is_on=default.emoji),
         anchors=table.flag("anchors", is_on=default.anchors),

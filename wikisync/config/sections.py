@@ -106,6 +106,8 @@ class MarkupSection(Struct, frozen=True):
     asciidoc_engine: AsciidocEngine = "auto"
     """``auto`` is the fastest that is installed."""
     math: MathOutput = "mathml"
+    kroki: str = ""
+    """Address of a Kroki server that draws diagrams; empty: there is none."""
     highlight: bool = True
     """Whether code is coloured."""
     emoji: bool = True

@@ -89,6 +89,7 @@ _MARKUP_NOTES = {
     "markdown_engine": '"markdown-it", "comrak" (extra fast), or "auto"',
     "asciidoc_engine": '"quickjs", "mini-racer" (extra fast), "asciidoc3", or "auto"',
     "math": 'formulas as "mathml" or as "source"',
+    "kroki": "address of a Kroki server that draws diagrams; empty: show source",
     "highlight": "whether code is coloured",
     "emoji": "whether :tada: becomes a character",
     "anchors": "whether each heading gets a link to itself",

@@ -1,9 +1,11 @@
-"""Diagrams drawn while a page is parsed: mermaid, with merman.  Pure.
+"""Diagrams as pictures: mermaid drawn here, with merman; others by a server.  Pure.
 
 A drawing is a picture of a page (``data:image/svg+xml``), so that nothing in it runs
 and it asks nobody for anything, whatever its source holds; ``markup.drawings`` makes
 sure of that where it is opened by itself too.  It is drawn twice, for light and dark
 screens, each with its own background, so that it can be read on the other one as well.
+
+A server is nothing that this package knows: a page asks its include for the drawing.
 """
 
 from __future__ import annotations
@@ -37,6 +39,10 @@ REASON = re.compile(r"message='(.*)'\Z", re.DOTALL)
 ALT_CHARS_MAX = 1_000
 
 
+DRAWING = "\0drawing\0"
+"""Begins what a page asks its include for a drawing; no page can write it."""
+
+
 class NotDrawn(Struct, frozen=True):
     """A diagram that stays source."""
 
@@ -61,7 +67,20 @@ def mermaid_html(source: str) -> str | NotDrawn:
         return NotDrawn(" ".join((found[1] if found else repr(error)).split())[:200])
     if len(light) + len(dark) > DRAWING_CHARS_MAX:
         return NotDrawn("its drawing is too large")
-    return picture_html(light, dark, source)
+    return picture_html(source, light, dark)
+
+
+def drawing_target(kind: str, source: str) -> str:
+    """What to ask an include for to get a diagram drawn as SVG by a server."""
+    return f"{DRAWING}{kind}\0{source}"
+
+
+def wanted_drawing(target: str) -> tuple[str, str] | None:
+    """Kind and source of the diagram that an include is asked for, if it is one."""
+    if not target.startswith(DRAWING):
+        return None
+    kind, _, source = target.removeprefix(DRAWING).partition("\0")
+    return kind, source
 
 
 @functools.cache
@@ -83,18 +102,20 @@ def engine(screen: Screen) -> MermanEngine:
     return MermanEngine(options_json=json.dumps(options), services=None)
 
 
-def picture_html(light: str, dark: str, source: str) -> str:
-    """Two drawings of a diagram as one picture, its source to unfold below."""
+def picture_html(source: str, light: str, dark: str | None = None) -> str:
+    """Drawings of a diagram as one picture, its source to unfold below."""
     found = VIEW.match(light)
     size = ""
     if found:
         width, height = (round(float(length)) for length in found.groups())
         size = f' width="{width}" height="{height}"'
     alt = escape(" ".join(source.split())[:ALT_CHARS_MAX])
-    return (
-        '<figure class="diagram"><picture>'
+    other = dark and (
         '<source media="(prefers-color-scheme: dark)"'
         f' srcset="{drawing_address(dark)}">'
+    )
+    return (
+        f'<figure class="diagram"><picture>{other or ""}'
         f'<img src="{drawing_address(light)}" alt="{alt}"{size}>'
         "</picture><details><summary>Source</summary>"
         f'<pre tabindex="0">{escape(source)}</pre></details></figure>'

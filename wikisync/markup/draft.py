@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from wikisync.markup.context import Include, include_nothing
 from wikisync.markup.placeholders import Filler
 from wikisync.markup.record import MarkupOptions, Section, TocEntry
 from wikisync.markup.tokens import Document
@@ -24,6 +25,8 @@ class Draft(Struct):
     text: str = ""
     features: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
+    include: Include = include_nothing
+    """Gives the drawing of a diagram too (``markup.diagrams``)."""
     struck: list[tuple[int, int]] = field(default_factory=list)
     """Places of the tags around texts that are to be struck when they are finished."""
 

@@ -139,7 +139,9 @@ def parse_page(
         html = front_html(
             page, front, options, include, first_line=first_line(source, front)
         )
-        draft = Draft(page, options, safe_document(page, html, options))
+        draft = Draft(
+            page, options, safe_document(page, html, options), include=include
+        )
         for apply_filter in FILTERS_OF[page.format]:
             apply_filter(draft)
         if page.format is Format.ASCIIDOC:

@@ -37,6 +37,9 @@ class MarkupOptions(msgspec.Struct, frozen=True, kw_only=True):
     emoji: bool = True
     anchors: bool = True
     """Whether each heading gets a link to itself."""
+    kroki: str = ""
+    """Address of a server that draws diagrams, which the caller's include asks; empty:
+    there is none."""
     placeholders: Mapping[str, str] | None = None
     """What ``%{project_path}`` and the like stand for (``markup.placeholders``);
     None: they stay as written."""

@@ -107,7 +107,7 @@ class Cache:
 
     def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
         self._connection = connection
-        self._folder = folder
+        self.folder = folder
         self._uncommitted = 0
 
     def key(self, kind: str, place: Path, name: str = "") -> bytes:
@@ -116,7 +116,7 @@ class Cache:
         The folder is named as the cache's own folder sees it, so that both can move
         together.
         """
-        seen = os.path.relpath(place, self._folder)
+        seen = os.path.relpath(place, self.folder)
         return b"%b:%b\0%b" % (kind.encode(), os.fsencode(seen), name.encode())
 
     def state(self, key: bytes) -> bytes | None:

@@ -1,4 +1,4 @@
-"""What pages of a wiki include: other pages and text attachments, read from disk.
+"""What pages of a wiki include: pages and text attachments from disk, and drawings.
 
 Every answer is remembered by its digest, so that a page is parsed again when what it
 includes is another text.
@@ -9,11 +9,13 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
+from wikisync.markup.diagrams import wanted_drawing
 from wikisync.markup.links import LinkIndex, normal_path
 from wikisync.model import digest_of
 
 if TYPE_CHECKING:
     from wikisync.model import Slug
+    from wikisync.site.kroki import Kroki
     from wikisync.site.sources import ScannedWiki
 
 INCLUDE_BYTES_MAX = 1024 * 1024
@@ -38,8 +40,9 @@ class Recorder:
 class Includes:
     """Texts of one wiki that its pages may include: pages and text attachments."""
 
-    def __init__(self, scanned: ScannedWiki) -> None:
+    def __init__(self, scanned: ScannedWiki, kroki: Kroki | None = None) -> None:
         self._scanned = scanned
+        self._kroki = kroki
         self._index = LinkIndex(scanned.pages, scanned.attachments)
         self._texts: dict[str, str | None] = {}
 
@@ -53,7 +56,13 @@ class Includes:
         return digest_of(text) if text is not None else ""
 
     def text(self, slug: Slug, target: str) -> str | None:
-        """What a page gets: seen from its folder first, then from the root."""
+        """What a page gets: seen from its folder first, then from the root.
+
+        A diagram is drawn instead, where there is a server for it.
+        """
+        wanted = wanted_drawing(target)
+        if wanted is not None:
+            return self._kroki.drawing(slug, *wanted) if self._kroki else None
         for folder in (slug.rpartition("/")[0], ""):
             path = normal_path(posixpath.join(folder, target.lstrip("/")))
             file = self._file(path) if path else None

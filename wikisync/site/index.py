@@ -21,6 +21,7 @@ from msgspec import Struct
 from wikisync.decoding import msgpack_decoder
 from wikisync.markup.bounded import Wish
 from wikisync.markup.context import PAGE_SECONDS_MAX
+from wikisync.markup.diagrams import wanted_drawing
 from wikisync.markup.page import PARSED_VERSION, finish_page, shown_as_source
 from wikisync.markup.placeholders import values_of
 from wikisync.markup.record import MarkupOptions, ParsedPage, Section
@@ -41,6 +42,7 @@ from wikisync.site.facts import (
 )
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.includes import Includes
+from wikisync.site.kroki import Kroki
 from wikisync.site.reader import bounded_reader
 from wikisync.site.reading import Reading, reading_of
 
@@ -85,6 +87,7 @@ class Indexer:
         self._options = options or MarkupOptions()
         self._progress = progress
         self._attempts = attempts or Attempts()
+        self.kroki = Kroki(self._options.kroki, cache.folder)
         self._slow: list[SourcePage] = []
         """Pages whose quick attempt did not end, and that had no other yet."""
         self._program = hashlib.sha256(
@@ -112,7 +115,7 @@ class Indexer:
             chosen: Pages to be read now.  Another one that the cache does not know
                 stays unread.  None: all.
         """
-        texts = Includes(scanned)
+        texts = Includes(scanned, self.kroki)
         known = before or {}
         if chosen is not None:
             self._attempts.renew()
@@ -166,7 +169,7 @@ class Indexer:
 
     def read(self, scanned: ScannedWiki, page: SourcePage) -> None:
         """Parse one page ahead, so that the cache knows it."""
-        texts = Includes(scanned)
+        texts = Includes(scanned, self.kroki)
         if self._known(scanned, page, None, texts, is_chosen=True) is None:
             self._parse_all(scanned, [page], texts)
         self._parse_slow(scanned, texts)
@@ -198,6 +201,7 @@ class Indexer:
         sweep("parsed", count, lambda: (page.parsed_key for page in pages()))
         sweep("words", count, lambda: (page.parsed.text_key for page in pages()))
         sweep("finished", count, lambda: (page.finished_key for page in pages()))
+        self.kroki.sweep()
 
     # Phase A ----------------------------------------------------------------------
 
@@ -321,6 +325,8 @@ class Indexer:
             retry_at = self._attempts.failed(made.seconds, is_slow=is_slow)
             if is_slow and made.is_quick:
                 self._slow.append(made.page)
+        elif any(wanted_drawing(target) and not got for target, got in made.includes):
+            retry_at = self._attempts.failed(0, is_slow=True)
         facts = ParsedFacts(
             page_title=reading.title,
             ids=reading.ids,

@@ -159,6 +159,7 @@ class SiteWriting:
         self._problems += self._theme.problems
         for number, scanned in enumerate(self._scanned):
             self._read_wiki(number, scanned)
+        self._problems += self._indexer.kroki.problems
         # their memory is for the processes that render
         bounded_reader().close()
         self._progress.start("writing pages", self._page_count)

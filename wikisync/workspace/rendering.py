@@ -25,6 +25,7 @@ def markup_options(section: MarkupSection) -> MarkupOptions:
     """A section of the configuration as the options of the pipeline."""
     return MarkupOptions(
         math=section.math,
+        kroki=section.kroki,
         engine=section.markdown_engine,
         asciidoc_engine=section.asciidoc_engine,
         highlight=section.highlight,

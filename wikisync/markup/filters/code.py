@@ -5,7 +5,12 @@ from __future__ import annotations
 import html as entities
 import re
 
-from wikisync.markup.diagrams import NotDrawn, can_draw, mermaid_html
+from wikisync.markup.diagrams import (
+    can_draw,
+    drawing_target,
+    mermaid_html,
+    picture_html,
+)
 from wikisync.markup.draft import Draft
 from wikisync.markup.highlight import highlight
 from wikisync.markup.tokens import Document, escape
@@ -76,18 +81,31 @@ def rewrite_diagram(draft: Draft, place: int, language: str) -> None:
     tool = DIAGRAMS[language]
     draft.features.add(tool)
     text = draft.document.text(place)
-    if tool == "mermaid" and can_draw():
-        drawn = mermaid_html(text)
-        if not isinstance(drawn, NotDrawn):
-            draft.features.add("diagram")
-            draft.document.replace(place, drawn)
-            return
-        draft.report("diagram-not-drawn", f"mermaid diagram: {drawn.reason}", NOT_DRAWN)
+    drawn = drawn_html(draft, tool, language, text)
+    if drawn is not None:
+        draft.features.add("diagram")
+        draft.document.replace(place, drawn)
+        return
     source = escape(text)
     extra = f' data-diagram-type="{escape(language)}"' if tool == "kroki" else ""
     draft.document.replace(
         place, f'<pre class="{tool}"{extra} tabindex="0">{source}</pre>'
     )
+
+
+def drawn_html(draft: Draft, tool: str, language: str, text: str) -> str | None:
+    """A diagram as a picture, by whatever draws its language; None: nothing does."""
+    if tool == "mermaid" and can_draw():
+        drawn = mermaid_html(text)
+        if isinstance(drawn, str):
+            return drawn
+        draft.report("diagram-not-drawn", f"mermaid diagram: {drawn.reason}", NOT_DRAWN)
+        return None
+    if not draft.options.kroki or language == "kroki":
+        return None
+    kind = "plantuml" if tool == "plantuml" else language
+    svg = draft.include(drawing_target(kind, text))
+    return None if svg is None else picture_html(text, svg)
 
 
 def rewrite_code(draft: Draft, place: int, language: str) -> None:
