@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.model import EXTENSIONS, Format, folders_above, split_extension
+from wikisync.model import (
+    EXTENSIONS,
+    Format,
+    Page,
+    Slug,
+    digest_of,
+    fold_text,
+    folders_above,
+    split_extension,
+)
 
 PARTS = st.sampled_from(
     ["a", ".", "/", "-", "İ", "K", *(e for every in EXTENSIONS.values() for e in every)]
@@ -53,3 +62,20 @@ def test_name_is_split(name: str, split: tuple[str, Format] | None) -> None:
 )
 def test_folders_above_come_the_nearest_first(path: str, above: list[str]) -> None:
     assert list(folders_above(path)) == above
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "\n", "\n\n", "\r\n", "\r", "a", "a\n", "a\n\n", "a\n\n\n"),
+        *("a\r\n", "a\r\nb\n", "a\r\n\n", "a\nb", "a\rb\n", "naïve\n", "\n\na\n"),
+    ],
+)
+def test_folded_digest_is_known_exactly_where_folding_changes_the_text(
+    text: str,
+) -> None:
+    state = Page(Slug("a"), Format.ORG, text).state("7")
+    folded = fold_text(text)
+    assert state.folded == (None if folded == text else digest_of(folded))
+    assert (state.digest, state.identity) == (digest_of(text), "7")
+    assert state.size == len(text.encode())

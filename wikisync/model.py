@@ -202,6 +202,16 @@ def fold_text(content: str) -> str:
     return f"{folded}\n" if folded else ""
 
 
+def folded_digest(content: str) -> Digest | None:
+    """Digest of the folded text; None where folding changes nothing."""
+    ends_in_one_line_end = content[-1:] == "\n" and content[-2:-1] not in {"", "\n"}
+    if ends_in_one_line_end and "\r\n" not in content:
+        # most pages; folding them would copy each text three times
+        return None
+    folded = fold_text(content)
+    return None if folded == content else digest_of(folded)
+
+
 class WikiOwner(Struct, frozen=True, order=True):
     """The project or group that a wiki belongs to."""
 
@@ -226,6 +236,18 @@ class Page(Struct, frozen=True):
     def digest(self) -> Digest:
         """Digest of the content alone."""
         return digest_of(self.content)
+
+    def state(self, identity: str = "") -> PageState:
+        """What a snapshot knows of the page; see ``PageState.identity``."""
+        content = self.content.encode("utf-8", "surrogatepass")
+        return PageState(
+            self.slug,
+            self.format,
+            digest_of(content),
+            folded=folded_digest(self.content),
+            identity=identity,
+            size=len(content),
+        )
 
 
 class PageState(Struct, frozen=True):

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from wikisync.api.packs import file_id
 from wikisync.api.rotation import Rotation
-from wikisync.api.scan import Scan, state_of
+from wikisync.api.scan import Scan
 from wikisync.decoding import json_decoder
 from wikisync.model import Digest, Page, PageState, Slug, Snapshot
 
@@ -206,7 +206,7 @@ class KnownPages:
 
     def note_written(self, page: Page, identity: str) -> None:
         """A page was written by us, and the service says that it is this now."""
-        state = state_of(page, identity)
+        state = page.state(identity)
         file = file_id(page.content, len(self.mark.head) // 2)
         self._written[page.slug] = _Written(state, file)
         self.note_read(state, None)

@@ -11,7 +11,6 @@ The list also names what is no page of ours to keep under that name:
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -23,7 +22,6 @@ from wikisync.api.entries import OddEntry
 from wikisync.api.schema import WikiPageRecord
 from wikisync.errors import NotFound, ProtocolViolation
 from wikisync.model import (
-    Digest,
     Format,
     Page,
     PageState,
@@ -31,8 +29,6 @@ from wikisync.model import (
     Slug,
     Snapshot,
     WikiOwner,
-    digest_of,
-    fold_text,
 )
 
 UNREADABLE = "page-unreadable"
@@ -96,7 +92,7 @@ class Scan(Struct):
 
     def add(self, page: Page) -> None:
         """Take in a page whose text is whole."""
-        state = state_of(page, self.identities.get(page.slug, ""))
+        state = page.state(self.identities.get(page.slug, ""))
         self.pages[page.slug] = state
         if state.size is not None and state.size < LISTED_BYTES_MAX:
             self.texts[page.slug] = page
@@ -217,29 +213,6 @@ class Scan(Struct):
             del self.identities[slug]
             if slug in self.pages:
                 self.pages[slug] = replace(self.pages[slug], identity="")
-
-
-def state_of(page: Page, identity: str) -> PageState:
-    """A page without its text."""
-    content = page.content.encode("utf-8", "surrogatepass")
-    return PageState(
-        page.slug,
-        page.format,
-        Digest(hashlib.sha256(content).hexdigest()),
-        folded=_folded_digest(page.content),
-        identity=identity,
-        size=len(content),
-    )
-
-
-def _folded_digest(content: str) -> Digest | None:
-    """Digest of the folded text; None where folding changes nothing."""
-    ends_in_one_line_end = content[-1:] == "\n" and content[-2:-1] not in {"", "\n"}
-    if ends_in_one_line_end and "\r\n" not in content:
-        # most pages; folding them would copy each text three times
-        return None
-    folded = fold_text(content)
-    return None if folded == content else digest_of(folded)
 
 
 def whole_page(record: WikiPageRecord, slug: Slug, owner: WikiOwner, url: str) -> Page:

@@ -18,7 +18,7 @@ from wikisync.errors import ExitCode
 from wikisync.folder.workspace import holder_of
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.decide.safety import Decision, decide
-from wikisync.workspace.batches import _find
+from wikisync.workspace.batches import find_batch
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.sync_run import sync_pages
@@ -40,7 +40,7 @@ def decide_batch(
     workspace = find_workspace(start)
     holder = holder_of(workspace.private)
     with open_workspace(workspace, is_held=holder is None) as opened:
-        section, batch = _find(opened, name)
+        section, batch = find_batch(opened, name)
         known = opened.known(section)
         with known.together():
             decided = decide(known.batches(), batch.id, decision)

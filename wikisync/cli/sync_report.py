@@ -9,9 +9,9 @@ from wikisync.errors import WikisyncError
 from wikisync.model import Problem
 from wikisync.workspace.attention import held_sentence
 from wikisync.workspace.outcomes import (
-    _plan_lines,
     batch_line,
     note_sentence,
+    plan_lines,
     summary,
     wiki_as_json,
 )
@@ -49,7 +49,7 @@ def report_sync(
         if wiki.results or wiki.paused is not None:
             if is_dry_run and wiki.results:
                 title = [f"{wiki.section.folder}:"] if len(done) > 1 else []
-                console.lines(*title, *(_plan_lines(wiki) or [str(wiki.last.plan)]))
+                console.lines(*title, *(plan_lines(wiki) or [str(wiki.last.plan)]))
             else:
                 console.lines(f"{wiki.section.folder}: {summary(wiki)}")
         _show_waiting(console, wiki, is_dry_run=is_dry_run)

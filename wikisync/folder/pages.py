@@ -43,7 +43,7 @@ from wikisync.folder.scan import (
 )
 from wikisync.folder.scan_cache import ScanCache, SeenFile
 from wikisync.folder.swap import FileWrite, FolderWriter
-from wikisync.folder.text import decode_page, encode_page, folded_digest, title_of
+from wikisync.folder.text import decode_page, encode_page, title_of
 from wikisync.folder.traces import busy_pages, pages_hidden
 from wikisync.folder.trash import Trash
 from wikisync.model import (
@@ -57,6 +57,7 @@ from wikisync.model import (
     Slug,
     Snapshot,
     digest_of,
+    folded_digest,
     folders_above,
     split_extension,
 )

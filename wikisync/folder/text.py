@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wikisync.errors import FolderError
-from wikisync.model import Digest, Page, Problem, Slug, digest_of, fold_text
+from wikisync.model import Page, Problem, Slug
 
 
 def decode_page(content: bytes, path: str) -> str | Problem:
@@ -49,9 +49,3 @@ def encode_page(page: Page) -> bytes:
 def title_of(slug: Slug) -> str:
     """The service's display title: the slug's leaf with hyphens as spaces."""
     return slug.rpartition("/")[2].replace("-", " ")
-
-
-def folded_digest(text: str) -> Digest | None:
-    """Digest of the text's folded form; None where it is folded already."""
-    folded = fold_text(text)
-    return None if folded == text else digest_of(folded)

@@ -38,7 +38,7 @@ class Replica(Protocol):
         ...
 
     async def snapshot(self) -> Snapshot:
-        """Look at every page once.
+        """Scan every page once.
 
         Raises:
             WikisyncError: when the replica cannot be seen at all.  A part that

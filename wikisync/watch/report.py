@@ -1,4 +1,4 @@
-"""How a watch fares, for programs: the health file, ``/healthz`` and ``/metrics``."""
+"""The state of a watch for programs: health file, ``/healthz`` and ``/metrics``."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class WatchReport:
         }
 
     def wiki(self, wiki_status: WikiStatus) -> Mapping[str, object]:
-        """How one wiki fares."""
+        """The state of one wiki."""
         synced = self._wikis[wiki_status.name].synced
         return {
             "folder": wiki_status.name,

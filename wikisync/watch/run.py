@@ -323,7 +323,7 @@ class Watch:
         return None
 
     async def status(self) -> Mapping[str, object]:
-        """What ``status --json`` says, and how each wiki fares."""
+        """What ``status --json`` says, and the state of each wiki."""
         wikis: list[Mapping[str, object]] = []
         for wiki in self._wikis.values():
             status = await scan(self._opened, wiki.section, None)

@@ -1,4 +1,4 @@
-"""What systemd wants of a service: a unit file, and word of how it fares.
+"""What systemd wants of a service: a unit file, and messages on the state of the watch.
 
 The protocol is one datagram of ``KEY=value`` lines to the socket that
 ``NOTIFY_SOCKET`` names (sd_notify(3)); elsewhere nothing is said to anybody.
@@ -55,7 +55,7 @@ class Notifier:
         self._notify("WATCHDOG=1")
 
     def status(self, line: str) -> None:
-        """How it fares, in one line for people."""
+        """The state in one line for people."""
         clean = re.sub(r"\s+", " ", line)[:STATUS_CHARS_MAX]
         self._notify(f"STATUS={clean}")
 

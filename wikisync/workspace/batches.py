@@ -11,7 +11,7 @@ from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.opening import OpenWorkspace
 
 
-def _find(opened: OpenWorkspace, name: str) -> tuple[WikiSection, Batch]:
+def find_batch(opened: OpenWorkspace, name: str) -> tuple[WikiSection, Batch]:
     """The batch that a person names ``FOLDER:ID``, or ``ID`` where that is clear."""
     folder, _, number = name.rpartition(":")
     wikis = _wikis(opened.workspace, folder)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import (
-    Collection,
-    Sequence,
-)
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from wikisync.folder.loose import LooseFiles
 from wikisync.folder.replica import FolderReplica
@@ -20,6 +18,8 @@ from wikisync.sync.replica import RemoteReplica
 from wikisync.sync.wiki.linking import FileLinks
 from wikisync.sync.wiki.translation import TranslatedWiki
 
+T = TypeVar("T")
+
 _PARSING = threading.Lock()
 """The parsers are the process's, and made for one page at a time."""
 
@@ -29,34 +29,27 @@ class ParsedLinks:
 
     async def targets(self, page: Page) -> Sequence[LinkTarget]:
         """Where the page's links lead."""
-
-        def work() -> Sequence[LinkTarget]:
-            with _PARSING:
-                return link_targets(page)
-
-        return await asyncio.to_thread(work)
+        return await _parsed(lambda: link_targets(page))
 
     async def places(
         self, page: Page, targets: Collection[LinkTarget]
     ) -> Sequence[LinkPlace]:
         """Where the source names these targets, in order."""
-
-        def work() -> Sequence[LinkPlace]:
-            with _PARSING:
-                return link_places(page, targets)
-
-        return await asyncio.to_thread(work)
+        return await _parsed(lambda: link_places(page, targets))
 
     async def retarget(
         self, page: Page, changes: Sequence[tuple[LinkPlace, LinkTarget, str]]
     ) -> str | None:
         """The source with other targets; None where that makes another page of it."""
+        return await _parsed(lambda: retarget(page, changes))
 
-        def work() -> str | None:
-            with _PARSING:
-                return retarget(page, changes)
 
-        return await asyncio.to_thread(work)
+async def _parsed(work: Callable[[], T]) -> T:
+    def alone() -> T:
+        with _PARSING:
+            return work()
+
+    return await asyncio.to_thread(alone)
 
 
 def translated_wiki(

@@ -13,7 +13,7 @@ from wikisync.workspace.syncing import Synced
 COUNTS = ("pulled", "pushed", "merged", "renamed", "removed")
 
 
-def _plan_lines(wiki: Synced) -> list[str]:
+def plan_lines(wiki: Synced) -> list[str]:
     """One for each action, whatever is in its page's name."""
     return [describe(action) for action in wiki.last.plan.actions]
 
@@ -59,7 +59,7 @@ def wiki_as_json(wiki: Synced) -> dict[str, object]:
         "pages": wiki.last.pages if wiki.results else None,
         **{name: wiki.count(name) for name in COUNTS},
         "attachments_fetched": wiki.count("attachments"),
-        "plan": _plan_lines(wiki) if wiki.results else [],
+        "plan": plan_lines(wiki) if wiki.results else [],
         "held": [
             {
                 "page": one.slug,

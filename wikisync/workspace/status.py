@@ -61,7 +61,7 @@ Side = Literal["here", "wiki", "both", "held", "waiting", "settled"]
 """Where a page differs, or why nothing is done about it."""
 
 SHOWN_WINDOW_S = 1.0
-"""Time between the last look at a page and the write, from which a person is told.
+"""Time between the last scan at a page and the write, from which a person is told.
 
 Each write has such a time, usually some hundredths of a second; a longer one means that
 the machine slept or the service took long.

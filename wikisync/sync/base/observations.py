@@ -297,10 +297,10 @@ class Observations(WikiRows):
         """Forget the conflict file of a page."""
         self._write("DELETE FROM bundle WHERE wiki = ? AND slug = ?", slug)
 
-    # -- how it fares ----------------------------------------------------------------
+    # -- health ---------------------------------------------------------------------
 
     def health(self) -> Health:
-        """How the sync fares, as last recorded."""
+        """The state of the sync, as last recorded."""
         rows = self._rows(
             "SELECT last_started_at, last_good_at, worst_window_s, worst_window_slug,"
             " problem FROM health WHERE wiki = ?"
@@ -308,7 +308,7 @@ class Observations(WikiRows):
         return Health(*rows[0]) if rows else Health()
 
     def record_health(self, health: Health) -> None:
-        """Remember how the sync fares."""
+        """Remember the state of the sync."""
         self._write(
             "INSERT OR REPLACE INTO health (wiki, last_started_at, last_good_at,"
             " worst_window_s, worst_window_slug, problem) VALUES (?, ?, ?, ?, ?, ?)",

@@ -46,7 +46,7 @@ part in this."""
 COSTLY_RANGE = 4.0
 """Hints that cost as much as many others come so many times less often at rest."""
 SCAN_MIN_S = 60.0
-"""Between two looks at a wiki for which the service has no hint; they grow alike."""
+"""Between two scans at a wiki for which the service has no hint; they grow alike."""
 FULL_SCAN_S = 600.0
 """A wiki is looked at whole at least so often."""
 BACK_OFF_MIN_S = 2.0
@@ -191,7 +191,7 @@ class Schedule:
             wiki_status.not_before = now + RESTLESS_S
         wiki_status.due_at = wiki_status.full_scan + FULL_SCAN_S
         if outcome.next_scan_s is not None:
-            # absences count only in looks at both sides
+            # absences count only in scans of both sides
             wiki_status.due_at = min(
                 wiki_status.due_at, now + max(outcome.next_scan_s, 1.0)
             )

@@ -23,7 +23,7 @@ class Why(Enum):
     WIKI = auto()
     """Something changed on the wiki, or may have."""
     EVERYTHING = auto()
-    """Time for a whole look, or a person asked."""
+    """Time for a whole scan, or a person asked."""
 
 
 class RemoteHint(Struct, frozen=True):
@@ -47,7 +47,7 @@ class CycleOutcome(Struct, frozen=True):
     hint: str = ""
     """What a person does about that."""
     is_in_turns: bool = False
-    """The wiki is so big that a look reads a part of its pages."""
+    """The wiki is so big that a scan reads a part of its pages."""
     open_here: str = ""
     """Pages that wait until an editor here closes them; empty for none."""
 
@@ -58,7 +58,7 @@ class Condition(Enum):
     STARTING = "starting"
     IN_SYNC = "in sync"
     IN_TURNS = "read in turns"
-    """In sync as far as was seen: a look at so big a wiki reads a part of its pages."""
+    """In sync as far as was seen: a scan of so big a wiki reads a part of its pages."""
     PARTLY = "partly in sync"
     OPEN = "open in an editor"
     """In sync but for pages that wait until an editor here closes them."""
@@ -94,7 +94,7 @@ class WikiStatus(Struct):
     full_scan: float = float("-inf")
     """When the wiki was last looked at whole."""
     scan_s: float = 0.0
-    """How long the cycles with that look took."""
+    """How long the cycles with that scan took."""
     due_at: float = float("inf")
     """When a cycle is due without being asked."""
     last_good_at: float | None = None

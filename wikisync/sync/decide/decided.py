@@ -54,7 +54,7 @@ class Decided(Struct, frozen=True):
     superseded: frozenset[Slug]
     """Pages whose text changed while this was decided; they are in no plan."""
     next_scan_s: float | None
-    """When one more look can make an absence certain that the plan waits for."""
+    """When one more scan can make an absence certain that the plan waits for."""
     head: str = ""
     """The wiki's newest commit, where the plan made it worth asking."""
 

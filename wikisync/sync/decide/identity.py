@@ -247,7 +247,7 @@ class Agreement(Struct, frozen=True):
     def of(
         cls, base: Mapping[Slug, BasePage], there: Mapping[Slug, PageState]
     ) -> Agreement:
-        """Compare a record with a look at the wiki."""
+        """Compare a record with a scan of the wiki."""
         equal = sum(
             slug in there and there[slug].digest == page.remote
             for slug, page in base.items()

@@ -29,7 +29,7 @@ REPLACED_KEPT_S = 90 * 24 * 3600.0
 REPLACED_BYTES_MAX = 200 * 1024 * 1024
 """Replaced texts of a wiki, packed; above it the oldest go first."""
 REPLACED_CHECK_EVERY = 64
-"""So many texts are kept between two looks at their age and size."""
+"""So many texts are kept between two scans at their age and size."""
 REPLACED_SEARCHED_MAX = 1000
 """Replacements in which a text is searched that nobody knows the page of."""
 WRITES_KEPT_S = 10 * 60.0
@@ -102,7 +102,7 @@ class WriteKind(StrEnum):
 
 
 class Intent(Struct, frozen=True):
-    """A call that is about to be sent; after a crash one looks what came of it."""
+    """A call that is about to be sent; what came of it is found out after a crash."""
 
     operation: WriteKind
     slug: Slug
@@ -229,7 +229,7 @@ class LogEntry(Struct, frozen=True):
 
 
 class Health(Struct, frozen=True):
-    """How the sync of one wiki fares."""
+    """The state of the sync of one wiki."""
 
     last_started_at: float | None = None
     last_good_at: float | None = None

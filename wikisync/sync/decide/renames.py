@@ -28,7 +28,7 @@ def renames(
 
     Args:
         base: What both sides agreed on.
-        side: The side now; an incomplete look shows no rename.
+        side: The side now; an incomplete scan shows no rename.
         agreed: How this side looked then.
         trusts_identity: Two identities that differ are two pages, whatever their
             texts (true of the service's ids, not of a file's).

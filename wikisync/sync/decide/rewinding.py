@@ -97,7 +97,7 @@ def rewinding_by_history(
     Args:
         plan: The plan of a cycle.
         base: The base it was made on.
-        there: The look at the wiki.
+        there: The scan of the wiki.
     """
     brought = {one.slug for one in plan.actions if isinstance(one, Pull | Merge)}
     moves = [one for one in plan.moves if isinstance(one, MoveLocal)]

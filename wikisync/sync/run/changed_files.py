@@ -39,7 +39,7 @@ def sent_again(
 def held_in_other_folder(
     cycle: Cycle, plan: Plan, outdated: Collection[Slug], there: Snapshot
 ) -> tuple[Plan, Snapshot]:
-    """The plan with these pages held, and the look with their texts as the wiki's.
+    """The plan with these pages held, and the scan with their texts as the wiki's.
 
     In a folder that may be an older copy the picture is the older one as well.  The
     pages are met as new ones, with the link that each side has.

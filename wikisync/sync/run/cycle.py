@@ -1,4 +1,4 @@
-"""One cycle: look at both sides, decide, carry out, record.
+"""One cycle: scan both sides, decide, carry out, record.
 
 The story of ``docs/sync.md`` "A cycle", for all directions and for mirrors.  Deciding
 is ``deciding``'s, the effects are ``pull``'s, ``arrive``'s and ``push``'s, conflict
@@ -28,6 +28,7 @@ from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.base.state import State
 from wikisync.sync.base.steps import Step
 from wikisync.sync.decide.decided import Decided, Settled
+from wikisync.sync.decide.identity import other_error
 from wikisync.sync.decide.mentions import mentioned_attachments
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import (
@@ -61,7 +62,6 @@ from wikisync.sync.run.flow import each
 from wikisync.sync.run.frame import (
     note_health,
     note_writes,
-    refuse_other,
     remember_tag,
     scan,
 )
@@ -168,7 +168,8 @@ class _Run:
         cycle, options = self._cycle, self._cycle.options
         state, tally = cycle.state, cycle.tally
         started_at = cycle.clock()
-        refuse_other(state, owner, remote_id, _OTHER_HINT)
+        if remote_id and not state.is_same_wiki(remote_id):
+            raise other_error(owner, state.remote_id, remote_id, _OTHER_HINT)
         if options.is_undoable:
             state.begin_steps(started_at)
         if not options.is_dry_run:
@@ -182,7 +183,7 @@ class _Run:
         if state.conflict_files():
             self._settled = await self._holds.take_resolved()
         cycle.progress.start("list", None)
-        here, there = await scan(cycle.local, cycle.remote)
+        here, there = await scan(cycle)
         undone = await self._take_back(here, there)
         if undone is not None:
             here, self._undone = undone.here, undone.steps
@@ -214,14 +215,7 @@ class _Run:
             *postponed,
         )
         if not options.is_dry_run:
-            note_health(
-                state,
-                problems,
-                decided.here,
-                decided.there,
-                started_at=started_at,
-                now=cycle.clock(),
-            )
+            note_health(cycle, problems, decided, started_at)
             # a site has a placeholder for each absent file, and says so every time
             absent = () if options.is_mirror else tally.absent
             self._note_trouble((*problems, *absent), decided.plan)
@@ -232,7 +226,7 @@ class _Run:
             remember_tag(state, decided.there)
         return result
 
-    # -- before the looks --------------------------------------------------------
+    # -- before the scans -------------------------------------------------------
 
     async def _take_back(self, here: Snapshot, there: Snapshot) -> Undone | None:
         """Change the folder where a person wants a sync taken back."""
@@ -267,8 +261,7 @@ class _Run:
         ended = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
         kept = plan.map(lambda a: None if isinstance(a, DropRecord) else a)
         await pull_pages(self._cycle, kept, decided.here, decided.there)
-        now, is_first = self._cycle.clock(), not self._agreed
-        note_writes(self._cycle.state, plan, now, is_first=is_first)
+        note_writes(self._cycle, plan, is_first=not self._agreed)
         for merge in plan.merges:
             await self._one(merge, decided, pushes)
         await self._send(plan, pushes)
@@ -474,7 +467,7 @@ class _Run:
         return Held.of(hold, self._cycle.state, shown=self._shown.get(hold.slug, ""))
 
     def _count(self, there: Snapshot) -> int:
-        """How many pages the wiki has now, without another look at it."""
+        """How many pages the wiki has now, without another scan of it."""
         if self._agreed is None:
             return len(there.pages)
         before, after = self._agreed.keys(), self._cycle.state.base().keys()

@@ -1,4 +1,4 @@
-"""The decision of one cycle: from two looks to the plan carried out.
+"""The decision of one cycle: from two scans to the plan carried out.
 
 ``reconcile`` decides, and everything that may stop or change its plan has its say
 here in turn: open editors, the texts themselves, safety stops, and the patience that an
@@ -109,7 +109,7 @@ class _Deciding:
         return {slug: base[slug] for slug in base.keys() - self._forgotten}
 
     async def run(self, here: Snapshot, there: Snapshot) -> Decided:
-        """From two looks to a plan."""
+        """From two scans to a plan."""
         here = _with_settled(here, self._settled)
         here, ignored = await without_ignored(
             self._cycle.local, self._base(), here, there
@@ -210,7 +210,7 @@ class _Deciding:
             self._cycle.state.record(dropped=pages)
 
     def _capabilities(self, there: Snapshot) -> Capabilities:
-        """What is known of the service, with what this look tells."""
+        """What is known of the service, with what this scan tells."""
         service = self._cycle.state.capabilities()
         if not service.strips_front_matter_of:
             return service
@@ -448,7 +448,7 @@ async def without_ignored(
     here: Snapshot,
     there: Snapshot,
 ) -> tuple[Snapshot, frozenset[Slug]]:
-    """The look at the folder, and pages whose absence in it means nothing."""
+    """The scan of the folder, and pages whose absence in it means nothing."""
     missing = (base.keys() | there.pages.keys()) - here.pages.keys()
     if not missing:
         return here, frozenset()
@@ -474,7 +474,7 @@ def refused_texts(known: WikiState, now: float) -> Mapping[Slug, Digest]:
 
 
 def _without_copies(plan: Plan, here: Snapshot) -> tuple[Plan, Snapshot]:
-    """The plan without copies that other programs made, and the look that tells them.
+    """The plan without copies that other programs made, and the scan that tells them.
 
     Not of those that are on the wiki already: they are pages as all others.
     """
@@ -485,19 +485,13 @@ def _without_copies(plan: Plan, here: Snapshot) -> tuple[Plan, Snapshot]:
 
 
 def _with_settled(here: Snapshot, settled: Mapping[Slug, Settled]) -> Snapshot:
-    """The look at the folder as it would be with these conflict files taken."""
+    """The scan of the folder as it would be with these conflict files taken."""
     if not settled:
         return here
     pages = dict(here.pages)
     for slug, one in settled.items():
         if slug in pages:
-            text = one.after.content
-            pages[slug] = replace(
-                pages[slug],
-                digest=one.after.digest,
-                folded=digest_of(fold_text(text)),
-                size=len(text.encode("utf-8", "surrogatepass")),
-            )
+            pages[slug] = one.after.state(pages[slug].identity)
     return replace(here, pages=pages)
 
 

@@ -7,27 +7,16 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from wikisync.model import Problem, Slug, Snapshot, WikiOwner
+from wikisync.model import Problem, Slug, Snapshot
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.identity import other_error
+from wikisync.sync.decide.decided import Decided
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.decide.plan import Plan, describe
-from wikisync.sync.replica import Replica
 from wikisync.sync.run.flow import plain_errors
-from wikisync.sync.run.parts import EVENTS_EACH_MAX
+from wikisync.sync.run.parts import EVENTS_EACH_MAX, Cycle
 
 AGAIN_MAX = 1000
 """More pages than this that differ from the base make a mark worth nothing."""
-
-
-def refuse_other(known: WikiState, owner: WikiOwner, remote_id: str, hint: str) -> None:
-    """See that the record is of this wiki; the first id that is met is noted.
-
-    Raises:
-        Halted: it is of a wiki with another id.
-    """
-    if remote_id and not known.is_same_wiki(remote_id):
-        raise other_error(owner, known.remote_id, remote_id, hint)
 
 
 LASTING = frozenset(
@@ -50,8 +39,9 @@ LASTING = frozenset(
 """Problems of one page, which stay until somebody changes that page."""
 
 
-def note_writes(known: WikiState, plan: Plan, now: float, *, is_first: bool) -> None:
+def note_writes(cycle: Cycle, plan: Plan, *, is_first: bool) -> None:
     """Log what came from the wiki; a clone, and many pages at once, in one line."""
+    known, now = cycle.state, cycle.clock()
     base = known.base()
     done = [
         write
@@ -66,37 +56,31 @@ def note_writes(known: WikiState, plan: Plan, now: float, *, is_first: bool) -> 
                 known.note_done(now, write.slug, describe(write))
 
 
-async def scan(local: Replica, remote: Replica) -> tuple[Snapshot, Snapshot]:
-    """Look at both sides at once."""
+async def scan(cycle: Cycle) -> tuple[Snapshot, Snapshot]:
+    """Scan the folder and the wiki at once."""
     with plain_errors():
         async with asyncio.TaskGroup() as group:
-            here = group.create_task(local.snapshot())
-            there = group.create_task(remote.snapshot())
+            here = group.create_task(cycle.local.snapshot())
+            there = group.create_task(cycle.remote.snapshot())
     return here.result(), there.result()
 
 
 def note_health(
-    known: WikiState,
-    problems: Sequence[Problem],
-    here: Snapshot,
-    there: Snapshot,
-    *,
-    started_at: float,
-    now: float,
+    cycle: Cycle, problems: Sequence[Problem], decided: Decided, started_at: float
 ) -> None:
     """Note how a cycle went.
 
     It was good where all was seen and nothing failed but pages that would fail
     again: one that can never be read says nothing of all others.
     """
-    health = known.health()
-    is_whole = here.is_complete and there.is_complete
+    health = cycle.state.health()
+    is_whole = decided.here.is_complete and decided.there.is_complete
     is_good = is_whole and all(one.code in LASTING for one in problems)
-    known.record_health(
+    cycle.state.record_health(
         replace(
             health,
             last_started_at=started_at,
-            last_good_at=now if is_good else health.last_good_at,
+            last_good_at=cycle.clock() if is_good else health.last_good_at,
             problem=str(problems[0]) if problems else "",
         )
     )

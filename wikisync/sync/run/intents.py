@@ -1,4 +1,4 @@
-"""What came of calls whose answer was lost: look, do not repeat.
+"""What came of calls whose answer was lost: find out, do not repeat.
 
 An intent is noted before a call that cannot simply be made twice.  One that is still
 there at the start of a cycle says that the process died, or the line broke, while the
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 async def settle_intents(cycle: Cycle) -> None:
-    """Look what came of every intent, note it, and forget the intent.
+    """Find out what came of every intent, note it, and forget the intent.
 
     Raises:
         RemoteError: the wiki cannot be asked; the intents stay.
@@ -41,7 +41,7 @@ class _Settling:
         self._cycle = cycle
         self._intent = intent
         self._is_known = True
-        """What came of it; else the next cycle looks again."""
+        """What came of it; else the next cycle asks again."""
 
     async def run(self) -> None:
         intent = self._intent

@@ -79,7 +79,7 @@ class CycleResult(Struct, frozen=True):
     has_more: bool = False
     """Another cycle has something to do at once."""
     next_scan_s: float | None = None
-    """When one more look can make an absence certain."""
+    """When one more scan can make an absence certain."""
     undone: tuple[Step, ...] = ()
     """What of an earlier sync is taken back."""
 

@@ -36,13 +36,13 @@ from wikisync.sync.run.parts import Cycle
 CONTROL_READS_MAX = 3
 """Listed pages that are tried before the service counts as out of order."""
 UNCERTAIN = frozenset({SkipReason.GONE_HERE, SkipReason.GONE_THERE})
-"""Why a removal waits for one more look."""
+"""Why a removal waits for one more scan."""
 
 
 def seen_again(
     known: Mapping[Slug, Sighting], slugs: Collection[Slug], now: float
 ) -> dict[Slug, Sighting]:
-    """The memory after one more look: a page that is back is forgotten."""
+    """The memory after one more scan: a page that is back is forgotten."""
     return {
         slug: Sighting(one.count + 1, one.first_at, now)
         if (one := known.get(slug)) and one.first_at <= now
@@ -63,15 +63,15 @@ class Absences(Struct, frozen=True):
     """Pages whose absence is not certain yet."""
     doubted: Slug | None = None
     """A page that the list lacks and the service still has, or the like: then the
-    look at the wiki was not complete."""
+    scan of the wiki was not complete."""
     due_s: float | None = None
-    """Seconds until one more look can make an absence certain."""
+    """Seconds until one more scan can make an absence certain."""
 
 
 async def watch_absences(
     cycle: Cycle, plan: Plan, here: Snapshot, there: Snapshot
 ) -> Absences:
-    """Count this look, and say which removals must wait.
+    """Count this scan, and say which removals must wait.
 
     The wiki is asked for every page that would be removed here; of so many that
     the safety stop holds them anyway, for one.
@@ -131,7 +131,7 @@ def _unread(
 ) -> Mapping[Slug, Sighting]:
     """New pages whose text cannot be had, and since when.
 
-    A page that was gone at the same look, or before, may have been renamed to one.
+    A page that was gone at the same scan, or before, may have been renamed to one.
     """
     new = (here.unreadable - here.ignored) | (there.unreadable - there.ignored)
     new -= known.base().keys()

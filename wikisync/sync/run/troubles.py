@@ -46,7 +46,7 @@ def lasting(
     Args:
         known: What is known of the wiki.
         plan: What is to be done now.
-        is_wiki_seen: False where the plan was made without a look at the wiki: then
+        is_wiki_seen: False where the plan was made without a scan of the wiki: then
             it does not show that a page is in sync by now.
     """
     troubles = known.troubles()

@@ -25,8 +25,6 @@ from wikisync.model import (
     Problem,
     Slug,
     Snapshot,
-    digest_of,
-    fold_text,
 )
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.base.steps import LastSync, Step, names_of
@@ -238,14 +236,8 @@ async def put_back(
 
 
 def _imagine(step: Step, pages: dict[Slug, PageState]) -> None:
-    """The look at the folder as it would be with one page taken back."""
+    """The scan of the folder as it would be with one page taken back."""
     before = pages.pop(step.slug, None)
     if step.was:
-        pages[step.was] = PageState(
-            step.was,
-            step.format,
-            step.digest,
-            digest_of(fold_text(step.before)),
-            identity=before.identity if before else "",
-            size=len(step.before.encode("utf-8", "surrogatepass")),
-        )
+        page = Page(step.was, step.format, step.before)
+        pages[step.was] = page.state(before.identity if before else "")

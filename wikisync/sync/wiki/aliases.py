@@ -54,7 +54,7 @@ class AliasedFolder:
         return page if page.slug == slug else replace(page, slug=slug)
 
     async def snapshot(self) -> Snapshot:
-        """Look at every page file; see ``LocalReplica``.
+        """Scan every page file; see ``LocalReplica``.
 
         A file that has the very name of a page is that page, whatever another
         file of it is called.
@@ -84,7 +84,7 @@ class AliasedFolder:
         )
 
     def _with_real_problems(self, seen: Snapshot) -> Snapshot:
-        """The look without problems that are none by what is known of the pages.
+        """The scan without problems that are none by what is known of the pages.
 
         A folder that holds pages is in the way only of a page that there is, and what
         has the name of a conflict file is one where its page has a conflict.

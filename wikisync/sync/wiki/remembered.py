@@ -10,11 +10,8 @@ from wikisync.model import (
     AttachmentPath,
     Digest,
     Page,
-    PageState,
     Slug,
     Snapshot,
-    digest_of,
-    fold_text,
 )
 from wikisync.sync.base.state import WikiState
 
@@ -48,15 +45,8 @@ class RememberedWiki:
         """Every page that is known, which is not every page that there is."""
         pages = dict(self._known.remote_pages())
         for slug, record in self._known.conflict_files().items():
-            text = record.remote
-            pages[slug] = PageState(
-                slug,
-                record.format,
-                digest_of(text),
-                digest_of(fold_text(text)),
-                identity=pages[slug].identity if slug in pages else "",
-                size=len(text.encode("utf-8", "surrogatepass")),
-            )
+            identity = pages[slug].identity if slug in pages else ""
+            pages[slug] = Page(slug, record.format, record.remote).state(identity)
         return Snapshot(pages, is_remembered=True)
 
     async def read(self, slug: Slug) -> Page:

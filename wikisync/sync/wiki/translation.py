@@ -20,8 +20,6 @@ from wikisync.model import (
     Problem,
     Slug,
     Snapshot,
-    digest_of,
-    fold_text,
 )
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.replica import RemoteReplica
@@ -47,9 +45,9 @@ class TranslatedWiki:
         """Set while the wiki is taken as it was last seen, and not looked at: for a
         save here, whose page is read anyway before it is written."""
         self._last: dict[Slug, PageState] | None = None
-        """The last look, brought up to date with our own writes."""
+        """The last scan, brought up to date with our own writes."""
         self._problems: tuple[Problem, ...] = ()
-        """Of the last look: they are not over because nobody looks."""
+        """Of the last scan: they are not over because nobody looks."""
         self._unanswered = 0
         """Writes under way: until they are answered nobody knows what there is."""
         # An entry that is missing says nothing: the text is read and translated again.
@@ -79,7 +77,7 @@ class TranslatedWiki:
     # -- in ----------------------------------------------------------------------
 
     async def snapshot(self) -> Snapshot:
-        """Look at every page; see ``Replica``."""
+        """Scan every page; see ``Replica``."""
         self._links.scan_anew()
         if self.is_remembering and self._last is not None and not self._unanswered:
             return Snapshot(
@@ -104,7 +102,7 @@ class TranslatedWiki:
     async def _state_in(self, there: PageState, page: Page | None) -> PageState:
         known = self._state.base().get(there.slug)
         if known is not None and known.remote == there.digest:
-            return there  # remembered from an earlier look, and translated then
+            return there  # remembered from an earlier scan, and translated then
         here = self._here.get((there.slug, there.digest))
         if here is None:
             page = page or await self._wiki.read(there.slug)
@@ -112,16 +110,9 @@ class TranslatedWiki:
         return replace(here, identity=there.identity)
 
     def _note(self, there: Page, here: Page) -> PageState:
-        content = here.content
-        state = PageState(
-            here.slug,
-            here.format,
-            here.digest,
-            digest_of(fold_text(content)),
-            size=len(content.encode("utf-8", "surrogatepass")),
-        )
+        state = here.state()
         self._here[here.slug, there.digest] = state
-        self._there[here.slug, here.digest] = there.digest
+        self._there[here.slug, state.digest] = there.digest
         for noted in (self._here, self._there):
             if len(noted) > NOTED_MAX:
                 # whatever is asked for and not noted any more is read again
@@ -188,7 +179,7 @@ class TranslatedWiki:
         here = replace(here, slug=answer.slug)
         state = self._note(answer, here)
         if last is None or last is not self._last or answer.slug != page.slug:
-            # a look meanwhile may have been before it or after, and pages below one
+            # a scan meanwhile may have been before it or after, and pages below one
             # that got another name may have got others
             self._last = None
         else:
