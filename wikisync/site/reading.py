@@ -53,8 +53,9 @@ def reading_of(parsed: ParsedPage) -> Reading:
         summary=_summary(parsed),
         problems=parsed.problems,
         breach=parsed.breach,
+        # sets have another order in every process
         parsed=msgspec.msgpack.encode(
-            msgspec.structs.replace(parsed, sections=(), text="")
+            msgspec.structs.replace(parsed, sections=(), text=""), order="deterministic"
         ),
         text_digest=digest.digest(),
         words=packed_words(document_words(shown, parsed.sections)),

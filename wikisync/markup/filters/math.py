@@ -54,7 +54,9 @@ def filter_math(draft: Draft) -> None:
 def style_of(attributes: dict[str, str]) -> str:
     """``inline`` or ``display`` for a formula, else empty."""
     is_block = "math" in (attributes.get("lang"), attributes.get("data-canonical-lang"))
-    return attributes.get("data-math-style") or ("display" if is_block else "")
+    style = attributes.get("data-math-style")
+    # a page's own HTML may say anything there
+    return style if style in ("inline", "display") else "display" if is_block else ""
 
 
 def source_html(source: str, reason: str = "", *, is_display: bool) -> str:
