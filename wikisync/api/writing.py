@@ -5,15 +5,18 @@ edit goes unseen; how long that was is ``last_window_s`` (``docs/sync.md`` "Push
 Every edit names full path, format and content, because the service changes what is left
 out (Q2, Q3).
 
-Many may ask at once.  Writes take turns anyway (``Client.writing``); here a turn
-begins with the read, for whoever waited after it would write over more unseen.  A new
-page needs no read, for the service refuses one that has a namesake (Q5); only a name
-that the last look saw taken, or without a look any, is asked for first.
+Many may ask at once.  Writes take turns anyway (``Client.writing``).  The next page,
+and no other, is read while the last one is written, so that each costs one round trip;
+whoever waited longer would write over more unseen, and reads again.  A new page
+needs no read, for the service refuses one that has a namesake (Q5); only a name that
+the last look saw taken, or without a look any, is asked for first.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 
 from wikisync.api.known import KnownPages
@@ -38,6 +41,9 @@ from wikisync.model import (
 )
 
 DECIDE_HINT = "run it again"
+AHEAD_MAX_S = 2.0
+"""A page is written so long after its read at most; the write before it took longer,
+or waited for a limit."""
 
 
 class Writing:
@@ -47,7 +53,9 @@ class Writing:
         self._wiki = wiki
         self._known = known
         self.turn = asyncio.Lock()
-        """Held from the read to the answer."""
+        """Held while a page is sent."""
+        self._ahead = asyncio.Lock()
+        """Held while the next page is read, until its turn begins."""
         self.last_window_s = 0.0
         """From the read to the answer of the last write; 0 where none was sent."""
 
@@ -77,13 +85,11 @@ class Writing:
         """
         if expected is None:
             return await self._create(page)
-        async with self.turn:
-            self.last_window_s = 0.0
-            held = await self._held(page.slug, expected)
+        async with self._turn_of(page.slug, expected) as (held, read_at):
             if (held.content, held.format) == (page.content, page.format):
                 return held
             self._require_writable(held)
-            return await self._sent(held, page.slug, page)
+            return await self._sent(held, page.slug, page, read_at)
 
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
         """Give a page another name; pages below it may move along.
@@ -97,7 +103,8 @@ class Writing:
             Rejected: the service refuses the name.
             ProtocolViolation: the answer does not say what became of the page.
         """
-        async with self.turn:
+        # pages below it have other names meanwhile: none is read ahead
+        async with self._ahead, self.turn:
             self.last_window_s = 0.0
             namesake = await self._namesake(target)
             is_itself = namesake == slug and name_key(target) == name_key(slug)
@@ -128,15 +135,31 @@ class Writing:
         Raises:
             PreconditionFailed: it changed, or is gone.
         """
-        async with self.turn:
-            self.last_window_s = 0.0
-            await self._held(slug, expected)
-            started = self._wiki.client.now()
+        async with self._turn_of(slug, expected) as (_held, read_at):
             await self._wiki.delete_page(slug)
-            self.last_window_s = self._wiki.client.now() - started
+            self.last_window_s = self._wiki.client.now() - read_at
             self._known.note_gone(slug)
 
     # -- sending ---------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def _turn_of(
+        self, slug: Slug, expected: Digest
+    ) -> AsyncIterator[tuple[Page, float]]:
+        """The turn of a page that is what it was, and when that was seen."""
+        async with self._ahead:
+            self.last_window_s = 0.0
+            held = await self._held(slug, expected)
+            read_at = self._wiki.client.now()
+            await self.turn.acquire()
+        try:
+            if self._wiki.client.now() - read_at > AHEAD_MAX_S:
+                held = await self._held(slug, expected)
+                read_at = self._wiki.client.now()
+            self.last_window_s = 0.0
+            yield held, read_at
+        finally:
+            self.turn.release()
 
     async def _create(self, page: Page) -> Page:
         if not self._known.is_free(page.slug):
@@ -156,9 +179,11 @@ class Writing:
             self.last_window_s = self._wiki.client.now() - started
             return self._written(record, page)
 
-    async def _sent(self, held: Page, target: Slug, page: Page) -> Page:
-        """PUT a page that was just read."""
-        started = self._wiki.client.now()
+    async def _sent(
+        self, held: Page, target: Slug, page: Page, read_at: float | None = None
+    ) -> Page:
+        """PUT a page that was read at a time, or just now."""
+        started = self._wiki.client.now() if read_at is None else read_at
         try:
             record = await self._wiki.edit_page(
                 held.slug,
