@@ -1,6 +1,6 @@
 """How soon ``wikisync watch`` carries an edit over, and what it costs while idle.
 
-    python benchmarks/watch.py [carry idle many mass] [--pages 2000] [--mass 500]
+    python benchmarks/watch.py [carry changes idle many mass] [--pages 2000]
 
 The service and the watch run in processes of their own.  ``carry``: a page's file is
 saved, and the clock stops when the service tells of the edit; and the other way
@@ -8,7 +8,10 @@ round.  ``idle``: nothing happens for a while; processor time and memory are tho
 the kernel accounts, traffic goes through a counter; ``many`` is the same with a hundred
 wikis, and each takes four minutes.  ``mass``: many files are made at once, and all of
 them changed at once, which a safety stop holds until somebody approves it; each text
-has to be on the wiki.  What grows in hours of edits is proved by ``make soak``.
+has to be on the wiki.  ``changes``: a page is edited on the wiki every ten seconds, and
+bytes and requests are counted that pass between the watch and the service; afterwards
+the same for one ``wikisync sync``.  What grows in hours of edits is proved by ``make
+soak``.
 """
 
 from __future__ import annotations
@@ -42,6 +45,10 @@ PAUSE_S = 0.7
 WARM_S = 60.0
 """After the first sync, before an idle time is measured: a watch rests after 50 s."""
 MASS_PER_FOLDER = 100
+EDITS = 6
+EDIT_EACH_S = 10.0
+HINT_S = 20.0
+"""After the first sync, the first hint has come by then."""
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -55,7 +62,13 @@ async def main() -> None:
     parser.add_argument("--idle-s", type=float, default=120.0)
     parser.add_argument("--mass", type=int, default=500)
     options = parser.parse_args()
-    parts = {"carry": carry, "idle": idle, "many": many, "mass": mass}
+    parts = {
+        "carry": carry,
+        "changes": changes,
+        "idle": idle,
+        "many": many,
+        "mass": mass,
+    }
     for part in options.parts:
         with tempfile.TemporaryDirectory(prefix="wikisync-bench-") as place:
             await parts[part](Path(place), options)
@@ -80,6 +93,32 @@ async def carry(place: Path, options: argparse.Namespace) -> None:
     async with bench(wiki, place / "hints", hooks=False) as b:
         times = [await b.time_edit(n) for n in range(max(3, options.saves // 5))]
         row("edit on the service -> folder, hints", times)
+
+
+async def changes(place: Path, options: argparse.Namespace) -> None:
+    """What edits on the wiki cost, with nobody to tell of them."""
+    generate(place / "wiki", options.pages, 2048)
+    async with bench(place / "wiki", place / "ws", latency_s=0.0, hooks=False) as b:
+        await asyncio.sleep(HINT_S)
+        before, times, began = list(b.traffic), [], time.monotonic()
+        for number in range(EDITS):
+            times.append(await b.time_edit(number))
+            await asyncio.sleep(max(0.0, EDIT_EACH_S - times[-1]))
+        size, requests = (now - was for now, was in zip(b.traffic, before, strict=True))
+        hour = 3600 / (time.monotonic() - began)
+        print(f"{options.pages} pages, an edit on the wiki every {EDIT_EACH_S:.0f} s")
+        row("edit on the service -> folder, hints", times)
+        print(f"  each: {size / EDITS / 1024:.1f} KiB, {requests / EDITS:.1f} requests")
+        print(f"  traffic: {size * hour / 1e6:.2f} MB/h")
+        b.watch.terminate()
+        await b.watch.wait()
+        for name in ("nothing new", "one edit"):
+            if name == "one edit":
+                await b.put("part-001/page-150", f"edited at {time.time()}\n")
+            before = list(b.traffic)
+            await b.say("sync")
+            size, requests = (n - was for n, was in zip(b.traffic, before, strict=True))
+            print(f"  sync, {name}: {size / 1024:.1f} KiB, {requests} requests")
 
 
 async def idle(place: Path, options: argparse.Namespace) -> None:
@@ -146,7 +185,8 @@ class Bench:
     watch: asyncio.subprocess.Process
     told: dict[str, float] = field(default_factory=dict)
     """When the service told of each page last."""
-    traffic: list[int] = field(default_factory=lambda: [0])
+    traffic: list[int] = field(default_factory=lambda: [0, 0])
+    """Bytes and requests between the watch and the service."""
 
     @property
     def folder(self) -> Path:
@@ -214,6 +254,7 @@ class Bench:
         """What a command of ``wikisync`` prints."""
         process = await asyncio.create_subprocess_exec(
             *(WIKISYNC, *words, "-C", str(self.root)),
+            env={**os.environ, "WIKISYNC_TOKEN": self.token},
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
         )
@@ -277,7 +318,7 @@ async def bench(
 ) -> AsyncIterator[Bench]:
     """A service with a wiki in it, and a watch that is in sync with it."""
     told: dict[str, float] = {}
-    traffic = [0]
+    traffic = [0, 0]
     port = free_port()
     async with hearing(told) as hook:
         named = [hook, *([f"http://127.0.0.1:{port}/hook"] if hooks else [])]
@@ -356,13 +397,14 @@ async def hearing(told: dict[str, float]) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def counting(url: str, traffic: list[int]) -> AsyncIterator[str]:
-    """The service behind another port, whose bytes are counted."""
+    """The service behind another port, whose bytes and requests are counted."""
     host, _, port = url.removeprefix("http://").partition(":")
 
     async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):
             while chunk := await reader.read(65536):
                 traffic[0] += len(chunk)
+                traffic[1] += chunk.count(b" HTTP/1.1\r\n")
                 writer.write(chunk)
                 await writer.drain()
         writer.close()
@@ -424,7 +466,8 @@ async def watching(
     try:
         yield process
     finally:
-        process.terminate()
+        with suppress(ProcessLookupError):
+            process.terminate()
         await process.wait()
 
 

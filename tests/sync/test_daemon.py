@@ -387,6 +387,42 @@ def test_each_cycle_has_an_id_of_its_own_in_the_log() -> None:
     watched(test)
 
 
+def test_hints_of_many_wikis_that_nobody_edits_share_the_time() -> None:
+    async def test(watch: Watch) -> None:
+        await watch.at(HOUR_S)
+        assert max(gaps(watch.works[0].hints)) <= 18
+        began = HOUR_S + 60
+        await watch.at(began)
+        watch.works[0].mark = "2"
+        await watch.at(began + HOUR_S - 60)
+        asked = [sum(at > began for at in work.hints) for work in watch.works]
+        assert asked[0] > 200, "it was edited"
+        assert all(90 <= one <= 120 for one in asked[1:])
+        assert sum(asked) < 7200 / 2
+
+    watched(test, *(f"wiki-{number}" for number in range(33)))
+
+
+def test_hints_of_a_wiki_with_webhooks_that_work_are_rare() -> None:
+    async def test(watch: Watch) -> None:
+        work = watch.works[0]
+        await watch.at(50)
+        for number in range(6):
+            work.mark = f"edited {number}"
+            watch.daemon.hear(work.name)
+            await watch.at(50 + 600 * (number + 1))
+        hints = [at for at in work.hints if at > 100]
+        assert 4 <= len(hints) <= 6
+        assert min(gaps(hints)) >= 600
+        work.mark = "pushed by git, of which no webhook tells"
+        await watch.at(50 + 3600 + 2 * 720)
+        seen = len(work.hints)
+        await watch.at(50 + 3600 + 2 * 720 + 100)
+        assert len(work.hints) - seen >= 5
+
+    watched(test)
+
+
 @pytest.mark.parametrize("is_lost", [False, True])
 def test_hints_of_a_hundred_wikis_are_spread_from_the_first_on(is_lost: bool) -> None:
     async def test(watch: Watch) -> None:

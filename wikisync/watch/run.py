@@ -307,7 +307,7 @@ class Watch:
         wiki = self._wiki_of(path)
         if wiki is not None:
             wiki.note_named(slug)
-            self.daemon.ask(wiki.name, Why.WIKI)
+            self.daemon.hear(wiki.name)
         return wiki is not None
 
     def note_edit(self, path: str, slug: Slug, edit: RemoteEdit) -> None:

@@ -111,6 +111,10 @@ class Daemon:
         """Ask for a cycle of one wiki, or of all; many askings are one."""
         self._schedule.ask(name, why)
 
+    def hear(self, name: str) -> None:
+        """A webhook told of an edit: ask for a cycle of its wiki."""
+        self._schedule.hear(name)
+
     def retry(self) -> None:
         """Forget all waiting: the machine woke up, or a person knows better."""
         self._schedule.retry()

@@ -78,7 +78,10 @@ class Hints:
         if found is None:
             return
         wiki_status.has_costly_hints = found.is_costly
+        before, wiki_status.hinted_at = wiki_status.hinted_at, self._schedule.clock()
         if found.mark != wiki_status.mark:
+            # what no webhook told of shows that they do not tell of everything
+            wiki_status.has_hooks &= wiki_status.heard_at >= before
             # also the first one: the wiki may have moved since it was looked at
             wiki_status.mark = found.mark
             self._schedule.ask(wiki_status.name, Why.WIKI)

@@ -35,7 +35,16 @@ log = logging.getLogger(__name__)
 
 HINT_MAX_S = 15.0
 """Between two hints of a wiki where nothing happens.  An edit on the service is to be
-here within 20 s at any time: this, its jitter, the answer, and the cycle."""
+here within 20 s: this, its jitter, the answer, and the cycle."""
+IDLE_S = 3600.0
+"""A wiki in which nothing happened for so long is idle."""
+HINTS_APART_S = 1.0
+"""Between two hints of many idle wikis: the service limits what a token may ask."""
+IDLE_RANGE = 4.0
+"""For them, the longest time between two hints of one wiki grows so many times."""
+HOOKED_HINT_S = 600.0
+"""Between two hints of a wiki whose edits webhooks tell of; of a push by git they do
+not tell."""
 HINT_RANGE = 3.0
 """Hints come so many times more often while something happens ..."""
 HINT_LEAST_S = 1.0
@@ -105,7 +114,7 @@ class Schedule:
         """Why all wikis wait."""
         now = clock()
         self.by_name: Mapping[str, WikiStatus] = {
-            name: WikiStatus(name, asked_at=now) for name in names
+            name: WikiStatus(name, asked_at=now, moved_at=now) for name in names
         }
 
     # -- asking ------------------------------------------------------------------
@@ -123,6 +132,13 @@ class Schedule:
         wiki_status.asked.add(why)
         self.wake.set()
 
+    def hear(self, name: str) -> None:
+        """A webhook told of an edit of this wiki."""
+        for wiki_status in self._named(name):
+            wiki_status.heard_at = self.clock()
+            wiki_status.has_hooks = True
+        self.ask(name, Why.WIKI)
+
     def retry(self) -> None:
         """Forget all waiting: the machine woke up, or a person knows better."""
         if self.trouble is not None:
@@ -133,7 +149,7 @@ class Schedule:
 
     def _quicken(self, wiki_status: WikiStatus) -> None:
         """Something happens: hints are asked for at short intervals again."""
-        wiki_status.hint_s = 0.0
+        wiki_status.hint_s, wiki_status.moved_at = 0.0, self.clock()
         wiki_status.quickened.set()
 
     def _named(self, name: str | None) -> Sequence[WikiStatus]:
@@ -144,9 +160,14 @@ class Schedule:
 
     def hint_range_s(self, wiki_status: WikiStatus) -> tuple[float, float]:
         """Between two hints, at least while something happens, and at most."""
-        most_s = self._hint_max_s
         if not wiki_status.has_hints:
             return SCAN_MIN_S, FULL_SCAN_S
+        if wiki_status.has_hooks:
+            return HOOKED_HINT_S, HOOKED_HINT_S
+        most_s, idle_s = self._hint_max_s, self.clock() - wiki_status.moved_at
+        if idle_s >= IDLE_S:
+            shared_s = len(self.by_name) * HINTS_APART_S
+            most_s = min(max(most_s, shared_s), most_s * IDLE_RANGE)
         if wiki_status.has_costly_hints:
             return most_s, most_s * COSTLY_RANGE
         scan_s = wiki_status.scan_s * SCANS_APART

@@ -107,6 +107,14 @@ class WikiStatus(Struct):
     has_hints: bool = True
     """Whether the service gives marks of this wiki."""
     has_costly_hints: bool = False
+    moved_at: float = 0.0
+    """When something happened last."""
+    heard_at: float = float("-inf")
+    """When a webhook told of the wiki last."""
+    has_hooks: bool = False
+    """Whether webhooks tell of what hints find."""
+    hinted_at: float = float("-inf")
+    """When the last hint came."""
     hint_s: float = 0.0
     """How long to wait for the next hint; 0: as short as may be."""
     quickened: asyncio.Event = field(default_factory=asyncio.Event)
