@@ -49,6 +49,22 @@ def test_cells_may_hold_markdown_and_nothing_unsafe() -> None:
     assert "<td>|</td>" in html
 
 
+def test_cell_of_several_paragraphs_keeps_them_and_others_stay_one_line() -> None:
+    forged = "\ufdd07\ufdd1"
+    html = table(
+        {
+            "markdown": True,
+            "caption": "*C*",
+            "items": [{forged: "# a\nb", "y": "*c*\n\n- d"}, {forged: forged, "y": 1}],
+        }
+    )
+    assert "<caption><em>C</em></caption>" in html
+    assert "<th>7</th>" in html
+    assert "<td># a b</td>" in html
+    assert "<td><p><em>c</em></p>\n<ul>\n<li>d</li>\n</ul>\n</td>" in html
+    assert "<td>7</td>" in html
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -19,6 +19,10 @@ START = re.compile(r'<pre lang="json:table"[^<>]*+><code>')
 END = "</code></pre>"
 CAPTION = "Generated with JSON data"
 CELLS_MAX = 100_000
+CELL_OPEN, CELL_CLOSE = "\ufdd0", "\ufdd1"
+"""Around the number of a cell that is put in later; no text may hold them."""
+CELL = re.compile(f"{CELL_OPEN}(\\d+){CELL_CLOSE}")
+ONE_PARAGRAPH = re.compile(r"<p>((?:(?!<p>).)*)</p>", re.DOTALL)
 ESCAPED_IN_CELL = re.compile(r"\\*\|")
 
 
@@ -68,9 +72,9 @@ def read_table(source: str) -> Table | None:
     rows = [[cell_text(item.get(key)) for key, _ in fields] for item in items]
     caption = value.get("caption")
     return Table(
-        [clean_source(label) for _, label in fields],
+        [cleaned(label) for _, label in fields],
         rows,
-        clean_source(caption) if isinstance(caption, str) else CAPTION,
+        cleaned(caption) if isinstance(caption, str) else CAPTION,
         is_markdown=value.get("markdown") is True,
     )
 
@@ -95,16 +99,19 @@ def cell_text(value: object) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return clean_source(text)  # escapes can say what the source itself may not hold
+    return cleaned(text)
+
+
+def cleaned(text: str) -> str:
+    """Text of the table: escapes can say what the source itself may not hold."""
+    return clean_source(text).replace(CELL_OPEN, "").replace(CELL_CLOSE, "")
 
 
 def table_html(table: Table, parse: Callable[[str], str]) -> str:
     """The table, not yet safe where its cells are markdown."""
     caption = f"<caption>{escape(table.caption)}</caption>"
     if table.is_markdown:
-        lines = [table.labels, ["-"] * len(table.labels), *table.rows]
-        html = parse("".join(pipe_row(line) for line in lines))
-        return html.replace("<table>", f"<table>{caption}", 1)
+        return markdown_table(table, parse)
     head = "".join(f"<th>{escape(label)}</th>" for label in table.labels)
     body = "".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
@@ -113,6 +120,29 @@ def table_html(table: Table, parse: Callable[[str], str]) -> str:
     return (
         f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>\n"
     )
+
+
+def markdown_table(table: Table, parse: Callable[[str], str]) -> str:
+    """The table where labels, cells and caption are markdown.
+
+    A cell of several paragraphs, which no row of pipes can hold, is parsed alone.
+    """
+    blocks: list[str] = []
+
+    def marked(cell: str) -> str:
+        if "\n\n" not in cell.strip():
+            return cell
+        blocks.append(parse(cell))
+        return f"{CELL_OPEN}{len(blocks) - 1}{CELL_CLOSE}"
+
+    rows = [[marked(cell) for cell in row] for row in table.rows]
+    lines = [table.labels, ["-"] * len(table.labels), *rows]
+    html = parse("".join(pipe_row(line) for line in lines))
+    html = CELL.sub(lambda match: blocks[int(match[1])], html) if blocks else html
+    caption = parse(table.caption).strip()
+    inner = ONE_PARAGRAPH.fullmatch(caption)
+    caption = inner[1] if inner is not None else caption
+    return html.replace("<table>", f"<table><caption>{caption}</caption>", 1)
 
 
 def pipe_row(cells: Sequence[str]) -> str:

@@ -73,8 +73,9 @@ class Section(msgspec.Struct, frozen=True):
 class LinkRef(msgspec.Struct, frozen=True):
     """A place in the page's HTML that waits for an answer of the link index."""
 
-    kind: Literal["link", "wikilink", "picture", "reference"]
-    """``link`` stands for a start tag, the others for a whole element."""
+    kind: Literal["link", "wikilink", "picture", "reference", "address"]
+    """``link`` stands for a start tag, the others for a whole element; ``address`` is
+    a link whose text is its address."""
     href: str
     """As the page wrote it, HTML entities decoded, else untouched; of a reference
     what ``Reference.written`` gives."""

@@ -11,13 +11,17 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from html import escape
 from itertools import accumulate
 from typing import NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 WIKIS = "/-/wikis"
 GROUPS = "/groups/"
 
+TRACKED = "GL-"
+"""Before the number of an issue, for readers who have another tracker."""
+SEGMENT = r"[A-Za-z0-9_][\w.-]*+"
 PATH = r"(?:[A-Za-z0-9_][\w.-]*+/)++[A-Za-z0-9_][\w.-]*+"
 REFERENCE = re.compile(
     rf"""
@@ -27,9 +31,12 @@ REFERENCE = re.compile(
       (?:(?P<wiki_path>{PATH}|[A-Za-z0-9_][\w.-]*+):)?(?P<slug>[^\[\]:<>\n]++)\]
     | (?<![\w./~@#!$%&;:=-])
       (?:
-        (?:(?P<commit_path>{PATH})@)?
+        (?:(?P<range_path>{PATH})@)?
+        (?P<range>(?=[\d.]*[a-f])[0-9a-f]{{7,40}}\.{{2,3}}[0-9a-f]{{7,40}})
+      | {TRACKED}(?P<tracked>[1-9]\d{{0,8}})
+      | (?:(?P<commit_path>{PATH})@)?
         (?P<commit>(?=[0-9a-f]*[a-f])(?=[a-f]*\d)(?!0b[01]+\b)[0-9a-f]{{8,40}})
-      | (?P<path>{PATH})?
+      | (?P<path>{PATH}|{SEGMENT}(?=[\#!][1-9]))?
         (?:
           (?P<sign>\#|!|(?<=[\w.-])\$|%|&amp;)(?P<id>[1-9]\d{{0,8}})(?P<form>\+s?)?
         | (?P<titled>[~%])(?P<title>"[^"<>\n]{{1,200}}")
@@ -51,7 +58,7 @@ MARK = re.compile(
 CANDIDATE = re.compile(r'[#!$%~@\[&0-9](?:(?=[\w"])|(?<=[a-f][0-9]))')
 """A sign or a digit in a word: less than ``MARK`` and ``COMMIT_START`` ask for, and
 told faster."""
-COMMIT_START = re.compile(r"[0-9a-f](?<!\w[0-9a-f])[0-9a-f]{7}")
+COMMIT_START = re.compile(r"[0-9a-f](?<!\w[0-9a-f])[0-9a-f]{6}")
 NOT_USERS = frozenset({"all", "media", "import", "param", "return", "returns", "see"})
 
 KINDS: Mapping[str, str] = {
@@ -68,11 +75,42 @@ ROUTES: Mapping[str, str] = {
     "snippet": "/-/snippets/",
     "milestone": "/-/milestones/",
     "commit": "/-/commit/",
+    "range": "/-/compare/",
     "epic": "/-/epics/",
     "label": "/-/issues?label_name=",
     "milestone_title": "/-/milestones?search_title=",
     "wiki_page": "/-/wikis/",
 }
+
+
+SIGNS: Mapping[str, str] = {
+    "issue": "#",
+    "work_item": "#",
+    "merge_request": "!",
+    "snippet": "$",
+    "epic": "&",
+    "commit": "@",
+    "range": "@",
+}
+"""Before the name of each kind that is shown by its name alone."""
+SHA = re.compile(r"([0-9a-f]{8})[0-9a-f]+")
+ADDRESS = re.compile(
+    rf"""
+    /(?:
+      groups/(?P<group>{SEGMENT}(?:/{SEGMENT})*+)/-/epics/(?P<epic>[1-9]\d{{0,8}})
+    | (?P<path>{SEGMENT}(?:/{SEGMENT})++)/-/(?:
+        (?P<kind>issues|merge_requests|work_items|snippets)/(?P<id>[1-9]\d{{0,8}})
+        (?P<tail>/(?:designs|diffs|commits|builds))?
+      | commit/(?P<commit>[0-9a-f]{{7,40}})
+      | compare/(?P<range>[0-9a-f]{{7,40}}\.{{3}}[0-9a-f]{{7,40}})
+      | wikis/(?P<page>[^?\#\s]+)
+      )
+    )
+    (?:\?[\w=&-]+)?(?:\#(?:note_(?P<note>\d+)|[\w-]+))?
+    """,
+    re.VERBOSE,
+)
+"""What stands behind the host in addresses of the service's objects."""
 
 
 class Reference(NamedTuple):
@@ -97,7 +135,11 @@ def parse_written(text: str) -> Reference:
 
 def may_hold_reference(text: str) -> bool:
     """A quick look: False only where a text holds none; most texts do not."""
-    return MARK.search(text) is not None or COMMIT_START.search(text) is not None
+    return (
+        MARK.search(text) is not None
+        or COMMIT_START.search(text) is not None
+        or TRACKED in text
+    )
 
 
 def candidates(texts: Sequence[str]) -> list[int]:
@@ -112,6 +154,10 @@ def candidates(texts: Sequence[str]) -> list[int]:
     while (found := CANDIDATE.search(whole, place)) is not None:
         numbers.append(bisect_right(ends, found.start()))
         place = ends[numbers[-1]]
+    if TRACKED in whole:
+        # rare, and not worth a place in the search
+        tracked = (number for number, text in enumerate(texts) if TRACKED in text)
+        numbers = sorted({*numbers, *tracked})
     return numbers
 
 
@@ -131,11 +177,21 @@ def reference_of(match: re.Match[str]) -> Reference | None:
         return Reference(kind, path, found["title"].strip('"'))
     if found["label"]:
         return Reference("label", path, found["label"])
+    if found["range"]:
+        return Reference("range", found["range_path"] or "", found["range"])
+    if found["tracked"]:
+        return Reference("issue", "", found["tracked"])
     if found["commit"]:
         return Reference("commit", found["commit_path"] or "", found["commit"])
     if found["user"] and not path and found["user"] not in NOT_USERS:
         return Reference("user", "", found["user"])
     return None
+
+
+def reference_of_link(href: str) -> Reference | None:
+    """What a link names that has a reference in the place of its address."""
+    match = REFERENCE.fullmatch(escape(unquote(href), quote=False))
+    return None if match is None else reference_of(match)
 
 
 def reference_url(reference: Reference, web_url: str) -> str:
@@ -148,17 +204,84 @@ def reference_url(reference: Reference, web_url: str) -> str:
     if not web_url.startswith(("http://", "https://")):
         return ""
     owner = web_url.removesuffix(WIKIS)
+    path = reference.path
+    if path and "/" not in path and reference.kind in {"issue", "merge_request"}:
+        # the name of a project beside this one; of no other is it known that it is
+        if path != own_path(web_url).rpartition("/")[2] or GROUPS in web_url:
+            return ""
+        path = ""
     parts = urlsplit(owner)
     root = f"{parts.scheme}://{parts.netloc}"
-    name = quote(reference.name, safe="/" if reference.kind == "wiki_page" else "")
+    name = reference.name
+    if reference.kind == "range" and "..." not in name:
+        name = name.replace("..", "^...")  # the first commit is none of two dots' range
+    name = quote(name, safe="/" if reference.kind == "wiki_page" else "")
     if reference.kind == "user":
         return f"{root}/{name}"
     base = owner
-    if reference.path:
-        base = f"{root}/{quote(reference.path)}"
+    if path:
+        base = f"{root}/{quote(path)}"
     if reference.kind == "epic":
-        base = epic_base(base, root, is_group=bool(reference.path))
+        base = epic_base(base, root, is_group=bool(path))
     return f"{base}{ROUTES[reference.kind]}{name}"
+
+
+def reference_text(reference: Reference, web_url: str) -> str | None:
+    """How the service shows a reference: the path as short as the page's place allows.
+
+    Returns:
+        None where it shows what is not known here, or what is written.
+    """
+    sign = SIGNS.get(reference.kind)
+    if sign is None:
+        return None
+    path = reference.path and near_path(reference, web_url)
+    name = SHA.sub(r"\1", reference.name) if sign == "@" else reference.name
+    return path + (sign if path or sign != "@" else "") + name
+
+
+def near_path(reference: Reference, web_url: str) -> str:
+    """A path as it is shown on a page: nothing, the last part, or all of it."""
+    own = own_path(web_url)
+    own_group = own if GROUPS in web_url else own.rpartition("/")[0]
+    if reference.kind == "epic":
+        return "" if reference.path == own_group else reference.path
+    namespace, slash, leaf = reference.path.rpartition("/")
+    # one part alone names the page's own project, or there is no link
+    if reference.path == own or not slash:
+        return ""
+    return leaf if namespace == own_group else reference.path
+
+
+def own_path(web_url: str) -> str:
+    """Full path of the project or group that a wiki belongs to."""
+    path = urlsplit(web_url.removesuffix(WIKIS)).path.strip("/")
+    return path.removeprefix(GROUPS.strip("/") + "/") if GROUPS in web_url else path
+
+
+def reference_at(address: str, web_url: str) -> tuple[Reference, str] | None:
+    """What an address of the page's service names, and how the service shows it.
+
+    Args:
+        address: in full.
+        web_url: full address of the page's wiki; nothing is known of other services.
+    """
+    parts = urlsplit(web_url)
+    found = ADDRESS.fullmatch(address.removeprefix(f"{parts.scheme}://{parts.netloc}"))
+    if found is None or address[:1] == "/":
+        return None
+    path = found["path"] or found["group"]
+    if found["page"]:
+        page = Reference("wiki_page", path, unquote(found["page"]))
+        return page, page.name.replace("-", " ")
+    kind = found["kind"] and found["kind"].removesuffix("s")
+    kind = kind or next(each for each in ("commit", "range", "epic") if found[each])
+    name = found["id"] or found["commit"] or found["range"] or found["epic"]
+    reference = Reference(kind, path, name)
+    extras = [found["tail"][1:]] if found["tail"] else []
+    extras += [f"comment {found['note']}"] if found["note"] else []
+    text = reference_text(reference, web_url) or ""
+    return reference, f"{text} ({', '.join(extras)})" if extras else text
 
 
 def epic_base(base: str, root: str, *, is_group: bool) -> str:

@@ -18,10 +18,17 @@ from wikisync.markup.record import (
     RenderedPage,
     place_of,
 )
-from wikisync.markup.references import parse_written, reference_url
+from wikisync.markup.references import (
+    Reference,
+    parse_written,
+    reference_at,
+    reference_of_link,
+    reference_text,
+    reference_url,
+)
 from wikisync.markup.tokens import escape
 from wikisync.markup.urls import MEDIA_SCHEMES, is_safe_url
-from wikisync.model import AttachmentPath, Problem, Slug
+from wikisync.model import AttachmentPath, Format, Problem, Slug
 
 EXTERNAL_WITHOUT_CLASS = ' rel="nofollow noreferrer noopener" target="_blank"'
 EXTERNAL = f' class="external"{EXTERNAL_WITHOUT_CLASS}'
@@ -93,6 +100,7 @@ class LinkWriter:
         self.parsed = parsed
         self.index = links
         self.urls = urls
+        self.has_references = parsed.format is Format.MARKDOWN
         self.results: list[LinkResult] = []
         self.attachments: dict[AttachmentPath, None] = {}
         self.features: set[str] = set()
@@ -100,13 +108,18 @@ class LinkWriter:
     def write(self, ref: LinkRef) -> str:
         """HTML in the place of one link or picture."""
         if ref.kind == "reference":
-            return self.write_reference(ref)
+            return self.write_reference(parse_written(ref.href), ref)
         target = self.index.resolve(
             self.parsed.slug,
             ref.href,
             own_ids=self.parsed.ids,
             is_wikilink=ref.kind == "wikilink",
         )
+        is_lost = target.reason in {"no-page", "no-heading"}
+        if ref.kind == "link" and is_lost and self.has_references:
+            named = reference_of_link(ref.href)
+            if named is not None and reference_url(named, self.index.web_url):
+                return self.write_reference(named, ref)
         if target.reason == "no-page" and means_file(ref, target):
             target = target._replace(reason="no-file")
         self.results.append(target.result(ref.href, ref.line))
@@ -116,8 +129,13 @@ class LinkWriter:
             return self.write_media(ref, target)
         if ref.kind == "link":
             return self.write_link(ref, target)
-        if target.kind == "attachment" and extension(target.name) in WIKILINK_PICTURES:
+        is_file = target.kind == "attachment" or (
+            target.kind == "external" and ref.kind == "wikilink" and not target.reason
+        )
+        if is_file and extension(target.name) in WIKILINK_PICTURES:
             return self.write_media(as_picture(ref), target)
+        if ref.kind == "address":
+            return self.write_address(ref, target)
         return f"{self.write_link(ref, target)}{ref.inner}</a>"
 
     # -- links ------------------------------------------------------------------
@@ -136,9 +154,21 @@ class LinkWriter:
             return f"<a{rest}>"
         return f'<a href="{escape(href)}"{rest}>'
 
-    def write_reference(self, ref: LinkRef) -> str:
-        """A reference as a link, or as its text where the service is not known."""
-        reference = parse_written(ref.href)
+    def write_address(self, ref: LinkRef, target: Target) -> str:
+        """A link whose text is its address, shown as short as the service shows it."""
+        web_url = self.index.web_url if self.has_references else ""
+        named = reference_at(ref.href, web_url)
+        if named is None:
+            return f"{self.write_link(ref, target)}{ref.inner}</a>"
+        kind = f' class="reference {named[0].kind}"'
+        shown = LinkRef("link", ref.href, kind + ref.attributes)
+        return f"{self.write_link(shown, target)}{escape(named[1])}</a>"
+
+    def write_reference(self, reference: Reference, ref: LinkRef) -> str:
+        """A reference as a link, or as its text where the service is not known.
+
+        ``ref`` is its text, or a link that names it instead of an address.
+        """
         is_own_page = reference.kind == "wiki_page" and not reference.path
         href = reference.name
         if not is_own_page:
@@ -149,8 +179,12 @@ class LinkWriter:
             self.parsed.slug, href, own_ids=self.parsed.ids, is_wikilink=is_own_page
         )
         self.results.append(target.result(href, ref.line))
-        shown = LinkRef("link", href, f' class="reference {reference.kind}"')
-        return f"{self.write_link(shown, target)}{ref.inner}</a>"
+        kind = f' class="reference {reference.kind}"'
+        start = self.write_link(LinkRef("link", href, kind + ref.attributes), target)
+        if ref.kind == "link":
+            return start
+        text = reference_text(reference, self.index.web_url)
+        return f"{start}{ref.inner if text is None else escape(text)}</a>"
 
     def address(self, target: Target) -> str | None:
         """The address of what was found, or of what stands for it."""

@@ -356,6 +356,13 @@ def test_every_format_passes_the_same_filters() -> None:
     assert page.toc[0].id == "title"
 
 
+def address_of_issue(page_format: Format) -> str:
+    """A pasted address and a link to what is no page, on a page of a format."""
+    text = "https://gitlab.example.com/g/p/-/issues/1\n\n{x}[#1] [[#1][y]]"
+    web_url = "https://gitlab.example.com/g/p/-/wikis"
+    return render(text, page_format, web_url=web_url).html
+
+
 @pytest.mark.parametrize("page_format", sorted(set(Format) - {Format.MARKDOWN}))
 def test_what_only_markdown_knows_is_text_in_the_other_formats(
     page_format: Format,
@@ -364,6 +371,7 @@ def test_what_only_markdown_knows_is_text_in_the_other_formats(
     text = "see #1 or !2, costs :100: {+ new +}\n\n<code>#FF0000</code> @jane g/p#3"
     page = render(text, page_format, web_url="https://gitlab.example.com/g/p/-/wikis")
     assert page.links == ()
+    assert "reference" not in address_of_issue(page_format)
     for word in ("emoji", "idiff", "colour-chip", "reference"):
         assert word not in page.html
     assert ":100:" in page.html

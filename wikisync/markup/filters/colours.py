@@ -1,4 +1,7 @@
-"""Colour chips: `` `#F00` ``, ``rgb(...)`` and ``hsl(...)`` alone in code."""
+"""Colour chips: `` `#F00` ``, ``rgb(...)`` and ``hsl(...)`` alone in code.
+
+A backslash in front of one keeps it without a chip.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,9 @@ def filter_colours(draft: Draft) -> None:
         text = document.html[place + 1].strip()
         if end - place != 2 or len(text) > CHARS_MAX or not document.html[place]:
             continue
-        if COLOUR.fullmatch(text):
+        if text[:1] == "\\" and COLOUR.fullmatch(text, 1):
+            document.html[place + 1] = text[1:]  # escaped: the colour alone
+        elif COLOUR.fullmatch(text):
             document.html[end] = (
                 '<svg class="colour-chip" width="12" height="12" aria-hidden="true">'
                 f'<rect width="12" height="12" fill="{text}"></rect></svg></code>'

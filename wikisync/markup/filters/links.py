@@ -7,6 +7,8 @@ only be known when all pages are.
 from __future__ import annotations
 
 import re
+from html import unescape
+from typing import Literal
 
 from wikisync.markup.draft import Draft
 from wikisync.markup.lines import ATTRIBUTE
@@ -47,12 +49,16 @@ def take_link(document: Document, place: int) -> None:
             document.html[place] = f"<a{rest}>"
         return
     line = line_of(attributes)
+    kind: Literal["wikilink", "address"] = "wikilink"
     if "data-wikilink" not in attributes:
-        document.links[place] = LinkRef("link", href, rest, line=line)
-        return
+        # the service's own objects have this in their addresses
+        if "/-/" not in href or unescape(document.html[place + 1]) != href:
+            document.links[place] = LinkRef("link", href, rest, line=line)
+            return
+        kind = "address"
     inner = document.inner(place)
     document.replace(place, "")
-    document.links[place] = LinkRef("wikilink", href, rest, inner, line=line)
+    document.links[place] = LinkRef(kind, href, rest, inner, line=line)
 
 
 def line_of(attributes: dict[str, str]) -> int:

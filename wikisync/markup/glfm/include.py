@@ -1,7 +1,8 @@
 """``::include{file=name}`` at the start of a line: a text of the same wiki.
 
 A pass over the source, as in the service: it works in code blocks too, what is
-included includes nothing further, and an address of the web is never fetched.
+included includes nothing further, and an address of the web is never fetched: it
+becomes a link.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ INCLUDES_MAX = 32
 INCLUDED_CHARS_MAX = 1024 * 1024
 """All of a page's included texts together."""
 DIRECTIVE = re.compile(r"^::include\{file=([^}\n]+)\}[ \t]*$", re.MULTILINE)
+ADDRESS = re.compile(r"https?://[^\s<>]+")
 MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]()#+.!|<>&~$:@-])")
 
 
@@ -49,6 +51,8 @@ def include_files(source: str, include: Include, lines: LineMap | None = None) -
         target = match[1].strip().strip("\"'")
         if count > INCLUDES_MAX:
             return problem(target, f"more than {INCLUDES_MAX} includes")
+        if ADDRESS.fullmatch(target):
+            return f"<{target}>"
         text = include(target)
         if text is None:
             return problem(target, "there is no such text in this wiki")

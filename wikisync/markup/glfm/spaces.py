@@ -23,7 +23,6 @@ STANDINS = {ord(wide): FIRST_STANDIN + place for place, wide in enumerate(WIDE)}
 MEANT = {standin: wide for wide, standin in STANDINS.items()}
 HIDDEN = "spaces"
 """Key of the environment: whether there are stand-ins."""
-TRIMMED = re.compile(f"[{WIDE}]")
 TAKEN = re.compile(f"[{chr(min(MEANT))}-{chr(max(MEANT))}]")
 
 
@@ -35,7 +34,9 @@ def spaces_rule(md: MarkdownIt) -> None:
 
 def hide_spaces(state: StateCore) -> None:
     """Put stand-ins in their places."""
-    state.env[HIDDEN] = bool(TRIMMED.search(state.src)) and not TAKEN.search(state.src)
+    # one search for each is ten times as fast as one for all of them
+    has_wide = any(wide in state.src for wide in WIDE)
+    state.env[HIDDEN] = has_wide and TAKEN.search(state.src) is None
     if state.env[HIDDEN]:
         state.src = state.src.translate(STANDINS)
 
