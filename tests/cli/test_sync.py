@@ -10,13 +10,16 @@ import shutil
 import sys
 import termios
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
+from wikisync.model import WikiOwner
 from wikisync.service.quirks import Quirk
+from wikisync.workspace.syncing import Synced, sync_wiki
 
 # -- the usual ---------------------------------------------------------------------
 
@@ -371,6 +374,44 @@ async def test_trouble_with_one_wiki_does_not_stop_the_others(
     assert f"the folder {root / 'docs'} does not exist" in ran.err
     files = await service.files(HANDBOOK)
     assert files["guide.md"] == b"mine\n"
+
+
+async def test_four_wikis_are_synced_at_once_and_shown_in_their_order(
+    service: EmbeddedService,
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = [f"w{number}" for number in range(6)]
+    await service.add_group("docs", wiki=False)
+    for name in names:
+        await service.add_project(f"docs/{name}", {"home": f"{name}\n"})
+    root = tmp_path / "wikis"
+    await run("clone", service.url, "--group", "docs", "--all", root)
+    shutil.rmtree(root / "w1")
+    (root / "w2/home.md").write_text("mine\n")
+    begun: list[object] = []
+    four = asyncio.Event()
+
+    async def counted(*asked: Any, **options: Any) -> Synced:
+        begun.append(asked)
+        if len(begun) == 4:
+            four.set()
+        async with asyncio.timeout(30):
+            await four.wait()
+        return await sync_wiki(*asked, **options)
+
+    monkeypatch.setattr("wikisync.workspace.sync_run.sync_wiki", counted)
+    ran = await run("sync", "-C", root)
+
+    assert ran.code == 1
+    assert [line.partition(":")[0] for line in ran.out.splitlines()] == [
+        *("w0", "w2", "w3", "w4", "w5")
+    ]
+    assert ran.err.count("error:") == 1
+    assert (await service.files(WikiOwner("project", "docs/w2")))[
+        "home.md"
+    ] == b"mine\n"
 
 
 async def test_dead_token_is_told_once_for_all_wikis(

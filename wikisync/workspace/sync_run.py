@@ -1,7 +1,8 @@
-"""One sync of a workspace: each wiki in turn, and what is left for a person."""
+"""One sync of a workspace: some wikis at a time, and what is left for a person."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -21,11 +22,13 @@ from wikisync.errors import (
     SyncError,
     WikisyncError,
 )
-from wikisync.messages import Messages
+from wikisync.messages import LaterMessages, Messages
 from wikisync.model import Problem, Slug
+from wikisync.progress import Progress
 from wikisync.sync.daemon.schedule import LASTING_HINT, LASTING_TRIES, lasting
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import CreateRemote
+from wikisync.sync.run.flow import each
 from wikisync.sync.run.options import CycleOptions
 from wikisync.workspace.attention_file import noting_halts, show_attention
 from wikisync.workspace.configured import ConfiguredWorkspace
@@ -37,6 +40,7 @@ from wikisync.workspace.sentences import counted
 from wikisync.workspace.service import open_service
 from wikisync.workspace.syncing import Synced, exit_code_of, other_folder, sync_wiki
 
+WIKIS_AT_ONCE = 4
 NAMES_SHOWN_MAX = 5
 """Pages named in one question."""
 AFTER_ANOTHER = (
@@ -62,7 +66,7 @@ class SyncRun(Struct, frozen=True):
     """What one sync of a workspace did."""
 
     wikis: Sequence[Synced]
-    """In order; those after the one at which the service went away are not there."""
+    """In order; those that were not begun when the service went away are not there."""
     problems: Sequence[Problem] = ()
     """Problems of the workspace, which are no single wiki's."""
 
@@ -203,23 +207,81 @@ async def _each(
     wanted: Wanted,
     request: SyncRequest,
 ) -> list[Synced]:
-    """One wiki after the other, until the service is away or refuses the token."""
-    done: list[Synced] = []
-    for section, slugs in wanted:
+    """Some wikis at a time, until the service is away or refuses the token."""
+    run = _Run(opened, client, request)
+    try:
+        with messages.progress() as progress:
+            if len(wanted) > 1:
+                progress.start("sync wikis", len(wanted))
+            else:
+                run.watcher = progress
+
+            async def one(at: int) -> None:
+                await run.sync(at, *wanted[at])
+                if len(wanted) > 1:
+                    progress.advance()
+
+            await each(range(len(wanted)), one, in_flight=WIKIS_AT_ONCE)
+    finally:
+        for at in sorted(run.said):
+            run.said[at].say_to(messages)
+    # a person can answer one question at a time
+    for at in sorted(run.asking):
+        await run.sync(at, *wanted[at], asks=messages)
+    return [run.done[at] for at in sorted(run.done)]
+
+
+class _Run:
+    """The wikis of one sync, by their order."""
+
+    def __init__(
+        self, opened: OpenWorkspace, client: Client, request: SyncRequest
+    ) -> None:
+        self._opened, self._client, self._request = opened, client, request
+        self.watcher: Progress | None = None
+        """Notified of the pages, where there is one wiki."""
+        self.done: dict[int, Synced] = {}
+        self.said: dict[int, LaterMessages] = {}
+        self.asking: list[int] = []
+        """Wikis of which a person has to be asked first."""
+        self._over = asyncio.Event()
+        """The service is away, or refuses the token: it is said of one wiki."""
+
+    async def sync(
+        self,
+        at: int,
+        section: WikiSection,
+        slugs: frozenset[Slug] | None,
+        *,
+        asks: Messages | None = None,
+    ) -> None:
+        """Sync one wiki; one that has to ask waits until there is whom to ask."""
+        if self._over.is_set():
+            return
+        opened, request = self._opened, self._request
+        said = asks or self.said.setdefault(at, LaterMessages())
         paused = opened.known(section).pause_reason
         if paused is not None:
-            done.append(Synced(section, paused=paused))
-            continue
+            self.done[at] = Synced(section, paused=paused)
+            return
+        one = _One(said, opened, self._client, section, slugs, request, self.watcher)
         try:
-            done.append(await _one(messages, opened, client, section, slugs, request))
+            synced = await _one(one, asks)
         except WikisyncError as error:
-            done.append(Synced(section, failure=error))
-        failure = done[-1].failure
-        if failure is not None and await is_of_all(client, failure):
-            break
+            synced = Synced(section, failure=error)
+        if synced is None:
+            self.said.pop(at, None)
+            self.asking.append(at)
+            return
+        failure = synced.failure
+        if failure is not None and await is_of_all(self._client, failure):
+            if not self._over.is_set():
+                self.done[at] = synced
+            self._over.set()
+            return
         if not request.is_dry_run:
-            done[-1].failure = _counted(opened, section, failure)
-    return done
+            synced.failure = _counted(opened, section, failure)
+        self.done[at] = synced
 
 
 def _counted(
@@ -243,16 +305,23 @@ def _counted(
     return failure
 
 
-async def _one(
-    messages: Messages,
-    opened: OpenWorkspace,
-    client: Client,
-    section: WikiSection,
-    slugs: frozenset[Slug] | None,
-    request: SyncRequest,
-) -> Synced:
+class _One(Struct, frozen=True):
+    """One wiki of a sync."""
+
+    said: Messages | LaterMessages
+    opened: OpenWorkspace
+    client: Client
+    section: WikiSection
+    slugs: frozenset[Slug] | None
+    request: SyncRequest
+    watcher: Progress | None
+
+
+async def _one(one: _One, asks: Messages | None) -> Synced | None:
+    """One wiki to the end; None where a person has to be asked and is not there."""
+    opened, section, slugs, request = one.opened, one.section, one.slugs, one.request
     adopt = request.adopt
-    wiki = await opened.synced(client, section, is_real=not request.is_dry_run)
+    wiki = await opened.synced(one.client, section, is_real=not request.is_dry_run)
     known = wiki.known
     if known.pause_reason is not None:
         # it was paused under another address
@@ -266,8 +335,6 @@ async def _one(
         and request.direction is not Direction.PULL
         and wiki.found.may_adopt
     )
-    if adopt == "push" and not wiki.found.may_adopt:
-        messages.note(f"{section.folder}: --adopt does not apply; {AFTER_ANOTHER}")
     asked = CycleOptions(
         direction=request.direction,
         pages=slugs,
@@ -277,14 +344,18 @@ async def _one(
         reads_max=opened.workspace.config.sync.reads_max,
     )
     if adopt is None and _asks(wiki, asked):
-        puts_new = await _asks_first(messages, opened, wiki, asked)
+        if asks is None:
+            return None
+        puts_new = await _asks_first(asks, opened, wiki, asked)
         asked = replace(asked, puts_new=puts_new)
-    with messages.progress() as progress:
+    if adopt == "push" and not wiki.found.may_adopt:
+        one.said.note(f"{section.folder}: --adopt does not apply; {AFTER_ANOTHER}")
+    with asks.progress() if asks else nullcontext(one.watcher) as watcher:
         synced = await sync_wiki(
-            opened, wiki, asked, progress=progress, waits=request.waits
+            opened, wiki, asked, progress=watcher, waits=request.waits
         )
     if synced.has_other_folder:
-        messages.warn(other_folder(wiki.folder))
+        one.said.warn(other_folder(wiki.folder))
     synced.pages = slugs
     synced.unknown = _unknown(wiki, synced, slugs)
     return synced
