@@ -137,7 +137,9 @@ def test_asciidoc_page_over_its_time_is_shown_as_source(engine: AsciidocEngine) 
         page = Page(Slug("a"), Format.ASCIIDOC, "== A\n\nx\n\n" * 8_000)
         parsed = parser.parse(page, options, seconds_max=0.2)
         assert parsed.breach == "time"
-        assert "0.2 s of processor time" in parsed.problems[0].message
+        message = parsed.problems[0].message
+        assert message.endswith("0.2 s of processor time (it has 72,000 bytes)")
+        assert "(it has 72,000 bytes)" in parsed.parts[0]
         good = Page(Slug("a"), Format.ASCIIDOC, "= T\n\n_x_\n")
         assert not parser.parse(good, options).is_source
 

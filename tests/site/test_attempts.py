@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -65,7 +66,11 @@ def hostile(studio: Studio) -> Studio:
 
 
 def said(report: BuildReport) -> dict[str, str]:
-    return {one.subject: one.message for one in report.problems}
+    """What the report says of each page, without its size."""
+    size = re.compile(r" \(it has [\d,]+ bytes\)\Z")
+    found = {one.subject: one.message for one in report.problems}
+    assert all(map(size.search, found.values()))
+    return {subject: size.sub("", message) for subject, message in found.items()}
 
 
 TOOK_ALL = f"it takes longer than {FULL_S:g} seconds of processor time to parse"

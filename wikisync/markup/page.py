@@ -276,9 +276,14 @@ def shown_as_source(
     *,
     breach: Breach | None = None,
 ) -> ParsedPage:
-    """A page that cannot be rendered, as escaped source with a notice."""
+    """A page that cannot be rendered, as escaped source with a notice.
+
+    The notice of a limit names the size of the page too.
+    """
     if breach is not None:
         hint = SPLIT_HINT
+        size = len(source.encode("utf-8", "surrogatepass"))
+        reason += f" (it has {size:,} bytes)"
     hint = hint or "fix the page's text, or see it on the service"
     text = " ".join(source[:TEXT_CHARS_OF_SOURCE_MAX].split())
     return ParsedPage(
