@@ -22,7 +22,7 @@ from wikisync.api.scanning import LISTED_S
 from wikisync.api.tree_cache import TreeCache
 from wikisync.api.trees import OddTree, PageChanges
 from wikisync.api.wikis import Wiki
-from wikisync.errors import AuthenticationFailed
+from wikisync.errors import AuthenticationFailed, Unavailable
 from wikisync.model import Format, Page, PageState, Slug, Snapshot, WikiOwner, digest_of
 from wikisync.service.quirks import Quirk
 
@@ -324,6 +324,28 @@ async def test_page_that_is_read_otherwise_than_it_was_scanned_is_read_again(
     monkeypatch.setattr(replica.history, "head", behind)
     assert await seen(replica) == digests(PAGES)
     await replica.read(ONE)
+    assert await seen(replica) == digests(PAGES | {ONE: "edited\n"})
+
+
+async def test_changed_page_that_cannot_be_read_is_unreadable_and_read_again(
+    service: EmbeddedService,
+    wiki: Wiki,
+    replica: WikiReplica,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nor is it as it was before: that would take back what changed."""
+    await service.put_file(OWNER, f"{ONE}.md", b"edited\n")
+    with monkeypatch.context() as patched:
+
+        async def failing(slug: str) -> object:
+            raise Unavailable(f"{slug}: 500")
+
+        patched.setattr(wiki, "get_page", failing)
+        snapshot = await replica.snapshot()
+    assert snapshot.unreadable == {ONE}
+    assert ONE not in snapshot.pages
+    assert [problem.code for problem in snapshot.problems] == ["page-unreadable"]
+    assert not snapshot.tag
     assert await seen(replica) == digests(PAGES | {ONE: "edited\n"})
 
 

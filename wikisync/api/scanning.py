@@ -381,6 +381,7 @@ class Scanning:
                     failures.fatal = reason
                 except RemoteError as error:
                     failures.note(error)
+                    scan.pages.pop(slug, None)
                     scan.unreadable.add(slug)
                     scan.fail(UNREADABLE, slug, error.message, error.hint or "")
                 else:
