@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import time
 from html import unescape
+from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
@@ -67,6 +70,19 @@ def test_diagram_with_a_mistake_stays_source_and_is_reported() -> None:
     (problem,) = page.problems
     assert problem.code == "diagram-not-drawn"
     assert "Unterminated node label" in problem.message
+
+
+def test_process_that_has_drawn_ends_without_a_traceback() -> None:
+    """Where modules are kept to the end, as here, an engine outlives its library."""
+    drawn = f"{__file__}::test_drawing_shows_the_words_of_its_source"
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", drawn],
+        capture_output=True,
+        check=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.stderr == ""
 
 
 def test_without_the_extra_the_source_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:

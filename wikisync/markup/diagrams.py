@@ -10,6 +10,7 @@ A server is nothing that this package knows: a page asks its include for the dra
 
 from __future__ import annotations
 
+import atexit
 import functools
 import importlib.util
 import json
@@ -99,6 +100,8 @@ def engine(screen: Screen) -> MermanEngine:
         "resources": {"profile": "constrained"},
         "svg": {"pipeline": "resvg-safe", "root_background_color": BACKGROUND[screen]},
     }
+    # it cannot be freed any more once the interpreter has let go of its modules
+    atexit.register(engine.cache_clear)
     return MermanEngine(options_json=json.dumps(options), services=None)
 
 
