@@ -376,6 +376,9 @@ class Snapshot(Struct, frozen=True):
     each that is not on the wiki already: it is not put there."""
     is_remembered: bool = False
     """Nobody looked now: it is what an earlier look saw, with our own writes."""
+    is_partial: bool = False
+    """Only files that were just saved were looked at: all else is as it was seen
+    before, and no absence counts."""
 
 
 class ConflictFile(Struct, frozen=True):

@@ -83,8 +83,13 @@ class Weather:
     """Between two cycles, a person takes the last sync of a folder back."""
     revert: float = 0.0
     """A person's act in a folder is to take back what the wiki brought."""
+    saves: float = 0.0
+    """A cycle is for saves: it is told of some files of the folder and takes the wiki
+    as it was last seen, whatever happened elsewhere."""
     web: float = 0.5
     """A person's act is on the wiki."""
+    length: int = 1
+    """How many times as many cycles as usual a schedule has."""
     is_wired: bool = False
     """The engine's own client is between the engine and the wiki."""
     has_git: bool = False

@@ -406,6 +406,12 @@ GUARDS = (
         "folder/test_loose.py::test_a_symbolic_link_is_never_followed",
     ),
     Guard(
+        "a whole scan for more than texts",
+        "wikisync.sync.run.frame:is_saved_enough",
+        answer(True),
+        "sync/test_saved.py::test_an_absence_counts_only_where_it_is_looked_for",
+    ),
+    Guard(
         "folder marker",
         "wikisync.folder.workspace:standing_of",
         lambda _guard: _same_place,

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from tests.sync.incidents import bring_disk
 from tests.sync.incidents import settled as settled_text
 from tests.sync.persons import (
@@ -153,6 +155,12 @@ class Client:
     ) -> CycleResult | None:
         """One cycle, to whatever end."""
         self.result = None
+        weather, chance = self.world.weather, self.world.random
+        is_for_saves = bool(weather.saves) and chance.random() < weather.saves
+        if is_for_saves:
+            names = frozenset(n for n in self.copy.pages if chance.random() < 0.5)
+            options = replace(options, saved=names)
+        self.wiki.is_remembering = self.wiki.keeps_files = is_for_saves
         thrown = len(self.copy.thrown)
         try:
             self.result = await run_cycle(
@@ -274,7 +282,7 @@ class Schedule:
         if self.weather.disks:
             for name in DISK_NAMES:
                 self.world.put(self.world.wiki, name, self.world.new_line())
-        for _ in range(CYCLES):
+        for _ in range(CYCLES * self.weather.length):
             faults = self.world.faults
             await self.storm(loop, CycleOptions(patience=Patience(2, 20.0, 2, 10.0)))
             self.verdict.cycles += 1

@@ -16,6 +16,8 @@ from collections.abc import (
     Sequence,
 )
 
+from msgspec.structs import replace
+
 from tests.sync import incidents
 from tests.sync.persons import PICTURES, Copy, World
 from wikisync.errors import (
@@ -90,6 +92,8 @@ class SimulatedFolder(_Side):
 
     def __init__(self, world: World, copy: Copy) -> None:
         super().__init__(world, copy, copy.name)
+        self.scanned: Snapshot | None = None
+        """The last scan, while nothing of ours was written since."""
 
     async def snapshot(self) -> Snapshot:
         self.world.step("scan")
@@ -99,7 +103,20 @@ class SimulatedFolder(_Side):
             for slug in self.copy.conflict_files
         ]
         pages = {Slug(s): self._state(s) for s in self.copy.pages}
-        return Snapshot(pages, problems=tuple(stray))
+        self.scanned = Snapshot(pages, problems=tuple(stray))
+        return self.scanned
+
+    async def saved(self, paths: Collection[str]) -> Snapshot | None:
+        """The last scan with these pages as they are now, while that can be said."""
+        self.world.step(f"look at {sorted(paths)}")
+        seen = self.scanned
+        if seen is None or any(
+            path not in seen.pages or path not in self.copy.pages for path in paths
+        ):
+            return None
+        states = {Slug(path): self._state(path) for path in paths}
+        self.scanned = replace(seen, pages={**seen.pages, **states})
+        return replace(self.scanned, is_partial=True)
 
     async def read(self, slug: Slug) -> Page:
         self.world.step(f"read file {slug}")
@@ -109,6 +126,7 @@ class SimulatedFolder(_Side):
         self.world.step(f"write file {page.slug}")
         self._require(page.slug, expected)
         self.world.writes += 1
+        self.scanned = None
         before = self.copy.pages.get(page.slug)
         if before is not None:
             self.copy.history.append(before[0])
@@ -135,6 +153,7 @@ class SimulatedFolder(_Side):
         if target in self.copy.pages:
             raise PreconditionFailed(f"{target} exists")
         self.world.writes += 1
+        self.scanned = None
         self.world.move(self.copy, slug, target)
         self.world.step(f"renamed file {slug}")
         return self._page(target)
@@ -145,6 +164,7 @@ class SimulatedFolder(_Side):
         self.world.step(f"remove file {slug}: {why}")
         self._require(slug, expected)
         self.world.writes += 1
+        self.scanned = None
         incidents.replace_file(self.copy, slug)
         self.copy.trash.append(self.copy.pages.pop(slug)[0])
         self.world.step(f"removed file {slug}")

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest
@@ -106,6 +107,16 @@ def assert_spelt(verdicts: Sequence[Verdict]) -> None:
     assert sum(": spell " in x for x in lines_of(verdicts)) > 100
 
 
+def assert_saves_looked_at(verdicts: Sequence[Verdict]) -> None:
+    """Many cycles look at the files they are told of and scan nothing else."""
+    looks = [
+        after
+        for line, after in itertools.pairwise(lines_of(verdicts))
+        if line.startswith("look at [")
+    ]
+    assert sum(after != "scan" for after in looks) > len(looks) / 4 > 20
+
+
 def lines_of(verdicts: Sequence[Verdict]) -> list[str]:
     return [line for verdict in verdicts for line in verdict.trace]
 
@@ -126,6 +137,7 @@ HAPPENS: Mapping[str, Callable[[Sequence[Verdict]], None] | None] = {
     "conflict files": assert_conflict_files_used,
     "disks that come and go": assert_disks_go,
     "spellings": assert_spelt,
+    "saves": assert_saves_looked_at,
 }
 
 

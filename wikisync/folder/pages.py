@@ -11,9 +11,14 @@ from __future__ import annotations
 
 import os
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
+from stat import S_ISREG
+
+from msgspec.structs import replace
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.file_status import FileStatus, status_of, trusted_status
@@ -35,6 +40,7 @@ from wikisync.folder.safe_open import (
     opened_file,
     opened_root,
     read_all,
+    split_path,
 )
 from wikisync.folder.scan import (
     ListedFile,
@@ -110,6 +116,8 @@ class PageFolder:
         self._written: dict[str, _Written] = {}
         """Inode, size and time of files that we wrote since."""
         self._scanned: ScannedFolder | None = None
+        self._snapshot: Snapshot | None = None
+        """The last snapshot; None before the first one, and since we wrote a page."""
         self._patterns = NO_PATTERNS
         self._pattern_problems: tuple[Problem, ...] = ()
         self._paths: dict[Slug, PagePath] | None = None
@@ -148,9 +156,9 @@ class PageFolder:
             return 0.0
         if self._written.get(file.path) == _written_of(file.status):
             return 0.0
-        size = file.status.size
-        has_shrunk = size == 0 or (before and size * 2 < before.size)
-        return (max(quiet_s, SHRUNK_S) if has_shrunk else quiet_s) - age_s
+        if _has_shrunk(file.status, before):
+            quiet_s = max(quiet_s, SHRUNK_S)
+        return quiet_s - age_s
 
     def _snapshot_of(self, scanned: ScannedFolder) -> Snapshot:
         before, known = self._looked, self._known_files()
@@ -181,7 +189,7 @@ class PageFolder:
         self._looked = {file.path: file.status for file in scanned.pages}
         self._written = {}
         unreadable |= pages_hidden(scanned.hidden) | scanned.ignored
-        return Snapshot(
+        self._snapshot = Snapshot(
             pages={slug: pages[slug] for slug in pages if slug not in unreadable},
             problems=tuple(problems),
             is_complete=scanned.is_complete,
@@ -190,6 +198,45 @@ class PageFolder:
             busy=busy_pages(scanned, pages, before),
             copies=scanned.copies,
         )
+        return self._snapshot
+
+    def scan_saved(
+        self, paths: Collection[str], *, now: float, quiet_s: float
+    ) -> Snapshot | float | None:
+        """A snapshot for which only these files are looked at; all else is as it was.
+
+        Returns:
+            Seconds to wait, as ``scan`` does; None where more must be looked at: one of
+            the files was not the whole and readable file of a page at the last
+            snapshot or is none now, it lost half, or we wrote a page since.
+        """
+        before, listed = self._snapshot, self._scanned
+        if before is None or listed is None:
+            return None
+        pages = list(listed.pages)
+        found: dict[ListedFile, SeenFile] = {}
+        with opened_root(self._root) as root, Folders(root) as folders:
+            for path in paths:
+                index = bisect_left(pages, path, key=attrgetter("path"))
+                if index == len(pages) or pages[index].path != path:
+                    return None
+                file = _listed_anew(folders, pages[index])
+                if file is None or file.slug not in before.pages:
+                    return None
+                if _has_shrunk(file.status, self._looked.get(path)):
+                    return None
+                if (wait_s := self._wait_s(file, now, quiet_s)) > 0:
+                    return wait_s
+                seen = self._scan(folders, file)
+                if not isinstance(seen, SeenFile):
+                    return None
+                pages[index], found[file] = file, seen
+        self._scanned = replace(listed, pages=tuple(pages))
+        self._seen = dict(self._seen or {}) | {f.path: s for f, s in found.items()}
+        self._looked |= {file.path: file.status for file in found}
+        states = {file.slug: seen.state for file, seen in found.items()}
+        self._snapshot = replace(before, pages={**before.pages, **states})
+        return replace(self._snapshot, is_partial=True)
 
     def rescan(self) -> ScannedFolder:
         """List the folder anew and remember which file is which page."""
@@ -362,6 +409,7 @@ class PageFolder:
         return path
 
     def _writer(self) -> FolderWriter:
+        self._snapshot = None
         return FolderWriter(
             self._root,
             temporary=self._temporary,
@@ -491,6 +539,22 @@ class PageFolder:
         with opened_file(folders, path) as descriptor:
             content = _read_open(descriptor, path)
             return content, identity_of(descriptor) if self._limbo else ""
+
+
+def _has_shrunk(status: FileStatus, before: FileStatus | None) -> bool:
+    """Whether a file is empty, or has less than half of what it had."""
+    return status.size == 0 or (before is not None and status.size * 2 < before.size)
+
+
+def _listed_anew(folders: Folders, file: ListedFile) -> ListedFile | None:
+    """A page's file as it is now; None where there is no plain file any more."""
+    *parts, name = split_path(file.path)
+    try:
+        folder = folders.open(parts, makes=False)
+        status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except (OSError, FolderError):
+        return None
+    return file._replace(status=status_of(status)) if S_ISREG(status.st_mode) else None
 
 
 def _written_of(status: FileStatus) -> _Written:

@@ -218,6 +218,29 @@ class FolderReplica:
         async with self._one_at_a_time:
             return await finish_in_thread(self._pages.snapshot)
 
+    async def saved(self, paths: Collection[str]) -> Snapshot | None:
+        """A snapshot after nothing but these files was saved; see ``LocalReplica``.
+
+        Raises:
+            FolderError: the folder does not exist: its disk may be away.
+        """
+        left_s = max(self._settle_s, SETTLE_MAX_S)
+        while True:
+            async with self._one_at_a_time:
+                seen = await finish_in_thread(
+                    self._pages.scan_saved,
+                    paths,
+                    now=self._clock(),
+                    quiet_s=self._settle_s,
+                )
+            if not isinstance(seen, float):
+                return seen
+            if left_s <= 0:
+                return None
+            pause_s = min(seen, left_s)
+            left_s -= pause_s
+            await self._sleep(pause_s)
+
     async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Those of the pages whose absence from the last snapshot means nothing.
 

@@ -8,7 +8,14 @@ or the new content, never a mixture.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from typing import Protocol
 
 from wikisync.errors import WikisyncError
@@ -148,6 +155,18 @@ class LocalReplica(Replica, Protocol):
 
         Raises:
             PreconditionFailed: it is another one, or gone.
+        """
+        ...
+
+    async def saved(self, paths: Collection[str]) -> Snapshot | None:
+        """A snapshot for which only these files are looked at; all else is as it was.
+
+        Args:
+            paths: Files in the folder that were saved, as far as is known.
+
+        Returns:
+            None where that is not enough: one of them was not the file of a page at the
+            last snapshot, or is none now, or pages were written since.
         """
         ...
 

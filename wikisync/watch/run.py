@@ -365,12 +365,15 @@ class Watch:
                     locks = set(filter(_is_lock, names))
                     if any(_is_gone(below + lock) for lock in locks):
                         # pages that waited for an editor can be carried over
+                        wiki.note_saved(None)
                         self.daemon.ask(wiki.name, Why.FOLDER)
                     names = [name for name in names if name not in locks]
                     if hint.is_everything or names or root in hint.paths:
                         for name in names:
                             self.states.saved(wiki.section.owner, name)
                         self._see_files(names)
+                        is_known = bool(names) and not hint.is_everything
+                        wiki.note_saved(names if is_known else None)
                         self.daemon.ask(wiki.name, Why.FOLDER)
                 await self.states.notify()
 

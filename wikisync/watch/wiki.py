@@ -7,7 +7,7 @@ while it is away.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
@@ -28,6 +28,8 @@ from wikisync.workspace.whose import find_wiki
 
 NAMED_MAX = 3
 """Pages that a condition names."""
+SAVED_MAX = 20
+"""More files saved at once than these are a reason to look at the whole folder."""
 EDITS_MAX = 1000
 """Edits told of between two cycles that are remembered, the last ones."""
 
@@ -57,6 +59,9 @@ class WatchedWiki:
         self._etag: str | None = None
         """Of the answer that it came from."""
         self._edits: dict[Slug, RemoteEdit] = {}
+        self._saved: set[str] | None = None
+        """Files in the folder that were saved since the last cycle; None where
+        anything may have happened to it."""
         self._named: set[Slug] = set()
         """Pages that webhooks named since the last look at the wiki."""
         self.section = section
@@ -105,6 +110,14 @@ class WatchedWiki:
         """How long ago the page was read that waits longest; 0 where none does."""
         return self._wiki.replica.oldest_scan_s if self._wiki else 0.0
 
+    def note_saved(self, files: Collection[str] | None) -> None:
+        """Remember files of the folder to look at; None where that is all of it."""
+        if files is not None and self._saved is not None:
+            files = self._saved | set(files)
+            self._saved = files if len(files) <= SAVED_MAX else None
+        else:
+            self._saved = None
+
     def note_named(self, slug: Slug) -> None:
         """Remember a page that a webhook names, for the next look at the wiki."""
         if len(self._named) < EDITS_MAX:
@@ -126,7 +139,11 @@ class WatchedWiki:
             self._opened.known(self.section).note_edits(edits)
         is_first = not self.synced.results
         adopts = self._opened.is_adopting and is_first
+        saved, self._saved = self._saved, set()
+        if why is not Why.FOLDER or saved is None or is_first or adopts:
+            saved = set()
         wiki.remote.is_remembering = why is Why.FOLDER
+        wiki.remote.keeps_files = bool(saved)
         named = frozenset() if why is Why.FOLDER else frozenset(self._named)
         wiki.replica.await_pages(named)
         try:
@@ -136,6 +153,7 @@ class WatchedWiki:
                     wiki,
                     replace(
                         self._options,
+                        saved=frozenset(saved),
                         adopts=adopts,
                         is_other_folder=is_other,
                         tries_again=is_first,
@@ -144,10 +162,14 @@ class WatchedWiki:
                         leaves=frozenset() if puts_new else wiki.known.left_out,
                     ),
                 )
+        except BaseException:
+            self._saved = None
+            raise
+        else:
             self._named -= named
             return result
         finally:
-            wiki.remote.is_remembering = False
+            wiki.remote.is_remembering = wiki.remote.keeps_files = False
 
     async def _connected(self, why: Why) -> SyncedWiki:
         """Both sides of the wiki; a whole look sees where it is now, too."""
@@ -178,7 +200,10 @@ class WatchedWiki:
             return False  # its first cycle is still to come
         before = self._stamp
         self._stamp = await asyncio.to_thread(folder_stamp, self._wiki.folder)
-        return self._stamp != before or bool(await self._wiki.local.late_saves())
+        if self._stamp == before and not await self._wiki.local.late_saves():
+            return False
+        self._saved = None
+        return True
 
     async def hint(self) -> RemoteHint | None:
         """The wiki's newest commit, or else when its project was last active."""

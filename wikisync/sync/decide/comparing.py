@@ -32,6 +32,23 @@ def met_anew(
     return frozenset(missing | changed)
 
 
+def is_saved_enough(
+    base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
+) -> bool:
+    """Whether a look at nothing but saved files is enough for a decision.
+
+    It is where both sides have the same pages, and all of the base.  Then what was not
+    looked at is no absence that would count once more, no new name and no rename: the
+    only news are texts of pages that there are.
+    """
+    if not there.is_remembered or not (here.is_complete and there.is_complete):
+        return False
+    names = there.pages.keys()
+    if there.unreadable or not base.keys() <= names:
+        return False
+    return names == here.pages.keys() | (here.unreadable - here.ignored)
+
+
 def changed_pages(
     base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
 ) -> dict[Slug, BasePage]:

@@ -245,7 +245,7 @@ class _Run:
         self._agreed = self._cycle.state.base()
         self._cycle.tally.superseded += len(decided.superseded)
         if not decided.plan.actions and not self._cycle.state.conflict_files():
-            await self._fetch_attachments()
+            await self._fetch_attachments(decided)
             return
         pushes = Pushes(self._cycle, decided.here, decided.there)
         plan = decided.plan
@@ -265,7 +265,7 @@ class _Run:
         for merge in plan.merges:
             await self._one(merge, decided, pushes)
         await self._send(plan, pushes)
-        await self._fetch_attachments()
+        await self._fetch_attachments(decided)
         # All texts are where they go, or their errors are known: only now can be said
         # which removals would take away the last copy of one.
         self._errors = tuple(self._cycle.tally.errors)
@@ -312,14 +312,16 @@ class _Run:
 
         await each(plan.sends, send, in_flight=SENDS_MAX)
 
-    async def _fetch_attachments(self) -> None:
-        mentions = self._mentions()
+    async def _fetch_attachments(self, decided: Decided) -> None:
+        mentions = self._mentions(decided)
         if mentions:
             await fetch_attachments(self._cycle, mentions)
 
-    def _mentions(self) -> Sequence[AttachmentPath]:
-        """Attachments to have in the folder, of the pages asked for."""
+    def _mentions(self, decided: Decided) -> Sequence[AttachmentPath]:
+        """Attachments to have in the folder, of the pages asked for or saved."""
         pages = self._cycle.options.pages
+        if decided.here.is_partial:
+            pages = frozenset(action.slug for action in decided.plan.actions)
         if self._cycle.options.direction is Direction.PUSH:
             return ()
         if pages is None:

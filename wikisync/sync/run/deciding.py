@@ -28,7 +28,7 @@ from wikisync.model import (
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import narrowing
 from wikisync.sync.decide.capabilities import Capabilities
-from wikisync.sync.decide.comparing import is_at_rest, met_anew
+from wikisync.sync.decide.comparing import changed_pages, is_at_rest, met_anew
 from wikisync.sync.decide.conflict import git_conflicts, has_any_marker, has_marker
 from wikisync.sync.decide.decided import Decided, Settled
 from wikisync.sync.decide.ledger import ConflictFileRecord, Side
@@ -233,7 +233,7 @@ class _Deciding:
             return mirror_base(base, here, there)
         refreshed = {
             slug: now
-            for slug, page in base.items()
+            for slug, page in changed_pages(base, here, there).items()
             if (now := self._refreshed(page, here, there)) is not page
         }
         if not refreshed:
@@ -275,7 +275,8 @@ class _Deciding:
         self, plan: Plan, here: Snapshot, there: Snapshot
     ) -> tuple[Plan, Snapshot]:
         """The plan with what becomes of pages whose files changed here."""
-        find = self._cycle.outdated
+        # files beside the pages change by other events, which take a whole scan
+        find = None if here.is_partial else self._cycle.outdated
         outdated = frozenset() if find is None else await find()
         if not outdated:
             return plan, there

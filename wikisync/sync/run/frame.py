@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from wikisync.model import Problem, Slug, Snapshot
 from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide.comparing import is_saved_enough
 from wikisync.sync.decide.decided import Decided
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.decide.plan import Plan, describe
@@ -57,7 +58,31 @@ def note_writes(cycle: Cycle, plan: Plan, *, is_first: bool) -> None:
 
 
 async def scan(cycle: Cycle) -> tuple[Snapshot, Snapshot]:
-    """Scan the folder and the wiki at once."""
+    """Scan both sides; of the folder only what was saved, if that is enough.
+
+    The one place that decides so.  Whatever is more than new texts of known pages, or
+    waits since an earlier cycle, takes a whole scan.
+    """
+    options, state = cycle.options, cycle.state
+    is_whole = (
+        not options.saved
+        or options.adopts
+        or options.is_other_folder
+        or options.between is not None
+        or state.undoing
+        or state.troubles()
+    )
+    here = None if is_whole else await cycle.local.saved(options.saved)
+    if here is None:
+        return await _scan_both(cycle)
+    there = await cycle.remote.snapshot()
+    if not is_saved_enough(state.base(), here, there):
+        here = await cycle.local.snapshot()
+    return here, there
+
+
+async def _scan_both(cycle: Cycle) -> tuple[Snapshot, Snapshot]:
+    """Scan both sides at once."""
     with plain_errors():
         async with asyncio.TaskGroup() as group:
             here = group.create_task(cycle.local.snapshot())

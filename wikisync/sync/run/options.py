@@ -45,6 +45,9 @@ class CycleOptions(Struct, frozen=True):
     direction: Direction = Direction.BOTH
     pages: frozenset[Slug] | None = None
     """Only these pages, or all."""
+    saved: frozenset[str] = frozenset()
+    """Files of the folder that were saved since the last cycle, where nothing else is
+    known to have happened to it: a look at them may be enough."""
     is_dry_run: bool = False
     """Decide, and change nothing anywhere."""
     adopts: bool = False

@@ -7,7 +7,14 @@ seen under the wiki's names.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -59,7 +66,16 @@ class AliasedFolder:
         A file that has the very name of a page is that page, whatever another
         file of it is called.
         """
-        seen = self._with_real_problems(await self._folder.snapshot())
+        return self._by_pages(await self._folder.snapshot())
+
+    async def saved(self, paths: Collection[str]) -> Snapshot | None:
+        """Scan files that were saved; see ``LocalReplica``."""
+        seen = await self._folder.saved(paths)
+        return None if seen is None else self._by_pages(seen)
+
+    def _by_pages(self, seen: Snapshot) -> Snapshot:
+        """The scan under the names that the wiki gave its pages."""
+        seen = self._with_real_problems(seen)
         aliases = self._state.aliases()
         names = {
             path: slug
@@ -75,7 +91,9 @@ class AliasedFolder:
         return replace(
             seen,
             pages={
-                names.get(path, path): replace(page, slug=names.get(path, path))
+                names.get(path, path): replace(page, slug=names[path])
+                if path in names
+                else page
                 for path, page in seen.pages.items()
             },
             unreadable=frozenset(names.get(path, path) for path in seen.unreadable),

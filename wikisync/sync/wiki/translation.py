@@ -44,6 +44,8 @@ class TranslatedWiki:
         self.is_remembering = False
         """Set while the wiki is taken as it was last seen, and not looked at: for a
         save here, whose page is read anyway before it is written."""
+        self.keeps_files = False
+        """Set while the files beside the pages are taken as they were last seen."""
         self._last: dict[Slug, PageState] | None = None
         """The last scan, brought up to date with our own writes."""
         self._problems: tuple[Problem, ...] = ()
@@ -78,7 +80,8 @@ class TranslatedWiki:
 
     async def snapshot(self) -> Snapshot:
         """Scan every page; see ``Replica``."""
-        self._links.scan_anew()
+        if not self.keeps_files:
+            self._links.scan_anew()
         if self.is_remembering and self._last is not None and not self._unanswered:
             return Snapshot(
                 dict(self._last), problems=self._problems, is_remembered=True
