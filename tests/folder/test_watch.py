@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -299,6 +301,24 @@ async def test_nothing_is_left_behind_when_the_hints_end(tmp_path: Path) -> None
     assert open_ones() <= before
     names = [thread.name for thread in threading.enumerate()]
     assert not [name for name in names if name.startswith("wikisync-watch")]
+
+
+async def test_many_roots_are_watched_with_few_descriptors(tmp_path: Path) -> None:
+    """Hundreds of wikis met the limit of a shell, and none was carried over."""
+    roots = [tmp_path / f"wiki-{number}" for number in range(40)]
+    for root in roots:
+        root.mkdir()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    before = open_ones()
+    last = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208 - names
+    resource.setrlimit(resource.RLIMIT_NOFILE, (last + 20, hard))
+    try:
+        async with watching(*roots) as watcher:
+            assert open_ones() - before < 20
+            (roots[-1] / "home.md").write_text("home")
+            await watcher.until(roots[-1] / "home.md")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 async def test_a_waiting_watch_can_be_cancelled(tmp_path: Path) -> None:

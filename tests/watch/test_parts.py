@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import resource
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,6 +28,7 @@ from wikisync.sync.decide.plan import Action, CreateRemote, HoldReason, Plan
 from wikisync.sync.run.result import Held
 from wikisync.watch.log import LOG_FILES_KEPT, logging_to
 from wikisync.watch.person import Caller
+from wikisync.watch.process import DESCRIPTORS, allow_descriptors
 from wikisync.watch.report import WatchReport, read_health
 from wikisync.watch.site import QUIET_S, TO_REPLACE, PublishedSite
 from wikisync.watch.states import WatchedStates
@@ -454,3 +456,16 @@ async def test_published_site_rests_as_long_as_its_last_build_took(
 
 class EnoughSeen(Exception):
     """Ends what runs until it is cancelled."""
+
+
+def test_a_low_limit_on_open_files_is_raised_as_far_as_the_system_allows() -> None:
+    limit = resource.RLIMIT_NOFILE
+    soft, hard = resource.getrlimit(limit)
+    resource.setrlimit(limit, (256, hard))
+    try:
+        allow_descriptors()
+        raised, now_hard = resource.getrlimit(limit)
+    finally:
+        resource.setrlimit(limit, (soft, hard))
+    allowed = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(DESCRIPTORS, hard)
+    assert (raised, now_hard) == (allowed, hard)

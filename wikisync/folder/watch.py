@@ -32,7 +32,9 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
+from wikisync.errors import FolderError
 from wikisync.file_status import FileStatus, status_of
+from wikisync.folder.identity import FolderIdentity, place_of
 from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
 from wikisync.libc import check_watches_left
 from wikisync.model import Problem
@@ -269,26 +271,22 @@ class _Watched:
 
 
 class _Roots:
-    """The roots that exist, held open so that no other folder gets their number."""
+    """The roots that exist, and which folders they are.
+
+    None is held open: hundreds of wikis would take as many descriptors.
+    """
 
     def __init__(self, roots: Sequence[str]) -> None:
         self._roots = roots
-        self._held: dict[str, int] = {}
+        self._places: dict[str, FolderIdentity] = {}
         for root in roots:
-            with contextlib.suppress(OSError):
-                self._held[root] = os.open(
-                    root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-                )
-        self.present = tuple(self._held)
+            with contextlib.suppress(FolderError):
+                self._places[root] = place_of(Path(root))
+        self.present = tuple(self._places)
 
     def are_same(self) -> bool:
         """Whether each root still is the folder that it was, or still absent."""
         return all(self._is_same(root) for root in self._roots)
-
-    def close(self) -> None:
-        for descriptor in self._held.values():
-            os.close(descriptor)
-        self._held = {}
 
     def relative(self, path: str) -> str | None:
         """A path below its root; empty for a root itself, None for any other."""
@@ -300,12 +298,12 @@ class _Roots:
         return None
 
     def _is_same(self, root: str) -> bool:
-        held = self._held.get(root)
+        before = self._places.get(root)
         try:
-            found = os.stat(root)  # noqa: PTH116 - a string
-        except OSError:
-            return held is None
-        return held is not None and os.path.samestat(found, os.fstat(held))
+            now = place_of(Path(root), before)
+        except FolderError:
+            return before is None
+        return before is not None and now.is_same_folder(before)
 
 
 class _Events:
@@ -356,7 +354,6 @@ class _Events:
 
     def close(self) -> None:
         self._source.close()
-        self._roots.close()
 
 
 class _Walks:
@@ -381,7 +378,7 @@ class _Walks:
         return _changed(before, self._known)
 
     def close(self) -> None:
-        self._roots.close()
+        """Nothing is held."""
 
     def _walk(self) -> tuple[Mapping[str, FileStatus], float]:
         """Every wanted file as it is now, and when to look again."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -44,6 +45,8 @@ PAUSE_MAX_S = 10.0
 LIMIT_WAIT_MAX_S = 600.0
 """Then a request may be made again; the next cycle that makes it comes within five
 minutes, so that one is made every 15 minutes at least."""
+DESCRIPTORS = 8192
+"""Files and connections that a watch may have open, where the system allows it."""
 ANEW_SCAN_S = 2.0
 """How often it is looked whether to begin anew."""
 
@@ -90,6 +93,7 @@ async def watch_workspace(
     messages: Messages, start: Path, request: WatchRequest
 ) -> None:
     """Watch until a signal ends it; SIGHUP goes on with the new configuration."""
+    allow_descriptors()
     signals, notifier = _Signals(), Notifier(os.environ)
     workspace, before = find_workspace(start).without(request.excluded), None
     with logging_to(workspace.private, request.log_format):
@@ -107,6 +111,15 @@ async def watch_workspace(
             else:
                 workspace, before = following, workspace
     messages.note("stopped")
+
+
+def allow_descriptors() -> None:
+    """Raise the limit on open files, which in a shell may be 256."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
+    if resource.RLIM_INFINITY != soft < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 async def _watch_with(
