@@ -66,6 +66,8 @@ def _said(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
 def run_command(arguments: Sequence[str], token: str) -> Run:
     """Run ``wikisync`` as a person would, from start to exit."""
     environment = {**os.environ, "WIKISYNC_TOKEN": token}
+    # an installed program has its bytecode, and does not compile itself at each start
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     started = time.perf_counter()
     process = subprocess.Popen(
         [WIKISYNC, "--quiet", *arguments],
