@@ -62,6 +62,7 @@ def command(
     output: Path | None,
     *,
     has_report: bool,
+    compress: bool,
     is_published: bool,
     replaces: bool,
     retry: bool,
@@ -73,7 +74,9 @@ def command(
     FOLDER is a workspace, one wiki of it, or any folder with pages; the default is the
     current folder.  No service is contacted.
     """
-    choice = theme_choice(theme, theme_options, templates, has_report=has_report)
+    choice = theme_choice(
+        theme, theme_options, templates, has_report=has_report, compress=compress
+    )
     shown = find_shown(folder, choice)
     config = shown.config()
     place = output or site_folder(shown, config)

@@ -44,6 +44,11 @@ def theme_options(command: Command) -> Command:
             flag_value=False,
             help="Omit the report pages (broken links, missing pages, orphans).",
         ),
+        click.option(
+            "--compress",
+            is_flag=True,
+            help="Also write text files as .gz and .br, for servers that send them.",
+        ),
     ]
     for decorate in reversed(decorators):
         command = decorate(command)
@@ -56,6 +61,7 @@ def theme_choice(
     templates: Path | None,
     *,
     has_report: bool = True,
+    compress: bool = False,
 ) -> ThemeChoice:
     """The values of these options.
 
@@ -69,4 +75,4 @@ def theme_choice(
             hint="create it with a templates/ folder, or omit --templates",
         )
     options = parse_settings(given, "--theme-option")
-    return ThemeChoice(theme, options, templates, has_report)
+    return ThemeChoice(theme, options, templates, has_report, compress)

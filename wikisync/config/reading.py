@@ -220,6 +220,7 @@ def _site(table: Table) -> SiteSection:
         ),
         public=table.flag("public", is_on=default.public),
         report=table.flag("report", is_on=default.report),
+        compress=table.flag("compress", is_on=default.compress),
         url=table.text("url", default.url, check_url),
         language=table.text("language", default.language, check_language),
         description=table.text("description", default.description),

@@ -82,6 +82,8 @@ class SiteSection(Struct, frozen=True):
     """Whether search engines may list it."""
     report: bool = True
     """Whether it has pages with its broken links, wanted pages and orphans."""
+    compress: bool = False
+    """Whether text files lie beside themselves as ``.gz`` and ``.br``."""
     url: str = ""
     """Address where it will be published; empty when unknown."""
     language: str = "en"

@@ -79,6 +79,7 @@ _SITE_NOTES = {
     "slow_pages_seconds": "processor time for pages that take too long to render",
     "public": "whether search engines may list it",
     "report": "whether it has a report: broken links, wanted pages, orphans",
+    "compress": "whether text files are there as .gz and .br, too",
     "url": "address where it will be published",
     "language": "language tag of the site's own words",
     "description": "one sentence for search engines",

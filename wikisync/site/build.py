@@ -27,6 +27,7 @@ from wikisync.site.build_note import (
     remember_build,
 )
 from wikisync.site.cache import Cache, with_cache
+from wikisync.site.compression import encoders
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource
 from wikisync.site.options import options_text
@@ -82,6 +83,8 @@ def build_site(
         project=options.templates,
         options=options.theme_options,
     )
+    if options.compress:
+        encoders()  # are there, or nothing is begun
     progress = progress or SilentProgress()
     # at the top of the site they would be in the way of all others
     kept = tuple(wiki for wiki in kept if wiki.prefix)
@@ -214,7 +217,12 @@ def _inputs_key(
     """Hash of everything that a site is made from."""
     prints = [wiki.fingerprint() for wiki in scanned]
     return hash_of(
-        program_fingerprint(), theme.fingerprint, options_text(options), prints, kept
+        program_fingerprint(),
+        theme.fingerprint,
+        options_text(options),
+        options.compress,
+        prints,
+        kept,
     )
 
 

@@ -97,6 +97,8 @@ class SiteOptions(Struct, frozen=True):
     """Try such pages again before their time."""
     has_report: bool = True
     """Make the pages that list broken links, wanted pages and orphans."""
+    compress: bool = False
+    """Put text files beside themselves as ``.gz`` and ``.br``."""
     is_public: bool = False
     """The site is meant for everybody: wikis that are not public are refused."""
 

@@ -212,6 +212,18 @@ class Output:
         if digest is not None and path not in self._files:
             self._files[path] = ((self._root / path).lstat().st_size, digest)
 
+    @property
+    def files(self) -> Mapping[str, tuple[int, Digest]]:
+        """What the site shall have so far: output path to size in bytes and digest."""
+        return self._files
+
+    def content(self, path: str) -> bytes:
+        """What a file shall hold that was put or kept; safe in any thread."""
+        staged = self._staged.get(path)
+        if staged is not None:
+            return self._place.staged_content(staged)
+        return (self._root / path).read_bytes()
+
     def put(self, path: str, content: bytes) -> None:
         """The file shall have this content, whatever it was to have before.
 

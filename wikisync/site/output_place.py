@@ -20,6 +20,7 @@ STAGING = "-/staging"
 STAGED_MANIFEST = "manifest.json"
 _STAGING_PARTS = STAGING.split("/")
 _WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_FOLDER = frozenset({errno.ENOTDIR, errno.ELOOP})
 
 
@@ -52,6 +53,12 @@ class OutputPlace:
         """A new file in staging, open for writing."""
         descriptor = os.open(name, _WRITE_FLAGS, 0o666, dir_fd=self._staging)
         return os.fdopen(descriptor, "wb")
+
+    def staged_content(self, name: str) -> bytes:
+        """What a staged file holds."""
+        descriptor = os.open(name, _READ_FLAGS, dir_fd=self._staging)
+        with os.fdopen(descriptor, "rb") as file:
+            return file.read()
 
     def swap_in(self, name: str, path: str) -> None:
         """Let a staged file take an output path, whose folders are made.

@@ -8,6 +8,7 @@ for a site that changed only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -36,6 +37,7 @@ from wikisync.site.composing import (
     site_addresses,
     wiki_problems,
 )
+from wikisync.site.compression import put_compressed
 from wikisync.site.context import PageRef
 from wikisync.site.crosslinks import ItemKey, WikiTable, is_elsewhere
 from wikisync.site.facts import IndexedPage, IndexedWiki
@@ -178,6 +180,9 @@ class SiteWriting:
             names = [wiki.source.owner.full_path for wiki in self._scanned]
             output.put(REPORT_JSON, encode_report(names, report, self._problems))
         self._write_files(output)
+        if self._options.compress:
+            keep = partial(self._keep, output)
+            put_compressed(output, dict(output.files), keep)
 
     # First pass -------------------------------------------------------------------
 

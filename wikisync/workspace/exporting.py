@@ -65,6 +65,8 @@ class ExportRequest(Struct, frozen=True):
     cache: Path | None = None
     """None for a folder of this service and output below the user's cache."""
     has_report: bool = True
+    compress: bool = False
+    """Text files are put as ``.gz`` and ``.br``, too."""
     retries: bool = False
     """Pages that took too long are tried again."""
     allow_emptying: bool = False
@@ -127,6 +129,7 @@ def export_wikis(
             templates=request.templates,
             markup=request.markup,
             has_report=request.has_report,
+            compress=request.compress,
             retries=request.retries,
             progress=progress,
         )
@@ -179,6 +182,7 @@ def build(
     templates: Path | None = None,
     markup: MarkupOptions | None = None,
     has_report: bool = True,
+    compress: bool = False,
     retries: bool = False,
     progress: Progress,
 ) -> Exported:
@@ -214,6 +218,7 @@ def build(
         templates=templates,
         markup=markup or MarkupOptions(),
         has_report=has_report,
+        compress=compress,
         retries=retries,
     )
     report = build_site(

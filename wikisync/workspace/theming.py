@@ -12,12 +12,13 @@ from wikisync.site.model import SiteOptions
 
 
 class ThemeChoice(Struct, frozen=True):
-    """What ``--theme``, ``--theme-option``, ``--templates`` and ``--no-report`` say."""
+    """What ``--theme``, ``--no-report``, ``--compress`` and their like say."""
 
     theme: str | None = None
     options: Mapping[str, object] = {}
     templates: Path | None = None
     has_report: bool = True
+    compress: bool = False
 
     def over(self, site: SiteOptions) -> SiteOptions:
         """The options of a site with this choice in front.
@@ -31,4 +32,5 @@ class ThemeChoice(Struct, frozen=True):
             theme_options={**before, **self.options},
             templates=self.templates or site.templates,
             has_report=self.has_report and site.has_report,
+            compress=self.compress or site.compress,
         )
