@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.git import commit_and_push, needs_git, run_git
+from tests.support.git_http import git_server
 from wikisync.api import tree_cache, trees
-from wikisync.api.packs import id_of
+from wikisync.api.client import Client
+from wikisync.api.git import WikiHistory
+from wikisync.api.packs import file_id, id_of
 from wikisync.api.tree_cache import TreeCache
 from wikisync.api.trees import OddTree, TreeMissing, file_of, page_changes, reachable
-from wikisync.model import Slug
+from wikisync.model import Slug, WikiOwner
 
 Tree = Mapping[str, "str | Tree"]
 """Names with a text, or with what is below them."""
@@ -124,6 +128,40 @@ def test_page_is_found_by_its_name() -> None:
         s for s in ("a/b", "a", "b", "c", "a/b/c") if file_of(made.held, root, Slug(s))
     ]
     assert found == ["a/b"]
+
+
+# -- from a git server ---------------------------------------------------------------
+
+
+@needs_git
+@pytest.mark.parametrize("kind", ["sha1", "sha256"])
+async def test_trees_come_from_any_git_server(kind: str, tmp_path: Path) -> None:
+    """One with ids of either length, that cannot leave files out."""
+    bare, work = tmp_path / "served" / "docs" / "handbook.wiki.git", tmp_path / "work"
+    for words in (("--bare", bare), (work,)):
+        made = await run_git("init", "-q", f"--object-format={kind}", *words)
+        assert made.code == 0, made.err
+    await run_git("remote", "add", "origin", str(bare), folder=work)
+    (work / "d").mkdir()
+    (work / "d" / "a.md").write_text("1\n")
+    (work / "b.md").write_text("1\n")
+    assert (await commit_and_push(work, "-u", "origin", "HEAD")).code == 0
+    cache = TreeCache(tmp_path / "cache" / "trees")
+    async with git_server(tmp_path / "served") as url, Client(url) as client:
+        history = WikiHistory(client, WikiOwner("project", "docs/handbook"))
+        first = await history.head()
+        assert first
+        await history.bring_trees(first, cache)
+        before = cache.root
+        (work / "d" / "a.md").write_text("2\n")
+        assert (await commit_and_push(work)).code == 0
+        second = await history.head()
+        assert second
+        await history.bring_trees(second, cache)
+        assert await history.follows(second, first) is True
+    assert len(second) == (40 if kind == "sha1" else 64)
+    found = page_changes(cache.trees, before, cache.root)
+    assert found.there == {"d/a": file_id("2\n", len(second) // 2)}
 
 
 # -- in a file -----------------------------------------------------------------------
