@@ -290,7 +290,7 @@ async def test_sign_in_page_is_not_taken_for_a_picture(run: Run, site: Path) -> 
         page = {"slug": "home", "format": "markdown", "content": f"![p]({PICTURE})"}
         wire.will(json_answer([page]))
         wire.will(http(200, b"<html>Sign in</html>", "text/html"))
-        wire.will(http(404))  # and git has no repository there
+        wire.will(http(404))  # and git still has no repository there
         ran = await run("export", wire.url, *NAMED, "-o", site, "--json")
     assert ran.code == 3
     assert "attachment-missing" in ran.problem_codes
@@ -344,10 +344,11 @@ async def test_attachment_that_no_page_mentions_any_more_leaves_the_site(
 
 @asynccontextmanager
 async def odd_service() -> AsyncIterator[Wire]:
-    """A service that knows one project; what else it says is the test's."""
+    """A service that knows one project, without git; what else it says is the test's."""
     async with listening_wire() as wire:
         record = {"id": 7, "path_with_namespace": "docs/handbook", "name": "Handbook"}
         wire.will(json_answer(record))
+        wire.will(http(404))
         yield wire
 
 

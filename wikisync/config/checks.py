@@ -46,6 +46,11 @@ def check_url(value: str) -> str:
     return ""
 
 
+def check_optional_url(value: str) -> str:
+    """The same, or nothing."""
+    return check_url(value) if value else ""
+
+
 def check_project(value: str) -> str:
     """The full path of a project."""
     if value.isdigit():
