@@ -344,7 +344,7 @@ async def test_attachment_that_no_page_mentions_any_more_leaves_the_site(
 
 @asynccontextmanager
 async def odd_service() -> AsyncIterator[Wire]:
-    """A service that knows one project, without git; what else it says is the test's."""
+    """A service that knows one project and has no git; the rest is the test's."""
     async with listening_wire() as wire:
         record = {"id": 7, "path_with_namespace": "docs/handbook", "name": "Handbook"}
         wire.will(json_answer(record))
