@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
-from urllib.error import HTTPError
+from urllib.error import HTTPError, URLError
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from wikisync.model import Problem, Slug
@@ -127,7 +127,9 @@ class Kroki:
                 self._fail(name, f"it answers {error.code} {error.reason}")
             return None
         except (OSError, http.client.HTTPException) as error:
-            self._fail(name, str(error) or type(error).__name__)
+            cause = error.reason if isinstance(error, URLError) else error
+            text = getattr(cause, "strerror", None) or str(cause)
+            self._fail(name, text or type(cause).__name__)
             return None
         return self._kept(slug, kind, name, content)
 
