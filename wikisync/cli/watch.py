@@ -8,6 +8,7 @@ new ones are wrong.
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from wikisync.cli.service_command import token_option
 from wikisync.errors import ExitCode
 from wikisync.watch.process import WatchRequest, watch_workspace
 from wikisync.watch.systemd import command_path, unit_text
+from wikisync.workspace.cache import budget_folder
 from wikisync.workspace.configured import find_workspace
 
 NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
@@ -83,7 +85,11 @@ def command(ctx: click.Context, /, start: Path, **options: Any) -> int:
     if options["print_unit"]:
         root = find_workspace(start).root
         unit = unit_text(
-            root, command_path(), is_system=options["system"], words=_given_words(ctx)
+            root,
+            command_path(),
+            is_system=options["system"],
+            words=_given_words(ctx),
+            budget=budget_folder(os.environ),
         )
         console.result(unit)
         return ExitCode.DONE

@@ -72,7 +72,12 @@ class Notifier:
 
 
 def unit_text(
-    workspace: Path, command: str, *, is_system: bool, words: Sequence[str] = ()
+    workspace: Path,
+    command: str,
+    *,
+    is_system: bool,
+    words: Sequence[str] = (),
+    budget: Path | None = None,
 ) -> str:
     """A unit file that watches one workspace.
 
@@ -81,6 +86,7 @@ def unit_text(
         command: Path of the ``wikisync`` command.
         is_system: For the system's own manager, not a person's.
         words: More options of ``wikisync watch``.
+        budget: Folder where processes share the request budget, if there is one.
 
     Raises:
         FolderError: a unit file cannot name the folder.
@@ -130,9 +136,11 @@ def unit_text(
         "UMask=0077",
     ]
     if is_system:
-        place = _quoted(str(workspace))
         lines += ["PrivateTmp=yes", "ProtectSystem=strict", "ProtectHome=read-only"]
-        lines += [f"ReadWritePaths={place}", "ProtectKernelTunables=yes"]
+        lines += [f"ReadWritePaths={_quoted(str(workspace))}"]
+        # the minus: a folder that does not exist is no failure
+        lines += [] if budget is None else [f"ReadWritePaths={_quoted(f'-{budget}')}"]
+        lines += ["ProtectKernelTunables=yes"]
     target = "multi-user.target" if is_system else "default.target"
     return "\n".join([*lines, "", "[Install]", f"WantedBy={target}", ""])
 
