@@ -269,7 +269,8 @@ async def _pull(
     if place.is_mirror:
         _drop_unmentioned(folder, known)
     one = _pulled(wiki, folder, results, place)
-    if wiki.is_named or one.pages or one.problems:
+    # a workspace keeps empty wikis: they are in wikisync.toml, and a sync has folders
+    if not place.is_mirror or wiki.is_named or one.pages or one.problems:
         pulled.wikis.append(one)
         return
     pulled.skipped.append(skipped(wiki.owner, "its wiki has no pages"))
