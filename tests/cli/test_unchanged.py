@@ -91,7 +91,7 @@ def older(root: Path) -> None:
     """A workspace of an older version: what its state lacks is added in a copy."""
     with closing(sqlite3.connect(root / ".wikisync/state.db")) as connection:
         connection.execute("DROP TABLE step")
-        for column in ("sync", "is_syncing", "synced_at", "undoing"):
+        for column in ("sync", "is_syncing", "synced_at", "undoing", "remote_again"):
             connection.execute(f"ALTER TABLE wiki DROP COLUMN {column}")
         connection.execute("PRAGMA user_version = 11")
 

@@ -14,6 +14,8 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 ADDRESSES = ("href", "src", "poster", "action", "data", "xlink:href")
+CANDIDATE = re.compile(r"(?:^|,)\s*(\S+)")
+"""An address of a ``srcset``; one that holds its picture may hold commas."""
 STYLE_ADDRESS = re.compile(r"url\(\s*['\"]?(.*?)['\"]?\s*\)")
 
 
@@ -36,7 +38,7 @@ class ReadPage(HTMLParser):
             elif name in ADDRESSES and value is not None:
                 self.addresses.append(value)
             elif name == "srcset" and value:
-                self.addresses += [part.split()[0] for part in value.split(",")]
+                self.addresses += CANDIDATE.findall(value)
 
 
 def read_site(site: Path) -> dict[str, ReadPage]:

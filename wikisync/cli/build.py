@@ -15,7 +15,7 @@ from wikisync.cli.site_report import (
     show_broken_links,
     site_summary,
 )
-from wikisync.cli.theming import theme_choice, theme_options
+from wikisync.cli.theming import compress_option, theme_choice, theme_options
 from wikisync.errors import ExitCode
 from wikisync.workspace.building import Built, build, publish, site_folder
 from wikisync.workspace.folders import find_shown
@@ -42,6 +42,7 @@ from wikisync.workspace.sentences import counted, problem_as_json
     help="Replace the published site atomically, then run [site] after.",
 )
 @theme_options
+@compress_option
 @replace_option()
 @click.option(
     "--retry",

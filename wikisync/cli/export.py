@@ -24,7 +24,7 @@ from wikisync.cli.site_report import (
     show_broken_links,
     site_summary,
 )
-from wikisync.cli.theming import theme_choice, theme_options
+from wikisync.cli.theming import compress_option, theme_choice, theme_options
 from wikisync.errors import ExitCode
 from wikisync.model import Problem
 from wikisync.workspace.discovery import Selection
@@ -57,6 +57,7 @@ from wikisync.workspace.sentences import counted, problem_as_json
 )
 @click.option("--title", help="Title of the site. [default: the title of the wiki]")
 @theme_options
+@compress_option
 @markup_option
 @click.option(
     "--strict", is_flag=True, help="Fail if there is a broken link or a problem."

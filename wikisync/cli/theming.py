@@ -14,6 +14,12 @@ from wikisync.workspace.theming import ThemeChoice
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+compress_option = click.option(
+    "--compress",
+    is_flag=True,
+    help="Also write text files as .gz and .br, for servers that send them.",
+)
+
 
 def theme_options(command: Command) -> Command:
     """The options of how a site looks; see ``theme_choice``."""
@@ -43,11 +49,6 @@ def theme_options(command: Command) -> Command:
             default=True,
             flag_value=False,
             help="Omit the report pages (broken links, missing pages, orphans).",
-        ),
-        click.option(
-            "--compress",
-            is_flag=True,
-            help="Also write text files as .gz and .br, for servers that send them.",
         ),
     ]
     for decorate in reversed(decorators):
