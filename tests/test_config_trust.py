@@ -165,7 +165,9 @@ def test_file_that_everyone_may_write_is_refused(root: Path) -> None:
     with pytest.raises(ConfigError, match="everyone on this machine") as refused:
         load_config(file)
     assert refused.value.hint == (
-        f"see what it says, then run: chmod o-w {shlex.quote(str(file))}"
+        f"see what it says, then run: chmod o-w {shlex.quote(str(file))}; on a disk"
+        " without permissions, like exFAT, run:"
+        f" export WIKISYNC_SAFE_FOLDERS={shlex.quote(str(file.parent))}"
     )
     assert is_obeyed(root, **{SAFE_VARIABLE: str(root)})
 

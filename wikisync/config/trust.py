@@ -48,7 +48,9 @@ def refuse_foreign(
         raise ConfigError(
             f"everyone on this machine may write {path}, and it may name commands to"
             " run",
-            hint=f"see what it says, then run: chmod o-w {shlex.quote(str(path))}",
+            hint=f"see what it says, then run: chmod o-w {shlex.quote(str(path))}; on a"
+            " disk without permissions, like exFAT, run:"
+            f" {_command(path.parent, environment)}",
         )
 
 
