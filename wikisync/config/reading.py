@@ -159,7 +159,7 @@ def _service(table: Table) -> ServiceSection:
     if table.has("token"):
         table.complain(
             "token",
-            "a token never stands in this file: use WIKISYNC_TOKEN, "
+            "a token must not be in this file: use WIKISYNC_TOKEN, "
             "token_command or token_file",
         )
     section = ServiceSection(

@@ -56,7 +56,7 @@ class SyncSection(Struct, frozen=True):
     listen: str = ""
     """Address on this machine for webhooks and health; empty: none."""
     hook_secret_file: str = ""
-    """File that holds what webhooks have to bring."""
+    """File with the secret that webhooks send."""
     attention_command: tuple[str, ...] = ()
     """Command to run when a person is needed; without a shell."""
     exclude: tuple[str, ...] = ()

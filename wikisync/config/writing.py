@@ -59,14 +59,14 @@ _SERVICE_URL = re.compile(
 )
 _HEAD = """\
 # The workspace's configuration: which wikis, from where, and how the site looks.
-# A token never stands in this file.
+# Do not write a token into this file.
 """
 _SYNC_NOTES = {
     "reads_max": "pages read at once",
     "settle_ms": "quiet time after a save before a file is looked at",
     "poll_interval_s": "seconds between two hints while nothing happens",
     "listen": 'address on this machine for webhooks, like "127.0.0.1:8765"',
-    "hook_secret_file": "file that holds what webhooks have to bring",
+    "hook_secret_file": "file with the secret that webhooks send",
     "exclude": 'wikis that sync, status and watch leave out, like ["docs/broken"]',
     "attention_command": "command to run when a person is needed",
 }
