@@ -161,3 +161,42 @@ def test_line_goes_with_the_address_that_is_taken_away(engine: MarkdownEngine) -
 
     assert "data-line" not in html
     assert ">a</a>" in html
+
+
+LINKS_WITH_LINES = {
+    Format.MARKDOWN: (
+        "[a](b) ![c](d.png) [e](javascript:f) [[g]] ![h](vbscript:i) <u@example.com>"
+        '\n\n<a href="j" data-line="7">k</a> <img src="l.png" data-line="7">'
+        '\n\n<p data-line="7">m</p> <a data-line="7">n</a> <img data-line="7">'
+        "\n\n| [o](p) | ![q](http://[r) |\n|-|-|\n| [^s] | <!-- data--line --> |"
+        "\n\n[^s]: [t](u)\n"
+    ),
+    Format.ASCIIDOC: (
+        "link:a[b] image:c.png[] link:javascript:d[e]\n\n++++\n"
+        '<a href="f" data-line="7">g</a> <p data-line="7">h</p>\n++++\n'
+    ),
+    Format.ORG: (
+        "[[a][b]] [[./c.png]] [[javascript:d][e]]\n\n#+begin_export html\n"
+        '<a href="f" data-line="7">g</a> <p data-line="7">h</p>\n#+end_export\n'
+    ),
+    Format.RDOC: "{a}[b] {c}[javascript:d] link:e https://f.example/g.png\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("page_format", "engine"),
+    [
+        (Format.MARKDOWN, "comrak"),
+        (Format.MARKDOWN, "markdown-it"),
+        *((other, "auto") for other in (Format.ASCIIDOC, Format.ORG, Format.RDOC)),
+    ],
+)
+def test_line_of_a_link_never_reaches_a_page(
+    page_format: Format, engine: MarkdownEngine
+) -> None:
+    text = LINKS_WITH_LINES[page_format]
+
+    shown = render(text, page_format=page_format, options=MarkupOptions(engine=engine))
+
+    assert "<a " in shown.html
+    assert "data-line" not in shown.html

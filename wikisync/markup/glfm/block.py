@@ -17,7 +17,7 @@ from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-from wikisync.markup.glfm.state import GlfmState
+from wikisync.markup.glfm.state import LAZY_SPACES, GlfmState
 
 STARTS: Mapping[str, str] = {
     "fence": "`~",
@@ -43,15 +43,19 @@ class BlockRuler(Ruler[RuleFuncBlockType]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._made: dict[str, tuple[Rules, Rules]] = {}
+        self._made: dict[str, Rules] = {}
+        self._made_of: object = None
 
     def getRules(self, chainName: str = "") -> Rules:  # noqa: N802, N803 - overridden
         """The chain as a list of one rule."""
-        rules = super().getRules(chainName)
+        if self.__cache__ is None or self.__cache__ is not self._made_of:
+            super().getRules(chainName)  # compiles the chains of all rules
+            self._made, self._made_of = {}, self.__cache__
         made = self._made.get(chainName)
-        if made is None or made[0] is not rules:
-            made = self._made[chainName] = (rules, [self._by_start(rules)])
-        return made[1]
+        if made is None:
+            rules = super().getRules(chainName)
+            made = self._made[chainName] = [self._by_start(rules)]
+        return made
 
     def _by_start(self, rules: Rules) -> RuleFuncBlockType:
         names = {rule.fn: rule.name for rule in self.__rules__}
@@ -99,5 +103,7 @@ class GlfmBlock(ParserBlock):
         """Make the tokens of a text."""
         state = GlfmState(src, md, env, outTokens)
         state.enclosing = []
+        state.lazy_spaces = env[LAZY_SPACES] = {}
+        state.has_odd_dashes = False
         self.tokenize(state, state.line, state.lineMax)
         return state.tokens

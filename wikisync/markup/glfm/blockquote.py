@@ -74,7 +74,9 @@ def take_lines(
             break
         else:
             saved.append(marks_of(state, line))
-            state.sCount[line] = -1  # text, whatever it looks like
+            if state.sCount[line] >= 0:
+                # text, whatever it looks like
+                state.sCount[line] = -1 - state.base(state.sCount[line])
         line += 1
     return line
 

@@ -11,11 +11,14 @@ parser: addresses inside it become links of their own.
 
 from __future__ import annotations
 
+import re
+
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block.html_block import HTML_SEQUENCES, html_block
 from markdown_it.rules_inline import StateInline, html_inline
 
+CUT_OFF = re.compile(r"</?[A-Za-z][A-Za-z0-9-]*")
 LONE_TAG = HTML_SEQUENCES[-1][0]
 
 
@@ -36,7 +39,15 @@ def html(state: StateBlock, start_line: int, end_line: int, silent: bool) -> boo
         place = state.bMarks[start_line] + state.tShift[start_line]
         if LONE_TAG.search(state.src[place : state.eMarks[start_line]]):
             return True
+    if state.eMarks[start_line] == len(state.src) and is_cut_off(state, start_line):
+        return False
     return html_block(state, start_line, end_line, silent)
+
+
+def is_cut_off(state: StateBlock, line: int) -> bool:
+    """Whether the page ends with the name of a tag, which then begins no block."""
+    place = state.bMarks[line] + state.tShift[line]
+    return CUT_OFF.fullmatch(state.src, place) is not None
 
 
 def tag(state: StateInline, silent: bool) -> bool:

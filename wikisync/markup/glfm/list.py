@@ -15,6 +15,7 @@ from markdown_it.token import Token
 from wikisync.markup.glfm.state import GlfmState
 
 MARKER = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?=[ \t]|$)")
+"""A number that the page ends with is none; at any other end of a line it is one."""
 WIDEST_GAP = 4
 """Columns between marker and content; wider gaps are one column and code."""
 
@@ -51,7 +52,10 @@ def list_block(state: StateBlock, start_line: int, end_line: int, silent: bool) 
 def marker_at(state: GlfmState, line: int) -> re.Match[str] | None:
     """The marker that a line begins with; its first group is the item's number."""
     place = state.bMarks[line] + state.tShift[line]
-    return MARKER.match(state.src, place, state.eMarks[line])
+    marker = MARKER.match(state.src, place, state.eMarks[line])
+    if marker and marker[1] is not None and marker.end() == len(state.src):
+        return None
+    return marker
 
 
 def may_interrupt(state: GlfmState, line: int, marker: re.Match[str]) -> bool:

@@ -2,22 +2,19 @@
 
 To the service's parser they are text of that paragraph, whose end decides: they are
 taken away from it when it ends or becomes a heading, and stay where it becomes a
-term of a description list.  So the line below one goes on with the paragraph, unless
-it is one that ends a paragraph: it is no code, no item that counts from three, and
-three dashes are text.
+term of a description list or a table ends it.  So the line below one goes on with the
+paragraph, unless it is one that ends a paragraph: it is no code, no item that counts
+from three, and three dashes are text.
 """
 
 from __future__ import annotations
-
-import re
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, lheading, paragraph, reference
 
 from wikisync.markup.glfm.description import description
-from wikisync.markup.glfm.state import CODE_INDENT
-
-UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*")
+from wikisync.markup.glfm.state import CODE_INDENT, GlfmState
+from wikisync.markup.glfm.table import is_underline, pipe_table
 
 
 def reference_rule(md: MarkdownIt) -> None:
@@ -29,11 +26,13 @@ def definitions(
     state: StateBlock, start_line: int, end_line: int, silent: bool
 ) -> bool:
     """All definitions that a paragraph begins with, and what is left of it."""
+    assert isinstance(state, GlfmState)
     place = state.bMarks[start_line] + state.tShift[start_line]
     if state.src[place : place + 1] != "[" or state.is_code_block(start_line):
         return False
+    state.has_odd_dashes = False
     stop = paragraph_end(state, start_line, end_line)
-    if stop < end_line and is_described(state, stop, end_line):
+    if stop < end_line and is_taken(state, stop, end_line):
         return False
     line, line_max = start_line, state.lineMax
     state.lineMax = stop  # the library's rule looks no further than this
@@ -41,6 +40,8 @@ def definitions(
         if silent:
             break
         line = state.line
+        if line < stop and state.spaces_before(line):
+            break  # white space is text
     state.lineMax = line_max
     if line == start_line or silent:
         return line > start_line
@@ -73,20 +74,10 @@ def paragraph_end(state: StateBlock, start_line: int, end_line: int) -> int:
     return line
 
 
-def is_described(state: StateBlock, line: int, end_line: int) -> bool:
-    """Whether a line makes the paragraph right above it a term."""
+def is_taken(state: StateBlock, line: int, end_line: int) -> bool:
+    """Whether a line makes the paragraph right above it a term, or begins a table."""
     parent, state.parentType = state.parentType, "paragraph"
     found = description(state, line, end_line, True)
+    found = found or pipe_table(state, line, end_line, True)
     state.parentType = parent
     return found
-
-
-def is_underline(state: StateBlock, line: int) -> bool:
-    """Whether a line makes the paragraph above it in its container a heading.
-
-    It is text where nothing is left of that paragraph.
-    """
-    if state.is_code_block(line) or state.sCount[line] < state.blkIndent:
-        return False
-    place = state.bMarks[line] + state.tShift[line]
-    return UNDERLINE.fullmatch(state.src, place, state.eMarks[line]) is not None

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block.table import table
 
-from wikisync.markup.glfm.reference import is_underline
+from wikisync.markup.glfm.state import GlfmState
+
+UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*")
+CELL = r"[ \t]*:?-+:?[ \t]*"
+DASHES = re.compile(rf"\|?{CELL}(?:\|{CELL})*(?:\|[ \t]*)?")
 
 
 def table_rule(md: MarkdownIt) -> None:
@@ -23,11 +29,29 @@ def table_rule(md: MarkdownIt) -> None:
 
 
 def pipe_table(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
-    """A table, unless the line of dashes underlines a heading."""
+    """A table, unless the line of dashes underlines a heading.
+
+    A paragraph that holds dashes for more or fewer cells than the row above them has
+    is asked no more.
+    """
+    assert isinstance(state, GlfmState)
+    if not silent:
+        state.has_odd_dashes = False
     below = start_line + 1
-    if below < end_line and is_underline(state, below):
+    if state.has_odd_dashes or below >= end_line:
         return False
-    return table(state, start_line, end_line, silent)
+    place = state.bMarks[below] + state.tShift[below]
+    if not state.src.startswith(("|", "-", ":"), place) or is_underline(state, below):
+        return False
+    if table(state, start_line, end_line, silent):
+        return True
+    is_inside = state.sCount[below] >= state.blkIndent
+    state.has_odd_dashes = (
+        is_inside
+        and not state.is_code_block(below)
+        and DASHES.fullmatch(state.src, place, state.eMarks[below]) is not None
+    )
+    return False
 
 
 def lone_pipe(state: StateBlock, start_line: int, _end_line: int, silent: bool) -> bool:
@@ -36,3 +60,14 @@ def lone_pipe(state: StateBlock, start_line: int, _end_line: int, silent: bool) 
         return False
     place = state.bMarks[start_line] + state.tShift[start_line]
     return state.src[place : state.eMarks[start_line]].strip() == "|"
+
+
+def is_underline(state: StateBlock, line: int) -> bool:
+    """Whether a line makes the paragraph above it in its container a heading.
+
+    It is text where nothing is left of that paragraph.
+    """
+    if state.is_code_block(line) or state.sCount[line] < state.blkIndent:
+        return False
+    place = state.bMarks[line] + state.tShift[line]
+    return UNDERLINE.fullmatch(state.src, place, state.eMarks[line]) is not None
