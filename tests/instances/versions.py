@@ -83,7 +83,7 @@ async def _unknown_format(play: Play) -> None:
     play.proxy.bend(PAGES_OF, method="GET", body=changed(strange))
     ran = await play.sync()
     play.ended(ran, 3)
-    play.told(ran, "team/rules: has the format wordstar", "kept as plain text")
+    play.told(ran, "team/rules: has the unknown format wordstar", "kept as plain text")
     texts = play.cloned.files().values()
     play.safe(FILES["team/rules.md"] in texts, "a text is gone")
     play.proxy.straighten()
