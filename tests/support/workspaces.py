@@ -86,8 +86,8 @@ class Cloned:
 
 
 def age_sightings(known: WikiState, seconds: float) -> None:
-    """Let what was seen missing have been missing for longer."""
-    for side in (Side.LOCAL, Side.REMOTE):
+    """Let what was seen missing or unreadable have been so for longer."""
+    for side in Side:
         seen = {
             slug: Sighting(one.count, one.first_at - seconds, one.last_at - seconds)
             for slug, one in known.sightings(side).items()
