@@ -8,6 +8,7 @@ import pytest
 
 from tests.site.sites import wiki_source
 from tests.support.archive import unpack
+from tests.support.browser import serving_folder
 from wikisync.site.build import build_site
 from wikisync.site.model import SiteOptions
 
@@ -41,39 +42,40 @@ SHOWN = """async () => {
 
 
 @pytest.fixture(scope="module")
-def drawn_page(tmp_path_factory: pytest.TempPathFactory) -> str:
+def drawn_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("diagrams")
     sources = [wiki_source(unpack(WIKI, root / "wiki"))]
     build_site(sources, root / "site", SiteOptions("Docs"), cache=root / "cache")
-    page: Path = root / "site" / "index.html"
-    return page.as_uri()
+    return root / "site"
 
 
 @pytest.mark.parametrize("screen", ["light", "dark"])
 async def test_drawing_is_that_of_the_screen_until_the_reader_chooses(
-    chromium: Browser, drawn_page: str, screen: Literal["light", "dark"]
+    chromium: Browser, drawn_site: Path, screen: Literal["light", "dark"]
 ) -> None:
+    """The choice is kept for an address; Chromium may forget it for a file."""
     context = await chromium.new_context(color_scheme=screen)
     page = await context.new_page()
     errors: list[str] = []
     page.on("console", lambda message: errors.append(message.text))
-    await page.goto(drawn_page)
     is_dark = screen == "dark"
-    assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": is_dark}
-    await page.locator("#siteTheme").click()
-    assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": not is_dark}
-    await page.reload()
-    assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": not is_dark}
+    async with serving_folder(drawn_site, "/") as url:
+        await page.goto(url + "index.html")
+        assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": is_dark}
+        await page.locator("#siteTheme").click()
+        assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": not is_dark}
+        await page.reload()
+        assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": not is_dark}
     await context.close()
     assert not errors
 
 
 async def test_without_scripts_drawing_and_source_are_there(
-    chromium: Browser, drawn_page: str
+    chromium: Browser, drawn_site: Path
 ) -> None:
     context = await chromium.new_context(java_script_enabled=False)
     page = await context.new_page()
-    await page.goto(drawn_page)
+    await page.goto((drawn_site / "index.html").as_uri())
     assert await page.locator(".diagram img").is_visible()
     await page.locator(".diagram summary").click()
     assert await page.locator(".diagram pre").inner_text() == (
