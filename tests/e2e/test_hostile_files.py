@@ -31,7 +31,9 @@ RED_PICTURES = """() => {
     willReadFrequently: true});
   return Promise.all([...document.querySelectorAll("article img")].map((img) => {
     img.loading = "eager";
-    return img.decode().then(() => {
+    // one that is animated is painted with the next frame
+    const frame = () => new Promise(requestAnimationFrame);
+    return img.decode().then(frame).then(() => {
       canvas.drawImage(img, 0, 0);
       const size = `${img.naturalWidth}x${img.naturalHeight}`;
       try { return size + " " + canvas.getImageData(5, 5, 1, 1).data; }
