@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -237,6 +239,23 @@ def test_damaged_tree_is_not_believed(file: Path) -> None:
     file.write_bytes(file.read_bytes().replace(b"name", b"eman"))
     with pytest.raises(TreeMissing):
         TreeCache(file).load("1")
+
+
+def test_thread_waits_for_the_one_that_reads_the_file(tmp_path: Path) -> None:
+    file, made = tmp_path / "trees", Trees()
+    root = made.add({f"{number}.md": f"{number}" for number in range(9000)})
+    TreeCache(file).take("1", root, made.held)
+    content = file.read_bytes()
+    assert len(content) > 2 * 64 * 1024, "a pipe holds this at once"
+    file.unlink()
+    os.mkfifo(file)
+    cache = TreeCache(file)
+    with ThreadPoolExecutor() as threads:
+        first = threads.submit(cache.load, "1")
+        with open(file, "wb") as pipe:  # opens once the first thread does
+            second = threads.submit(cache.load, "1")
+            pipe.write(content)
+    assert first.result() == second.result() == root
 
 
 def test_file_is_left_as_it_is_where_nothing_may_change(file: Path) -> None:

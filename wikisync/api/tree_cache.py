@@ -8,6 +8,7 @@ outdated than not.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -51,6 +52,7 @@ class TreeCache:
         self._file = file
         self._is_kept = is_kept and file is not None
         self._is_loaded = file is None
+        self._loading = threading.Lock()
         self.head = ""
         """The commit; empty where none is known."""
         self.root = b""
@@ -67,9 +69,10 @@ class TreeCache:
         Raises:
             TreeMissing: it is in neither.
         """
-        if not self._is_loaded:
-            self._is_loaded = True
-            self._read(head)
+        with self._loading:  # single reads of one scan ask at the same time
+            if not self._is_loaded:
+                self._read(head)
+                self._is_loaded = True
         if not head or self.head != head:
             raise TreeMissing(f"the trees of {head or 'no commit'} are not here")
         return self.root
