@@ -252,7 +252,7 @@ def test_thread_waits_for_the_one_that_reads_the_file(tmp_path: Path) -> None:
     cache = TreeCache(file)
     with ThreadPoolExecutor() as threads:
         first = threads.submit(cache.load, "1")
-        with open(file, "wb") as pipe:  # opens once the first thread does
+        with file.open("wb") as pipe:  # opens once the first thread does
             second = threads.submit(cache.load, "1")
             pipe.write(content)
     assert first.result() == second.result() == root
