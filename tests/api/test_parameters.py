@@ -4,27 +4,42 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.api.endpoints import ROUTES, AnyEndpoint, Endpoint, OtherEndpoint
+from wikisync.api.endpoints import ENDPOINTS, AnyEndpoint, Endpoint
 from wikisync.api.parameters import (
     Parameter,
     Replacement,
+    _table,
     parameters_of,
     project_attributes,
     replace_deprecated,
 )
+from wikisync.api.projects import Projects
 
 EVERY = [
     pytest.param(endpoint, row, id=f"{endpoint}-{row.name}")
-    for endpoint in ROUTES
+    for endpoint in ENDPOINTS
     for row in parameters_of(endpoint).values()
 ]
 
 
 def test_every_endpoint_has_a_route_of_its_own() -> None:
-    places = {(route.method, route.template) for route in ROUTES.values()}
+    routes = {(one.route.method, one.route.template) for one in ENDPOINTS}
 
-    assert set(ROUTES) == {*Endpoint, *OtherEndpoint}
-    assert len(places) == len(ROUTES)
+    assert len(routes) == len(ENDPOINTS)
+
+
+def test_table_names_only_endpoints_that_there_are() -> None:
+    """A misspelt name would leave an operation without its parameters."""
+    table = _table()
+    groups = {name for rules in table["operations"].values() for name in rules["takes"]}
+
+    assert set(table["operations"]) <= {str(endpoint) for endpoint in ENDPOINTS}
+    assert groups == set(table["groups"])
+
+
+@pytest.mark.parametrize("endpoint", Endpoint)
+def test_every_endpoint_is_a_method_of_the_client(endpoint: Endpoint) -> None:
+    assert callable(getattr(Projects, endpoint))
 
 
 @pytest.mark.parametrize(("_endpoint", "row"), EVERY)
@@ -41,7 +56,7 @@ def test_replacement_is_accepted_where_the_old_name_is(
     assert not row.replaced_by or row.replaced_by in parameters_of(endpoint)
 
 
-def test_annotations_become_types_and_choices() -> None:
+def test_lines_become_types_and_choices() -> None:
     endpoints = (Endpoint.LIST, Endpoint.USERS, Endpoint.SHARE, Endpoint.EDIT)
     rows = {name: row for one in endpoints for name, row in parameters_of(one).items()}
 
@@ -137,12 +152,12 @@ def test_namespace_of_a_fork_is_an_id_or_a_path(
     assert replace_deprecated(Endpoint.FORK, {"namespace": value})[0] == new
 
 
-def test_each_replacement_is_told() -> None:
-    _values, told = replace_deprecated(
+def test_each_replacement_is_returned() -> None:
+    _values, replaced = replace_deprecated(
         Endpoint.CREATE, {"tag_list": ["a"], "issues_enabled": True, "name": "x"}
     )
 
-    assert told == (
+    assert replaced == (
         Replacement("tag_list", "topics"),
         Replacement("issues_enabled", "issues_access_level"),
     )

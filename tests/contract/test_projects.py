@@ -11,7 +11,6 @@ import pytest_asyncio
 
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
-from wikisync.api.list_options import Sort
 from wikisync.api.listing import Listing
 from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.projects import Projects
@@ -133,7 +132,7 @@ async def test_old_names_reach_the_service_as_new_ones(
 
 @pytest.mark.parametrize("sort", ["asc", "desc"])
 async def test_lists_go_on_where_offset_paging_ends(
-    sort: Sort, service: EmbeddedService, group: str
+    sort: str, service: EmbeddedService, group: str
 ) -> None:
     wanted = {f"{group}/p{number}" for number in range(7)}
     for path in sorted(wanted):

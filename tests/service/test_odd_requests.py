@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.api.endpoints import ROUTES, Endpoint
+from wikisync.api.endpoints import ENDPOINTS, Endpoint
 from wikisync.api.parameters import parameters_of
 
 PROJECTS = "/api/v4/projects"
-NAMES = sorted({name for endpoint in ROUTES for name in parameters_of(endpoint)})
+NAMES = sorted({name for endpoint in ENDPOINTS for name in parameters_of(endpoint)})
 SEGMENTS = st.sampled_from(["1", "2", "docs/a", "0", "-1", "9" * 30, "", "%", "root"])
 SCALARS = (
     st.none()
@@ -49,7 +49,7 @@ BODIES = st.dictionaries(
 @st.composite
 def requests(draw: st.DrawFn) -> tuple[str, str, dict[str, Any]]:
     endpoint = draw(st.sampled_from(Endpoint))
-    route = ROUTES[endpoint]
+    route = endpoint.route
     names = ("id", "user_id", "group_id", "source_id")
     segments = {name: quote(draw(SEGMENTS), safe="") for name in names}
     path = "/api/v4" + route.template.format_map(segments)

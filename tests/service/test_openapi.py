@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.api.endpoints import ROUTES, AnyEndpoint
+from wikisync.api.endpoints import ENDPOINTS, AnyEndpoint
 from wikisync.api.parameters import parameters_of
 from wikisync.service.offers import route_table
 from wikisync.service.routing import Match, Router
@@ -74,9 +74,9 @@ def test_description_names_the_address(document: Any, api: Api) -> None:
     assert document["servers"] == [{"url": f"{api.base}/api/v4"}]
 
 
-@pytest.mark.parametrize("endpoint", ROUTES, ids=str)
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=str)
 def test_every_parameter_is_described(document: Any, endpoint: AnyEndpoint) -> None:
-    route = ROUTES[endpoint]
+    route = endpoint.route
     template = route.template.replace("{owner}", "projects")
     operation = document["paths"][template][route.method.lower()]
     bodies = operation.get("requestBody", {}).get("content", {})

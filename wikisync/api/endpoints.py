@@ -2,113 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
-from types import MappingProxyType
+from typing import Self
 
 from wikisync.api import routes
 
 
-class Endpoint(StrEnum):
+class _Operation(StrEnum):
+    """A name, and where it is."""
+
+    route: routes.Route
+
+    def __new__(cls, name: str, route: routes.Route) -> Self:
+        """A member that is its name."""
+        made = str.__new__(cls, name)
+        made._value_ = name
+        made.route = route
+        return made
+
+
+class Endpoint(_Operation):
     """The operations on projects, by the names of the client's methods."""
 
-    LIST = "list_projects"
-    USER_LIST = "list_user_projects"
-    CONTRIBUTED_LIST = "list_contributed_projects"
-    STARRED_LIST = "list_starred_projects"
-    FORK_LIST = "list_forks"
-    SHOW = "show_project"
-    USERS = "list_project_users"
-    GROUPS = "list_project_groups"
-    SHARE_LOCATIONS = "list_share_locations"
-    STARRERS = "list_starrers"
-    LANGUAGES = "show_languages"
-    CREATE = "create_project"
-    CREATE_FOR_USER = "create_project_for_user"
-    EDIT = "edit_project"
-    FORK = "fork_project"
-    STAR = "star_project"
-    UNSTAR = "unstar_project"
-    ARCHIVE = "archive_project"
-    UNARCHIVE = "unarchive_project"
-    DELETE = "delete_project"
-    RESTORE = "restore_project"
-    SHARE = "share_project"
-    UNSHARE = "unshare_project"
-    UPLOAD = "upload_file"
-    IMPORT_MEMBERS = "import_project_members"
+    LIST = "list_projects", routes.PROJECTS
+    USER_LIST = "list_user_projects", routes.USER_PROJECTS
+    CONTRIBUTED_LIST = "list_contributed_projects", routes.USER_CONTRIBUTED_PROJECTS
+    STARRED_LIST = "list_starred_projects", routes.USER_STARRED_PROJECTS
+    FORK_LIST = "list_forks", routes.PROJECT_FORKS
+    SHOW = "show_project", routes.PROJECT
+    USERS = "list_project_users", routes.PROJECT_USERS
+    GROUPS = "list_project_groups", routes.PROJECT_GROUPS
+    SHARE_LOCATIONS = "list_share_locations", routes.PROJECT_SHARE_LOCATIONS
+    STARRERS = "list_starrers", routes.PROJECT_STARRERS
+    LANGUAGES = "show_languages", routes.PROJECT_LANGUAGES
+    CREATE = "create_project", routes.PROJECT_CREATE
+    CREATE_FOR_USER = "create_project_for_user", routes.PROJECT_CREATE_FOR_USER
+    EDIT = "edit_project", routes.PROJECT_EDIT
+    FORK = "fork_project", routes.PROJECT_FORK
+    STAR = "star_project", routes.PROJECT_STAR
+    UNSTAR = "unstar_project", routes.PROJECT_UNSTAR
+    ARCHIVE = "archive_project", routes.PROJECT_ARCHIVE
+    UNARCHIVE = "unarchive_project", routes.PROJECT_UNARCHIVE
+    DELETE = "delete_project", routes.PROJECT_DELETE
+    RESTORE = "restore_project", routes.PROJECT_RESTORE
+    SHARE = "share_project", routes.PROJECT_SHARE
+    UNSHARE = "unshare_project", routes.PROJECT_UNSHARE
+    UPLOAD = "upload_file", routes.PROJECT_UPLOAD
+    IMPORT_MEMBERS = "import_project_members", routes.PROJECT_IMPORT_MEMBERS
 
 
-class OtherEndpoint(StrEnum):
+class OtherEndpoint(_Operation):
     """The operations on wikis and groups, and some that the client does not need."""
 
-    PAGES = "list_pages"
-    PAGE = "show_page"
-    PAGE_CREATE = "create_page"
-    PAGE_EDIT = "edit_page"
-    ATTACHMENT = "upload_attachment"
-    GROUPS = "list_groups"
-    SUBGROUPS = "list_subgroups"
-    DESCENDANT_GROUPS = "list_descendant_groups"
-    GROUP_PROJECTS = "list_group_projects"
-    MEMBERS = "list_members"
-    BRANCHES = "list_branches"
-    EVENTS = "list_events"
-    ISSUES = "list_issues"
-    MERGE_REQUESTS = "list_merge_requests"
-    LABELS = "list_labels"
-    CLUSTER_AGENTS = "list_cluster_agents"
-    TRANSFER = "transfer_project"
-    SET_CUSTOM_ATTRIBUTE = "set_custom_attribute"
+    PAGES = "list_pages", routes.WIKI_LIST
+    PAGE = "show_page", routes.WIKI_GET
+    PAGE_CREATE = "create_page", routes.WIKI_CREATE
+    PAGE_EDIT = "edit_page", routes.WIKI_EDIT
+    ATTACHMENT = "upload_attachment", routes.WIKI_UPLOAD
+    GROUPS = "list_groups", routes.GROUPS
+    SUBGROUPS = "list_subgroups", routes.GROUP_SUBGROUPS
+    DESCENDANT_GROUPS = "list_descendant_groups", routes.GROUP_DESCENDANTS
+    GROUP_PROJECTS = "list_group_projects", routes.GROUP_PROJECTS
+    MEMBERS = "list_members", routes.PROJECT_MEMBERS
+    BRANCHES = "list_branches", routes.PROJECT_BRANCHES
+    EVENTS = "list_events", routes.PROJECT_EVENTS
+    ISSUES = "list_issues", routes.PROJECT_ISSUES
+    MERGE_REQUESTS = "list_merge_requests", routes.PROJECT_MERGE_REQUESTS
+    LABELS = "list_labels", routes.PROJECT_LABELS
+    CLUSTER_AGENTS = "list_cluster_agents", routes.PROJECT_CLUSTER_AGENTS
+    TRANSFER = "transfer_project", routes.PROJECT_TRANSFER
+    SET_CUSTOM_ATTRIBUTE = "set_custom_attribute", routes.PROJECT_SET_CUSTOM_ATTRIBUTE
 
 
 AnyEndpoint = Endpoint | OtherEndpoint
-
-ROUTES: Mapping[AnyEndpoint, routes.Route] = MappingProxyType(
-    {
-        Endpoint.LIST: routes.PROJECTS,
-        Endpoint.USER_LIST: routes.USER_PROJECTS,
-        Endpoint.CONTRIBUTED_LIST: routes.USER_CONTRIBUTED_PROJECTS,
-        Endpoint.STARRED_LIST: routes.USER_STARRED_PROJECTS,
-        Endpoint.FORK_LIST: routes.PROJECT_FORKS,
-        Endpoint.SHOW: routes.PROJECT,
-        Endpoint.USERS: routes.PROJECT_USERS,
-        Endpoint.GROUPS: routes.PROJECT_GROUPS,
-        Endpoint.SHARE_LOCATIONS: routes.PROJECT_SHARE_LOCATIONS,
-        Endpoint.STARRERS: routes.PROJECT_STARRERS,
-        Endpoint.LANGUAGES: routes.PROJECT_LANGUAGES,
-        Endpoint.CREATE: routes.PROJECT_CREATE,
-        Endpoint.CREATE_FOR_USER: routes.PROJECT_CREATE_FOR_USER,
-        Endpoint.EDIT: routes.PROJECT_EDIT,
-        Endpoint.FORK: routes.PROJECT_FORK,
-        Endpoint.STAR: routes.PROJECT_STAR,
-        Endpoint.UNSTAR: routes.PROJECT_UNSTAR,
-        Endpoint.ARCHIVE: routes.PROJECT_ARCHIVE,
-        Endpoint.UNARCHIVE: routes.PROJECT_UNARCHIVE,
-        Endpoint.DELETE: routes.PROJECT_DELETE,
-        Endpoint.RESTORE: routes.PROJECT_RESTORE,
-        Endpoint.SHARE: routes.PROJECT_SHARE,
-        Endpoint.UNSHARE: routes.PROJECT_UNSHARE,
-        Endpoint.UPLOAD: routes.PROJECT_UPLOAD,
-        Endpoint.IMPORT_MEMBERS: routes.PROJECT_IMPORT_MEMBERS,
-        OtherEndpoint.PAGES: routes.WIKI_LIST,
-        OtherEndpoint.PAGE: routes.WIKI_GET,
-        OtherEndpoint.PAGE_CREATE: routes.WIKI_CREATE,
-        OtherEndpoint.PAGE_EDIT: routes.WIKI_EDIT,
-        OtherEndpoint.ATTACHMENT: routes.WIKI_UPLOAD,
-        OtherEndpoint.GROUPS: routes.GROUPS,
-        OtherEndpoint.SUBGROUPS: routes.GROUP_SUBGROUPS,
-        OtherEndpoint.DESCENDANT_GROUPS: routes.GROUP_DESCENDANTS,
-        OtherEndpoint.GROUP_PROJECTS: routes.GROUP_PROJECTS,
-        OtherEndpoint.MEMBERS: routes.PROJECT_MEMBERS,
-        OtherEndpoint.BRANCHES: routes.PROJECT_BRANCHES,
-        OtherEndpoint.EVENTS: routes.PROJECT_EVENTS,
-        OtherEndpoint.ISSUES: routes.PROJECT_ISSUES,
-        OtherEndpoint.MERGE_REQUESTS: routes.PROJECT_MERGE_REQUESTS,
-        OtherEndpoint.LABELS: routes.PROJECT_LABELS,
-        OtherEndpoint.CLUSTER_AGENTS: routes.PROJECT_CLUSTER_AGENTS,
-        OtherEndpoint.TRANSFER: routes.PROJECT_TRANSFER,
-        OtherEndpoint.SET_CUSTOM_ATTRIBUTE: routes.PROJECT_SET_CUSTOM_ATTRIBUTE,
-    }
-)
-"""Where each endpoint is."""
+"""Any of them; the client has a method for each of the first kind."""
+ENDPOINTS: tuple[AnyEndpoint, ...] = (*Endpoint, *OtherEndpoint)

@@ -1,8 +1,8 @@
 """Every parameter of the API, for client, command line and service alike.
 
-Pure.  The classes of keyword arguments are the table: one annotation says what a
-parameter is called, what values it takes and what it is for; the class tells the
-endpoints that accept it.  ``parameters_of`` gives one endpoint's.  Segments of the path
+Pure.  ``operations.toml`` is the table: one line says what a parameter is called,
+what values it takes and what it is for.  ``parameters_of`` gives one endpoint's.
+Segments of the path
 (``id``, ``user_id``, ``group_id``) belong to ``api.routes`` and are not in here.
 Old names that the service still takes are parameters of their own and lead to the
 new ones, values included, through ``replace_deprecated``.
@@ -10,20 +10,20 @@ new ones, values included, through ``replace_deprecated``.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
-from datetime import date, datetime
 from functools import cache
-from pathlib import Path
+from importlib import resources
 from types import MappingProxyType
-from typing import Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field
+from msgspec.structs import force_setattr
 
-from wikisync.api import list_options as lists
-from wikisync.api import project_options as projects
-from wikisync.api import wiki_options as wikis
-from wikisync.api.endpoints import ROUTES, AnyEndpoint, Endpoint, OtherEndpoint
-from wikisync.api.option import Option, Role, Tier
+from wikisync.api.endpoints import AnyEndpoint, Endpoint
+
+Role = Literal["anyone", "reporter", "owner", "admin"]
+Tier = Literal["free", "premium", "ultimate"]
 
 ParameterType = Literal[
     "boolean",
@@ -48,8 +48,8 @@ class Parameter(Struct, frozen=True, kw_only=True):
 
     name: str
     type: ParameterType
-    help: str
-    """One line for people."""
+    help: str = ""
+    """One line for people; a name that another replaced says so by itself."""
     choices: tuple[str, ...] = ()
     """Every value allowed, as written in a query; empty for any of the type."""
     default: str = ""
@@ -70,81 +70,36 @@ class Parameter(Struct, frozen=True, kw_only=True):
     keys: tuple[Parameter, ...] = ()
     """Of a hash: what it may hold."""
     is_filter: bool = False
-    """Whether it narrows, orders or pages a list or a look, and goes into the
-    query."""
+    """Whether it narrows, orders or pages what is read, and goes into the query."""
+
+    def __post_init__(self) -> None:
+        """Say of a name that another replaced that it is an old one."""
+        if self.replaced_by:
+            force_setattr(self, "is_deprecated", True)
+            force_setattr(self, "help", self.help or f"Old form of {self.replaced_by}.")
 
 
-_TAKES: Mapping[AnyEndpoint, type] = MappingProxyType(
-    {
-        Endpoint.LIST: lists.ProjectFilters,
-        Endpoint.USER_LIST: lists.UserFilters,
-        Endpoint.CONTRIBUTED_LIST: lists.ContributedFilters,
-        Endpoint.STARRED_LIST: lists.StarredFilters,
-        Endpoint.FORK_LIST: lists.ForkFilters,
-        Endpoint.SHOW: lists.ShowOptions,
-        Endpoint.USERS: lists.MemberFilters,
-        Endpoint.GROUPS: lists.GroupFilters,
-        Endpoint.SHARE_LOCATIONS: lists.ShareLocationFilters,
-        Endpoint.STARRERS: lists.StarrerFilters,
-        Endpoint.CREATE: projects.CreateAttributes,
-        Endpoint.CREATE_FOR_USER: projects.CreateForUserAttributes,
-        Endpoint.EDIT: projects.EditAttributes,
-        Endpoint.FORK: projects.ForkAttributes,
-        Endpoint.DELETE: projects.DeleteOptions,
-        Endpoint.SHARE: projects.ShareOptions,
-        Endpoint.UPLOAD: projects.UploadOptions,
-        OtherEndpoint.PAGES: wikis.PageListOptions,
-        OtherEndpoint.PAGE: wikis.PageOptions,
-        OtherEndpoint.PAGE_CREATE: wikis.PageCreateOptions,
-        OtherEndpoint.PAGE_EDIT: wikis.PageEditOptions,
-        OtherEndpoint.ATTACHMENT: wikis.AttachmentOptions,
-        OtherEndpoint.GROUPS: lists.NameFilters,
-        OtherEndpoint.SUBGROUPS: lists.NameFilters,
-        OtherEndpoint.DESCENDANT_GROUPS: lists.NameFilters,
-        OtherEndpoint.GROUP_PROJECTS: lists.GroupProjectFilters,
-        OtherEndpoint.MEMBERS: lists.Paging,
-        OtherEndpoint.BRANCHES: lists.NameFilters,
-        OtherEndpoint.EVENTS: lists.EventFilters,
-        OtherEndpoint.ISSUES: lists.Paging,
-        OtherEndpoint.MERGE_REQUESTS: lists.Paging,
-        OtherEndpoint.LABELS: lists.Paging,
-        OtherEndpoint.CLUSTER_AGENTS: lists.Paging,
-        OtherEndpoint.TRANSFER: projects.TransferOptions,
-        OtherEndpoint.SET_CUSTOM_ATTRIBUTE: projects.CustomAttributeOptions,
-    }
-)
-"""What each endpoint takes; those that are not in here take nothing."""
+class Rules(Struct, frozen=True):
+    """What one endpoint takes."""
 
-_TYPES: Mapping[object, ParameterType] = MappingProxyType(
-    {
-        bool: "boolean",
-        int: "integer",
-        str: "string",
-        int | str: "string",
-        str | datetime: "datetime",
-        str | date: "date",
-        list[int] | tuple[int, ...]: "integers",
-        list[str] | tuple[str, ...]: "strings",
-        Mapping[str, str]: "hash",
-        Path | Literal[""]: "file",
-    }
-)
+    takes: tuple[str, ...] = ()
+    """Groups of parameters; a later group replaces a parameter of an earlier one."""
+    one_of: tuple[str, ...] = ()
+    """Parameters of which it demands at least one."""
+    exclusive: tuple[tuple[str, ...], ...] = ()
+    """Parameters of which it takes one at most."""
 
-ONE_OF: Mapping[AnyEndpoint, tuple[str, ...]] = MappingProxyType(
-    {
-        Endpoint.CREATE: ("name", "path"),
-        OtherEndpoint.PAGE_EDIT: ("content", "title", "format"),
-    }
-)
-"""Endpoints that demand at least one of some parameters."""
 
-EXCLUSIVE: Mapping[AnyEndpoint, tuple[tuple[str, ...], ...]] = MappingProxyType(
-    {
-        Endpoint.CREATE: (("import_url", "template_name", "template_project_id"),),
-        Endpoint.CREATE_FOR_USER: (("import_url", "template_name"),),
-    }
-)
-"""Parameters of which an endpoint takes one at most."""
+@cache
+def _table() -> Mapping[str, Any]:
+    file = resources.files(__package__).joinpath("operations.toml")
+    return tomllib.loads(file.read_text("utf-8"))
+
+
+@cache
+def rules_of(endpoint: AnyEndpoint) -> Rules:
+    """What an endpoint demands of its parameters together."""
+    return convert(_table()["operations"].get(endpoint.value, {}), Rules)
 
 
 @cache
@@ -161,11 +116,14 @@ def parameters_of(
         every = parameters_of(endpoint)
         free = {name: row for name, row in every.items() if row.tier == "free"}
         return MappingProxyType(free)
-    if endpoint not in _TAKES:
-        return MappingProxyType({})
-    is_filter = ROUTES[endpoint].method == "GET"
-    rows = _rows_of(_TAKES[endpoint], is_filter=is_filter)
-    return MappingProxyType({row.name: row for row in rows})
+    is_filter = endpoint.route.method == "GET"
+    rows: dict[str, Parameter] = {}
+    for group in rules_of(endpoint).takes:
+        for name, facts in _table()["groups"][group].items():
+            rows[name] = convert(
+                {"name": name, "is_filter": is_filter, **facts}, Parameter
+            )
+    return MappingProxyType(rows)
 
 
 @cache
@@ -175,42 +133,6 @@ def project_attributes() -> tuple[Parameter, ...]:
     for endpoint in (Endpoint.CREATE, Endpoint.CREATE_FOR_USER, Endpoint.EDIT):
         found += [row for row in parameters_of(endpoint).values() if row not in found]
     return tuple(found)
-
-
-def _rows_of(takes: type, *, is_filter: bool = False) -> tuple[Parameter, ...]:
-    hints = get_type_hints(takes, include_extras=True)
-    return tuple(_row(name, hint, is_filter) for name, hint in hints.items())
-
-
-def _row(name: str, hint: Any, is_filter: bool) -> Parameter:
-    kind, note = get_args(hint)
-    option = note if isinstance(note, Option) else Option(note)
-    choices = tuple(str(choice) for choice in option.choices)
-    keys: tuple[Parameter, ...] = ()
-    type_: ParameterType
-    if get_origin(kind) is Literal:
-        type_, choices = "string", get_args(kind)
-    elif is_typeddict(kind):
-        type_, keys = "hash", _rows_of(kind)
-    else:
-        type_ = _TYPES[kind]
-    return Parameter(
-        name=name,
-        type=type_,
-        help=option.help,
-        choices=choices,
-        default=option.default,
-        is_required=option.is_required,
-        role=option.role,
-        choice_roles=option.choice_roles,
-        tier=option.tier,
-        since=option.since,
-        is_deprecated=option.is_deprecated or bool(option.replaced_by),
-        replaced_by=option.replaced_by,
-        is_inverted=option.is_inverted,
-        keys=keys,
-        is_filter=is_filter,
-    )
 
 
 class Replacement(Struct, frozen=True):

@@ -14,10 +14,8 @@ from typing import TypeVar
 
 from wikisync.api.answers import About, Purpose
 from wikisync.api.client import Client, Id
-from wikisync.api.endpoints import ROUTES, Endpoint
-from wikisync.api.listing import Listing, OffsetLimit
+from wikisync.api.endpoints import Endpoint
 from wikisync.api.parameters import parameters_of, replace_deprecated
-from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.request import Request
 from wikisync.api.upload import upload_form
 from wikisync.api.values import check_values, fields_of, json_of, query_of
@@ -83,39 +81,48 @@ class ProjectCalls:
     def _reading(
         self, endpoint: Endpoint, purpose: Purpose, values: Also, **segments: Id
     ) -> Request:
-        path = ROUTES[endpoint].path(**segments)
+        path = endpoint.route.path(**segments)
         return Request("GET", path, purpose, query_of(values))
+
+    async def _read(
+        self, endpoint: Endpoint, kind: type[T], action: str, project: Id, values: Also
+    ) -> T:
+        purpose = self._purpose(action, project)
+        request = self._reading(endpoint, purpose, values, id=project)
+        return await self.client.fetch(request, kind)
 
     def _writing(
         self,
         endpoint: Endpoint,
-        purpose: Purpose,
+        action: str,
         values: Also | None = None,
         *,
-        progress: Progress | None = None,
+        owner: Id = "",
+        about: About = "project",
+        others: str = "",
         may_change_nothing: bool = False,
         **segments: Id,
     ) -> Request:
-        """A request with a JSON body, or a multipart one where a file is in it."""
-        route = ROUTES[endpoint]
-        path = route.path(**segments)
-        if route.method == "DELETE":
-            return Request("DELETE", path, purpose, query_of(values or {}))
-        for name, value in (values or {}).items():
+        """A request with a JSON body, or a multipart one where a file is in it.
+
+        The first of the segments names what is changed where ``owner`` does not.
+        """
+        owner = owner or next(iter(segments.values()), "")
+        purpose = self._purpose(
+            action, owner, about=about, others=others, is_write=True
+        )
+        method, path = endpoint.route.method, endpoint.route.path(**segments)
+        values = values or {}
+        if method == "DELETE":
+            return Request(method, path, purpose, query_of(values))
+        for name, value in values.items():
             if isinstance(value, Path):
-                rest = {
-                    key: held for key, held in (values or {}).items() if key != name
-                }
+                rest = {key: held for key, held in values.items() if key != name}
                 return self._uploading(
-                    Request(route.method, path, purpose),
-                    name,
-                    value,
-                    "",
-                    rest,
-                    progress,
+                    Request(method, path, purpose), name, value, "", rest, None
                 )
         return Request(
-            route.method,
+            method,
             path,
             purpose,
             json=json_of(values) if values else None,
@@ -140,36 +147,6 @@ class ProjectCalls:
             request.purpose,
             form=upload_form(field, file, shown, fields, progress),
             form_fields=((field, shown), *fields),
-        )
-
-    def _listing(self, request: Request, kind: type[T], values: Also) -> Listing[T]:
-        """A list that is paged and has no other way than by offset."""
-        limit: OffsetLimit[T] = OffsetLimit(self.client.settings.offset_records_max)
-        return Listing(
-            self.client, request, kind, limit=limit, is_one_page="page" in values
-        )
-
-    def _project_listing(
-        self, endpoint: Endpoint, purpose: Purpose, values: Also, **segments: Id
-    ) -> Listing[ProjectRecord]:
-        """A list of projects; by id it goes on where offset paging ends."""
-        request = self._reading(endpoint, purpose, values, **segments)
-        if (
-            "pagination" not in parameters_of(endpoint)
-            or values.get("order_by") != "id"
-        ):
-            return self._listing(request, ProjectRecord, values)
-        bound = "id_after" if values.get("sort") == "asc" else "id_before"
-
-        def after(project: ProjectRecord) -> str:
-            return query_of({**values, "pagination": "keyset", bound: project.id})
-
-        return Listing(
-            self.client,
-            request,
-            ProjectRecord,
-            limit=OffsetLimit(self.client.settings.offset_records_max, after),
-            is_one_page="page" in values,
         )
 
 

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Literal, Unpack
+from typing import Literal
 
 from msgspec import Struct
 
 from wikisync.api.answers import decode
 from wikisync.api.client import Id
 from wikisync.api.endpoints import Endpoint
-from wikisync.api.project_calls import Also, ProjectCalls
-from wikisync.api.project_options import (
-    CreateAttributes,
-    CreateForUserAttributes,
-    DeleteOptions,
-    EditAttributes,
-    ForkAttributes,
-    ShareOptions,
-)
+from wikisync.api.project_calls import Also
 from wikisync.api.project_reads import ProjectReads
 from wikisync.api.project_schema import (
     MembersImportRecord,
     ProjectRecord,
     ShareRecord,
 )
+from wikisync.api.request import Request
 from wikisync.errors import NotFound, Rejected, RemoteError, Unavailable
 
 GOING_ON = frozenset({"scheduled", "started"})
@@ -52,7 +45,7 @@ class Deletion(Struct, frozen=True):
     """As it is now; None where it is gone or cannot be read."""
 
 
-class ProjectChanges(ProjectReads, ProjectCalls):
+class ProjectChanges(ProjectReads):
     """One method per change.
 
     Every method raises ``UsageError`` for what its endpoint does not take,
@@ -62,36 +55,26 @@ class ProjectChanges(ProjectReads, ProjectCalls):
     """
 
     async def create_project(
-        self, *, also: Also | None = None, **attributes: Unpack[CreateAttributes]
+        self, *, also: Also | None = None, **attributes: object
     ) -> ProjectRecord:
         """Create a project in the token's own namespace, or in ``namespace_id``."""
         values = self._values(Endpoint.CREATE, attributes, also)
-        shown = values.get("path") or values.get("name")
-        purpose = self._purpose(f"create project {shown}", is_write=True)
-        request = self._writing(Endpoint.CREATE, purpose, values)
-        return await self.client.fetch(request, ProjectRecord)
+        action = f"create project {values.get('path') or values.get('name')}"
+        return await self._changed(self._writing(Endpoint.CREATE, action, values))
 
     async def create_project_for_user(
-        self,
-        user_id: int,
-        *,
-        also: Also | None = None,
-        **attributes: Unpack[CreateForUserAttributes],
+        self, user_id: int, *, also: Also | None = None, **attributes: object
     ) -> ProjectRecord:
         """Create a project that belongs to a user; for administrators."""
         endpoint = Endpoint.CREATE_FOR_USER
         values = self._values(endpoint, attributes, also)
         action = f"create project {values.get('name')} for user {user_id}"
-        purpose = self._purpose(action, user_id, about="user", is_write=True)
-        request = self._writing(endpoint, purpose, values, user_id=user_id)
-        return await self.client.fetch(request, ProjectRecord)
+        return await self._changed(
+            self._writing(endpoint, action, values, about="user", user_id=user_id)
+        )
 
     async def edit_project(
-        self,
-        project: Id,
-        *,
-        also: Also | None = None,
-        **attributes: Unpack[EditAttributes],
+        self, project: Id, *, also: Also | None = None, **attributes: object
     ) -> ProjectRecord:
         """Change attributes of a project; the others stay.
 
@@ -99,14 +82,15 @@ class ProjectChanges(ProjectReads, ProjectCalls):
         text to remove the picture.
         """
         values = self._values(Endpoint.EDIT, attributes, also)
+        action = f"edit project {project}"
         if not values:
             raise Rejected(
-                f"cannot edit project {project}: no change is given",
+                f"cannot {action}: no change is given",
                 hint="give at least one attribute",
             )
-        purpose = self._purpose(f"edit project {project}", project, is_write=True)
-        request = self._writing(Endpoint.EDIT, purpose, values, id=project)
-        return await self.client.fetch(request, ProjectRecord)
+        return await self._changed(
+            self._writing(Endpoint.EDIT, action, values, id=project)
+        )
 
     async def fork_project(
         self,
@@ -115,7 +99,7 @@ class ProjectChanges(ProjectReads, ProjectCalls):
         wait: bool = False,
         deadline_s: float | None = None,
         also: Also | None = None,
-        **attributes: Unpack[ForkAttributes],
+        **attributes: object,
     ) -> ProjectRecord:
         """Fork a project; the service makes the copy in the background.
 
@@ -135,14 +119,11 @@ class ProjectChanges(ProjectReads, ProjectCalls):
         """
         values = self._values(Endpoint.FORK, attributes, also)
         target = values.get("namespace_path") or values.get("namespace_id")
-        purpose = self._purpose(
-            f"fork project {project}",
-            project,
-            others=f"namespace {target}" if target else "",
-            is_write=True,
+        others = f"namespace {target}" if target else ""
+        action = f"fork project {project}"
+        fork = await self._changed(
+            self._writing(Endpoint.FORK, action, values, others=others, id=project)
         )
-        request = self._writing(Endpoint.FORK, purpose, values, id=project)
-        fork = await self.client.fetch(request, ProjectRecord)
         return await self.wait_for_fork(fork, deadline_s=deadline_s) if wait else fork
 
     async def wait_for_fork(
@@ -177,37 +158,33 @@ class ProjectChanges(ProjectReads, ProjectCalls):
 
     async def star_project(self, project: Id) -> Toggle:
         """Star a project."""
-        return await self._toggle_star(
-            Endpoint.STAR, f"star project {project}", project
-        )
+        return await self._toggle_star(Endpoint.STAR, "star", project)
 
     async def unstar_project(self, project: Id) -> Toggle:
         """Take the star from a project."""
-        action = f"unstar project {project}"
-        return await self._toggle_star(Endpoint.UNSTAR, action, project)
+        return await self._toggle_star(Endpoint.UNSTAR, "unstar", project)
 
     async def archive_project(self, project: Id) -> Toggle:
         """Make a project read-only."""
-        action = f"archive project {project}"
-        return await self._toggle_archive(Endpoint.ARCHIVE, action, project)
+        return await self._toggle_archive(Endpoint.ARCHIVE, "archive", project)
 
     async def unarchive_project(self, project: Id) -> Toggle:
         """Let an archived project be changed again."""
-        action = f"unarchive project {project}"
-        return await self._toggle_archive(Endpoint.UNARCHIVE, action, project)
+        return await self._toggle_archive(Endpoint.UNARCHIVE, "unarchive", project)
 
     async def delete_project(
-        self, project: Id, *, also: Also | None = None, **options: Unpack[DeleteOptions]
+        self, project: Id, *, also: Also | None = None, **options: object
     ) -> Deletion:
         """Delete a project, at once or after the service's delay.
 
         With ``permanently_remove`` and ``full_path`` a project that is marked
-        for deletion goes at once.  What became of it is looked up afterwards.
+        for deletion goes at once.  What became of it is read afterwards.
         """
         values = self._values(Endpoint.DELETE, options, also)
-        purpose = self._purpose(f"delete project {project}", project, is_write=True)
-        request = self._writing(Endpoint.DELETE, purpose, values, id=project)
-        await self.client.send(request)
+        action = f"delete project {project}"
+        await self.client.send(
+            self._writing(Endpoint.DELETE, action, values, id=project)
+        )
         return await self._deletion(project)
 
     async def delete_project_permanently(self, project: Id) -> Deletion:
@@ -228,29 +205,29 @@ class ProjectChanges(ProjectReads, ProjectCalls):
 
     async def restore_project(self, project: Id) -> ProjectRecord:
         """Take the mark for deletion from a project."""
-        purpose = self._purpose(f"restore project {project}", project, is_write=True)
-        request = self._writing(Endpoint.RESTORE, purpose, id=project)
-        return await self.client.fetch(request, ProjectRecord)
+        action = f"restore project {project}"
+        return await self._changed(self._writing(Endpoint.RESTORE, action, id=project))
 
     async def share_project(
-        self, project: Id, *, also: Also | None = None, **options: Unpack[ShareOptions]
+        self, project: Id, *, also: Also | None = None, **options: object
     ) -> ShareRecord:
         """Share a project with a group; its members get ``group_access``."""
         values = self._values(Endpoint.SHARE, options, also)
         group = f"group {values['group_id']}"
         action = f"share project {project} with {group}"
-        purpose = self._purpose(action, project, others=group, is_write=True)
-        request = self._writing(Endpoint.SHARE, purpose, values, id=project)
+        request = self._writing(
+            Endpoint.SHARE, action, values, others=group, id=project
+        )
         return await self.client.fetch(request, ShareRecord)
 
     async def unshare_project(self, project: Id, group_id: int) -> None:
         """End sharing a project with a group."""
         group = f"group {group_id}"
         action = f"unshare project {project} from {group}"
-        purpose = self._purpose(action, project, others=group, is_write=True)
-        await self.client.send(
-            self._writing(Endpoint.UNSHARE, purpose, id=project, group_id=group_id)
+        request = self._writing(
+            Endpoint.UNSHARE, action, others=group, id=project, group_id=group_id
         )
+        await self.client.send(request)
 
     async def import_project_members(
         self, project: Id, source: Id
@@ -258,43 +235,46 @@ class ProjectChanges(ProjectReads, ProjectCalls):
         """Make the members of another project members of this one.
 
         Owners of the source become Maintainers where the token's role here is
-        Maintainer.  Paths are looked up first: this endpoint takes only numbers
+        Maintainer.  Paths are resolved first: this endpoint takes only numbers
         in some versions of the service.
         """
-        target_id, source_id = await self._number(project), await self._number(source)
-        action = f"import the members of project {source} into project {project}"
-        purpose = self._purpose(
-            action, project, others=f"project {source}", is_write=True
-        )
         request = self._writing(
-            Endpoint.IMPORT_MEMBERS, purpose, id=target_id, source_id=source_id
+            Endpoint.IMPORT_MEMBERS,
+            f"import the members of project {source} into project {project}",
+            owner=project,
+            others=f"project {source}",
+            id=await self._number(project),
+            source_id=await self._number(source),
         )
         return await self.client.fetch(request, MembersImportRecord)
+
+    async def _changed(self, request: Request) -> ProjectRecord:
+        return await self.client.fetch(request, ProjectRecord)
 
     async def _number(self, project: Id) -> int:
         if isinstance(project, int) or (project.isascii() and project.isdigit()):
             return int(project)
         return (await self.show_project(project)).id
 
-    async def _toggle_star(
-        self, endpoint: Endpoint, action: str, project: Id
-    ) -> Toggle:
+    async def _toggle_star(self, endpoint: Endpoint, verb: str, project: Id) -> Toggle:
         """A 304 says that it was so already."""
-        purpose = self._purpose(action, project, is_write=True)
-        request = self._writing(endpoint, purpose, may_change_nothing=True, id=project)
+        request = self._writing(
+            endpoint, f"{verb} project {project}", may_change_nothing=True, id=project
+        )
         answer = await self.client.send(request)
         if answer.status == HTTPStatus.NOT_MODIFIED:
             return Toggle(has_changed=False, project=None)
-        return Toggle(True, decode(answer, ProjectRecord, purpose))
+        return Toggle(True, decode(answer, ProjectRecord, request.purpose))
 
     async def _toggle_archive(
-        self, endpoint: Endpoint, action: str, project: Id
+        self, endpoint: Endpoint, verb: str, project: Id
     ) -> Toggle:
-        """The service answers a repetition alike, so it is looked at before."""
+        """The service answers a repetition alike, so it is read before."""
         before = await self.show_project(project)
-        purpose = self._purpose(action, project, is_write=True)
-        request = self._writing(endpoint, purpose, id=before.id)
-        after = await self.client.fetch(request, ProjectRecord)
+        action = f"{verb} project {project}"
+        after = await self._changed(
+            self._writing(endpoint, action, owner=project, id=before.id)
+        )
         return Toggle(before.archived != after.archived, after)
 
     async def _deletion(self, project: Id) -> Deletion:

@@ -30,25 +30,17 @@ class ProjectFiles(ProjectCalls):
             project: where to.
             file: a path, or the bytes themselves.
             name: of the file; that of the path otherwise.
-            progress: told of every byte read from disk.
+            progress: reports every byte read from disk.
 
         Raises:
             FolderError: the file cannot be read.
             Rejected: the service takes no file of this size or name.
         """
         name = _name_of(file, name)
-        purpose = self._purpose(
-            f"upload {one_line(name)} to project {project}", project, is_write=True
-        )
-        request = self._uploading(
-            self._writing(Endpoint.UPLOAD, purpose, id=project),
-            "file",
-            file,
-            name,
-            {},
-            progress,
-        )
-        return await self.client.fetch(request, UploadRecord)
+        action = f"upload {one_line(name)} to project {project}"
+        request = self._writing(Endpoint.UPLOAD, action, id=project)
+        sent = self._uploading(request, "file", file, name, {}, progress)
+        return await self.client.fetch(sent, UploadRecord)
 
     async def set_avatar(
         self,
@@ -66,22 +58,14 @@ class ProjectFiles(ProjectCalls):
         """
         name = _name_of(file, name)
         action = f"set the avatar of project {project}"
-        purpose = self._purpose(action, project, is_write=True)
-        request = self._uploading(
-            self._writing(Endpoint.EDIT, purpose, id=project),
-            "avatar",
-            file,
-            name,
-            {},
-            progress,
-        )
-        return await self.client.fetch(request, AvatarRecord)
+        request = self._writing(Endpoint.EDIT, action, id=project)
+        sent = self._uploading(request, "avatar", file, name, {}, progress)
+        return await self.client.fetch(sent, AvatarRecord)
 
     async def remove_avatar(self, project: Id) -> AvatarRecord:
         """Take a project's picture away."""
         action = f"remove the avatar of project {project}"
-        purpose = self._purpose(action, project, is_write=True)
-        request = self._writing(Endpoint.EDIT, purpose, {"avatar": ""}, id=project)
+        request = self._writing(Endpoint.EDIT, action, {"avatar": ""}, id=project)
         return await self.client.fetch(request, AvatarRecord)
 
 

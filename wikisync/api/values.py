@@ -16,8 +16,8 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from wikisync.api.endpoints import ROUTES, Endpoint
-from wikisync.api.parameters import EXCLUSIVE, ONE_OF, Parameter, parameters_of
+from wikisync.api.endpoints import Endpoint
+from wikisync.api.parameters import Parameter, parameters_of, rules_of
 from wikisync.errors import UsageError
 
 PER_PAGE_MAX = 100
@@ -44,8 +44,7 @@ KINDS = {
 
 def named(endpoint: Endpoint) -> str:
     """An endpoint as its method and path, for messages."""
-    route = ROUTES[endpoint]
-    return f"{route.method} {route.template}"
+    return f"{endpoint.route.method} {endpoint.route.template}"
 
 
 def check_values(
@@ -219,7 +218,7 @@ def _require_text(endpoint: Endpoint, name: str, text: str) -> None:
 def _require_all(endpoint: Endpoint, values: Mapping[str, object]) -> None:
     known = parameters_of(endpoint)
     missing = [name for name in known if known[name].is_required and name not in values]
-    one_of = ONE_OF.get(endpoint, ())
+    one_of = rules_of(endpoint).one_of
     if missing:
         raise UsageError(
             f"{named(endpoint)} needs {', '.join(missing)}",
@@ -230,7 +229,7 @@ def _require_all(endpoint: Endpoint, values: Mapping[str, object]) -> None:
             f"{named(endpoint)} needs {' or '.join(one_of)}",
             hint=f"give at least one of {', '.join(one_of)}",
         )
-    for names in EXCLUSIVE.get(endpoint, ()):
+    for names in rules_of(endpoint).exclusive:
         given = [name for name in names if name in values]
         if len(given) > 1:
             raise _together(endpoint, *given[:2])

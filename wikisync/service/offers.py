@@ -15,7 +15,7 @@ from aiohttp import web
 from msgspec import Struct
 
 from wikisync.api import routes
-from wikisync.api.endpoints import ROUTES
+from wikisync.api.endpoints import ENDPOINTS
 from wikisync.api.project_schema import (
     BranchRecord,
     CustomAttributeRecord,
@@ -298,7 +298,7 @@ def _operation(
     )
 
 
-_ENDPOINTS = {route: endpoint for endpoint, route in ROUTES.items()}
+_ENDPOINTS = {endpoint.route: endpoint for endpoint in ENDPOINTS}
 
 
 @cache

@@ -18,11 +18,10 @@ from msgspec import Struct
 
 from wikisync.api.endpoints import AnyEndpoint, Endpoint
 from wikisync.api.parameters import (
-    EXCLUSIVE,
-    ONE_OF,
     Parameter,
     parameters_of,
     project_attributes,
+    rules_of,
 )
 from wikisync.api.routes import API_PREFIX, Method
 from wikisync.api.schema import ErrorRecord
@@ -265,14 +264,15 @@ def _body(endpoint: AnyEndpoint, rows: tuple[Parameter, ...]) -> Schema:
         },
         "required": required,
     }
-    if endpoint in ONE_OF:
-        schema["anyOf"] = [{"required": [name]} for name in ONE_OF[endpoint]]
+    rules = rules_of(endpoint)
+    if rules.one_of:
+        schema["anyOf"] = [{"required": [name]} for name in rules.one_of]
     if endpoint is Endpoint.EDIT:
         schema["minProperties"] = 1
-    if endpoint in EXCLUSIVE:
+    if rules.exclusive:
         schema["allOf"] = [
             {"not": {"required": [one, other]}}
-            for names in EXCLUSIVE[endpoint]
+            for names in rules.exclusive
             for at, one in enumerate(names)
             for other in names[at + 1 :]
         ]
@@ -283,7 +283,7 @@ def _body(endpoint: AnyEndpoint, rows: tuple[Parameter, ...]) -> Schema:
         if kind != MULTIPART:
             held = {name: one for name, one in held.items() if name not in files}
         contents[kind] = {"schema": schema | {"properties": held}}
-    is_required = bool(required) or endpoint in ONE_OF or endpoint is Endpoint.EDIT
+    is_required = bool(required or rules.one_of) or endpoint is Endpoint.EDIT
     return {"required": is_required, "content": contents}
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from wikisync.api.endpoints import AnyEndpoint
-from wikisync.api.parameters import EXCLUSIVE, ONE_OF, Parameter, parameters_of
+from wikisync.api.parameters import Parameter, parameters_of, rules_of
 from wikisync.service.answers import bad_parameters
 
 INTEGER_MAX = 10**18
@@ -115,12 +115,13 @@ class Parameters:
         What was sent as null, or empty where that is no value, is None.  The free
         edition ignores what only the paid ones take.
         """
-        for names in EXCLUSIVE.get(endpoint, ()):
+        rules = rules_of(endpoint)
+        for names in rules.exclusive:
             sent = [name for name in names if self.has(name)]
             if len(sent) > 1:
                 self._problems.append(f"{', '.join(sent)} are mutually exclusive")
-        if endpoint in ONE_OF:
-            self.at_least_one_of(*ONE_OF[endpoint])
+        if rules.one_of:
+            self.at_least_one_of(*rules.one_of)
         found: dict[str, object] = {}
         for name, row in parameters_of(endpoint, is_free=is_free).items():
             if name in self._raw:
