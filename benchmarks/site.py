@@ -23,35 +23,21 @@ import os
 import re
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from corpus import generate
+from measured import Run, run_process
 from site_peers import Peer, installed
 
 OLD_NS = 1_600_000_000_000_000_000
 """No file is so new that its times could not be believed."""
 EXPONENT_MAX = 1.05
 PAGES_IN_DEPTH = ("flat", "deep")
-SAMPLE_S = 0.05
 NAV = re.compile(r'<nav class="site-nav".*?</nav>', re.DOTALL)
 ENGINES = {"wikisync": "auto", "wikisync without fast": "markdown-it"}
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """One step of one generator."""
-
-    wall_s: float
-    cpu_s: float
-    peak_mb: float
-    """Of all its processes together; not a number where the system does not tell."""
 
 
 def main() -> int:
@@ -93,7 +79,7 @@ class Ours:
         self._leaves = sorted(leaves, key=lambda path: (-len(path.parts), path))
         self._number = 0
 
-    def steps(self) -> Iterator[tuple[str, Figures]]:
+    def steps(self) -> Iterator[tuple[str, Run]]:
         """All steps of a round, each after its edit."""
         shutil.rmtree(self._work, ignore_errors=True)
         yield "from nothing", self.step()
@@ -108,7 +94,7 @@ class Ours:
             edit()
             yield name, self.step()
 
-    def step(self) -> Figures:
+    def step(self) -> Run:
         """One build in a process of its own."""
         return run(
             [
@@ -149,7 +135,7 @@ class Theirs:
         pages = [path for path in (folder / peer.pages).rglob("*.md") if is_leaf(path)]
         self._page = sorted(pages)[len(pages) // 2]
 
-    def steps(self) -> Iterator[tuple[str, Figures]]:
+    def steps(self) -> Iterator[tuple[str, Run]]:
         """The steps of a round that every generator knows."""
         shutil.rmtree(self.site, ignore_errors=True)
         for name in ("from nothing", "unchanged", "one page"):
@@ -170,7 +156,7 @@ def compare(wiki: Path, place: Path, peers: Sequence[Peer], rounds: int) -> None
         name: Ours(wiki, place / name, engine) for name, engine in ENGINES.items()
     }
     works |= {peer.name: Theirs(peer, wiki, place / peer.name) for peer in peers}
-    figures: dict[tuple[str, str], list[Figures]] = {}
+    figures: dict[tuple[str, str], list[Run]] = {}
     for number in range(rounds):
         for name, work in works.items():
             for step, one in work.steps():
@@ -189,8 +175,12 @@ def compare(wiki: Path, place: Path, peers: Sequence[Peer], rounds: int) -> None
     ours = works["wikisync"]
     show_pages(ours.site)
     nothing = {name: figures[name, "from nothing"] for name in works}
-    walls = {name: statistics.median(x.wall_s for x in nothing[name]) for name in works}
-    cpus = {name: statistics.median(x.cpu_s for x in nothing[name]) for name in works}
+    walls = {
+        name: statistics.median(x.seconds for x in nothing[name]) for name in works
+    }
+    cpus = {
+        name: statistics.median(x.cpu_seconds for x in nothing[name]) for name in works
+    }
     if peers:
         fastest = min(peers, key=lambda peer: walls[peer.name]).name
         for name in ENGINES:
@@ -215,11 +205,11 @@ def show_pages(site: Path) -> None:
     )
 
 
-def shown(some: Sequence[Figures]) -> str:
+def shown(some: Sequence[Run]) -> str:
     """The columns of one step."""
-    walls = [one.wall_s for one in some]
-    cpu = statistics.median(one.cpu_s for one in some)
-    peak = max(one.peak_mb for one in some)
+    walls = [one.seconds for one in some]
+    cpu = statistics.median(one.cpu_seconds for one in some)
+    peak = max(one.sum_mb for one in some)
     times = statistics.median(walls), min(walls), max(walls), cpu
     return "".join(f"{one:>8.2f}" for one in times) + f"{peak:>7.0f}"
 
@@ -237,7 +227,7 @@ def measure_growth(place: Path, sizes: Sequence[int], rounds: int) -> int:
             generate(wiki, pages, shape=shape)
             ours = Ours(wiki, folder, "auto")
             some = [next(ours.steps())[1] for _ in range(rounds)]
-            times.append(statistics.median(one.cpu_s for one in some))
+            times.append(statistics.median(one.cpu_seconds for one in some))
             print(f"{shape:<8}{pages:>8}{shown(some)}", flush=True)
             shutil.rmtree(wiki)
             shutil.rmtree(folder)
@@ -253,48 +243,11 @@ def slope(sizes: Sequence[int], times: Sequence[float]) -> float:
     return statistics.linear_regression(*points).slope
 
 
-def run(command: Sequence[str], folder: Path) -> Figures:
+def run(command: Sequence[str], folder: Path) -> Run:
     """Run a program, and look at all its processes meanwhile."""
     folder.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
-    began = time.perf_counter()
-    process = subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL
-    )
-    is_over = threading.Event()
-    peak = [math.nan]
-    watcher = threading.Thread(target=note_peak, args=(process.pid, is_over, peak))
-    watcher.start()
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = time.perf_counter() - began
-    is_over.set()
-    watcher.join()
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, f"{command}: exit code {process.returncode}"
-    return Figures(wall, usage.ru_utime + usage.ru_stime, peak[0] / 1024)
-
-
-def note_peak(pid: int, is_over: threading.Event, peak: list[float]) -> None:
-    """Keep the most memory, in KiB, that a process and its children ever share."""
-    while not is_over.wait(SAMPLE_S):
-        held = memory_of(pid)
-        if held and not held <= peak[0]:
-            peak[0] = held
-
-
-def memory_of(pid: int) -> int:
-    """Memory of a process and its children in KiB; what they share counts once."""
-    total, waiting = 0, [pid]
-    while waiting:
-        process = Path("/proc", str(waiting.pop()))
-        try:
-            rollup = (process / "smaps_rollup").read_text()
-            children = [path.read_text() for path in process.glob("task/*/children")]
-        except OSError:
-            continue  # it has just ended
-        total += int(rollup.partition("Pss:")[2].split()[0])
-        waiting += map(int, " ".join(children).split())
-    return total
+    return run_process(command, environment, folder=folder)
 
 
 def build(wiki: str, work: str, engine: str) -> None:

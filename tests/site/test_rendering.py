@@ -12,6 +12,7 @@ from tests.support.archive import unpack
 from wikisync.errors import SiteError
 from wikisync.site import rendering
 from wikisync.site.theme import load_theme
+from wikisync.worker import Worker
 
 MANY = "".join(f"-- p{number}.md --\n# P{number}\n\n[n](p1)\n" for number in range(40))
 
@@ -48,6 +49,25 @@ def test_processes_make_the_bytes_that_one_makes(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rendering, "usable_cores", lambda: 1)
         assert studio.clean_build() == studio.files()
+
+
+def test_site_is_sent_once_to_a_process(
+    studio: Studio, in_processes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names all wikis: sent with each of them, it would cost their square."""
+    sent: list[bytes] = []
+
+    class Recorded(Worker[rendering.Answer]):
+        def ask(self, job: object, *_: object) -> rendering.Answer:
+            sent.append(pickle.dumps(job))
+            return super().ask(job)
+
+    monkeypatch.setattr(rendering, "Worker", Recorded)
+    for number in range(6):
+        studio.add(MANY, f"docs/w{number}")
+    studio.build()
+    assert len(sent) == len(in_processes) > 6
+    assert 1 <= sum(b"SiteContext" in job for job in sent) <= 2
 
 
 def test_few_pages_need_no_process(studio: Studio, in_processes: list[int]) -> None:

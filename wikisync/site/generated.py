@@ -63,6 +63,16 @@ class GeneratedPage(Struct, frozen=True):
     template: str
     context: Mapping[str, object]
 
+    @property
+    def own(self) -> tuple[object, ...]:
+        """What it is made from besides the site.
+
+        The site names all wikis, and each wiki has such a page: the hash of the site
+        is taken once (``SiteComposer.settings_key``).
+        """
+        context = {name: self.context[name] for name in self.context if name != "site"}
+        return self.path, self.template, context
+
 
 class GeneratedPages:
     """Everything around the wikis' own pages."""

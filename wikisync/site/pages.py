@@ -73,10 +73,10 @@ class PageJob(Struct, frozen=True):
 class WikiFrame(Struct, frozen=True, dict=True):
     """What the pages of one wiki show besides their own.
 
-    It can be sent to another process, which makes the tree again.
+    It can be sent to another process, which makes the tree again.  The site is no
+    part of it: that names all wikis, and would be sent once for each of them.
     """
 
-    site: SiteContext
     wiki: WikiContext
     titles: Mapping[Slug, str]
     urls: Mapping[Slug, str]
@@ -90,15 +90,14 @@ class WikiFrame(Struct, frozen=True, dict=True):
         return Tree(wiki.title, self.titles, self.urls, wiki.url, wiki.all_url)
 
     def around(self, slug: Slug, sidebar: str | None) -> dict[str, object]:
-        """What surrounds a page: site, wiki, tree or sidebar."""
+        """What surrounds a page inside the site: wiki, tree or sidebar."""
         return {
-            "site": self.site,
             "wiki": self.wiki,
             "nav": self.tree.navigation(slug, self.nav_limit),
             "sidebar": sidebar,
         }
 
-    def template_context(self, job: PageJob) -> dict[str, object]:
+    def template_context(self, site: SiteContext, job: PageJob) -> dict[str, object]:
         """Everything that ``page.html`` sees."""
         view = decoded_view(job.view)
         page = job.composed.parts["page"]
@@ -106,6 +105,7 @@ class WikiFrame(Struct, frozen=True, dict=True):
         return {
             **job.composed.parts,
             **self.around(job.composed.slug, job.sidebar),
+            "site": site,
             "page": structs.replace(
                 page,
                 meta=view.meta,
@@ -146,7 +146,7 @@ class WikiPages:
         self._urls = table.addresses[wiki.number].pages
         titles = {slug: page.parsed.title for slug, page in wiki.pages.items()}
         shown = structs.replace(context, page_count=None)
-        self.wiki_frame = WikiFrame(site, shown, titles, self._urls, nav_limit)
+        self.wiki_frame = WikiFrame(shown, titles, self._urls, nav_limit)
         self.tree = self.wiki_frame.tree
         self._sidebar = _Sidebar(wiki, indexer, table)
         self._around = {
@@ -224,12 +224,12 @@ class WikiPages:
 
     def template_context(self, composed: ComposedPage) -> dict[str, object]:
         """Everything that ``page.html`` sees."""
-        return self.wiki_frame.template_context(self.job(composed))
+        return self.wiki_frame.template_context(self._site, self.job(composed))
 
     def frame(self, slug: Slug, at: str) -> dict[str, object]:
         """What surrounds a generated page: site, wiki, tree or sidebar."""
         around = self.wiki_frame.around(slug, self._sidebar.html(at))
-        return {**around, "wiki": self.context}
+        return {**around, "site": self._site, "wiki": self.context}
 
     def _page_context(self, page: IndexedPage) -> PageContext:
         slug, url = page.slug, self._urls[page.slug]

@@ -20,16 +20,18 @@ from wikisync.site.rendering import Answer, Batch, Failed, Texts, render_page
 def serve(source: IO[bytes], target: IO[bytes]) -> None:
     """Render batches one after the other until the input ends."""
     write_frame(target, READY)
-    theme = frame = None
+    theme = site = frame = None
     for packed in read_frames(source):
         batch = pickle.loads(packed)  # noqa: S301 - from our own parent
         assert isinstance(batch, Batch)
-        theme, frame = batch.theme or theme, batch.frame or frame
+        theme, site = batch.theme or theme, batch.site or site
+        frame = batch.frame or frame
         assert theme is not None, "the first batch brings the theme"
+        assert site is not None, "and the site"
         assert frame is not None, "and a frame"
         answer: Answer
         try:
-            texts = tuple(render_page(theme, frame, job) for job in batch.pages)
+            texts = tuple(render_page(theme, site, frame, job) for job in batch.pages)
             answer = Texts(texts)
         except SiteError as error:
             answer = Failed(error.message, error.hint or "")

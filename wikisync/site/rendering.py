@@ -1,7 +1,7 @@
 """Pages to HTML by the theme: here, or in several processes where they are many.
 
-A page is rendered from its job, the frame of its wiki and the theme, and from nothing
-else, so that every process makes the same bytes of it.
+A page is rendered from its job, the frame of its wiki, the site and the theme, and
+from nothing else, so that every process makes the same bytes of it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from wikisync.decoding import msgpack_decoder
 from wikisync.errors import SiteError
 from wikisync.parallel import in_order, usable_cores
 from wikisync.processes import python_worker
+from wikisync.site.context import SiteContext
 from wikisync.site.pages import PageJob, WikiFrame
 from wikisync.site.theme import Theme
 from wikisync.worker import Worker, WorkerLost, WorkerNotStarted
@@ -44,6 +45,8 @@ class Batch(Struct, frozen=True):
 
     theme: Theme | None
     """None: that of the batch before."""
+    site: SiteContext | None
+    """The same."""
     frame: WikiFrame | None
     """The same."""
     pages: tuple[PageJob, ...]
@@ -66,18 +69,22 @@ Answer = Texts | Failed
 _ANSWERS = msgpack_decoder(Answer)
 
 
-def render_page(theme: Theme, frame: WikiFrame, job: PageJob) -> bytes:
+def render_page(
+    theme: Theme, site: SiteContext, frame: WikiFrame, job: PageJob
+) -> bytes:
     """The file of one page.
 
     Raises:
         SiteError: the theme fails for it.
     """
-    context = frame.template_context(job)
+    context = frame.template_context(site, job)
     text = theme.render("page.html", context, at=job.composed.path)
     return text.encode("utf-8", "replace")
 
 
-def rendered_pages(theme: Theme, jobs: Iterable[Framed]) -> Iterator[tuple[str, bytes]]:
+def rendered_pages(
+    theme: Theme, site: SiteContext, jobs: Iterable[Framed]
+) -> Iterator[tuple[str, bytes]]:
     """Output path and content of each page, in the order of the jobs.
 
     Raises:
@@ -88,9 +95,9 @@ def rendered_pages(theme: Theme, jobs: Iterable[Framed]) -> Iterator[tuple[str, 
     cores = usable_cores()
     if len(first) < FEW_PAGES or cores == 1:
         for frame, job in chain(first, waiting):
-            yield job.composed.path, render_page(theme, frame, job)
+            yield job.composed.path, render_page(theme, site, frame, job)
         return
-    renderers = _Renderers(theme)
+    renderers = _Renderers(theme, site)
     batches = _batches(chain(first, waiting))
     try:
         for pages, texts in in_order(
@@ -119,8 +126,9 @@ def _batches(jobs: Iterable[Framed]) -> Iterator[PagesOfWiki]:
 class _Renderers:
     """Processes that render, one for each thread that asks."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, site: SiteContext) -> None:
         self._theme = theme
+        self._site = site
         self._command = python_worker(RENDERS)
         self._own = threading.local()
         self._workers: list[Worker[Answer]] = []
@@ -139,10 +147,10 @@ class _Renderers:
             )
             own.frame = None
             self._workers.append(own.worker)
-        theme = self._theme if is_new else None
+        theme, site = (self._theme, self._site) if is_new else (None, None)
         named = None if own.frame is frame else frame
         try:
-            answer = own.worker.ask(Batch(theme, named, pages))
+            answer = own.worker.ask(Batch(theme, site, named, pages))
         except (WorkerLost, WorkerNotStarted) as exc:
             raise SiteError(
                 f"the process that renders pages ended at {pages[0].composed.path}",

@@ -170,7 +170,7 @@ class SiteWriting:
             self._wiki_jobs(output, number, generated)
             for number in range(len(self._scanned))
         )
-        for path, content in rendered_pages(self._theme, jobs):
+        for path, content in rendered_pages(self._theme, self._site.context, jobs):
             output.put(path, content)
         report = self._sums.report()
         self._broken_links = report.broken
@@ -283,7 +283,7 @@ class SiteWriting:
 
     def _put_generated(self, output: Output, pages: Iterable[GeneratedPage]) -> None:
         for page in pages:
-            key = hash_of(self._site.settings_key, page)
+            key = hash_of(self._site.settings_key, page.own)
             if not self._keep(output, page.path, key):
                 text = self._theme.render(page.template, page.context, at=page.path)
                 output.put(page.path, text.encode("utf-8", "replace"))
