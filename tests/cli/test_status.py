@@ -67,6 +67,26 @@ async def test_every_page_not_in_sync_has_a_sentence(cloned: Cloned) -> None:
     assert "  added: new on the wiki; the next sync downloads it\n" in ran.out
 
 
+async def test_two_files_of_one_page_are_reported_once_and_as_what_they_are(
+    cloned: Cloned,
+) -> None:
+    cloned.write("guide.org", "* Guide\n")
+    ran = await cloned.run("status")
+    assert ran.code == 3
+    headline, line = ran.out.splitlines()
+    assert headline == "handbook: 4 pages, 1 problem, last good sync just now"
+    assert line.startswith("  guide.org: is the same page as guide.md: guide (keep")
+
+
+async def test_a_file_that_cannot_be_read_is_reported_once(cloned: Cloned) -> None:
+    (cloned.folder / "guide.md").write_bytes(b"\xff")
+    ran = await cloned.run("status")
+    assert ran.code == 3
+    assert ran.out.startswith("handbook: 4 pages, 1 problem, last good sync")
+    assert ran.out.count("\n") == 2
+    assert "  guide.md: is not UTF-8" in ran.out
+
+
 async def test_status_changes_nothing(cloned: Cloned) -> None:
     cloned.write("guide.md", "mine\n")
     await cloned.edit({"guide": "theirs\n", "home": "theirs\n"})

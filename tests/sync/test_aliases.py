@@ -13,9 +13,12 @@ from wikisync.service.quirks import Quirk
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.conflict import MARKER
 from wikisync.sync.decide.plan import HoldReason
+from wikisync.sync.decide.safety import EMPTIED_PAGES_MIN
 from wikisync.sync.wiki.aliases import AliasedFolder
 
 FILE, PAGE = Slug("My Page"), Slug("My-Page")
+OTHERS = {f"other-{number}": f"{number}\n" for number in range(9)}
+"""So many that a few pages fewer are no mass deletion."""
 
 
 async def named(state: State) -> Copies:
@@ -59,12 +62,132 @@ async def test_a_marker_line_is_found_under_the_files_name(state: State) -> None
     assert copies.there.texts()[PAGE] == "one\n"
 
 
-async def test_a_file_with_the_very_name_is_the_page(state: State) -> None:
+async def test_a_file_by_the_pages_own_name_is_reported_and_never_sent(
+    state: State,
+) -> None:
     copies = await named(state)
     copies.here.put(PAGE, "another\n")
-    await copies.cycle()
-    assert copies.here.texts()[FILE] == "one\n"
+    result = await copies.rest()
+    (problem,) = result.problems
+    assert (problem.code, str(problem)) == (
+        "duplicate-page",
+        "My-Page: the file My Page is this page already; the file My-Page is skipped",
+    )
+    copies.here.put(FILE, "edited\n")
+    await copies.rest()
+    copies.there.put(PAGE, "edited there\n")
+    await copies.rest()
+    assert copies.there.texts() == {"other": "other\n", PAGE: "edited there\n"}
+    assert copies.here.texts() == {
+        "other": "other\n",
+        FILE: "edited there\n",
+        PAGE: "another\n",
+    }
+
+
+async def test_two_new_files_of_one_page_never_overwrite_each_other(
+    tmp_path: Path,
+) -> None:
+    async with paired(tmp_path) as pair:
+        pair.save("k l", "first\n")
+        pair.save("k-l", "second\n")
+        await pair.rest()
+        pair.restart()
+        result = await pair.rest()
+        assert [problem.code for problem in result.problems] == ["duplicate-page"]
+        assert result.held == ()
+        assert await pair.wiki_texts() == {"k-l": "first\n"}
+        assert pair.texts() == {"k l": "first\n", "k-l": "second\n"}
+        (pair.folder / "k-l.md").rename(pair.folder / "k-m.md")
+        assert (await pair.rest()).problems == ()
+        assert await pair.wiki_texts() == {"k-l": "first\n", "k-m": "second\n"}
+
+
+async def test_a_second_file_that_cannot_be_read_does_not_stop_the_page(
+    state: State,
+) -> None:
+    copies = await named(state)
+    copies.here.put(PAGE, "another\n")
+    copies.here.unreadable = frozenset({PAGE})
+    copies.here.put(FILE, "edited\n")
+    await copies.rest()
+    assert copies.there.texts()[PAGE] == "edited\n"
+
+
+async def test_a_second_file_that_is_ignored_is_no_problem(tmp_path: Path) -> None:
+    async with paired(tmp_path) as pair:
+        pair.save("k l", "first\n")
+        pair.save("k-l", "second\n")
+        (pair.folder / ".wikisyncignore").write_text("k-l.md\n")
+        await pair.rest()
+        pair.save("k l", "edited\n")
+        assert (await pair.rest()).problems == ()
+        assert await pair.wiki_texts() == {"k-l": "edited\n"}
+
+
+async def test_the_first_file_removed_makes_the_second_the_page(state: State) -> None:
+    copies = await named(state)
+    copies.here.put(PAGE, "another\n")
+    await copies.rest()
+    copies.here.remove(FILE)
+    await copies.rest()
+    assert copies.texts() == {"other": "other\n", PAGE: "another\n"}
+
+
+async def test_a_page_by_the_name_of_the_file_waits_for_the_second_file(
+    state: State,
+) -> None:
+    copies = await named(state)
+    copies.here.put(PAGE, "another\n")
+    copies.there.put(FILE, "a page of its own\n")
+    await copies.rest()
     assert copies.here.texts()[PAGE] == "another\n"
+    assert copies.there.texts()[PAGE] == "one\n"
+    copies.there.renames = {}
+    copies.here.remove(PAGE)
+    await copies.rest()
+    assert copies.texts() == {
+        "other": "other\n",
+        PAGE: "one\n",
+        FILE: "a page of its own\n",
+    }
+
+
+async def test_pages_of_a_renamed_folder_behind_a_link_are_not_deleted(
+    tmp_path: Path,
+) -> None:
+    """The folder's name is not the one that the wiki gave it."""
+    async with paired(tmp_path, OTHERS) as pair:
+        pair.save("My Team/rules", "rules\n")
+        await pair.rest()
+        (pair.folder / "My Team").rename(tmp_path / "away")
+        (pair.folder / "My Team").symlink_to(tmp_path / "away")
+        await pair.rest()
+        assert await pair.wiki_texts() == OTHERS | {"My-Team/rules": "rules\n"}
+        (pair.folder / "My Team").unlink()
+        (tmp_path / "away").rename(pair.folder / "My Team")
+        pair.save("My Team/rules", "edited\n")
+        await pair.rest()
+        assert await pair.wiki_texts() == OTHERS | {"My-Team/rules": "edited\n"}
+        assert pair.texts() == OTHERS | {"My Team/rules": "edited\n"}
+
+
+async def test_pages_of_a_renamed_folder_whose_disk_is_away_are_not_deleted(
+    tmp_path: Path,
+) -> None:
+    async with paired(tmp_path, OTHERS) as pair:
+        names = [f"My Team/{number}" for number in range(EMPTIED_PAGES_MIN)]
+        for name in names:
+            pair.save(name, f"{name}\n")
+        await pair.rest()
+        for name in names:
+            (pair.folder / f"{name}.md").rename(tmp_path / f"{name[-1]}.md")
+        await pair.rest()
+        assert len(await pair.wiki_texts()) == len(OTHERS) + len(names)
+        for name in names:
+            (tmp_path / f"{name[-1]}.md").rename(pair.folder / f"{name}.md")
+        await pair.rest()
+        assert pair.known.aliases().keys() == set(names)
 
 
 async def test_a_new_page_by_the_name_of_the_file_gets_that_file(state: State) -> None:

@@ -40,7 +40,6 @@ from wikisync.progress import Progress
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.identity import Located, carried_records
 from wikisync.sync.decide.narrowing import Direction
-from wikisync.sync.decide.plan import SkipReason
 from wikisync.sync.decide.safety import Batch, BatchKind
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run.cycle import run_cycle
@@ -334,16 +333,6 @@ def _pulled(
     )
 
 
-REPORTED_ELSEWHERE = {
-    SkipReason.UNREADABLE_HERE,
-    SkipReason.UNREADABLE_THERE,
-    SkipReason.IN_BATCH,
-    SkipReason.TROUBLE,
-    SkipReason.COPY,
-}
-"""Pages that wait, and of which a problem or a batch tells."""
-
-
 def _problems(
     wiki: FoundWiki, folder: Path, results: Sequence[CycleResult]
 ) -> Iterator[Problem]:
@@ -356,7 +345,7 @@ def _problems(
         step = next_step(folder.name, held)
         yield Problem("page-held", held.slug, str(held), step)
     for one in last.plan.skipped:
-        if one.reason not in REPORTED_ELSEWHERE:
+        if not one.reason.is_reported:
             yield Problem("page-skipped", one.slug, str(one.reason))
     if last.has_more or last.next_scan_s is not None:
         message = "pages changed during the run; some are not up to date yet"

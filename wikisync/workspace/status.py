@@ -266,8 +266,8 @@ def _described(
         case Hold():
             sentence = held_sentence(folder, held[action.slug])
             return "held", sentence.removeprefix(f"{folder}/{action.slug}: ")
-        case Skip(reason=SkipReason.COPY):
-            return "waiting", ""  # a problem tells of it, with the next step
+        case Skip(reason=SkipReason.COPY | SkipReason.UNREADABLE_HERE):
+            return "waiting", ""  # a problem says it, with the next step
         case Skip():
             return "waiting", str(action.reason)
         case Adopt() | Rebind() | DropRecord():
@@ -307,7 +307,9 @@ def headline(status: WikiStatus, *, now: float | None = None) -> str:
         words.append(f"{held} held")
     if not status.differences and not status.batches and status.failure is None:
         is_seen = status.unseen is None and not status.is_offline
-        words.append("in sync" if is_seen else "no edits here")
+        all_is_well = "in sync" if is_seen else "no edits here"
+        problems = len(status.problems)
+        words.append(counted(problems, "problem") if problems else all_is_well)
     good_at = status.health.last_good_at
     age = ago(max(0.0, now - good_at)) if good_at is not None else "never"
     words.append(f"last good sync {age}")

@@ -27,7 +27,6 @@ from wikisync.sync.decide.plan import (
     CreateRemote,
     Notice,
     Skip,
-    SkipReason,
 )
 from wikisync.sync.decide.safety import Batch
 from wikisync.sync.run.options import CycleOptions
@@ -81,15 +80,8 @@ class Synced(Struct):
 
         Not those of which a problem or a batch tells.
         """
-        reported = {
-            SkipReason.UNREADABLE_HERE,
-            SkipReason.UNREADABLE_THERE,
-            SkipReason.IN_BATCH,
-            SkipReason.TROUBLE,
-            SkipReason.COPY,
-        }
         skipped = self.last.plan.skipped if self.results else ()
-        return tuple(one for one in skipped if one.reason not in reported)
+        return tuple(one for one in skipped if not one.reason.is_reported)
 
     @property
     def notices(self) -> tuple[tuple[Slug, Notice], ...]:

@@ -132,6 +132,20 @@ class SkipReason(StrEnum):
     COPY = "its name is that of a copy made by another program; it is not synced"
     TROUBLE = "its deletion waits until problems with other pages are fixed"
 
+    @property
+    def is_reported(self) -> bool:
+        """Whether a problem or a batch says it, with the object's own name."""
+        return self in _REPORTED
+
+
+_REPORTED = {
+    SkipReason.UNREADABLE_HERE,
+    SkipReason.UNREADABLE_THERE,
+    SkipReason.IN_BATCH,
+    SkipReason.TROUBLE,
+    SkipReason.COPY,
+}
+
 
 class CreateLocal(Struct, frozen=True):
     """The wiki has a page that the folder lacks: write it."""

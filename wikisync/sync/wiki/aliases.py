@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import (
     AsyncIterator,
+    Awaitable,
     Callable,
     Collection,
     Iterable,
     Mapping,
     Sequence,
+    Set,
 )
 from contextlib import suppress
 
 from msgspec.structs import replace
 
-from wikisync.errors import NotFound, PreconditionFailed, WikisyncError
+from wikisync.errors import FolderError, NotFound, PreconditionFailed, WikisyncError
 from wikisync.model import (
     FOLDER_OF_PAGES,
     STRAY_CONFLICT,
@@ -31,6 +33,7 @@ from wikisync.model import (
     LateSave,
     LooseFile,
     Page,
+    Problem,
     Slug,
     Snapshot,
 )
@@ -63,43 +66,68 @@ class AliasedFolder:
     async def snapshot(self) -> Snapshot:
         """Scan every page file; see ``LocalReplica``.
 
-        A file that has the very name of a page is that page, whatever another
-        file of it is called.
+        While a page has a file of another name, a file by the page's own name is not
+        that page: to send it would overwrite the page with an unrelated text.
         """
-        return self._by_pages(await self._folder.snapshot())
+        return await self._by_pages(await self._folder.snapshot())
 
     async def saved(self, paths: Collection[str]) -> Snapshot | None:
         """Scan files that were saved; see ``LocalReplica``."""
         seen = await self._folder.saved(paths)
-        return None if seen is None else self._by_pages(seen)
+        return None if seen is None else await self._by_pages(seen)
 
-    def _by_pages(self, seen: Snapshot) -> Snapshot:
+    async def _by_pages(self, seen: Snapshot) -> Snapshot:
         """The scan under the names that the wiki gave its pages."""
         seen = self._with_real_problems(seen)
         aliases = self._state.aliases()
-        names = {
-            path: slug
-            for path, slug in aliases.items()
-            if path in seen.pages or path in seen.unreadable
-            if slug not in seen.pages
-        }
-        if seen.is_complete:
-            for path in aliases.keys() - names.keys():
-                self._state.drop_alias(path)
+        if not aliases:
+            return seen
+        files = seen.pages.keys() | seen.unreadable
+        names = {path: slug for path, slug in aliases.items() if path in files}
+        if seen.is_complete and len(names) < len(aliases):
+            await self._forget(aliases.keys() - names.keys(), files - names.keys())
         if not names:
             return seen
+        duplicates = set(names.values()) & (files - names.keys())
+        doubled = frozenset(p for p, slug in names.items() if slug in duplicates)
+        own = {path: names.get(path, path) for path in files - duplicates}
         return replace(
             seen,
             pages={
-                names.get(path, path): replace(page, slug=names[path])
-                if path in names
-                else page
+                own[path]: page if own[path] == path else replace(page, slug=own[path])
                 for path, page in seen.pages.items()
+                if path in own
             },
-            unreadable=frozenset(names.get(path, path) for path in seen.unreadable),
-            ignored=frozenset(names.get(path, path) for path in seen.ignored),
-            busy={names.get(path, path): why for path, why in seen.busy.items()},
+            problems=(
+                *seen.problems,
+                *(
+                    _duplicate(path, names[path])
+                    for path in sorted(doubled)
+                    if names[path] not in seen.ignored
+                ),
+            ),
+            # a page of the wiki by that name would need the file that cannot give way
+            unreadable=doubled.union(own[p] for p in seen.unreadable & own.keys()),
+            ignored=frozenset(own[path] for path in seen.ignored & own.keys()),
+            busy={own[path]: why for path, why in seen.busy.items() if path in own},
         )
+
+    async def _forget(self, missing: Set[Slug], others: Set[Slug]) -> None:
+        """Forget the names of files that are gone, but not while their disk is away.
+
+        Args:
+            missing: Names of the files that were not seen.
+            others: Files that are pages by their own names.
+        """
+        aliases, base = self._state.aliases(), self._state.base()
+        known = [
+            (path, base[aliases[path]].format)
+            for path in missing
+            if aliases[path] in base and aliases[path] not in others
+        ]
+        kept = await self._folder.untracked(known) | await self._folder.emptied(known)
+        for path in missing - kept:
+            self._state.drop_alias(path)
 
     def _with_real_problems(self, seen: Snapshot) -> Snapshot:
         """The scan without problems that are none by what is known of the pages.
@@ -122,11 +150,24 @@ class AliasedFolder:
 
     async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Pages whose absence means nothing; see ``LocalReplica``."""
-        return await self._folder.untracked(pages)
+        return await self._by_files(self._folder.untracked, pages)
 
     async def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Missing pages whose directory is empty; see ``LocalReplica``."""
-        return await self._folder.emptied(pages)
+        return await self._by_files(self._folder.emptied, pages)
+
+    async def _by_files(
+        self,
+        ask: Callable[[Iterable[tuple[Slug, Format]]], Awaitable[frozenset[Slug]]],
+        pages: Iterable[tuple[Slug, Format]],
+    ) -> frozenset[Slug]:
+        """Those of the pages whose files the folder answers with."""
+        names = self._names()
+        files = {
+            slug: (names.get(slug, slug), page_format) for slug, page_format in pages
+        }
+        found = await ask(files.values())
+        return frozenset(slug for slug, (file, _) in files.items() if file in found)
 
     async def read(self, slug: Slug) -> Page:
         """The page with its text as of now."""
@@ -175,9 +216,10 @@ class AliasedFolder:
             return
         taken = (aliases.keys() & set(slugs)) - self._names().keys()
         for path in sorted(taken):
-            with suppress(NotFound, PreconditionFailed):
-                file = await self._folder.read(path)
-                await self._folder.move(path, aliases[path], expected=file.digest)
+            with suppress(PreconditionFailed, FolderError):
+                with suppress(NotFound):  # gone since the scan, or with its disk
+                    file = await self._folder.read(path)
+                    await self._folder.move(path, aliases[path], expected=file.digest)
                 self._state.drop_alias(path)
 
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
@@ -265,3 +307,12 @@ class AliasedFolder:
     ) -> None:
         """Remove the page's conflict file, into the trash."""
         await self._folder.remove_conflict(self._file(slug), expected=expected)
+
+
+def _duplicate(file: Slug, slug: Slug) -> Problem:
+    return Problem(
+        "duplicate-page",
+        slug,
+        f"the file {file} is this page already; the file {slug} is skipped",
+        "give one of the two files another name",
+    )
