@@ -34,7 +34,6 @@ from wikisync.site.options import options_text
 from wikisync.site.output import (
     is_untouched,
     open_output,
-    published_wikis,
 )
 from wikisync.site.published import (
     MayLeave,
@@ -127,7 +126,7 @@ def _built(
         store, scanned, theme, options, output, note, attempts, kept, progress
     ) as build:
         with place.staging():
-            _refuse_leaving(scanned, kept, output, may_leave)
+            _refuse_leaving(scanned, kept, place.wikis, may_leave)
             build.write(place)
             changes = place.commit(build.published())
         build.sweep()
@@ -148,7 +147,7 @@ def _built(
 def _refuse_leaving(
     scanned: Sequence[ScannedWiki],
     kept: Sequence[PublishedWiki],
-    output: Path,
+    published: Sequence[PublishedWiki],
     may_leave: MayLeave,
 ) -> None:
     """Refuse to remove a whole wiki from a site unasked.
@@ -160,7 +159,7 @@ def _refuse_leaving(
         *((one.source.owner, one.source.origin, one.page_count) for one in scanned),
         *((wiki.owner, wiki.origin, wiki.pages) for wiki in kept),
     ]
-    gone = leaving(published_wikis(output), staying)
+    gone = leaving(published, staying)
     refuse_leaving([wiki for wiki in gone if not may_leave(wiki)])
 
 

@@ -7,8 +7,9 @@ a token, which nothing else can be mistaken for because a slug holds no NUL.
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
@@ -101,6 +102,16 @@ class WikiTable:
         if answer is None:
             answer = known[path] = self._look_up(number, path)
         return answer
+
+    def answers(
+        self, number: int, targets: Iterable[str], paths: Iterable[str]
+    ) -> bytes:
+        """Hash of what is found at targets in a wiki and at paths inside it."""
+        found = self.found
+        own = (name for name in targets if not is_elsewhere(name))
+        texts = [text for path in (*own, *paths) for text in found(number, path)]
+        text = "\0".join(texts)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
     def find(self, url: str) -> tuple[ItemKey, bool, str] | None:
         """Where a full address leads in the site.

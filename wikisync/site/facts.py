@@ -17,7 +17,7 @@ from msgspec import Struct
 from wikisync.decoding import msgpack_decoder
 from wikisync.markup.record import TocEntry
 from wikisync.model import Problem, Slug
-from wikisync.site.crosslinks import Found
+from wikisync.site.crosslinks import is_elsewhere
 from wikisync.site.navigation import folder_title
 from wikisync.site.sources import ScannedWiki, SourcePage
 from wikisync.site.titles import TITLE_CHARS_MAX, display_title, shortened
@@ -70,11 +70,20 @@ class FinishedFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     needs: tuple[tuple[str, bytes], ...]
     """Pages whose headings it names, with the hash of their ids; empty for one that
     was not read."""
-    asked: tuple[tuple[str, Found], ...]
-    """Paths inside the wiki that its links name, with what was found there; those of
-    files in its folder have a slash in front."""
+    asked: tuple[str, ...]
+    """Paths inside the wiki that its links name, but for targets; those of files in
+    its folder have a slash in front."""
+    answers: bytes
+    """Hash of what was found at its targets in the wiki and at these paths."""
     site: bytes
     """Hash of all addresses where the page names another wiki, else empty."""
+    names_files: bool = False
+    """Whether one of these paths is that of a file in the folder."""
+
+    @property
+    def elsewhere(self) -> tuple[str, ...]:
+        """Its targets in other wikis."""
+        return tuple(filter(is_elsewhere, self.targets)) if self.site else ()
 
 
 class PageView(msgspec.Struct, frozen=True, array_like=True):
@@ -150,4 +159,4 @@ def unread_page(source: SourcePage, last: IndexedPage | None) -> IndexedPage:
     return IndexedPage(source, b"", parsed, b"", NOTHING_LINKED)
 
 
-NOTHING_LINKED = FinishedFacts(b"", (), (), (), (), (), b"")
+NOTHING_LINKED = FinishedFacts(b"", (), (), (), (), (), b"", b"")

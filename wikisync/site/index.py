@@ -162,9 +162,7 @@ class Indexer:
         Which loose files there are can have changed: who asked for one asks again.
         """
         self._right[number] |= {
-            page.slug: page.finished
-            for page in pages
-            if not any(path.startswith("/") for path, _ in page.finished.asked)
+            page.slug: page.finished for page in pages if not page.finished.names_files
         }
 
     def read(self, scanned: ScannedWiki, page: SourcePage) -> None:
@@ -421,10 +419,10 @@ class Indexer:
             facts = _FINISHED_FACTS.decode(stored)
         else:
             return None
-        found = self._table.found
+        answers = self._table.answers
         is_current = (
             facts.site in {b"", self._site}
-            and all(found(number, path) == answer for path, answer in facts.asked)
+            and answers(number, facts.targets, facts.asked) == facts.answers
             and _has_same_ids(facts, ids)
         )
         return facts if is_current else None
@@ -446,15 +444,15 @@ class Indexer:
             for link in page.links
             if link.kind == "page" and link.fragment and link.target in own
         }
+        targets = dict.fromkeys(
+            link.target
+            for link in page.links
+            if link.kind == "page" and link.reason in {"", "no-heading"}
+        )
+        asked = [path for path in links.asked if path not in targets]
         facts = FinishedFacts(
             view_digest=hashlib.sha256(view).digest(),
-            targets=tuple(
-                dict.fromkeys(
-                    link.target
-                    for link in page.links
-                    if link.kind == "page" and link.reason in {"", "no-heading"}
-                )
-            ),
+            targets=tuple(targets),
             broken=tuple(
                 BrokenRef(link.href, link.reason, link.target, link.line)
                 for link in page.links
@@ -462,8 +460,10 @@ class Indexer:
             ),
             attachments=tuple(page.attachments),
             needs=tuple(sorted(named.items())),
-            asked=tuple((path, table.found(number, path)) for path in links.asked),
+            asked=tuple(asked),
+            answers=table.answers(number, targets, asked),
             site=self._site if links.crossings > crossings else b"",
+            names_files=any(path.startswith("/") for path in asked),
         )
         self._cache.store("finished", key, msgspec.msgpack.encode(facts), view)
         return facts

@@ -17,7 +17,8 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO
@@ -27,6 +28,7 @@ from msgspec import Struct
 
 from wikisync.decoding import json_decoder
 from wikisync.errors import FolderError, SiteError
+from wikisync.file_status import FileStatus, status_at
 from wikisync.folder.safe_open import opened_below, read_chunks
 from wikisync.locks import open_locked_folder
 from wikisync.markup.file_types import file_extension, file_type
@@ -109,13 +111,24 @@ def open_output(root: Path, trusted: Mapping[str, FileState]) -> Output:
         raise _unusable(root, exc) from exc
     if not os.access(root, os.W_OK | os.X_OK):
         raise _unusable(root, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
-    known, is_ours = _known_files(root)
-    if has_files and not is_ours:
+    left = _left_files(root, trusted)
+    if has_files and not left.is_ours:
         raise SiteError(
             f"output {root} is not empty and is not a wikisync site",
             hint="choose an empty folder with -o; this one was not changed",
         )
-    return Output(root, known, trusted)
+    return Output(root, left, trusted)
+
+
+class _Left(Struct, frozen=True):
+    """What builds of ours left in a folder, as their manifests name it."""
+
+    is_ours: bool
+    wikis: tuple[PublishedWiki, ...]
+    files: Mapping[str, Digest | None]
+    """None: what the file holds is uncertain."""
+    statuses: tuple[FileStatus | None, ...]
+    """Of the manifests."""
 
 
 class Output:
@@ -124,11 +137,11 @@ class Output:
     def __init__(
         self,
         root: Path,
-        known: Mapping[str, Digest | None],
+        left: _Left,
         trusted: Mapping[str, FileState],
     ) -> None:
         self._root = root
-        self._known = known
+        self._left = left
         self._trusted = trusted
         self._place: OutputPlace
         """While it is held."""
@@ -140,7 +153,6 @@ class Output:
         """Those that lie there as they were left."""
         self._foreign: list[str] = []
         self._problems: list[Problem] = []
-        self._folded = {path.casefold(): path for path in known}
 
     @contextlib.contextmanager
     def staging(self) -> Iterator[None]:
@@ -158,8 +170,8 @@ class Output:
     @contextlib.contextmanager
     def _held_staging(self) -> Iterator[None]:
         # another build may have ended since the folder was opened
-        self._known, _ = _known_files(self._root)
-        self._folded = {path.casefold(): path for path in self._known}
+        if self._left.statuses != _manifest_statuses(self._root):
+            self._left = _left_files(self._root, self._trusted)
         try:
             with self._place.staging():
                 yield
@@ -186,7 +198,7 @@ class Output:
         It is read only where it was restored, and so has another time.
         """
         state = self._trusted.get(path)
-        if state is None or path not in self._known:
+        if state is None or path not in self._left.files:
             return False
         if _is_as_left(self._root, path, state):
             self._kept[path] = state
@@ -196,9 +208,19 @@ class Output:
         return True
 
     @property
+    def wikis(self) -> tuple[PublishedWiki, ...]:
+        """The wikis that the site holds."""
+        return self._left.wikis
+
+    @property
     def known(self) -> tuple[str, ...]:
         """Files that builds of ours put here."""
-        return tuple(self._known)
+        return tuple(self._left.files)
+
+    @cached_property
+    def _folded(self) -> Mapping[str, str]:
+        """The same by how a disk that folds case names them; of a held folder."""
+        return {path.casefold(): path for path in self._left.files}
 
     def read(self, path: str) -> bytes | None:
         """What a file of ours holds now; None where it cannot be read."""
@@ -275,7 +297,7 @@ class Output:
         manifest = encode_manifest(self._files, wikis)
         with self._place.staged_file(STAGED_MANIFEST) as file:
             file.write(manifest)
-        gone = [path for path in sorted(self._known) if path not in self._files]
+        gone = [path for path in sorted(self._left.files) if path not in self._files]
         problems = [*self._problems, *(_foreign(path) for path in self._foreign)]
         early = _in_the_way(gone, self._staged)
         removed = self._remove(early, problems)
@@ -290,7 +312,7 @@ class Output:
         return Changes(written, unchanged, removed, self._states(), tuple(problems))
 
     def _is_to_be_written(self, path: str, digest: Digest) -> bool:
-        if path in self._known:
+        if path in self._left.files:
             return self.current(path) != digest
         twin = self._folded.get(path.casefold())
         if twin is not None and _is_same_file(self._root / path, self._root / twin):
@@ -313,7 +335,8 @@ class Output:
         if full.is_symlink() or not full.is_dir():
             return False
         return all(
-            entry.is_dir() or entry.relative_to(self._root).as_posix() in self._known
+            entry.is_dir()
+            or entry.relative_to(self._root).as_posix() in self._left.files
             for entry in full.rglob("*")
         )
 
@@ -326,7 +349,7 @@ class Output:
         """Remove files of an older build, and folders that this leaves empty."""
         removed = 0
         for path in paths:
-            found, expected = self.current(path), self._known[path]
+            found, expected = self.current(path), self._left.files[path]
             if found is None or _has_link_above(self._root, path):
                 continue
             if expected is not None and found != expected:
@@ -405,12 +428,14 @@ def published_wikis(root: Path) -> tuple[PublishedWiki, ...]:
     return manifest.wikis if manifest else ()
 
 
-def _known_files(root: Path) -> tuple[dict[str, Digest | None], bool]:
-    """Files that builds of ours put here, and whether the folder is ours.
+def _left_files(root: Path, trusted: Container[str]) -> _Left:
+    """What builds of ours left here, and whether the folder is ours.
 
     A manifest that an interrupted build left in staging counts as well; what its
-    files hold now is uncertain, so they come without a digest.
+    files hold now is uncertain, so they come without a digest.  Paths that are noted
+    in the cache are ours: only those of a manifest need a check.
     """
+    statuses = _manifest_statuses(root)
     known: dict[str, Digest | None] = {}
     current = _read_manifest(root / MANIFEST)
     for file in current.files if current else ():
@@ -419,7 +444,17 @@ def _known_files(root: Path) -> tuple[dict[str, Digest | None], bool]:
     for file in staged.files if staged else ():
         known[file.path] = None
     is_ours = current is not None or (root / STAGING).is_dir()
-    return {path: digest for path, digest in known.items() if _is_inside(path)}, is_ours
+    files = {
+        path: digest
+        for path, digest in known.items()
+        if path in trusted or _is_inside(path)
+    }
+    return _Left(is_ours, current.wikis if current else (), files, statuses)
+
+
+def _manifest_statuses(root: Path) -> tuple[FileStatus | None, ...]:
+    """What tells whether another build has written a manifest since."""
+    return status_at(root / MANIFEST), status_at(root / STAGING / STAGED_MANIFEST)
 
 
 def _read_manifest(path: Path, *, is_optional: bool = False) -> SiteManifest | None:

@@ -6,7 +6,7 @@ Everything is sorted, so that the same wikis always give the same report.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -60,27 +60,44 @@ class LinkSums:
         """Take the links of a wiki."""
         self._broken += _broken(wiki)
         self._wanted += _wanted(wiki)
-        for target, source in _links(wiki):
-            if target.wiki != wiki.number:
-                self._crossing[target].append(source)
+        for slug, page in wiki.pages.items():
+            if slug == SIDEBAR_SLUG:
+                continue  # it links to everything
+            for target in page.finished.elsewhere:
+                source = ItemKey(wiki.number, slug)
+                self._crossing[place_of(target, wiki.number)].append(source)
 
-    def backlinks(self, wiki: IndexedWiki) -> dict[Slug, list[ItemKey]]:
-        """Who links to each page of a wiki, once the links of all wikis are known."""
-        found: defaultdict[Slug, list[ItemKey]] = defaultdict(list)
-        for target, source in _links(wiki):
-            if target.wiki == wiki.number:
-                found[Slug(target.name)].append(source)
-        for slug in wiki.pages if self._crossing else ():
-            if sources := self._crossing.get(ItemKey(wiki.number, slug)):
-                found[slug] += sources
+    def backlinks(
+        self, wiki: IndexedWiki, slugs: Collection[Slug]
+    ) -> dict[str, list[ItemKey]]:
+        """Who links to some pages of a wiki, once the links of all wikis are known."""
+        found: dict[str, list[ItemKey]] = {slug: [] for slug in slugs}
+        for slug, page in wiki.pages.items() if slugs else ():
+            if slug == SIDEBAR_SLUG:
+                continue
+            source = ItemKey(wiki.number, slug)
+            for target in page.finished.targets:
+                if target in found and target != slug:
+                    found[target].append(source)
+        for slug in slugs if self._crossing else ():
+            found[slug] += self._crossing.get(ItemKey(wiki.number, slug), ())
         return found
 
-    def add_orphans(self, wiki: IndexedWiki, linked: Container[Slug]) -> list[ItemKey]:
-        """Take the pages of a wiki that nothing leads to; they are returned.
-
-        ``linked`` are its pages with backlinks.
-        """
-        orphans = list(_orphans(wiki, linked))
+    def add_orphans(self, wiki: IndexedWiki) -> list[ItemKey]:
+        """Take the pages of a wiki that nothing leads to; they are returned."""
+        reached = {SIDEBAR_SLUG, home_slug(wiki.pages) or ""}
+        for slug, page in wiki.pages.items():
+            targets = page.finished.targets
+            if slug in targets and slug not in reached:
+                reached.update(target for target in targets if target != slug)
+            else:
+                reached.update(targets)
+        places = (
+            ItemKey(wiki.number, slug)
+            for slug in wiki.pages
+            if slug not in reached and not slug.startswith(TEMPLATES)
+        )
+        orphans = [place for place in places if place not in self._crossing]
         self._orphans += orphans
         return orphans
 
@@ -99,7 +116,7 @@ def link_report(wikis: Sequence[IndexedWiki]) -> LinkReport:
     for wiki in wikis:
         sums.add(wiki)
     for wiki in wikis:
-        sums.add_orphans(wiki, sums.backlinks(wiki))
+        sums.add_orphans(wiki)
     return sums.report()
 
 
@@ -142,18 +159,6 @@ def encode_report(
     return msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"
 
 
-def _links(wiki: IndexedWiki) -> Iterator[tuple[ItemKey, ItemKey]]:
-    """Each link as target and source; a sidebar links to everything and is left out."""
-    for slug, page in wiki.pages.items():
-        if slug == SIDEBAR_SLUG:
-            continue
-        source = ItemKey(wiki.number, slug)
-        for target in page.finished.targets:
-            place = place_of(target, wiki.number)
-            if place != source:
-                yield place, source
-
-
 def _broken(wiki: IndexedWiki) -> Iterator[BrokenLink]:
     for slug, page in wiki.pages.items():
         for ref in page.finished.broken:
@@ -168,13 +173,3 @@ def _wanted(wiki: IndexedWiki) -> Iterator[WantedPage]:
                 found[ref.target][slug] = None
     for target, by in found.items():
         yield WantedPage(wiki.number, target, tuple(by))
-
-
-def _orphans(wiki: IndexedWiki, linked: Container[Slug]) -> Iterator[ItemKey]:
-    sidebar = wiki.pages.get(SIDEBAR_SLUG)
-    reached = set(sidebar.finished.targets) if sidebar else set()
-    reached |= {SIDEBAR_SLUG, home_slug(wiki.pages) or ""}
-    for slug in wiki.pages:
-        is_reached = slug in reached or slug in linked
-        if not is_reached and not slug.startswith(TEMPLATES):
-            yield ItemKey(wiki.number, slug)

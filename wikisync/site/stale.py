@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from wikisync.model import Slug
-from wikisync.site.crosslinks import ItemKey, is_elsewhere, place_of
+from wikisync.site.crosslinks import ItemKey, place_of
 from wikisync.site.facts import IndexedPage, IndexedWiki
 
 Pages = Mapping[Slug, IndexedPage]
@@ -24,10 +24,6 @@ class Stale(Struct, frozen=True):
     own: frozenset[Slug] | None
     """None: all."""
     elsewhere: frozenset[ItemKey]
-
-    def has(self, slug: Slug) -> bool:
-        """Whether a page of the wiki is among them."""
-        return self.own is None or slug in self.own
 
 
 def stale_pages(wiki: IndexedWiki, before: Pages, *, has_same_frame: bool) -> Stale:
@@ -50,7 +46,7 @@ def stale_pages(wiki: IndexedWiki, before: Pages, *, has_same_frame: bool) -> St
         if not has_same_frame:
             # it may have another title, which the pages of its own wiki,
             # all of them stale, show as others do
-            changed |= {target for target in targets if is_elsewhere(target)}
+            changed |= set(page.finished.elsewhere)
         stale |= {place_of(target, number) for target in changed}
     for slug in before.keys() - wiki.pages.keys():
         targets = set(before[slug].finished.targets)

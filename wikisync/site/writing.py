@@ -7,6 +7,7 @@ for a site that changed only.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -39,7 +40,7 @@ from wikisync.site.composing import (
 )
 from wikisync.site.compression import put_compressed
 from wikisync.site.context import PageRef
-from wikisync.site.crosslinks import ItemKey, WikiTable, is_elsewhere
+from wikisync.site.crosslinks import ItemKey, WikiTable
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.frame import is_top
@@ -133,7 +134,8 @@ class SiteWriting:
         self._references: dict[ItemKey, PageRef] = {}
         """Pages that other wikis and the lists around all of them name."""
         self._stale: list[Stale] = []
-        self._stale_elsewhere: set[ItemKey] = set()
+        self._stale_elsewhere: defaultdict[int, set[Slug]] = defaultdict(set)
+        """Pages of each wiki that the changes of others reach."""
         self._is_noted: list[bool] = []
         """Whether the last build's note of each wiki still is right."""
         self._retry_at = 0.0
@@ -195,14 +197,15 @@ class SiteWriting:
         frame = composer.frame_digest()
         stale = stale_pages(wiki, before, has_same_frame=last.frame == frame)
         self._stale.append(stale)
-        self._stale_elsewhere |= stale.elsewhere
+        for place in stale.elsewhere:
+            self._stale_elsewhere[place.wiki].add(Slug(place.name))
         self._sums.add(wiki)
         self._problems += wiki_problems(self._addresses, composer)
         times = [page.parsed.retry_at for page in wiki.pages.values()]
         self._retry_at = min(filter(None, (self._retry_at, *times)), default=0.0)
         for slug, page in wiki.pages.items():
             facts = page.finished
-            if facts.broken or any(map(is_elsewhere, facts.targets)):
+            if facts.broken or facts.elsewhere:
                 place = ItemKey(number, slug)
                 self._references[place] = composer.reference_elsewhere(slug)
         key = self._indexer.reading_key(scanned)
@@ -236,27 +239,21 @@ class SiteWriting:
     ) -> Iterator[tuple[WikiFrame, PageJob]]:
         """The pages of a wiki that have to be rendered; all else of it is put."""
         composer = self._shelf.get(number).composer
-        linked = self._sums.backlinks(composer.wiki)
-        stale = self._stale[number]
-        for slug in composer.wiki.pages:
+        slugs = self._to_compose(output, composer)
+        linked = self._sums.backlinks(composer.wiki, slugs)
+        self._progress.advance(len(composer.wiki.pages) - len(slugs))
+        for slug in slugs:
             self._progress.advance()
-            path = composer.url(slug)
-            key = self._last.keys.get(path)
-            is_same = key and not stale.has(slug)
-            if is_same and ItemKey(number, slug) not in self._stale_elsewhere:
-                assert key
-                if self._keep(output, path, key):
-                    continue
             backlinks = backlink_references(
                 composer.reference(Slug(place.name))
                 if place.wiki == number
                 else self._references[place]
-                for place in linked.get(slug, ())
+                for place in linked[slug]
             )
             page = composer.composed(slug, backlinks)
             if not self._keep(output, page.path, page.key):
                 yield composer.wiki_frame, composer.job(page)
-        for place in self._sums.add_orphans(composer.wiki, linked):
+        for place in self._sums.add_orphans(composer.wiki):
             reference = composer.reference_elsewhere(Slug(place.name))
             self._references[place] = reference
         self._put_generated(output, generated.of_wiki(composer))
@@ -265,6 +262,22 @@ class SiteWriting:
         for name in (*composer.wiki.scanned.attachments, *composer.wiki.linked):
             path = self._addresses[number].file(name)
             self._write_file(output, composer.wiki.scanned, name, path)
+
+    def _to_compose(self, output: Output, composer: WikiPages) -> list[Slug]:
+        """The pages of a wiki that may have another key; all others are kept."""
+        number = composer.wiki.number
+        stale = self._stale[number].own
+        if stale is None:
+            return list(composer.wiki.pages)
+        stale |= self._stale_elsewhere[number]
+        known = self._last.keys
+        found = []
+        for slug in composer.wiki.pages:
+            path = composer.url(slug)
+            is_same = slug not in stale and path in known
+            if not (is_same and self._keep(output, path, known[path])):
+                found.append(slug)
+        return found
 
     def _generated(self) -> GeneratedPages:
         """What makes the pages that no wiki has."""
