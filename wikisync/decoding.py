@@ -42,11 +42,16 @@ def msgpack_decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
         return _msgpack(kind)
 
 
-def convert(value: object, kind: type[T]) -> T:
+def convert(value: object, kind: type[T], *, is_strict: bool = True) -> T:
     """Values of JSON or TOML as a record.
+
+    Args:
+        value: objects are mappings; keys that the record has no field for are left out.
+        kind: of the record, or of a collection of them.
+        is_strict: whether a boolean must be one; else 0 and 1 are, as in SQLite.
 
     Raises:
         msgspec.ValidationError: they have another shape.
     """
     json_decoder(kind)
-    return msgspec.convert(value, kind)
+    return msgspec.convert(value, kind, strict=is_strict)

@@ -8,12 +8,12 @@ from wikisync.api.endpoints import ENDPOINTS, AnyEndpoint, Endpoint
 from wikisync.api.parameters import (
     Parameter,
     Replacement,
-    _table,
     parameters_of,
     project_attributes,
     replace_deprecated,
 )
 from wikisync.api.projects import Projects
+from wikisync.packaged import packaged_toml
 
 EVERY = [
     pytest.param(endpoint, row, id=f"{endpoint}-{row.name}")
@@ -30,7 +30,7 @@ def test_every_endpoint_has_a_route_of_its_own() -> None:
 
 def test_table_names_only_endpoints_that_there_are() -> None:
     """A misspelt name would leave an operation without its parameters."""
-    table = _table()
+    table = packaged_toml("wikisync.api", "operations.toml")
     groups = {name for rules in table["operations"].values() for name in rules["takes"]}
 
     assert set(table["operations"]) <= {str(endpoint) for endpoint in ENDPOINTS}

@@ -10,17 +10,16 @@ new ones, values included, through ``replace_deprecated``.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import Struct, convert, field
 from msgspec.structs import force_setattr
 
 from wikisync.api.endpoints import AnyEndpoint, Endpoint
+from wikisync.packaged import packaged_toml
 
 Role = Literal["anyone", "reporter", "owner", "admin"]
 Tier = Literal["free", "premium", "ultimate"]
@@ -90,16 +89,13 @@ class Rules(Struct, frozen=True):
     """Parameters of which it takes one at most."""
 
 
-@cache
-def _table() -> Mapping[str, Any]:
-    file = resources.files(__package__).joinpath("operations.toml")
-    return tomllib.loads(file.read_text("utf-8"))
+_TABLE = packaged_toml(__package__, "operations.toml")
 
 
 @cache
 def rules_of(endpoint: AnyEndpoint) -> Rules:
     """What an endpoint demands of its parameters together."""
-    return convert(_table()["operations"].get(endpoint.value, {}), Rules)
+    return convert(_TABLE["operations"].get(endpoint.value, {}), Rules)
 
 
 @cache
@@ -119,7 +115,7 @@ def parameters_of(
     is_filter = endpoint.route.method == "GET"
     rows: dict[str, Parameter] = {}
     for group in rules_of(endpoint).takes:
-        for name, facts in _table()["groups"][group].items():
+        for name, facts in _TABLE["groups"][group].items():
             rows[name] = convert(
                 {"name": name, "is_filter": is_filter, **facts}, Parameter
             )

@@ -11,73 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from wikisync.packaged import packaged_rows
+
+_TYPES = tuple(packaged_rows(__package__, "file_types.txt"))
 OPENED: Mapping[str, str] = {
-    ".aac": "audio/aac",
-    ".apng": "image/apng",
-    ".avif": "image/avif",
-    ".bmp": "image/bmp",
-    ".csv": "text/csv",
-    ".flac": "audio/flac",
-    ".gif": "image/gif",
-    ".ico": "image/x-icon",
-    ".jpeg": "image/jpeg",
-    ".jpg": "image/jpeg",
-    ".json": "application/json",
-    ".m4a": "audio/mp4",
-    ".m4v": "video/mp4",
-    ".mov": "video/quicktime",
-    ".mp3": "audio/mpeg",
-    ".mp4": "video/mp4",
-    ".oga": "audio/ogg",
-    ".ogg": "audio/ogg",
-    ".ogv": "video/ogg",
-    ".opus": "audio/ogg",
-    ".pdf": "application/pdf",
-    ".png": "image/png",
-    ".spx": "audio/ogg",
-    ".tif": "image/tiff",
-    ".tiff": "image/tiff",
-    ".txt": "text/plain",
-    ".wav": "audio/wav",
-    ".weba": "audio/webm",
-    ".webm": "video/webm",
-    ".webp": "image/webp",
+    extension: kind for use, extension, kind in _TYPES if use == "open"
 }
 """Extensions whose files browsers show and never run, with their content types."""
-
 SAVED: Mapping[str, str] = {
-    ".7z": "application/x-7z-compressed",
-    ".bz2": "application/x-bzip2",
-    ".doc": "application/msword",
-    ".docx": (
-        "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-    ),
-    ".epub": "application/epub+zip",
-    ".gz": "application/gzip",
-    ".odg": "application/vnd.oasis.opendocument.graphics",
-    ".odp": "application/vnd.oasis.opendocument.presentation",
-    ".ods": "application/vnd.oasis.opendocument.spreadsheet",
-    ".odt": "application/vnd.oasis.opendocument.text",
-    ".otf": "font/otf",
-    ".ppt": "application/vnd.ms-powerpoint",
-    ".pptx": (
-        "application/vnd.openxmlformats-officedocument.presentationml.presentation"
-    ),
-    ".rar": "application/vnd.rar",
-    ".rtf": "application/rtf",
-    ".svg": "image/svg+xml",
-    ".tar": "application/x-tar",
-    ".tgz": "application/gzip",
-    ".ttf": "font/ttf",
-    ".woff": "font/woff",
-    ".woff2": "font/woff2",
-    ".xls": "application/vnd.ms-excel",
-    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    ".xz": "application/x-xz",
-    ".zip": "application/zip",
+    extension: kind for use, extension, kind in _TYPES if use == "save"
 }
-"""Extensions that files keep and that links save.  Every web server knows their types:
-without a type a browser would guess, and may guess HTML.  A drawing (``.svg``) is among
+"""Extensions that files keep and that links save.  A drawing (``.svg``) is among
 them because pictures need the name; what a site publishes under it cannot run
 (``markup.drawings``)."""
 

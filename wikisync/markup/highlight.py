@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from wikisync.markup.tokens import escape
+from wikisync.packaged import packaged_rows
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -20,40 +21,9 @@ CODE_CHARS_MAX = 100_000
 REMEMBERED_CODES = 1024
 
 ALIASES: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("plaintext", "plain", "txt", "text", "none", "nohighlight", "log"), "text"
-    ),
-    **dict.fromkeys(("shell", "sh", "zsh", "ksh", "ash"), "bash"),
-    **dict.fromkeys(("console", "terminal", "shell-session"), "console"),
-    **dict.fromkeys(("viml", "vimscript"), "vim"),
-    **dict.fromkeys(("objective_c", "objectivec", "obj-c"), "objective-c"),
-    **dict.fromkeys(("objective_cpp", "objectivecpp", "obj-c++"), "objective-c++"),
-    **dict.fromkeys(("conf", "cfg", "properties", "dosini", "dotenv", "env"), "ini"),
-    **dict.fromkeys(("dockerfile", "containerfile"), "docker"),
-    **dict.fromkeys(("golang",), "go"),
-    **dict.fromkeys(("jsonc", "json5", "json-doc", "geojson"), "json"),
-    **dict.fromkeys(("yml", "gitlab-ci"), "yaml"),
-    **dict.fromkeys(("gradle",), "groovy"),
-    **dict.fromkeys(("hack",), "php"),
-    **dict.fromkeys(("plist",), "xml"),
-    **dict.fromkeys(("html5", "vue", "svelte", "htm"), "html"),
-    **dict.fromkeys(("jinja2",), "jinja"),
-    **dict.fromkeys(("eex", "leex", "heex"), "elixir"),
-    **dict.fromkeys(("gherkin",), "cucumber"),
-    **dict.fromkeys(("ssh", "sshconfig"), "text"),
-    **dict.fromkeys(("pwsh", "posh"), "powershell"),
-    **dict.fromkeys(("postgres", "pgsql"), "postgresql"),
-    **dict.fromkeys(("oracle", "sqlite"), "sql"),
-    **dict.fromkeys(("tf", "opentofu"), "terraform"),
-    **dict.fromkeys(("proto", "proto3"), "protobuf"),
-    **dict.fromkeys(("latex",), "tex"),
-    **dict.fromkeys(("cplusplus",), "cpp"),
-    **dict.fromkeys(("c_sharp", "cs"), "csharp"),
-    **dict.fromkeys(("f_sharp", "fs"), "fsharp"),
-    **dict.fromkeys(("patch", "suggestion"), "diff"),
-    **dict.fromkeys(("irb",), "irb"),
-    **dict.fromkeys(("cmd", "bat", "dosbatch"), "batch"),
-    **dict.fromkeys(("asm", "x86asm"), "nasm"),
+    alias: name
+    for name, *aliases in packaged_rows(__package__, "highlight.txt")
+    for alias in aliases
 }
 """Names that the service's highlighter knows to names that Pygments knows."""
 

@@ -14,80 +14,14 @@ from pathlib import Path
 import pygit2
 from msgspec import Struct
 
+from wikisync.decoding import convert
+from wikisync.packaged import packaged_toml
 from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import KIB
 from wikisync.service.tree import RepositoryFile, is_regular
 
 LICENSE_BYTES_MAX = 128 * KIB
 
-_LANGUAGES: Mapping[str, tuple[str, ...]] = {
-    "Ada": ("adb", "ads"),
-    "Assembly": ("asm", "s"),
-    "Awk": ("awk",),
-    "Batchfile": ("bat", "cmd"),
-    "C": ("c", "h"),
-    "C#": ("cs",),
-    "C++": ("cc", "cpp", "cxx", "hpp", "hh"),
-    "CMake": ("cmake",),
-    "CSS": ("css",),
-    "Clojure": ("clj", "cljs"),
-    "Cython": ("pyx", "pxd"),
-    "Dart": ("dart",),
-    "Dockerfile": ("dockerfile",),
-    "Elixir": ("ex", "exs"),
-    "Elm": ("elm",),
-    "Emacs Lisp": ("el",),
-    "Erlang": ("erl", "hrl"),
-    "F#": ("fs", "fsx"),
-    "Fortran": ("f", "f90", "f95"),
-    "Go": ("go",),
-    "Groovy": ("groovy", "gradle"),
-    "HCL": ("hcl", "tf"),
-    "HTML": ("html", "htm"),
-    "Haml": ("haml",),
-    "Haskell": ("hs",),
-    "Java": ("java",),
-    "JavaScript": ("js", "mjs", "cjs", "jsx"),
-    "Julia": ("jl",),
-    "Jupyter Notebook": ("ipynb",),
-    "Kotlin": ("kt", "kts"),
-    "Less": ("less",),
-    "Lua": ("lua",),
-    "Makefile": ("mk",),
-    "Nix": ("nix",),
-    "OCaml": ("ml", "mli"),
-    "Objective-C": ("m",),
-    "PHP": ("php",),
-    "Pascal": ("pas",),
-    "Perl": ("pl", "pm"),
-    "PowerShell": ("ps1", "psm1"),
-    "Python": ("py", "pyi"),
-    "R": ("r",),
-    "Ruby": ("rb", "rake", "gemspec"),
-    "Rust": ("rs",),
-    "SCSS": ("scss",),
-    "Scala": ("scala",),
-    "Scheme": ("scm", "ss"),
-    "Shell": ("sh", "bash", "zsh"),
-    "Svelte": ("svelte",),
-    "Swift": ("swift",),
-    "TeX": ("tex", "sty"),
-    "TypeScript": ("ts", "tsx"),
-    "Vala": ("vala",),
-    "Vim Script": ("vim",),
-    "Vue": ("vue",),
-    "XSLT": ("xsl", "xslt"),
-    "Zig": ("zig",),
-}
-_BY_EXTENSION = {
-    extension: name for name, every in _LANGUAGES.items() for extension in every
-}
-_BY_NAME = {
-    "dockerfile": "Dockerfile",
-    "gemfile": "Ruby",
-    "makefile": "Makefile",
-    "rakefile": "Ruby",
-}
 _LICENSE_FILE = re.compile(
     r"(?:un)?licen[sc]e(?:\.(?:md|txt|rst))?|copying(?:\.(?:md|txt))?", re.IGNORECASE
 )
@@ -99,10 +33,10 @@ class License(Struct, frozen=True):
 
     key: str
     name: str
-    nickname: str | None
     source_url: str
     phrases: tuple[str, ...]
     """All of them are in the text, cases and spaces aside."""
+    nickname: str | None = None
 
     @property
     def html_url(self) -> str:
@@ -110,114 +44,15 @@ class License(Struct, frozen=True):
         return f"https://choosealicense.com/licenses/{self.key}/"
 
 
-# the more particular ones first: each of the GNU ones is named in the next
-LICENSES: tuple[License, ...] = (
-    License(
-        "agpl-3.0",
-        "GNU Affero General Public License v3.0",
-        "GNU AGPLv3",
-        "https://www.gnu.org/licenses/agpl-3.0.txt",
-        ("gnu affero general public license", "version 3"),
-    ),
-    License(
-        "lgpl-3.0",
-        "GNU Lesser General Public License v3.0",
-        "GNU LGPLv3",
-        "https://www.gnu.org/licenses/lgpl-3.0.txt",
-        ("gnu lesser general public license version 3, 29 june 2007",),
-    ),
-    License(
-        "lgpl-2.1",
-        "GNU Lesser General Public License v2.1",
-        "GNU LGPLv2.1",
-        "https://www.gnu.org/licenses/lgpl-2.1.txt",
-        ("gnu lesser general public license version 2.1, february 1999",),
-    ),
-    License(
-        "gpl-3.0",
-        "GNU General Public License v3.0",
-        "GNU GPLv3",
-        "https://www.gnu.org/licenses/gpl-3.0.txt",
-        ("gnu general public license version 3, 29 june 2007",),
-    ),
-    License(
-        "gpl-2.0",
-        "GNU General Public License v2.0",
-        "GNU GPLv2",
-        "https://www.gnu.org/licenses/gpl-2.0.txt",
-        ("gnu general public license version 2, june 1991",),
-    ),
-    License(
-        "apache-2.0",
-        "Apache License 2.0",
-        None,
-        "https://www.apache.org/licenses/LICENSE-2.0.txt",
-        ("apache license version 2.0, january 2004",),
-    ),
-    License(
-        "mpl-2.0",
-        "Mozilla Public License 2.0",
-        None,
-        "https://www.mozilla.org/media/MPL/2.0/index.txt",
-        ("mozilla public license version 2.0",),
-    ),
-    License(
-        "epl-2.0",
-        "Eclipse Public License 2.0",
-        None,
-        "https://www.eclipse.org/legal/epl-2.0",
-        ("eclipse public license - v 2.0",),
-    ),
-    License(
-        "cc0-1.0",
-        "Creative Commons Zero v1.0 Universal",
-        None,
-        "https://creativecommons.org/publicdomain/zero/1.0/legalcode.txt",
-        ("cc0 1.0 universal",),
-    ),
-    License(
-        "unlicense",
-        "The Unlicense",
-        None,
-        "https://unlicense.org/UNLICENSE",
-        ("this is free and unencumbered software released into the public domain",),
-    ),
-    License(
-        "isc",
-        "ISC License",
-        None,
-        "https://opensource.org/licenses/isc",
-        ("permission to use, copy, modify, and/or distribute this software",),
-    ),
-    License(
-        "bsd-3-clause",
-        'BSD 3-Clause "New" or "Revised" License',
-        None,
-        "https://opensource.org/licenses/BSD-3-Clause",
-        (
-            "redistribution and use in source and binary forms",
-            "used to endorse or promote products derived",
-        ),
-    ),
-    License(
-        "bsd-2-clause",
-        'BSD 2-Clause "Simplified" License',
-        None,
-        "https://opensource.org/licenses/BSD-2-Clause",
-        ("redistribution and use in source and binary forms",),
-    ),
-    License(
-        "mit",
-        "MIT License",
-        None,
-        "https://opensource.org/licenses/MIT",
-        (
-            "permission is hereby granted, free of charge, to any person",
-            "the software is furnished to do so",
-        ),
-    ),
-)
-OTHER_LICENSE = License("other", "Other", None, "", ())
+_TABLE = packaged_toml(__package__, "code.toml")
+_BY_EXTENSION: Mapping[str, str] = {
+    extension: name
+    for name, extensions in _TABLE["languages"].items()
+    for extension in extensions
+}
+_BY_NAME: Mapping[str, str] = _TABLE["files"]
+LICENSES = convert(_TABLE["licenses"], tuple[License, ...])
+OTHER_LICENSE = License("other", "Other", "", ())
 
 
 class CodeFacts(Struct, frozen=True):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from wikisync.decoding import json_decoder
+from wikisync.decoding import convert, json_decoder
 from wikisync.service.access import (
     AccessLevel,
     FeatureLevel,
@@ -19,6 +19,8 @@ from wikisync.service.access import (
     Visibility,
     WikiDoor,
 )
+
+T = TypeVar("T")
 
 _TOPICS = json_decoder(list[str])
 _ATTRIBUTES = json_decoder(dict[str, object])
@@ -197,111 +199,41 @@ class Group(Struct, frozen=True):
         )
 
 
-def user_from_row(row: sqlite3.Row) -> User:
-    """A user, from a row of its table."""
-    return User(
-        id=row["id"],
-        username=row["username"],
-        name=row["name"],
-        email=row["email"],
-        is_admin=bool(row["is_admin"]),
-        is_blocked=bool(row["is_blocked"]),
-        created_at=row["created_at"],
-        has_private_profile=bool(row["has_private_profile"]),
-        projects_limit=row["projects_limit"],
-    )
+def from_row(row: sqlite3.Row, kind: type[T]) -> T:
+    """A record, from a row with its fields as columns; other columns are left out."""
+    return convert(_columns(row), kind, is_strict=False)
 
 
 def token_from_row(row: sqlite3.Row) -> Token:
     """A token, from a row of its table."""
-    return Token(
-        id=row["id"],
-        user_id=row["user_id"],
-        name=row["name"],
-        scopes=frozenset(row["scopes"].split()),
-        created_at=row["created_at"],
-        expires_on=row["expires_on"],
-        is_revoked=bool(row["is_revoked"]),
+    return convert(
+        _columns(row) | {"scopes": row["scopes"].split()}, Token, is_strict=False
     )
 
 
-def project_from_row(fields: sqlite3.Row) -> Project:
+def project_from_row(row: sqlite3.Row) -> Project:
     """A project, from a row of the projects query."""
-    # a look by name into such a wide row searches it from its beginning
-    row = dict(zip(fields.keys(), fields, strict=True))
-    return Project(
-        id=row["id"],
-        path=row["path"],
-        full_path=row["full_path"],
-        name=row["name"],
-        description=row["description"],
-        visibility=row["visibility"],
-        wiki_access_level=row["wiki_access_level"],
-        is_archived=bool(row["is_archived"]),
-        creator_id=row["creator_id"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-        last_activity_at=row["last_activity_at"],
-        namespace=Namespace(
-            id=row["namespace_id"],
-            kind=row["namespace_kind"],
-            name=row["namespace_name"],
-            path=row["namespace_path"],
-            full_path=row["namespace_full_path"],
-            full_name=row["namespace_full_name"],
-            parent_id=row["namespace_parent_id"],
-            visibility=row["namespace_visibility"],
-            user_id=row["owner_id"],
-        ),
-        owner_id=row["owner_id"],
-        project_level=row["project_level"],
-        group_level=row["group_level"],
-        shared_level=row["shared_level"],
-        issues_access_level=row["issues_access_level"],
-        merge_requests_access_level=row["merge_requests_access_level"],
-        is_going=bool(row["is_going"]),
-        marked_on=row["marked_on"],
-        forked_from=row["forked_from"],
-        repository_storage=row["repository_storage"],
-        default_branch=row["default_branch"],
-        readme=row["readme"],
-        license=row["license"],
-        license_key=row["license_key"],
-        avatar=row["avatar"],
-        origin=Import(
-            status=row["import_status"],
-            type=row["import_type"],
-            url=row["import_url"],
-            branch=row["import_branch"],
-            error=row["import_error"],
-        ),
-        runners_token=row["runners_token"],
-        statistics=Statistics(
-            commit_count=row["commit_count"],
-            repository_size=row["repository_size"],
-            wiki_size=row["wiki_size"],
-            uploads_size=row["uploads_size"],
-        ),
-        star_count=row["star_count"],
-        forks_count=row["forks_count"],
-        topics=tuple(_TOPICS.decode(row["topics"])),
-        attributes=_ATTRIBUTES.decode(row["attributes"]),
-    )
+    columns = _columns(row)
+    space = _part(columns, "namespace_") | {"user_id": columns["owner_id"]}
+    parts = {
+        "namespace": space,
+        "origin": _part(columns, "import_"),
+        "statistics": columns,
+        "topics": _TOPICS.decode(columns["topics"]),
+        "attributes": _ATTRIBUTES.decode(columns["attributes"]),
+    }
+    return convert(columns | parts, Project, is_strict=False)
 
 
-def group_from_row(row: sqlite3.Row) -> Group:
-    """A group, from a row of the groups query."""
-    return Group(
-        id=row["id"],
-        path=row["path"],
-        full_path=row["full_path"],
-        name=row["name"],
-        description=row["description"],
-        visibility=row["visibility"],
-        wiki_access_level=row["wiki_access_level"],
-        parent_id=row["parent_id"],
-        created_at=row["created_at"],
-        level=row["level"],
-        is_seen=bool(row["is_seen"]),
-        full_name=row["full_name"],
-    )
+def _columns(row: sqlite3.Row) -> dict[str, Any]:
+    # access by name into such a wide row searches it from its beginning
+    return dict(zip(row.keys(), row, strict=True))
+
+
+def _part(columns: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    """The columns of a record inside the record."""
+    return {
+        name.removeprefix(prefix): value
+        for name, value in columns.items()
+        if name.startswith(prefix)
+    }

@@ -26,10 +26,9 @@ from wikisync.service.rows import (
     Project,
     Token,
     User,
-    group_from_row,
+    from_row,
     project_from_row,
     token_from_row,
-    user_from_row,
 )
 
 TOKEN_PREFIX = "glpat-"  # noqa: S105 - the public prefix, not a token
@@ -167,12 +166,12 @@ class Tables:
     def user_named(self, username: str) -> User | None:
         """The user of that name, whatever its case."""
         row = self.one("SELECT * FROM user WHERE username = ?", (username,))
-        return None if row is None else user_from_row(row)
+        return None if row is None else from_row(row, User)
 
     def user_by_id(self, user_id: int) -> User | None:
         """The user with that id."""
         row = self.one("SELECT * FROM user WHERE id = ?", (user_id,))
-        return None if row is None else user_from_row(row)
+        return None if row is None else from_row(row, User)
 
     def set_blocked(self, user_id: int, *, is_blocked: bool = True) -> None:
         """Shut a user out, or let it in again."""
@@ -226,7 +225,7 @@ class Tables:
     def users(self) -> tuple[User, ...]:
         """Every user."""
         rows = self.db.execute("SELECT * FROM user ORDER BY id")
-        return tuple(user_from_row(row) for row in rows)
+        return tuple(from_row(row, User) for row in rows)
 
     def set_private_profile(self, user_id: int, *, is_private: bool = True) -> None:
         """Show nobody a user's projects and stars, or everyone."""
@@ -422,7 +421,7 @@ class Tables:
         found = self._containers(
             GROUPS + "WHERE n.kind = 'group' AND {}", "n", id_or_path, user_id
         )
-        return None if found is None else group_from_row(found)
+        return None if found is None else from_row(found, Group)
 
     def groups(
         self, user_id: int | None, *, below: int | None = None, is_deep: bool = True
@@ -437,7 +436,7 @@ class Tables:
         rows = self.db.execute(
             f"{LEVELS} {GROUPS} {where} ORDER BY n.full_path", values
         )
-        return tuple(group_from_row(row) for row in rows)
+        return tuple(from_row(row, Group) for row in rows)
 
     # inner parts
 

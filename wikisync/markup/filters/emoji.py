@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from importlib import resources
 
 from wikisync.markup.draft import Draft
+from wikisync.packaged import packaged_rows
 
 NOT_IN = frozenset({"pre", "code", "tt"})
 ANYWHERE = re.compile(":[a-z0-9_+-]{1,80}:")
@@ -45,6 +45,5 @@ def emoji(match: re.Match[str]) -> str:
 @functools.cache
 def emoji_names() -> Mapping[str, str]:
     """Names to characters; ``tools/emoji_names.py`` writes the file."""
-    file = resources.files(__package__).joinpath("emoji_names.txt")
-    lines = (line.split() for line in file.read_text("utf-8").splitlines())
-    return {name: character for character, *names in lines for name in names}
+    rows = packaged_rows(__package__, "emoji_names.txt")
+    return {name: character for character, *names in rows for name in names}

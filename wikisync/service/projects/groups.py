@@ -7,13 +7,12 @@ Each function takes the ``Tables`` first and is called through ``Records.ask``.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable
 
 from msgspec import Struct
 
 from wikisync.service.projects.tables import json_list
-from wikisync.service.rows import Group, group_from_row
+from wikisync.service.rows import Group, from_row
 from wikisync.service.tables import GROUPS, LEVELS, SUBTREE, Tables
 
 _ANCESTORS = (
@@ -43,7 +42,7 @@ def ancestors(tables: Tables, group_id: int, user_id: int | None) -> tuple[Group
         " ORDER BY length(n.full_path) DESC",
         values,
     )
-    return tuple(group_from_row(row) for row in rows)
+    return tuple(from_row(row, Group) for row in rows)
 
 
 def groups_by_id(
@@ -56,7 +55,7 @@ def groups_by_id(
         " AND n.id IN (SELECT value FROM json_each(:ids)) ORDER BY n.full_path",
         values,
     )
-    return tuple(group_from_row(row) for row in rows)
+    return tuple(from_row(row, Group) for row in rows)
 
 
 def shares(tables: Tables, project_ids: Iterable[int]) -> tuple[Share, ...]:
@@ -68,7 +67,7 @@ def shares(tables: Tables, project_ids: Iterable[int]) -> tuple[Share, ...]:
         " AND (s.expires_on IS NULL OR s.expires_on > ?) ORDER BY s.id",
         (json_list(project_ids), tables.today()),
     )
-    return tuple(_share(row) for row in rows)
+    return tuple(from_row(row, Share) for row in rows)
 
 
 def add_share(
@@ -127,15 +126,3 @@ def remove_groups(tables: Tables, ids: Iterable[int]) -> None:
             f"DELETE FROM namespace WHERE kind = 'group' AND id IN {every}",
         ):
             tables.db.execute(statement, values)
-
-
-def _share(row: sqlite3.Row) -> Share:
-    return Share(
-        id=row["id"],
-        project_id=row["project_id"],
-        group_id=row["group_id"],
-        access_level=row["access_level"],
-        expires_on=row["expires_on"],
-        group_name=row["group_name"],
-        group_full_path=row["group_full_path"],
-    )

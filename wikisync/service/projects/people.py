@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from wikisync.service.access import AccessLevel
 from wikisync.service.projects.tables import json_list
-from wikisync.service.rows import User, user_from_row
+from wikisync.service.rows import User, from_row
 from wikisync.service.tables import Tables
 
 _FOUND = "instr(fold_search(u.username, u.name, NULL), :search)"
@@ -66,7 +66,7 @@ def members(
         "search": search.casefold(),
     }
     rows = tables.db.execute(_MEMBERS, values)
-    return tuple((user_from_row(row), int(row["level"])) for row in rows)
+    return tuple((from_row(row, User), int(row["level"])) for row in rows)
 
 
 def direct_members(
@@ -81,7 +81,7 @@ def direct_members(
         (project_id, tables.today()),
     )
     return tuple(
-        (user_from_row(row), int(row["access_level"]), row["last_day"]) for row in rows
+        (from_row(row, User), int(row["access_level"]), row["last_day"]) for row in rows
     )
 
 
@@ -92,7 +92,7 @@ def users_by_email(tables: Tables, emails: Iterable[str]) -> dict[str, User]:
         "SELECT * FROM user WHERE lower(email) IN (SELECT value FROM json_each(?))",
         (wanted,),
     )
-    return {row["email"].lower(): user_from_row(row) for row in rows}
+    return {row["email"].lower(): from_row(row, User) for row in rows}
 
 
 def import_members(
@@ -147,4 +147,4 @@ def starrers(
             "sees_all": viewer is not None and viewer.is_admin,
         },
     )
-    return tuple((row["starred_since"], user_from_row(row)) for row in rows)
+    return tuple((row["starred_since"], from_row(row, User)) for row in rows)

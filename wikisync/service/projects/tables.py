@@ -7,14 +7,13 @@ Each function takes the ``Tables`` first and is called through ``Records.ask``.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 import msgspec
 from msgspec import Struct
 
-from wikisync.service.rows import Namespace
+from wikisync.service.rows import Namespace, from_row
 from wikisync.service.tables import NEW_PROJECT_ID, Tables
 
 
@@ -55,14 +54,14 @@ def namespace(tables: Tables, id_or_path: int | str) -> Namespace | None:
     """A group's or user's namespace."""
     column = "id" if isinstance(id_or_path, int) else "full_path"
     row = tables.one(f"SELECT * FROM namespace WHERE {column} = ?", (id_or_path,))
-    return None if row is None else _namespace(row)
+    return None if row is None else from_row(row, Namespace)
 
 
 def namespace_of_user(tables: Tables, user_id: int) -> Namespace:
     """The namespace that every user has."""
     row = tables.one("SELECT * FROM namespace WHERE user_id = ?", (user_id,))
     assert row is not None, "a user is made with its namespace"
-    return _namespace(row)
+    return from_row(row, Namespace)
 
 
 def count_personal_projects(tables: Tables, user_id: int) -> int:
@@ -321,16 +320,3 @@ def _set_topics(tables: Tables, project_id: int, topics: Iterable[str]) -> None:
             " SELECT ?, id, ? FROM topic WHERE name = ?",
             (project_id, position, name),
         )
-
-
-def _namespace(row: sqlite3.Row) -> Namespace:
-    return Namespace(
-        id=row["id"],
-        kind=row["kind"],
-        name=row["name"],
-        path=row["path"],
-        full_path=row["full_path"],
-        parent_id=row["parent_id"],
-        visibility=row["visibility"],
-        user_id=row["user_id"],
-    )

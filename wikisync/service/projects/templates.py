@@ -8,53 +8,11 @@ a creation, and nothing of anybody else's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
-BUILT_IN: Mapping[str, str] = MappingProxyType(
-    {
-        "android": "Android",
-        "astro": "Astro",
-        "astro_tailwind": "Astro Tailwind",
-        "bridgetown": "Bridgetown",
-        "cluster_management": "Cluster Management",
-        "docusaurus": "Docusaurus",
-        "dotnetcore": ".NET Core",
-        "express": "Node.js Express",
-        "gatsby": "Gatsby",
-        "gitbook": "GitBook",
-        "gitlab_components": "CI/CD components",
-        "gitpod_spring_petclinic": "Spring Petclinic",
-        "gomicro": "Go Micro",
-        "hexo": "Hexo",
-        "hugo": "Hugo",
-        "iosswift": "iOS (Swift)",
-        "jekyll": "Jekyll",
-        "jsonnet": "Jsonnet for dynamic child pipelines",
-        "kotlin_native_linux": "Kotlin Native Linux",
-        "laravel": "Laravel",
-        "middleman": "Middleman",
-        "nextjs": "Next.js",
-        "nfgitbook": "GitBook with Netlify",
-        "nfhexo": "Hexo with Netlify",
-        "nfhugo": "Hugo with Netlify",
-        "nfjekyll": "Jekyll with Netlify",
-        "nfplainhtml": "Plain HTML with Netlify",
-        "nist_80053r5": "NIST 800-53r5",
-        "nuxt": "Nuxt",
-        "pelican": "Pelican",
-        "plainhtml": "Plain HTML",
-        "rails": "Ruby on Rails",
-        "salesforcedx": "SalesforceDX",
-        "sample": "Sample project",
-        "serverless_framework": "Serverless Framework",
-        "spring": "Spring",
-        "sse_middleman": "Middleman with a static site editor",
-        "tencent_serverless_framework": "Tencent Serverless Framework",
-        "typo3_distribution": "TYPO3 Distribution",
-    }
-)
-"""Name to title: what any version of the service has had, because clients ask for
-the templates of theirs."""
+from wikisync.packaged import packaged_toml
+
+BUILT_IN: Mapping[str, str] = packaged_toml(__package__, "templates.toml")
+"""Name to title."""
 
 COMMIT_MESSAGE = "Initialized from the project template"
 

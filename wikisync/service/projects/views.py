@@ -27,7 +27,13 @@ from wikisync.service.access import (
     judge_container,
     may_read_code,
 )
-from wikisync.service.attributes import all_attributes, attribute_of, expiration_policy
+from wikisync.service.attributes import (
+    SHOWN,
+    SWITCHES,
+    all_attributes,
+    attribute_of,
+    expiration_policy,
+)
 from wikisync.service.call import Call, Caller
 from wikisync.service.code import license_by_key
 from wikisync.service.import_address import shown
@@ -35,93 +41,6 @@ from wikisync.service.projects.groups import Share
 from wikisync.service.rendering import render_description
 from wikisync.service.rows import Group, Namespace, Project, User
 
-_LEVELS = (
-    "analytics_access_level",
-    "builds_access_level",
-    "container_registry_access_level",
-    "environments_access_level",
-    "feature_flags_access_level",
-    "forking_access_level",
-    "infrastructure_access_level",
-    "issues_access_level",
-    "merge_requests_access_level",
-    "model_experiments_access_level",
-    "model_registry_access_level",
-    "monitor_access_level",
-    "pages_access_level",
-    "releases_access_level",
-    "repository_access_level",
-    "requirements_access_level",
-    "security_and_compliance_access_level",
-    "snippets_access_level",
-    "wiki_access_level",
-)
-_SWITCHES = {
-    "issues_enabled": "issues_access_level",
-    "merge_requests_enabled": "merge_requests_access_level",
-    "wiki_enabled": "wiki_access_level",
-    "jobs_enabled": "builds_access_level",
-    "snippets_enabled": "snippets_access_level",
-    "container_registry_enabled": "container_registry_access_level",
-    "requirements_enabled": "requirements_access_level",
-    "security_and_compliance_enabled": "security_and_compliance_access_level",
-}
-_PLAIN = (
-    "allow_merge_on_skipped_pipeline",
-    "autoclose_referenced_issues",
-    "emails_enabled",
-    "enforce_auth_checks_on_uploads",
-    "external_authorization_classification_label",
-    "group_runners_enabled",
-    "lfs_enabled",
-    "merge_method",
-    "only_allow_merge_if_all_discussions_are_resolved",
-    "only_allow_merge_if_all_status_checks_passed",
-    "only_allow_merge_if_pipeline_succeeds",
-    "packages_enabled",
-    "printing_merge_request_link_enabled",
-    "remove_source_branch_after_merge",
-    "request_access_enabled",
-    "resolve_outdated_diff_discussions",
-    "restrict_user_defined_variables",
-    "service_desk_enabled",
-    "shared_runners_enabled",
-    "show_default_award_emojis",
-    "squash_option",
-)
-"""Attributes that everyone sees who sees the full view."""
-_FOR_REPORTERS = (
-    "allow_pipeline_trigger_approve_deployment",
-    "approvals_before_merge",
-    "auto_cancel_pending_pipelines",
-    "auto_devops_deploy_strategy",
-    "auto_devops_enabled",
-    "build_git_strategy",
-    "build_timeout",
-    "ci_allow_fork_pipelines_to_run_in_parent_project",
-    "ci_default_git_depth",
-    "ci_forward_deployment_enabled",
-    "ci_forward_deployment_rollback_allowed",
-    "ci_restrict_pipeline_cancellation_role",
-    "ci_separated_caches",
-    "issue_branch_template",
-    "issues_template",
-    "keep_latest_artifact",
-    "merge_commit_template",
-    "merge_pipelines_enabled",
-    "merge_requests_template",
-    "merge_trains_enabled",
-    "prevent_merge_without_external_issue",
-    "squash_commit_template",
-    "suggestion_commit_message",
-)
-_FOR_MAINTAINERS = (
-    "mirror",
-    "mirror_overwrites_diverged_branches",
-    "mirror_trigger_builds",
-    "mirror_user_id",
-    "only_mirror_protected_branches",
-)
 _LINKED = {
     "self": routes.PROJECT,
     "issues": routes.PROJECT_ISSUES,
@@ -205,7 +124,7 @@ def project_view(
     attributes = all_attributes(project.attributes)
     url = call.service.url
     body |= _features(project, standing, attributes)
-    body |= {name: attributes[name] for name in _PLAIN}
+    body |= {name: attributes[name] for name in SHOWN["plain"]}
     body |= {
         "_links": _links(call, project, body),
         "archived": project.is_archived,
@@ -352,14 +271,14 @@ def _features(
     project: Project, standing: Membership, attributes: Mapping[str, object]
 ) -> dict[str, object]:
     """The levels of the features, and whether each is on for the caller."""
-    levels: dict[str, object] = {name: attributes.get(name) for name in _LEVELS}
+    levels: dict[str, object] = {name: attributes.get(name) for name in SHOWN["levels"]}
     levels |= {
         "issues_access_level": project.issues_access_level,
         "merge_requests_access_level": project.merge_requests_access_level,
         "wiki_access_level": project.wiki_access_level,
     }
     on = _ON_FOR_MEMBERS if standing.is_member else _ON_FOR_ALL
-    switches = {switch: levels[level] in on for switch, level in _SWITCHES.items()}
+    switches = {switch: levels[level] in on for switch, level in SWITCHES.items()}
     return levels | switches
 
 
@@ -371,12 +290,12 @@ def _for_roles(
     if _reads_code(project, standing):
         shown["ci_config_path"] = attributes["ci_config_path"]
     if _has(standing, AccessLevel.REPORTER):
-        shown |= {name: attributes[name] for name in _FOR_REPORTERS}
+        shown |= {name: attributes[name] for name in SHOWN["reporters"]}
         shown["ci_job_token_scope_enabled"] = False
         shown["service_desk_address"] = None
         shown["runner_token_expiration_interval"] = None
     if _has(standing, AccessLevel.MAINTAINER):
-        shown |= {name: attributes[name] for name in _FOR_MAINTAINERS}
+        shown |= {name: attributes[name] for name in SHOWN["maintainers"]}
         shown |= {
             "import_error": project.origin.error,
             "import_url": _import_url(project),

@@ -70,49 +70,7 @@ FORBIDDEN = (
 )
 """Starts of the names of audit events that no page has a need of."""
 
-STYLE_TEXT = """
-[attributes]
-imagesdir!
-
-[quotes]
-'=
-#=mark
-
-[tags]
-mark=<mark>|</mark>
-monospaced=<code>|</code>
-
-[blockdef-listing]
-delimiter=^-{4,}$
-template=listingblock
-subs=verbatim
-posattrs=style
-listing-style=template="listingblock"
-source-style=template="sourceblock",posattrs=("style","language")
-
-[paradef-default]
-source-style=template="sourceparagraph",posattrs=("style","language"),subs=("verbatim",)
-
-[listingblock]
-<div class="listingblock"{id? id="{id}"}>
-<div class="title">{title}</div>
-<div class="content"><pre>|</pre></div></div>
-
-[sourceblock]
-<div class="listingblock"{id? id="{id}"}>
-<div class="title">{title}</div>
-<div class="content"><pre{language? data-canonical-lang="{language}"}><code>|</code></pre></div></div>
-
-[sourceparagraph]
-template::[sourceblock]
-
-[admonitionblock]
-<div class="admonitionblock {name}"{id? id="{id}"}>
-<table><tr><td class="icon"><div class="title">{caption}</div></td><td class="content">
-<div class="title">{title}</div>
-|
-</td></tr></table></div>
-"""  # noqa: E501 - a line of HTML is a line of the page
+STYLE_TEXT = Path(__file__).with_name("wiki.conf").read_text(encoding="utf-8")
 
 INCLUDE = re.compile(r"^(\\?)include1?::([^\[\n]*)\[([^\]\n]*)\]\s*$")
 SYSTEM = re.compile(r"^(?:eval|sys|sys2|sys3|eval3|ifeval|template)::.*$")
