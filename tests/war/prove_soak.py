@@ -25,7 +25,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Thread
@@ -340,14 +341,18 @@ def _count(folder: Path) -> float:
         return 0.0
 
 
+def _files(folder: Path) -> Iterator[Path]:
+    """All below it, without the folders that go away meanwhile."""
+    for below, _, names in os.walk(folder):  # it skips them, and `rglob` raises
+        yield from (Path(below, name) for name in names)
+
+
 def _size(folder: Path, counts: Callable[[Path], bool] = lambda _path: True) -> float:
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            if path.is_file() and counts(path.relative_to(folder)):
-                total += path.stat().st_size
-        except OSError:  # it went away meanwhile
-            continue
+    for path in _files(folder):
+        with suppress(FileNotFoundError):
+            if counts(path.relative_to(folder)):
+                total += path.lstat().st_size
     return total / MB
 
 
@@ -356,13 +361,14 @@ def _temporary(workspace: Path) -> float:
     return float(
         sum(
             path.name.startswith(".wikisync-") or path.name.endswith(".tmp")
-            for path in workspace.rglob("*")
+            for path in _files(workspace)
         )
     )
 
 
 def _loose(repository: Path) -> float:
-    return float(len(list((repository / "objects").glob("??/*"))))
+    objects = repository / "objects"
+    return float(sum(len(path.parent.name) == 2 for path in _files(objects)))
 
 
 def _slope(xs: list[float], ys: list[float]) -> float:
