@@ -91,7 +91,8 @@ def older(root: Path) -> None:
     """A workspace of an older version: what its state lacks is added in a copy."""
     with closing(sqlite3.connect(root / ".wikisync/state.db")) as connection:
         connection.execute("DROP TABLE step")
-        for column in ("sync", "is_syncing", "synced_at", "undoing", "remote_again"):
+        later = ("sync", "is_syncing", "synced_at", "undoing", "remote_again")
+        for column in (*later, "is_head_old"):
             connection.execute(f"ALTER TABLE wiki DROP COLUMN {column}")
         connection.execute("PRAGMA user_version = 11")
 

@@ -79,6 +79,8 @@ class Weather:
     """Somebody saves a backup of the wiki, or puts the last one back."""
     force: float = 0.0
     """Between two cycles, somebody takes the wiki's last commit back by force."""
+    untold: float = 0.0
+    """A question for the wiki's newest commit is not answered."""
     undo: float = 0.0
     """Between two cycles, a person takes the last sync of a folder back."""
     revert: float = 0.0
@@ -191,6 +193,7 @@ class World:
         """What the wiki was, the newest last."""
         self._tells_commits = weather.force > 0 or weather.has_git
         self._commits = 0
+        self._has_told = False
         self.steps = 0
         self.crashes_at: set[int] = set()
         """Steps at which the process ends."""
@@ -282,6 +285,16 @@ class World:
         if self._tells_commits and (last is None or last.pages != self.wiki.pages):
             self._commits += 1
             self.commits.append((f"commit {self._commits}", deepcopy(self.wiki)))
+
+    def is_untold(self) -> bool:
+        """Whether the newest commit is not told now; the first one always is."""
+        untold = self.weather.untold if self._has_told else 0.0
+        self._has_told = True
+        if not untold or self.random.random() >= untold:
+            return False
+        self.faults += 1
+        self.trace.append("fault: HEAD is not told")
+        return True
 
     def force(self) -> bool:
         """The wiki as it was before its last commit, which is in no history then."""

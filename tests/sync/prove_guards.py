@@ -317,6 +317,13 @@ GUARDS = (
         "sync/test_rewinding.py::test_nothing_is_taken_back_unasked",
     ),
     Guard(
+        "a sync after which no commit was told",
+        f"{SYNC}.base.agreements:Agreements._doubt_head",
+        answer(None),
+        "sync/test_rewinding.py"
+        "::test_what_was_pushed_untold_is_held_where_it_is_taken_back",
+    ),
+    Guard(
         "a wiki whose history lacks the last sync",
         f"{SYNC}.run.stopping:rewinding_by_history",
         answer(NO_REWINDING),

@@ -52,6 +52,7 @@ WEATHERS: Mapping[str, Weather] = {
     ),
     "wiki set back": Weather(person=0.1, crash=0.005, rewind=0.03),
     "last commit pushed over": Weather(person=0.1, fault=0.0, force=0.6),
+    "pushed over, HEAD not told": Weather(person=0.1, fault=0.0, force=0.6, untold=0.5),
     "syncs taken back": Weather(crash=0.01, undo=0.4, revert=0.2),
     "saves": Weather(
         person=0.03, fault=0.03, crash=0.002, saves=0.8, web=0.1, length=4

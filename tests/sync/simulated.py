@@ -276,6 +276,8 @@ class SimulatedWiki(_Side):
 
     async def head(self) -> str:
         self.world.commit()
+        if self.world.is_untold():
+            return ""
         return self.world.commits[-1][0] if self.world.commits else ""
 
     async def follows(self, head: str, earlier: str) -> bool | None:

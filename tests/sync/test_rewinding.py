@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.support.copies import Copies
+from tests.support.copies import Copies, Died
+from tests.support.git import clone, needs_git, run_git
+from tests.support.memory import nothing_before
+from tests.support.pair import OWNER as PAIRED
+from tests.support.pair import paired
 from wikisync.model import Slug, WikiOwner
+from wikisync.service.quirks import Quirk
 from wikisync.sync.base.agreements import EARLIER_MAX
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import REPLACED_CHECK_EVERY, REPLACED_KEPT_S
@@ -401,6 +408,155 @@ async def test_following_asks_once_however_many_pages_go(state: State) -> None:
     copies.decide(Decision.APPROVED)
     await copies.rest()
     assert copies.texts() == PAGES
+
+
+# -- a push after which the service does not tell its newest commit --------------------
+
+
+async def pushed_untold(state: State, slug: str, text: str) -> tuple[Told, list[str]]:
+    """A page was pushed, and nobody knows the commit; the wiki's history before it."""
+    copies = await told(state)
+    before, copies.there.commits = copies.there.commits, []
+    copies.here.put(slug, text)
+    await copies.cycle()
+    assert copies.there.texts()[slug] == text
+    return copies, before
+
+
+async def test_what_was_pushed_untold_is_held_where_it_is_taken_back(
+    state: State,
+) -> None:
+    copies, before = await pushed_untold(state, "page1", "mine\n")
+    copies.there.commits = before
+    copies.there.put("page1", PAGES["page1"])
+    for _ in range(4):
+        await copies.cycle()
+    assert copies.here.texts()["page1"] == "mine\n"
+    (batch,) = waiting(copies)
+    assert batch.kind is BatchKind.REWOUND
+
+
+async def test_so_is_a_page_that_was_created_untold(state: State) -> None:
+    copies, before = await pushed_untold(state, "fresh", "made today\n")
+    copies.there.commits = before
+    copies.there.remove("fresh")
+    for _ in range(6):
+        await copies.cycle()
+    assert copies.here.texts()["fresh"] == "made today\n"
+    assert waiting(copies)
+
+
+@pytest.mark.parametrize("later", [[], ["another commit"]])
+async def test_so_is_one_that_returns_to_its_text_of_before(
+    later: list[str], state: State
+) -> None:
+    """Whether nothing is told yet, or a commit that says nothing of our text."""
+    copies, before = await pushed_untold(state, "page1", "mine\n")
+    copies.there.commits = [*before, *later] if later else []
+    copies.there.put("page1", PAGES["page1"])
+    await copies.rest()
+    assert copies.here.texts()["page1"] == "mine\n"
+    assert waiting(copies)
+
+
+async def test_so_is_a_page_that_the_second_push_created_untold(state: State) -> None:
+    """The commit of the first one is in the history, and that is all it proves."""
+    copies, before = await pushed_untold(state, "page1", "mine\n")
+    copies.here.put("fresh", "made today\n")
+    await copies.cycle()
+    copies.there.commits = [*before, "the first push"]
+    copies.there.remove("fresh")
+    for _ in range(6):
+        await copies.cycle()
+    assert copies.here.texts()["fresh"] == "made today\n"
+    assert waiting(copies)
+
+
+async def test_what_is_taken_back_before_the_commit_is_asked_for_is_held(
+    state: State,
+) -> None:
+    """The history tells a commit then, and it is the one of before."""
+    copies = await told(state)
+    copies.here.put("page1", "mine\n")
+    await copies.cycle()
+    copies.there.put("page1", PAGES["page1"])
+    await copies.rest()
+    assert copies.here.texts()["page1"] == "mine\n"
+    assert waiting(copies)
+
+
+async def test_so_is_what_a_process_pushed_that_was_killed_then(state: State) -> None:
+    copies = await told(state)
+
+    async def dies(entry: str) -> None:
+        if entry.startswith("head "):
+            raise Died
+
+    copies.there.before = dies
+    copies.here.put("page1", "mine\n")
+    with pytest.raises(Died):
+        await copies.cycle()
+    copies.there.before = nothing_before
+    assert copies.there.texts()["page1"] == "mine\n"
+    copies.there.put("page1", PAGES["page1"])
+    await copies.rest()
+    assert copies.here.texts()["page1"] == "mine\n"
+    assert waiting(copies)
+
+
+async def test_a_cycle_without_a_change_learns_the_commit(state: State) -> None:
+    copies, before = await pushed_untold(state, "page1", "mine\n")
+    copies.there.commits = [*before, "ours"]
+    copies.asked()
+    await copies.cycle()
+    await copies.cycle()
+    assert copies.asked() == ["head"]
+    copies.there.put("page1", PAGES["page1"])
+    copies.commit()
+    await copies.rest()
+    assert copies.texts()["page1"] == PAGES["page1"]
+
+
+@needs_git
+async def test_a_service_whose_git_was_away_is_asked_about_too(tmp_path: Path) -> None:
+    """A push by force takes back what was sent while git was refused."""
+    async with paired(tmp_path, {"home": "one\n", "other": "text\n"}) as pair:
+        await pair.rest()
+        cloned = await clone(pair.service.git_url(PAIRED), tmp_path / "cloned")
+        pair.service.quirks = {Quirk.NO_GIT}
+        pair.save("home", "mine\n")
+        await pair.rest()
+        pair.service.quirks = frozenset()
+        assert (await run_git("push", "-q", "--force", folder=cloned)).code == 0
+        assert (await pair.wiki_texts())["home"] == "one\n"
+        pair.restart()
+        await pair.rest()
+        assert pair.texts()["home"] == "mine\n"
+        (batch,) = pair.known.batches()
+        assert batch.kind is BatchKind.REWOUND
+
+
+async def test_an_edit_on_top_of_what_was_pushed_untold_is_an_edit(
+    state: State,
+) -> None:
+    copies, before = await pushed_untold(state, "page1", "mine\n")
+    copies.there.commits = [*before, "ours", "theirs"]
+    copies.there.put("page1", "theirs\n")
+    await copies.rest()
+    assert copies.texts()["page1"] == "theirs\n"
+    assert not waiting(copies)
+
+
+async def test_without_any_history_a_revert_is_an_edit_as_ever(state: State) -> None:
+    copies = Told(state, PAGES)
+    await copies.rest()
+    copies.here.put("page1", "mine\n")
+    await copies.rest()
+    copies.asked()
+    copies.there.put("page1", PAGES["page1"])
+    await copies.rest()
+    assert copies.texts()["page1"] == PAGES["page1"]
+    assert copies.asked() == ["head"]
 
 
 # -- what it costs ---------------------------------------------------------------------

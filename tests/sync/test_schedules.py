@@ -84,6 +84,11 @@ def assert_pushed_over(verdicts: Sequence[Verdict]) -> None:
     assert sum("is pushed over by force" in x for x in lines_of(verdicts)) > 100
 
 
+def assert_pushed_over_untold(verdicts: Sequence[Verdict]) -> None:
+    assert_pushed_over(verdicts)
+    assert lines_of(verdicts).count("fault: HEAD is not told") > 60
+
+
 def assert_taken_back(verdicts: Sequence[Verdict]) -> None:
     lines = lines_of(verdicts)
     assert sum(line.startswith("folder: undo") for line in lines) > 60
@@ -132,6 +137,7 @@ HAPPENS: Mapping[str, Callable[[Sequence[Verdict]], None] | None] = {
     "pushed over, by git": assert_pushed_over_by_git,
     "two folders": None,
     "last commit pushed over": assert_pushed_over,
+    "pushed over, HEAD not told": assert_pushed_over_untold,
     "syncs taken back": assert_taken_back,
     "appending programs": assert_appended,
     "conflict files": assert_conflict_files_used,

@@ -175,6 +175,8 @@ class Agreements(Steps):
                 self._drop(connection, change.dropped)
             if is_step:
                 self._note_agreed(connection, change.agreed)
+                # the commit that is known may be one before these pages
+                self._doubt_head(connection)
             self._note_earlier(connection, change.agreed)
             self._insert(connection, change.agreed)
             # the mark stood for the base as it was before
@@ -184,6 +186,14 @@ class Agreements(Steps):
             )
         if self._base is not None:
             self._changes.append(change)
+
+    def _doubt_head(self, connection: Connection) -> None:
+        """The commit that is known says nothing of what the base holds from now on."""
+        connection.execute(
+            "UPDATE wiki SET is_head_old = 1 WHERE id = ? AND head <> ''"
+            " AND NOT is_head_old",
+            (self._number,),
+        )
 
     def refresh(self, pages: Iterable[BasePage]) -> None:
         """Change what is known of pages whose agreed text stays the same."""

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from wikisync.sync.decide.ledger import unpack
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 
 _WIKI = "wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE"
 
@@ -236,6 +236,10 @@ ALTER TABLE wiki ADD COLUMN remote_again TEXT NOT NULL DEFAULT '[]';
 """
 """Pages that the base has otherwise than the wiki had them at the mark, as JSON."""
 
+_OLD_HEAD = """
+ALTER TABLE wiki ADD COLUMN is_head_old INTEGER NOT NULL DEFAULT 0;
+"""
+
 _STEPS = f"""
 CREATE TABLE step (
     id INTEGER PRIMARY KEY,
@@ -301,6 +305,7 @@ CREATE TABLE attachment (
 {_HISTORY}
 {_STEPS}
 {_AGAIN}
+{_OLD_HEAD}
 """
 
 
@@ -425,6 +430,11 @@ def _again(connection: sqlite3.Connection) -> None:
     _execute(connection, _AGAIN)
 
 
+def _old_head(connection: sqlite3.Connection) -> None:
+    """13 to 14: whether pages were recorded after the wiki's commit was."""
+    _execute(connection, _OLD_HEAD)
+
+
 MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     1: _two_ways,
     2: _edits,
@@ -438,6 +448,7 @@ MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     10: _history,
     11: _steps,
     12: _again,
+    13: _old_head,
 }
 """Version found to the step that makes the next version of it."""
 

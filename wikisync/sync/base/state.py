@@ -346,10 +346,27 @@ class WikiState(Agreements, Journal, Observations):
         head = self._rows("SELECT head FROM wiki WHERE id = ?")[0][0]
         return None if head is None else str(head)
 
+    @property
+    def is_head_old(self) -> bool:
+        """Whether a sync recorded pages since, and no newer commit was told.
+
+        Also where the wiki went back in time, or ``head`` was forgotten since.
+        """
+        return bool(self._rows("SELECT is_head_old FROM wiki WHERE id = ?")[0][0])
+
     def remember_head(self, head: str) -> None:
-        """Note a commit that the wiki's history holds from now on; empty for none."""
-        if self.head != head:
-            self._write_wiki("head = ?", head)
+        """Note a commit that the wiki's history holds from now on; empty for none.
+
+        It has all that was recorded until now.
+        """
+        is_old = not head and bool(self.head or self.is_head_old)
+        if (self.head, self.is_head_old) != (head, is_old):
+            self._write_wiki(f"is_head_old = {is_old:d}, head = ?", head)
+
+    def doubt_head(self) -> None:
+        """The wiki went back in time: its history may not hold that commit."""
+        with self._database.transaction() as connection:
+            self._doubt_head(connection)
 
     def remember_remote_tag(self, tag: str, again: Collection[Slug] = ()) -> None:
         """Note the mark under which the wiki held what the base holds.

@@ -73,20 +73,24 @@ def rewinding_of(
     earlier: Mapping[Slug, Collection[Digest]],
     *,
     is_known: bool = False,
+    gone: Collection[Slug] = (),
 ) -> Rewinding:
     """Whether the wiki went back in time, by what a plan would bring from it.
 
     Args:
         plan: The plan of a cycle.
         earlier: By the names of the plan, texts that pages had before the agreed one.
-        is_known: It was found before and is not decided yet: then one page suffices.
+        is_known: It was found before and is not decided yet, or is likely: then one
+            page suffices.
+        gone: Pages that are missing, and were recorded too lately for the history to
+            tell whether somebody deleted them.
     """
     brought = [one for one in plan.actions if isinstance(one, Pull | Merge)]
     returned = {one.slug for one in brought if one.remote in earlier.get(one.slug, ())}
     is_most = len(returned) >= REWOUND_PAGES_MIN and 2 * len(returned) >= len(brought)
-    if not (is_most or (is_known and returned)):
+    if not (is_most or gone or (is_known and returned)):
         return NO_REWINDING
-    return Rewinding(frozenset(returned), _missing(plan))
+    return Rewinding(frozenset(returned), missing_pages(plan))
 
 
 def rewinding_by_history(
@@ -102,11 +106,12 @@ def rewinding_by_history(
     brought = {one.slug for one in plan.actions if isinstance(one, Pull | Merge)}
     moves = [one for one in plan.moves if isinstance(one, MoveLocal)]
     return Rewinding(
-        frozenset(brought), _missing(plan), renamed_back(moves, base, there)
+        frozenset(brought), missing_pages(plan), renamed_back(moves, base, there)
     )
 
 
-def _missing(plan: Plan) -> frozenset[Slug]:
+def missing_pages(plan: Plan) -> frozenset[Slug]:
+    """Pages that the wiki lacks, whether that is certain yet or not."""
     missing = {one.slug for one in plan.actions if isinstance(one, DeleteLocal)}
     missing |= {s.slug for s in plan.skipped if s.reason is SkipReason.GONE_THERE}
     return frozenset(missing)

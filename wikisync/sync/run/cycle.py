@@ -178,8 +178,7 @@ class _Run:
             await settle_intents(cycle)
             for late in await cycle.local.late_saves():
                 await take_late_save(cycle, late)
-        # a cycle that was killed has not noted what it made of the wiki
-        was_cut, was_rewound = state.is_under_way, state.is_rewound
+        was_rewound = state.is_rewound
         if state.conflict_files():
             self._settled = await self._holds.take_resolved()
         cycle.progress.start("list", None)
@@ -195,7 +194,7 @@ class _Run:
             state.note_left_out(decided.left_out)
             await self._carry_out(decided)
             self._note_errors(decided.plan)
-            await self._note_head(decided, was_cut=was_cut, was_rewound=was_rewound)
+            await self._note_head(decided, was_rewound=was_rewound)
             self._undo_goes_on = undone is not None and bool(
                 (undone.has_more and tally.renamed) or tally.superseded
             )
@@ -330,17 +329,17 @@ class _Run:
         found = [path for text in texts for path in mentioned_attachments(text)]
         return tuple(dict.fromkeys(found))
 
-    async def _note_head(
-        self, decided: Decided, *, was_cut: bool, was_rewound: bool
-    ) -> None:
+    async def _note_head(self, decided: Decided, *, was_rewound: bool) -> None:
         """Remember the wiki's newest commit, which its history has to hold next time.
 
         Not while a person has to say what becomes of a wiki that went back in time.
-        One request, in cycles that moved something and in the first one.
+        One request, in cycles that moved something, in the first one, and in those
+        after one that was killed, or was not told the commit.
         """
         if not self._cycle.options.is_undoable:
             return  # a clone or an export; the first sync remembers it
-        tally, is_first = self._cycle.tally, self._cycle.state.head is None
+        tally, earlier = self._cycle.tally, self._cycle.state.head
+        is_first = earlier is None
         undone = {Decision.WAITING}
         if tally.errors or tally.superseded:
             undone.add(Decision.REFUSED)
@@ -353,12 +352,15 @@ class _Run:
         moved = (
             is_sent or tally.pulled or tally.merged or tally.renamed or tally.removed
         )
-        if not (moved or decided.head or was_cut or was_rewound or is_first):
+        is_old = self._cycle.state.is_head_old
+        if not (moved or decided.head or is_old or is_first):
             return
         head = decided.head
         if is_sent or not head:
             head = await self._cycle.remote.head()
-        if head or was_rewound or is_first:
+        if head == earlier and tally.pushed:
+            return  # git is behind, or what was pushed was taken back by force
+        if head or (was_rewound and is_old) or is_first:
             self._cycle.state.remember_head(head)
 
     # -- what went wrong ---------------------------------------------------------

@@ -310,7 +310,7 @@ class _Deciding:
         return self._undone.names if self._undone else frozenset()
 
     async def _is_set_back(self, plan: Plan) -> bool | None:
-        """Whether the wiki's history lacks the commit of the last sync.
+        """Whether the wiki's history lacks the last sync.
 
         Asked where the wiki would take something back: one request, and a second one
         where its newest commit is another.  None where that is not known.
@@ -328,10 +328,14 @@ class _Deciding:
         ):
             return None
         self._head = await self._cycle.remote.head()
+        # then the last sync made, or brought, a later commit that nobody knows
+        is_old = self._cycle.state.is_head_old
+        if self._head == earlier and is_old:
+            return True
         if self._head in {"", earlier}:
             return None
         is_after = await self._cycle.remote.follows(self._head, earlier)
-        return None if is_after is None else not is_after
+        return None if is_after is None or (is_after and is_old) else not is_after
 
     def _allowed(
         self, plan: Plan, base: Mapping[Slug, BasePage], here: Snapshot

@@ -26,6 +26,7 @@ from wikisync.sync.decide.rewinding import (
     NO_REWINDING,
     REWOUND_PAGES_MIN,
     Rewinding,
+    missing_pages,
     renamed_back,
     rewinding_by_history,
     rewinding_of,
@@ -130,6 +131,7 @@ def with_safety_stops(
         known.record_batches(batches, last)
         if any(batch.kind is BatchKind.REWOUND for batch in batches):
             known.keep_replaced()
+            known.doubt_head()
     else:
         # nobody can decide on what is not remembered
         numbers = {batch.id for batch in known.batches()}
@@ -164,23 +166,28 @@ def _rewinding(
     """What a wiki that went back in time would take back, by what this plan brings.
 
     Texts of before are only a sign where the history is not known: somebody may take
-    back any number of pages.
+    back any number of pages.  One page is enough where the last sync's commit was not
+    told, for then the history cannot say whether it was taken back.
     """
     if is_set_back is False:
         return NO_REWINDING
     if is_set_back and not is_followed(known):
         return rewinding_by_history(plan, base, there)
     brought = {one.slug for one in plan.actions if isinstance(one, Pull | Merge)}
-    is_known = any(
+    gone = missing_pages(plan)
+    if gone:
+        last = known.sync_of() if known.is_head_old else None
+        gone &= last.names if last is not None else frozenset()
+    is_known = known.is_head_old or any(
         batch.kind is BatchKind.REWOUND and batch.decision is not Decision.APPROVED
         for batch in known.batches()
     )
-    if len(brought) < REWOUND_PAGES_MIN and not (is_known and brought):
+    if not gone and len(brought) < (1 if is_known else REWOUND_PAGES_MIN):
         return NO_REWINDING
     records = {move.target: record_of(move) for move in plan.moves}
     earlier = known.earlier([records.get(slug, slug) for slug in brought])
     found = {slug: earlier.get(records.get(slug, slug), ()) for slug in brought}
-    return rewinding_of(plan, found, is_known=is_known)
+    return rewinding_of(plan, found, is_known=is_known, gone=gone)
 
 
 def is_followed(known: WikiState) -> bool:
