@@ -42,3 +42,7 @@ def test_long_code_stays_plain() -> None:
 @pytest.mark.parametrize("alias", sorted(set(ALIASES.values())))
 def test_every_alias_leads_to_a_lexer(alias: str) -> None:
     assert get_lexer_by_name(alias)
+
+
+def test_code_that_is_no_text_stays_plain() -> None:
+    assert highlight("x = 1\0", "python") is None

@@ -10,6 +10,7 @@ import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from wikisync.markup.lexing import lexed
 from wikisync.markup.tokens import escape
 from wikisync.packaged import packaged_rows
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 CODE_CHARS_MAX = 100_000
 """Longer code is shown plain: a lexer may take more than linear time."""
 REMEMBERED_CODES = 1024
+BETWEEN_TEXTS = "\0"
+"""No page has it: ``clean_source`` takes it out."""
 
 ALIASES: Mapping[str, str] = {
     alias: name
@@ -40,10 +43,12 @@ def highlight(code: str, language: str) -> str | None:
         language: a name as a page gives it, any case.
 
     Returns:
-        None where the language is unknown, plain, or the code too long.
+        None where the language is unknown, plain, or the code too long or no text.
     """
     name = ALIASES.get(language.lower(), language.lower())
-    if name in PLAIN or len(code) > CODE_CHARS_MAX or lexer_of(name) is None:
+    if name in PLAIN or len(code) > CODE_CHARS_MAX or BETWEEN_TEXTS in code:
+        return None
+    if lexer_of(name) is None:
         return None
     return highlighted(code, name)
 
@@ -66,21 +71,23 @@ def highlighted(code: str, name: str) -> str:
     """The work itself; remembered, since wikis repeat their snippets."""
     lexer = lexer_of(name)
     assert lexer is not None
-    out: list[str] = []
-    last_class, run = "", ""
+    classes: list[str] = []
+    texts: list[str] = []
+    last_class = None
     # the step that get_tokens adds is about line ends, which are in order here
-    for _, kind, value in lexer.get_tokens_unprocessed(code):
+    for kind, value in lexed(lexer, code):
         css_class = CLASSES.get(kind)
         if css_class is None:
             css_class = CLASSES[kind] = class_of(kind)
         if css_class == last_class:
-            run += value
+            texts[-1] += value
             continue
-        if run:
-            out.append(span(last_class, run))
-        last_class, run = css_class, value
-    out.append(span(last_class, run))
-    return "".join(out)
+        classes.append(css_class)
+        texts.append(value)
+        last_class = css_class
+    # at once: there are hundreds, of a few characters each
+    escaped = escape(BETWEEN_TEXTS.join(texts)).split(BETWEEN_TEXTS)
+    return "".join(map(span, classes, escaped))
 
 
 def class_of(kind: object) -> str:
@@ -94,8 +101,6 @@ def class_of(kind: object) -> str:
     return ""
 
 
-def span(css_class: str, text: str) -> str:
+def span(css_class: str, html: str) -> str:
     """Escaped text, in a span where it has a class."""
-    if not css_class or not text:
-        return escape(text)
-    return f'<span class="{css_class}">{escape(text)}</span>'
+    return f'<span class="{css_class}">{html}</span>' if css_class and html else html
