@@ -174,6 +174,17 @@ def test_engine_of_earlier_versions_is_the_usual_one() -> None:
             "[site.options]\nx = { y = 1 }",
             "site.options.x: expected a simple value or a list",
         ),
+        (
+            '[markup]\nkroki = "kroki"',
+            (
+                'markup.kroki = "kroki": must be an address like'
+                " https://kroki.example.com"
+            ),
+        ),
+        (
+            '[site]\nurl = "docs"',
+            'site.url = "docs": must be an address like https://docs.example.com',
+        ),
         ("[sync]\nreads_max = true", "sync.reads_max = true: expected a whole number"),
         ("[sync]\nreads_max = 99", "sync.reads_max = 99: must be from 1 to 32"),
         ("[sync]\nsettle_ms = 0", "sync.settle_ms = 0: must be from 50 to 10000"),

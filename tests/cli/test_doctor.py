@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from datetime import date
 
@@ -14,6 +17,16 @@ from wikisync.folder.workspace import locked
 from wikisync.service.quirks import Quirk
 from wikisync.workspace.doctor.there import token_findings
 from wikisync.workspace.rights import TokenRights
+
+READ_ONLY = "mount --bind {0} {0} && mount -o remount,bind,ro {0}"
+IN_OWN_MOUNTS = ("unshare", "-rm", "sh", "-c")
+CAN_MOUNT = (
+    shutil.which("unshare") is not None
+    and subprocess.run(
+        [*IN_OWN_MOUNTS, READ_ONLY.format(".")], capture_output=True, check=False
+    ).returncode
+    == 0
+)
 
 TODAY = date(2026, 11, 21)
 
@@ -49,6 +62,25 @@ async def test_dead_token_is_wrong_and_says_what_to_do(cloned: Cloned) -> None:
     ran = await cloned.run("doctor")
     assert ran.code == 1
     assert any("token" in line for line in graded(ran, "wrong"))
+
+
+@pytest.mark.skipif(not CAN_MOUNT, reason="needs unshare, and the right to use it")
+@pytest.mark.parametrize("folder", ["handbook", ".wikisync"])
+async def test_a_read_only_disk_is_reported_as_such(
+    cloned: Cloned, folder: str
+) -> None:
+    """Nothing that is done to permissions would make it writable."""
+    doctor = f"{sys.executable} -m wikisync doctor"
+    process = await asyncio.create_subprocess_exec(
+        *(*IN_OWN_MOUNTS, f"{READ_ONLY.format(folder)} && {doctor}"),
+        cwd=cloned.root,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = (text.decode() for text in await process.communicate())
+    wrong = graded(Ran(process.returncode or 0, out, err), "wrong")
+    place = cloned.root / folder
+    assert wrong == [f"handbook: cannot write in {place}: the disk is read-only"], err
 
 
 async def test_conflict_file_that_has_no_place_is_told_with_its_page(

@@ -46,6 +46,26 @@ async def test_all_in_sync_is_one_line(cloned: Cloned) -> None:
     assert ran.out == "handbook: 4 pages, in sync, last good sync just now\n"
 
 
+async def test_quiet_names_only_what_is_not_in_sync(cloned: Cloned) -> None:
+    await cloned.service.add_project("docs/other", {"home": "other\n"})
+    settings = cloned.root / "wikisync.toml"
+    settings.write_text(
+        settings.read_text() + '\n[[wiki]]\nproject = "docs/other"\nfolder = "other"\n'
+    )
+    await cloned.run("sync")
+    for command in ("status", "sync"):
+        ran = await cloned.run("--quiet", command)
+        assert (ran.code, ran.out, ran.err) == (0, "", "")
+    ran = await cloned.run("--quiet", "sync", "--dry-run")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    cloned.write("guide.md", "mine\n")
+    ran = await cloned.run("--quiet", "status")
+    assert ran.out.startswith("handbook: 4 pages, 1 not in sync")
+    assert "other" not in ran.out
+    ran = await cloned.run("--quiet", "sync")
+    assert ran.out == "handbook: 4 pages, 1 pushed\n"
+
+
 async def test_a_wiki_that_was_not_scanned_is_not_said_to_be_in_sync(
     cloned: Cloned,
 ) -> None:

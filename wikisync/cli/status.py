@@ -28,6 +28,7 @@ from wikisync.workspace.status import (
     WikiStatus,
     exit_code_of,
     headline,
+    is_well,
     notes,
     notes_of_watch,
     scan,
@@ -139,6 +140,8 @@ def _show(
 
 
 def _show_wiki(console: Console, status: WikiStatus) -> None:
+    if console.quiet and is_well(status):
+        return
     folder = status.section.folder
     console.lines(headline(status))
     for batch in status.batches:

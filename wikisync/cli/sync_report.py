@@ -10,6 +10,7 @@ from wikisync.model import Problem
 from wikisync.workspace.attention import held_sentence
 from wikisync.workspace.outcomes import (
     batch_line,
+    is_idle,
     note_sentence,
     plan_lines,
     summary,
@@ -46,7 +47,8 @@ def report_sync(
         for absent in wiki.absent:
             console.note(str(absent))
         console.problems(wiki.problems)
-        if wiki.results or wiki.paused is not None:
+        is_shown = bool(wiki.results) or wiki.paused is not None
+        if is_shown and not (console.quiet and is_idle(wiki)):
             if is_dry_run and wiki.results:
                 title = [f"{wiki.section.folder}:"] if len(done) > 1 else []
                 console.lines(*title, *(plan_lines(wiki) or [str(wiki.last.plan)]))

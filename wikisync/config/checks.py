@@ -30,7 +30,7 @@ def check_not_empty(value: str) -> str:
     return "" if value.strip() else "must not be empty"
 
 
-def check_url(value: str) -> str:
+def check_url(value: str, example: str = URL_EXAMPLE) -> str:
     """An address of the web that holds no secret."""
     try:
         url = urlsplit(value)
@@ -38,7 +38,7 @@ def check_url(value: str) -> str:
     except ValueError:
         return "is not an address"
     if url.scheme not in {"http", "https"} or not host:
-        return f"must be an address like {URL_EXAMPLE}"
+        return f"must be an address like {example}"
     if url.username is not None or url.password is not None:
         return "must not hold a user or a token"
     if url.query or url.fragment:
@@ -46,9 +46,14 @@ def check_url(value: str) -> str:
     return ""
 
 
-def check_optional_url(value: str) -> str:
-    """The same, or nothing."""
-    return check_url(value) if value else ""
+def check_site(value: str) -> str:
+    """The address of a published site."""
+    return check_url(value, "https://docs.example.com")
+
+
+def check_kroki(value: str) -> str:
+    """The address of a server that draws diagrams, or nothing."""
+    return check_url(value, "https://kroki.example.com") if value else ""
 
 
 def check_project(value: str) -> str:

@@ -57,6 +57,15 @@ def folder_error(doing: str, path: str, exc: OSError) -> FolderError:
     return FolderError(f"cannot {doing} {path}: {words}", path=path, hint=hint)
 
 
+def refused_write(folder: Path) -> OSError | None:
+    """The error that a write in a folder would end with; nothing is written."""
+    if os.access(folder, os.W_OK | os.X_OK):
+        return None
+    is_read_only = os.statvfs(folder).f_flag & os.ST_RDONLY
+    code = errno.EROFS if is_read_only else errno.EACCES
+    return OSError(code, os.strerror(code))
+
+
 def not_a_folder(root: Path) -> FolderError:
     """A file is in the place of a wiki's folder."""
     return FolderError(

@@ -29,7 +29,7 @@ from msgspec import Struct
 from wikisync.decoding import json_decoder
 from wikisync.errors import FolderError, SiteError
 from wikisync.file_status import FileStatus, status_at
-from wikisync.folder.safe_open import opened_below, read_chunks
+from wikisync.folder.safe_open import opened_below, read_chunks, refused_write
 from wikisync.locks import open_locked_folder
 from wikisync.markup.file_types import file_extension, file_type
 from wikisync.model import Digest, Problem, folders_above
@@ -109,8 +109,8 @@ def open_output(root: Path, trusted: Mapping[str, FileState]) -> Output:
         ) from exc
     except OSError as exc:
         raise _unusable(root, exc) from exc
-    if not os.access(root, os.W_OK | os.X_OK):
-        raise _unusable(root, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+    if refused := refused_write(root):
+        raise _unusable(root, refused)
     left = _left_files(root, trusted)
     if has_files and not left.is_ours:
         raise SiteError(

@@ -20,6 +20,7 @@ from wikisync.folder.ignore import is_ignored_folder
 from wikisync.folder.naming import parse_path
 from wikisync.folder.patterns import IGNORE_FILE
 from wikisync.folder.private import private_place
+from wikisync.folder.safe_open import refused_write
 from wikisync.folder.swap import OWNERS, write_atomically
 from wikisync.folder.workspace import adopt, locked, refuse_network_disk
 from wikisync.layout import FOLDER_ID_FILE, LOCK_FILE, PRIVATE_FOLDER, TEMPORARY_FOLDER
@@ -115,9 +116,9 @@ def refuse_folder(root: Path, *, allows_network_disk: bool = False) -> None:
         raise FolderError(
             f"{there} is not a folder", path=str(root), hint="choose another path"
         )
-    if not os.access(there, os.W_OK | os.X_OK):
+    if refused := refused_write(there):
         raise FolderError(
-            f"cannot write to {there}: Permission denied",
+            f"cannot write to {there}: {refused.strerror}",
             path=str(root),
             hint="make it writable, or choose another folder",
         )

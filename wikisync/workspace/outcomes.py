@@ -31,6 +31,17 @@ def summary(wiki: Synced) -> str:
         because = f" ({wiki.paused})" if wiki.paused else ""
         resume = command_line("resume", wiki.section.folder)
         return f"paused{because}; to resume, run: {resume}"
+    pages = counted(wiki.last.pages, "page")
+    return f"{pages}, {', '.join(_done(wiki)) or 'nothing to do'}"
+
+
+def is_idle(wiki: Synced) -> bool:
+    """Whether nothing was done, and nothing is to be said of it."""
+    return wiki.paused is None and not _done(wiki)
+
+
+def _done(wiki: Synced) -> list[str]:
+    """What was done, and how much waits; empty where that is nothing."""
     counts = {name: wiki.count(name) for name in COUNTS}
     words = [f"{number} {name}" for name, number in counts.items() if number]
     if fetched := wiki.count("attachments"):
@@ -44,8 +55,7 @@ def summary(wiki: Synced) -> str:
         words.append(f"{asked} waiting for your approval")
     if wiki.problems and not words:
         words.append(counted(len(wiki.problems), "problem"))
-    pages = counted(wiki.last.pages, "page")
-    return f"{pages}, {', '.join(words) or 'nothing to do'}"
+    return words
 
 
 def wiki_as_json(wiki: Synced) -> dict[str, object]:

@@ -291,6 +291,12 @@ def _needs_person(status: WikiStatus) -> bool:
     return bool(is_held or status.problems or status.failure or status.unseen)
 
 
+def is_well(status: WikiStatus) -> bool:
+    """Whether the wiki is in sync, and needs nobody."""
+    is_same = not status.differences and not status.batches
+    return is_same and status.paused is None and not _needs_person(status)
+
+
 def headline(status: WikiStatus, *, now: float | None = None) -> str:
     """The first line on a wiki."""
     now = time.time() if now is None else now

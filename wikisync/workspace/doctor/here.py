@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from errno import EACCES
 from pathlib import Path
 
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, Halted, WikisyncError, command_line
 from wikisync.folder.probe import seen_folding
-from wikisync.folder.safe_open import folder_error
+from wikisync.folder.safe_open import folder_error, refused_write
 from wikisync.folder.trash import KEPT_BYTES, KEPT_DAYS, Trash
 from wikisync.folder.workspace import (
     MOUNTS,
@@ -205,6 +203,6 @@ def _check_writable(
 ) -> Iterator[Finding]:
     """Whether a sync may write into the folder and its own; nothing is tried."""
     for place in (folder, opened.workspace.private):
-        if place.exists() and not os.access(place, os.W_OK | os.X_OK):
-            error = folder_error("write in", str(place), OSError(EACCES, ""))
+        if place.exists() and (refused := refused_write(place)):
+            error = folder_error("write in", str(place), refused)
             yield Finding(Grade.WRONG, f"{name}: {error.message}", error.hint or "")
