@@ -30,7 +30,10 @@ A[Start] --> B[End]
 ```
 """
 SHOWN = """async () => {
-  const picture = document.querySelector(".diagram img");
+  const shown = [...document.querySelectorAll(".diagram img")]
+    .filter(one => one.checkVisibility());
+  if (shown.length != 1) return shown.length;
+  const [picture] = shown;
   await picture.decode();
   const [canvas, box] = [document.createElement("canvas"), picture];
   canvas.width = box.width; canvas.height = box.height;
@@ -70,13 +73,31 @@ async def test_drawing_is_that_of_the_screen_until_the_reader_chooses(
     assert not errors
 
 
+@pytest.mark.parametrize("is_chosen", [False, True])
+async def test_paper_gets_the_light_drawing_from_a_dark_screen(
+    chromium: Browser, drawn_site: Path, *, is_chosen: bool
+) -> None:
+    context = await chromium.new_context(color_scheme="light" if is_chosen else "dark")
+    page = await context.new_page()
+    async with serving_folder(drawn_site, "/") as url:
+        await page.goto(url + "index.html")
+        if is_chosen:
+            await page.locator("#siteTheme").click()
+        assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": True}
+        await page.emulate_media(media="print")
+        assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": False}
+        await page.emulate_media(media="screen")
+        assert await page.evaluate(SHOWN) == {"isWide": True, "isDark": True}
+    await context.close()
+
+
 async def test_without_scripts_drawing_and_source_are_there(
     chromium: Browser, drawn_site: Path
 ) -> None:
     context = await chromium.new_context(java_script_enabled=False)
     page = await context.new_page()
     await page.goto((drawn_site / "index.html").as_uri())
-    assert await page.locator(".diagram img").is_visible()
+    assert await page.locator(".diagram img").first.is_visible()
     await page.locator(".diagram summary").click()
     assert await page.locator(".diagram pre").inner_text() == (
         "graph LR\nA[Start] --> B[End]\n"

@@ -38,7 +38,7 @@ def page_of(source: str) -> str:
 
 
 def drawings(html: str) -> list[str]:
-    """The drawings of a page, the dark one first, as a browser takes them."""
+    """The drawings of a page, the light one first, as paper needs it."""
     found = re.findall(r'="data:image/svg\+xml,([^"]*)"', html)
     return [unquote(unescape(address)) for address in found]
 
@@ -46,7 +46,7 @@ def drawings(html: str) -> list[str]:
 @pytest.mark.parametrize("source", KINDS, ids=lambda source: source.split()[0])
 def test_diagram_is_two_drawings_with_its_source_below(source: str) -> None:
     html = page_of(source)
-    dark, light = drawings(html)
+    light, dark = drawings(html)
     assert dark != light
     assert "#1b202a" in dark
     assert {ElementTree.fromstring(one).tag for one in (dark, light)} == {

@@ -106,21 +106,24 @@ def engine(screen: Screen) -> MermanEngine:
 
 
 def picture_html(source: str, light: str, dark: str | None = None) -> str:
-    """Drawings of a diagram as one picture, its source to unfold below."""
+    """Drawings of a diagram, its source to unfold below.
+
+    Both are pictures of their own, of which the theme shows one: a ``picture`` that
+    chooses keeps its choice for a dark screen in print.
+    """
     found = VIEW.match(light)
     size = ""
     if found:
         width, height = (round(float(length)) for length in found.groups())
         size = f' width="{width}" height="{height}"'
     alt = escape(" ".join(source.split())[:ALT_CHARS_MAX])
-    other = dark and (
-        '<source media="(prefers-color-scheme: dark)"'
-        f' srcset="{drawing_address(dark)}">'
+    pictures = "".join(
+        f'<img src="{drawing_address(svg)}" alt="{alt}"{size}>'
+        for svg in (light, dark)
+        if svg is not None
     )
     return (
-        f'<figure class="diagram"><picture>{other or ""}'
-        f'<img src="{drawing_address(light)}" alt="{alt}"{size}>'
-        "</picture><details><summary>Source</summary>"
+        f'<figure class="diagram">{pictures}<details><summary>Source</summary>'
         f'<pre tabindex="0">{escape(source)}</pre></details></figure>'
     )
 
