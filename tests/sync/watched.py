@@ -41,6 +41,10 @@ class Work:
     mark: str | None = "1"
     is_costly: bool = False
     """Of the hints."""
+    is_exact: bool = False
+    """Of the hints, too."""
+    unchanged: int = 0
+    """How often it was noted that nothing changed."""
     differs: bool = False
     scan_failure: Exception | None = None
     cycles: list[tuple[float, Why]] = field(default_factory=list)
@@ -72,7 +76,40 @@ class Work:
         self.hints.append(self.now)
         if self.failure is not None:
             raise self.failure
-        return None if self.mark is None else RemoteHint(self.mark, self.is_costly)
+        if self.mark is None:
+            return None
+        return RemoteHint(self.mark, self.is_costly, self.is_exact)
+
+    async def note_unchanged(self) -> None:
+        self.unchanged += 1
+
+
+@dataclass
+class Listed:
+    """A list of active projects that has some wikis and says what the test says."""
+
+    works: list[Work]
+    asked: list[float] = field(default_factory=list)
+    """When, in seconds from the start."""
+    failure: Exception | None = None
+    is_still: bool = False
+    """Whether it has nothing of what happens."""
+    marks: dict[str, str | None] = field(default_factory=dict)
+
+    name = "the list"
+
+    @property
+    def wikis(self) -> list[str]:
+        return [work.name for work in self.works]
+
+    async def active(self) -> list[str]:
+        self.asked.append(self.works[0].now)
+        if self.failure is not None:
+            raise self.failure
+        before = self.marks
+        if not before or not self.is_still:
+            self.marks = {work.name: work.mark for work in self.works}
+        return [name for name, mark in before.items() if mark != self.marks[name]]
 
 
 @dataclass
@@ -84,6 +121,7 @@ class Watch:
     daemon: Daemon
     told: list[tuple[str, Condition, str]]
     told_service: list[str]
+    listed: Listed
     wall_ahead_s: float = 0.0
 
     async def at(self, seconds: float) -> None:
@@ -96,10 +134,12 @@ def watched(
     *names: str,
     after_cycle: module.AfterCycle | None = None,
     is_away: bool | None = None,
+    is_listed: bool = False,
 ) -> None:
     """Run a test beside a daemon of these wikis.
 
     ``is_away`` is what the service itself says when it is asked; None asks nothing.
+    ``is_listed`` says that a list of active projects has all of them, by exact hints.
     """
 
     async def ask_service(error: WikisyncError) -> bool:
@@ -107,7 +147,8 @@ def watched(
         return bool(is_away)
 
     async def run(loop: VirtualLoop) -> None:
-        works = [Work(name, loop) for name in names or ("docs",)]
+        works = [Work(name, loop, is_exact=is_listed) for name in names or ("docs",)]
+        listed = Listed(works)
         told: list[tuple[str, Condition, str]] = []
         told_service: list[str] = []
 
@@ -116,6 +157,7 @@ def watched(
 
         daemon = Daemon(
             works,
+            lists=[listed] if is_listed else (),
             clock=loop.time,
             wall=lambda: loop.time() + watch.wall_ahead_s,
             chance=random.Random(7),
@@ -124,7 +166,7 @@ def watched(
             after_cycle=after_cycle,
             is_away=None if is_away is None else ask_service,
         )
-        watch = Watch(loop, works, daemon, told, told_service)
+        watch = Watch(loop, works, daemon, told, told_service, listed)
         async with asyncio.TaskGroup() as group:
             running = group.create_task(daemon.run())
             await test(watch)

@@ -294,7 +294,7 @@ def test_health_that_cannot_be_read_is_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("scan", "age_s"), [(60.0, 1800.0), (-1900.0, 2000.0)])
 def test_age_of_the_oldest_scan_is_told(scan: float, age_s: float) -> None:
     """Of a page that waits for its turn, or of the whole wiki."""
-    found = report(Condition.IN_TURNS, full_scan=scan)
+    found = report(Condition.IN_TURNS, checked_at=scan)
     cast("Any", found)._wikis["handbook"].oldest_scan_s = 1800.0
 
     health = cast("Any", found.health())

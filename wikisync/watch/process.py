@@ -23,6 +23,7 @@ from wikisync.site.preview.server import PreviewOptions, running_preview
 from wikisync.sync.daemon.schedule import REFUSED_RETRY_S
 from wikisync.sync.daemon.wiki_status import Condition
 from wikisync.sync.run.options import CycleOptions
+from wikisync.watch.activity import lists_of
 from wikisync.watch.log import logging_to
 from wikisync.watch.run import Watch, answering
 from wikisync.watch.systemd import Notifier
@@ -155,12 +156,14 @@ async def _watch_with(
             ),
         )
         client = await stack.enter_async_context(service)
+        wikis = _wikis(opened, client, request)
         watch = Watch(
             messages,
             opened,
-            _wikis(opened, client, request),
+            wikis,
             notifier,
             client.budget,
+            lists=lists_of(client, wikis),
             is_away=partial(is_of_all, client),
             publishes=request.has_site or workspace.config.site.publish,
             notifies=request.notifies,

@@ -156,7 +156,7 @@ class WatchReport:
         Infinite before the first look is an age that JSON does not know: it is that
         of the watch then.
         """
-        scanned_s = self._daemon.now() - wiki_status.full_scan
+        scanned_s = self._daemon.now() - wiki_status.checked_at
         if scanned_s == float("inf"):
             scanned_s = time.time() - self._started_at
         return max(scanned_s, self._wikis[wiki_status.name].oldest_scan_s)

@@ -33,7 +33,7 @@ from wikisync.model import Problem, Slug
 from wikisync.sync.daemon.daemon import Daemon
 from wikisync.sync.daemon.schedule import IsAway
 from wikisync.sync.daemon.wiki_status import CycleOutcome, Outage, Why, WikiStatus
-from wikisync.sync.daemon.work import WikiWork, guarded
+from wikisync.sync.daemon.work import ActivityList, WikiWork, guarded
 from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.watch.attention import lasting_in_s, seen, service_sentence
 from wikisync.watch.listen import Listener, listening
@@ -79,6 +79,7 @@ class Watch:
         notifier: Notifier,
         budget: Budget,
         *,
+        lists: Sequence[ActivityList] = (),
         is_away: IsAway | None = None,
         publishes: bool,
         notifies: bool,
@@ -94,6 +95,7 @@ class Watch:
         self._root, self._private = workspace.root, workspace.private
         self.daemon = Daemon(
             wikis,
+            lists=lists,
             hint_max_s=sync.poll_interval_s,
             on_status=self._on_status,
             on_outage=self._on_outage,

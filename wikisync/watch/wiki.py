@@ -7,6 +7,7 @@ while it is away.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from wikisync.config import WikiSection
 from wikisync.errors import NotFound, PermissionDenied
 from wikisync.folder.stamp import folder_stamp
 from wikisync.model import Slug
+from wikisync.sync.daemon.schedule import FULL_SCAN_S
 from wikisync.sync.daemon.wiki_status import CycleOutcome, RemoteHint, Why
 from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.sync.run.options import CycleOptions
@@ -54,6 +56,8 @@ class WatchedWiki:
         self._stamp: int | None = None
         """What the last scan saw."""
         self._history = WikiHistory(client, section.owner)
+        self._noted_at = client.now()
+        """When its health was last noted."""
         self._active: RemoteHint | None = None
         """The last hint that is no commit."""
         self._etag: str | None = None
@@ -74,10 +78,20 @@ class WatchedWiki:
         return self.section.folder
 
     @property
+    def path(self) -> str:
+        """The full path of its project or group, as far as that is known."""
+        found = self._wiki
+        return found.found.there.owner.full_path if found else self.section.path
+
+    @property
+    def project_id(self) -> int | None:
+        """The id of its project or group; None before its first cycle."""
+        return self._wiki.found.there.id if self._wiki else None
+
+    @property
     def paths(self) -> frozenset[str]:
         """What its project or group is called, now and in the configuration."""
-        found = () if self._wiki is None else (self._wiki.found.there.owner.full_path,)
-        return frozenset({self.section.path, *found})
+        return frozenset({self.section.path, self.path})
 
     @property
     def is_paused(self) -> bool:
@@ -167,6 +181,7 @@ class WatchedWiki:
             raise
         else:
             self._named -= named
+            self._noted_at = self._client.now()
             return result
         finally:
             wiki.remote.is_remembering = wiki.remote.keeps_files = False
@@ -205,6 +220,17 @@ class WatchedWiki:
         self._saved = None
         return True
 
+    async def note_unchanged(self) -> None:
+        """Note in the state, not too often, that the last cycle is good until now."""
+        now = self._client.now()
+        if self._wiki is None or now < self._noted_at + FULL_SCAN_S:
+            return
+        known, self._noted_at = self._wiki.known, now
+        health = known.health()
+        good_at, began_at = health.last_good_at, health.last_started_at
+        if good_at is not None and good_at >= (began_at or 0.0):
+            known.record_health(replace(health, last_good_at=time.time()))
+
     async def hint(self) -> RemoteHint | None:
         """The wiki's newest commit, or else when its project was last active."""
         found = None if self._wiki is None else self._wiki.found.there
@@ -213,7 +239,7 @@ class WatchedWiki:
             self._history = self._wiki.replica.history
         head = await self._history.head()
         if head is not None:
-            return RemoteHint(head)
+            return RemoteHint(head, is_exact=True)
         if owner.kind == "group":
             return None
         try:

@@ -37,7 +37,7 @@ from wikisync.sync.daemon.wiki_status import (
     Why,
     WikiStatus,
 )
-from wikisync.sync.daemon.work import CYCLE, WikiWork, guarded
+from wikisync.sync.daemon.work import CYCLE, ActivityList, WikiWork, guarded
 
 log = logging.getLogger(__name__)
 
@@ -66,6 +66,7 @@ class Daemon:
         self,
         wikis: Sequence[WikiWork],
         *,
+        lists: Sequence[ActivityList] = (),
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         chance: random.Random | None = None,
@@ -79,6 +80,7 @@ class Daemon:
 
         Args:
             wikis: What it works on.
+            lists: What says of many of them at once where something happened.
             clock: Seconds, monotonic; it may stand still while the machine sleeps.
             wall: Seconds since the epoch.
             chance: For jitter.
@@ -103,7 +105,7 @@ class Daemon:
             on_outage=on_outage,
             is_away=is_away,
         )
-        self._hints = Hints(self._works, self._schedule, chance=chance)
+        self._hints = Hints(self._works, lists, self._schedule, chance=chance)
 
     # -- for whoever asks, and whoever shows ---------------------------------------
 

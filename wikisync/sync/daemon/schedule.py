@@ -44,7 +44,7 @@ IDLE_RANGE = 4.0
 """For them, the longest time between two hints of one wiki grows so many times."""
 HOOKED_HINT_S = 600.0
 """Between two hints of a wiki whose edits webhooks tell of; of a push by git they do
-not tell."""
+not tell.  At the most, also of one that a list of active projects has."""
 HINT_RANGE = 3.0
 """Hints come so many times more often while something happens ..."""
 HINT_LEAST_S = 1.0
@@ -57,7 +57,12 @@ COSTLY_RANGE = 4.0
 SCAN_MIN_S = 60.0
 """Between two scans at a wiki for which the service has no hint; they grow alike."""
 FULL_SCAN_S = 600.0
-"""A wiki is looked at whole at least so often."""
+"""A wiki is looked at whole at least so often; one whose hints are exact, the more
+rarely the longer nothing happened in it ..."""
+FULL_SCAN_GROWTH = 6.0
+"""... after so many times as long ..."""
+FULL_SCAN_MAX_S = 6 * 3600.0
+"""... but at least so often."""
 BACK_OFF_MIN_S = 2.0
 BACK_OFF_MAX_S = 300.0
 REFUSED_RETRY_S = 900.0
@@ -104,7 +109,7 @@ class Schedule:
         """Ask for a first cycle of each of these wikis; see ``Daemon``."""
         self.clock = clock
         self._chance = chance
-        self._hint_max_s = hint_max_s
+        self.hint_max_s = hint_max_s
         self._on_status = on_status or _ignore
         self._on_outage = on_outage or _ignore
         self._is_away = is_away
@@ -145,12 +150,21 @@ class Schedule:
             self.trouble.until = 0.0
         for wiki_status in self.by_name.values():
             wiki_status.not_before = 0.0
-        self.ask(None, Why.EVERYTHING)
+            self.ask_quietly(wiki_status, Why.EVERYTHING)
+        self._quicken_unlisted()
 
     def _quicken(self, wiki_status: WikiStatus) -> None:
         """Something happens: hints are asked for at short intervals again."""
         wiki_status.hint_s, wiki_status.moved_at = 0.0, self.clock()
         wiki_status.quickened.set()
+
+    def _quicken_unlisted(self) -> None:
+        """Something may have happened; the next list says in which of its wikis."""
+        for wiki_status in self.by_name.values():
+            if not wiki_status.is_listed:
+                self._quicken(wiki_status)
+            elif wiki_status.is_due:
+                wiki_status.quickened.set()
 
     def _named(self, name: str | None) -> Sequence[WikiStatus]:
         if name is None:
@@ -164,14 +178,16 @@ class Schedule:
             return SCAN_MIN_S, FULL_SCAN_S
         if wiki_status.has_hooks:
             return HOOKED_HINT_S, HOOKED_HINT_S
-        most_s, idle_s = self._hint_max_s, self.clock() - wiki_status.moved_at
-        if idle_s >= IDLE_S:
+        most_s, idle_s = self.hint_max_s, self.clock() - wiki_status.moved_at
+        if wiki_status.is_listed:
+            most_s = max(most_s, HOOKED_HINT_S)
+        elif idle_s >= IDLE_S:
             shared_s = len(self.by_name) * HINTS_APART_S
             most_s = min(max(most_s, shared_s), most_s * IDLE_RANGE)
-        if wiki_status.has_costly_hints:
+        if wiki_status.has_costly_hints and not wiki_status.is_listed:
             return most_s, most_s * COSTLY_RANGE
-        scan_s = wiki_status.scan_s * SCANS_APART
-        return min(max(most_s / HINT_RANGE, HINT_LEAST_S, scan_s), most_s), most_s
+        least_s = max(self.hint_max_s / HINT_RANGE, HINT_LEAST_S)
+        return min(max(least_s, wiki_status.scan_s * SCANS_APART), most_s), most_s
 
     # -- waiting -----------------------------------------------------------------
 
@@ -203,14 +219,14 @@ class Schedule:
         wiki_status.last_good_at = now
         wiki_status.outcome = outcome
         if why is not Why.FOLDER:
-            wiki_status.full_scan = now
+            wiki_status.full_scan = wiki_status.checked_at = now
             wiki_status.scan_s = now - wiki_status.began_at
         if not outcome.is_quiet:
             self._quicken(wiki_status)
         if outcome.has_more:
             self.ask_quietly(wiki_status, Why.EVERYTHING)
             wiki_status.not_before = now + RESTLESS_S
-        wiki_status.due_at = wiki_status.full_scan + FULL_SCAN_S
+        wiki_status.due_at = wiki_status.full_scan + _full_scan_s(wiki_status)
         if outcome.next_scan_s is not None:
             # absences count only in scans of both sides
             wiki_status.due_at = min(
@@ -233,6 +249,14 @@ class Schedule:
         else:
             condition = Condition.IN_SYNC
         self._set(wiki_status, condition, problem, hint)
+
+    def note_unchanged(self, wiki_status: WikiStatus) -> bool:
+        """Note that a wiki has not moved since a hint before; whether all is well."""
+        is_open = wiki_status.asked or wiki_status.is_working
+        if is_open or wiki_status.failures or wiki_status.unsettled:
+            return False
+        wiki_status.checked_at = wiki_status.last_good_at = self.clock()
+        return True
 
     async def is_of_service(self, error: WikisyncError) -> bool:
         """Whether the other wikis would meet this error, too."""
@@ -338,7 +362,7 @@ class Schedule:
         for wiki_status in self.by_name.values():
             if wiki_status.condition is lost.condition:
                 wiki_status.condition = lost.before[wiki_status.name]
-            self._quicken(wiki_status)
+        self._quicken_unlisted()
         log.info("the service is back after %.0f s", self.clock() - lost.since)
         self.wake.set()
         self._on_outage(None)
@@ -362,6 +386,14 @@ class Schedule:
         if (wiki_status.condition, wiki_status.problem, wiki_status.hint) != now_is:
             wiki_status.condition, wiki_status.problem, wiki_status.hint = now_is
             self._on_status(wiki_status)
+
+
+def _full_scan_s(wiki_status: WikiStatus) -> float:
+    """From one whole scan of a wiki to the next."""
+    if not wiki_status.has_exact_hints:
+        return FULL_SCAN_S
+    rest_s = wiki_status.full_scan - wiki_status.moved_at
+    return min(max(rest_s * FULL_SCAN_GROWTH, FULL_SCAN_S), FULL_SCAN_MAX_S)
 
 
 def limit_s(error: RateLimited) -> float:

@@ -33,6 +33,8 @@ class RemoteHint(Struct, frozen=True):
     """Another one than before: the wiki may have moved."""
     is_costly: bool = False
     """Whether it took an answer of some kilobytes."""
+    is_exact: bool = False
+    """Whether the same one means that the wiki is the same."""
 
 
 class CycleOutcome(Struct, frozen=True):
@@ -93,6 +95,8 @@ class WikiStatus(Struct):
     """When the first of them failed."""
     full_scan: float = float("-inf")
     """When the wiki was last looked at whole."""
+    checked_at: float = float("-inf")
+    """When the wiki was last known to be as a cycle saw it."""
     scan_s: float = 0.0
     """How long the cycles with that scan took."""
     due_at: float = float("inf")
@@ -107,12 +111,23 @@ class WikiStatus(Struct):
     has_hints: bool = True
     """Whether the service gives marks of this wiki."""
     has_costly_hints: bool = False
+    has_exact_hints: bool = False
     moved_at: float = 0.0
     """When something happened last."""
     heard_at: float = float("-inf")
     """When a webhook told of the wiki last."""
     has_hooks: bool = False
     """Whether webhooks tell of what hints find."""
+    is_listed: bool = False
+    """Whether a list of active projects tells of what hints find."""
+    listed_since: float = float("inf")
+    """Since when it does."""
+    listed_at: float = float("-inf")
+    """When the list last had it as active ..."""
+    is_due: bool = False
+    """... of which no hint was asked for since."""
+    unlisted_since: float | None = None
+    """When a hint found a move that the list does not have yet."""
     hinted_at: float = float("-inf")
     """When the last hint came."""
     hint_s: float = 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Collection
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
@@ -43,6 +43,32 @@ class WikiWork(Protocol):
 
     async def hint(self) -> RemoteHint | None:
         """A cheap mark of the wiki's state; None where the service has none."""
+        ...
+
+    async def note_unchanged(self) -> None:
+        """Note that the wiki is as the last cycle saw it."""
+        ...
+
+
+class ActivityList(Protocol):
+    """One request that says in which of several wikis something happened."""
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        ...
+
+    @property
+    def wikis(self) -> Collection[str]:
+        """The names of the wikis that it has."""
+        ...
+
+    async def active(self) -> Collection[str]:
+        """Those of them in which something happened since it was asked before.
+
+        Raises:
+            WikisyncError: the service gives no such list.
+        """
         ...
 
 

@@ -1,0 +1,96 @@
+"""In which projects of a group something happened, asked with one list.
+
+The service orders a group's projects by their last activity, which every edit of a wiki
+is: those by the web and the API at once, a push by git a moment later.  So is much
+else; a project on the list is only a reason to ask for its wiki's newest commit.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+import msgspec
+
+from wikisync.api import routes
+from wikisync.api.answers import decode
+from wikisync.api.client import Client
+from wikisync.api.paging import encode_query
+from wikisync.api.request import Request
+
+PARTS = (20, 100)
+"""Projects asked for: first as many as are active between two requests in a busy group,
+and as many as the service gives where these are all new."""
+
+
+class ActiveRecord(msgspec.Struct, frozen=True):
+    """Of a project no more than when something happened in it last."""
+
+    id: int
+    last_activity_at: str
+
+
+class GroupActivity:
+    """The projects of one group, those of its subgroups included."""
+
+    def __init__(self, client: Client, group: str) -> None:
+        """Name the group by its full path; nothing is asked."""
+        self._client = client
+        self._group = group
+        self._times: dict[int, str] | None = None
+        """Of the projects that were among the first; None before the first list."""
+        self._etag: str | None = None
+
+    async def changed(self) -> frozenset[int] | None:
+        """The ids of the projects with activity since this was asked before.
+
+        Returns:
+            None where the list does not say which: there were too many.  The first
+            list is compared with nothing, and empty.
+
+        Raises:
+            RemoteError: there is no such list for this token, or not now.
+        """
+        before = self._times
+        for records in PARTS:
+            found = await self._listed(records)
+            if found is None:
+                return frozenset()
+            self._times = {**(before or {}), **found}
+            if before is None:
+                return frozenset()
+            changed = frozenset(found.items() - before.items())
+            # those behind one that is as it was are as they were, too
+            if len(found) < records or len(changed) < len(found):
+                return frozenset(number for number, _ in changed)
+        return None
+
+    async def _listed(self, records: int) -> dict[int, str] | None:
+        """The projects that were active last, and when.
+
+        Returns:
+            None where the first ones are as they were.
+        """
+        query = encode_query(
+            {
+                "include_subgroups": True,
+                "with_shared": False,
+                "simple": True,
+                "order_by": "last_activity_at",
+                "sort": "desc",
+                "per_page": records,
+            }
+        )
+        purpose = self._client.purpose(
+            f"list the active projects of group {self._group}", "group", self._group
+        )
+        is_first = records == PARTS[0]
+        etag = self._etag if is_first else None
+        path = routes.GROUP_PROJECTS.path(id=self._group)
+        request = Request("GET", path, purpose, query, etag=etag, waits=False)
+        answer = await self._client.send(request)
+        if answer.status == HTTPStatus.NOT_MODIFIED:
+            return None
+        found = decode(answer, list[ActiveRecord], purpose)
+        if is_first:
+            self._etag = answer.headers.get("etag")
+        return {one.id: one.last_activity_at for one in found}
