@@ -132,6 +132,7 @@ ALLOWED: dict[str, set[str]] = {
     "workspace": {
         "model",
         "errors",
+        "decoding",
         "private",
         "libc",
         "layout",

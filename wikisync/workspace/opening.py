@@ -20,7 +20,7 @@ from wikisync.api.git import RemoteRepository
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.config import WikiSection
-from wikisync.errors import FolderError
+from wikisync.errors import FolderError, SyncError
 from wikisync.folder.identity import FolderIdentity, place_of
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import folder_error
@@ -42,19 +42,23 @@ from wikisync.progress import Progress
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.options import Confirm, CycleOptions
 from wikisync.sync.run.result import CycleResult
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.sync.wiki.remembered import RememberedWiki
 from wikisync.sync.wiki.translation import TranslatedWiki
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.links import translated_wiki
-from wikisync.workspace.whose import FoundRecord, find_wiki
+from wikisync.workspace.whose import FoundRecord, find_wiki, wiki_as_found
 
 IDENTITY = "identity"
 """Under this name the state keeps which workspace it belongs to."""
 ADOPTING = "adopting"
 """Under this name the state keeps that a person took the folder as it is."""
+
+
+class WikiMoved(SyncError):
+    """A wiki is not where it was when the cycle began: it has to be opened anew."""
 
 
 # -- held by this process ----------------------------------------------------------
@@ -66,6 +70,9 @@ class Sides(Struct, frozen=True, kw_only=True):
     section: WikiSection
     remote: TranslatedWiki
     local: LocalReplica
+
+    confirm: Confirm | None = None
+    """Asks the service whether it is the wiki that is meant, where nobody has yet."""
 
     @property
     def remote_id(self) -> str:
@@ -190,6 +197,7 @@ class OpenWorkspace:
             options=options,
             progress=progress,
             outdated=sides.remote.outdated,
+            confirm=sides.confirm,
         )
 
     def remembered(self, wiki: WikiSection) -> Sides:
@@ -219,6 +227,7 @@ class OpenWorkspace:
         *,
         settle_s: float | None = None,
         is_real: bool = True,
+        asks_first: bool = True,
     ) -> SyncedWiki:
         """Both sides of a wiki, with the guards of its folder.
 
@@ -228,15 +237,22 @@ class OpenWorkspace:
             settle_s: How long a saved file must have been left alone; as the
                 configuration says where it is None.
             is_real: False to note nothing of where the wiki is now.
+            asks_first: False to ask the service where the wiki is only before a cycle
+                changes something, where it was asked lately.
 
         Raises:
             NotFound: the project or group does not exist or is hidden.
             Halted: another one has its path; or the folder had pages and is empty.
             FolderError: it is gone.
         """
-        found = await find_wiki(
-            self.workspace, self.state, client, wiki, is_real=is_real
-        )
+        found = None if asks_first else wiki_as_found(self.workspace, self.state, wiki)
+        confirm = None
+        if found is None:
+            found = await find_wiki(
+                self.workspace, self.state, client, wiki, is_real=is_real
+            )
+        else:
+            confirm = self._confirming(client, wiki, found, is_real=is_real)
         # by its present path: the old one may lead to another wiki
         owner, known = found.there.owner, found.known
         folder = self.folder_of(wiki)
@@ -274,7 +290,27 @@ class OpenWorkspace:
             folder=folder,
             found=found,
             replica=remote,
+            confirm=confirm,
         )
+
+    def _confirming(
+        self, client: Client, wiki: WikiSection, found: FoundRecord, *, is_real: bool
+    ) -> Confirm:
+        """What raises unless the service says that a wiki is as it was found before."""
+        is_confirmed = False
+
+        async def confirm() -> None:
+            nonlocal is_confirmed
+            if is_confirmed:
+                return
+            now = await find_wiki(
+                self.workspace, self.state, client, wiki, is_real=is_real
+            )
+            if (now.there, now.known.number) != (found.there, found.known.number):
+                raise WikiMoved(f"{wiki.owner} is not where it was")
+            is_confirmed = True
+
+        return confirm
 
     def refuse_lost(self, wiki: WikiSection) -> None:
         """Stop where the disk of the workspace or the wiki's pages went away since.

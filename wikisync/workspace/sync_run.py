@@ -34,7 +34,12 @@ from wikisync.workspace.attention_file import noting_halts, show_attention
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.conflict_texts import conflict_texts, show_conflict_texts
 from wikisync.workspace.named import refuse_impossible
-from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
+from wikisync.workspace.opening import (
+    OpenWorkspace,
+    SyncedWiki,
+    WikiMoved,
+    open_workspace,
+)
 from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.sentences import counted
 from wikisync.workspace.service import open_service
@@ -319,9 +324,20 @@ class _One(Struct, frozen=True):
 
 async def _one(one: _One, asks: Messages | None) -> Synced | None:
     """One wiki to the end; None where a person has to be asked and is not there."""
+    synced = await _opened_and_synced(one, asks, asks_first=False)
+    if synced is not None and isinstance(synced.failure, WikiMoved):
+        synced = await _opened_and_synced(one, asks, asks_first=True)
+    return synced
+
+
+async def _opened_and_synced(
+    one: _One, asks: Messages | None, *, asks_first: bool
+) -> Synced | None:
     opened, section, slugs, request = one.opened, one.section, one.slugs, one.request
     adopt = request.adopt
-    wiki = await opened.synced(one.client, section, is_real=not request.is_dry_run)
+    wiki = await opened.synced(
+        one.client, section, is_real=not request.is_dry_run, asks_first=asks_first
+    )
     known = wiki.known
     if known.pause_reason is not None:
         # it was paused under another address
@@ -344,9 +360,10 @@ async def _one(one: _One, asks: Messages | None) -> Synced | None:
         reads_max=opened.workspace.config.sync.reads_max,
     )
     if adopt is None and _asks(wiki, asked):
-        if asks is None:
+        new = await _only_here(opened, wiki, asked)
+        if new and asks is None:
             return None
-        puts_new = await _asks_first(asks, opened, wiki, asked)
+        puts_new = not new or (asks is not None and _asks_first(asks, wiki, new))
         asked = replace(asked, puts_new=puts_new)
     if adopt == "push" and not wiki.found.may_adopt:
         one.said.note(f"{section.folder}: --adopt does not apply; {AFTER_ANOTHER}")
@@ -395,14 +412,16 @@ def _unknown(
     )
 
 
-async def _asks_first(
-    messages: Messages, opened: OpenWorkspace, wiki: SyncedWiki, asked: CycleOptions
-) -> bool:
-    """Whether a first sync puts pages on the wiki that are only here."""
+async def _only_here(
+    opened: OpenWorkspace, wiki: SyncedWiki, asked: CycleOptions
+) -> Sequence[Slug]:
+    """The pages that a first sync would put on the wiki."""
     seen = await opened.cycle(wiki, replace(asked, is_dry_run=True, puts_new=True))
-    new = [one.slug for one in seen.plan.actions if isinstance(one, CreateRemote)]
-    if not new:
-        return True
+    return [one.slug for one in seen.plan.actions if isinstance(one, CreateRemote)]
+
+
+def _asks_first(messages: Messages, wiki: SyncedWiki, new: Sequence[Slug]) -> bool:
+    """Whether a first sync puts pages on the wiki that are only here."""
     more = " ..." if len(new) > NAMES_SHOWN_MAX else ""
     shown = ", ".join(new[:NAMES_SHOWN_MAX]) + more
     what = f"only in {wiki.section.folder}: {counted(len(new), 'page')} ({shown})"

@@ -1,7 +1,8 @@
 """Finding out whose wiki it is that a folder is synced with, and which record is its.
 
 The known id is asked first, and the path where that lives elsewhere or nowhere;
-``sync.decide.identity`` says what the answers mean.
+``sync.decide.identity`` says what the answers mean.  For an hour after an answer with
+which all was well, a cycle that changes nothing is not preceded by that question.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+import msgspec
 from msgspec import Struct
 
 from wikisync.api.client import Client, Id
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.config import WikiSection
+from wikisync.decoding import json_decoder
 from wikisync.errors import NotFound, ProtocolViolation, RemoteError
 from wikisync.model import Problem, WikiOwner
 from wikisync.sync.base.state import State, WikiState
@@ -44,6 +47,30 @@ from wikisync.workspace.configured import ConfiguredWorkspace
 
 log = logging.getLogger(__name__)
 
+LOCATED_S = 3600.0
+"""So long the service need not be asked again where a wiki is that shows no change."""
+
+
+class _Answer(Struct, frozen=True):
+    """Where a wiki was when the service was last asked, and all was well."""
+
+    path: str
+    id: int
+    at: float
+    """In seconds since the epoch."""
+
+    @classmethod
+    def now(cls, there: Located) -> _Answer:
+        """What the service just said."""
+        return cls(there.owner.full_path, there.id, time.time())
+
+    def is_younger_than(self, seconds: float) -> bool:
+        """Whether it is so young; not where the clock was set back since."""
+        return 0 <= time.time() - self.at < seconds
+
+
+_ANSWER = json_decoder(_Answer)
+
 
 class FoundRecord(Struct, frozen=True):
     """A wiki where it is now, and what is known of it."""
@@ -58,6 +85,65 @@ class FoundRecord(Struct, frozen=True):
     """Whether pages that are only here may be put on it all at once."""
     between: Between | None = None
     """What the folder had of another wiki since it was synced with this one."""
+
+
+def wiki_as_found(
+    workspace: ConfiguredWorkspace, state: State, section: WikiSection
+) -> FoundRecord | None:
+    """Where a wiki was an hour ago or later, and the record to read it with.
+
+    Nothing may be written on the word of it.  None where the service has to be asked
+    first: the configuration is another one, a person was told something of the wiki,
+    or a cycle would do something before it has compared the two sides.
+    """
+    owner, known, answer = (
+        section.owner,
+        state.wiki(section.owner),
+        _last_answer(state, section),
+    )
+    if answer is None:
+        return None
+    is_same = (
+        answer.is_younger_than(LOCATED_S)
+        and str(answer.id) == known.remote_id
+        and section.id in {None, answer.id}
+        and is_same_path(answer.path, section.path)
+        and known.folder == section.folder
+        and known.folder not in _others(workspace, section).values()
+    )
+    is_begun = known.intents() or known.conflict_files() or known.undoing
+    if not is_same or is_begun or not known.base() or state.used_since(known):
+        return None
+    there = Located(WikiOwner(owner.kind, answer.path), answer.id)
+    return FoundRecord(there, known, may_adopt=known.follows is None)
+
+
+def _remembered(section: WikiSection) -> str:
+    """Under this name the state keeps where a wiki was."""
+    return f"located {section.owner}"
+
+
+def _last_answer(state: State, section: WikiSection) -> _Answer | None:
+    try:
+        return _ANSWER.decode(state.recalled(_remembered(section)))
+    except msgspec.DecodeError:
+        return None
+
+
+def _remember(
+    state: State, section: WikiSection, there: Located, *, is_well: bool
+) -> None:
+    """Keep where a wiki is, if nothing has to be said of it."""
+    before, now = _last_answer(state, section), _Answer.now(there)
+    if not is_well:
+        if before is not None:
+            state.remember(_remembered(section), "")
+    elif not (
+        before is not None
+        and (before.path, before.id) == (now.path, now.id)
+        and before.is_younger_than(LOCATED_S / 2)
+    ):
+        state.remember(_remembered(section), msgspec.json.encode(now).decode())
 
 
 async def find_wiki(
@@ -117,6 +203,8 @@ async def find_wiki(
         notes.append(moved_note(owner, there))
     if there.deletion_on:
         warnings.append(deletion_warning(owner, there))
+    if is_real:
+        _remember(state, section, there, is_well=not (notes or warnings))
     return FoundRecord(
         there,
         known,

@@ -16,7 +16,13 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from wikisync.errors import FolderError, WikisyncError
+from wikisync.errors import (
+    FolderError,
+    NotFound,
+    PermissionDenied,
+    ProtocolViolation,
+    WikisyncError,
+)
 from wikisync.model import (
     AttachmentPath,
     Problem,
@@ -68,7 +74,7 @@ from wikisync.sync.run.frame import (
 from wikisync.sync.run.holds import Holds
 from wikisync.sync.run.intents import settle_intents
 from wikisync.sync.run.late import take_late_save
-from wikisync.sync.run.options import CycleOptions, Outdated
+from wikisync.sync.run.options import Confirm, CycleOptions, Outdated
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.pull import pull_pages
 from wikisync.sync.run.push import Pushes
@@ -103,6 +109,7 @@ async def run_cycle(
     clock: Callable[[], float] = time.time,
     progress: Progress | None = None,
     outdated: Outdated | None = None,
+    confirm: Confirm | None = None,
 ) -> CycleResult:
     """Carry edits from each side to the other, once; or one way, as asked.
 
@@ -119,6 +126,8 @@ async def run_cycle(
         clock: Seconds since the epoch.
         progress: Notified of long work.
         outdated: Returns the pages whose attachments changed here.
+        confirm: Asked before anything is done; None where the wiki is known to be the
+            one that is meant.
 
     Raises:
         Halted: the record in use is of a wiki with another id.
@@ -135,7 +144,7 @@ async def run_cycle(
         outdated,
     )
     try:
-        return await _Run(cycle).run(owner, remote_id)
+        return await _Run(cycle, confirm).run(owner, remote_id)
     except WikisyncError as error:
         if not cycle.options.is_dry_run:
             health = cycle.state.health()
@@ -146,8 +155,9 @@ async def run_cycle(
 class _Run:
     """One cycle under way."""
 
-    def __init__(self, cycle: Cycle) -> None:
+    def __init__(self, cycle: Cycle, confirm: Confirm | None) -> None:
         self._cycle = cycle
+        self._confirm = confirm
         self._holds = Holds(cycle)
         self._settled: Mapping[Slug, Settled] = {}
         self._shown: Mapping[Slug, str | FolderError] = {}
@@ -182,13 +192,20 @@ class _Run:
         if state.conflict_files():
             self._settled = await self._holds.take_resolved()
         cycle.progress.start("list", None)
-        here, there = await scan(cycle)
+        try:
+            here, there = await scan(cycle)
+        except (NotFound, PermissionDenied, ProtocolViolation):
+            # where the wiki is now says why, if it is elsewhere
+            await self._confirmed()
+            raise
         undone = await self._take_back(here, there)
         if undone is not None:
             here, self._undone = undone.here, undone.steps
         # what a real run has written by now
         settled = self._settled if options.is_dry_run else {}
         decided = await decide_cycle(cycle, here, there, settled=settled, undone=undone)
+        if decided.whole.actions or decided.superseded:
+            await self._confirmed()
         if not options.is_dry_run:
             # before anything is done: what comes to nothing has left them here, too
             state.note_left_out(decided.left_out)
@@ -224,6 +241,11 @@ class _Run:
         if not problems and not options.is_dry_run:
             remember_tag(state, decided.there)
         return result
+
+    async def _confirmed(self) -> None:
+        """Make sure that the wiki is the one that is meant, where nobody has yet."""
+        if self._confirm is not None:
+            await self._confirm()
 
     # -- before the scans -------------------------------------------------------
 

@@ -18,6 +18,10 @@ Outdated = Callable[[], Awaitable[frozenset[Slug]]]
 """Pages whose attachments here are other ones than the wiki's."""
 
 
+Confirm = Callable[[], Awaitable[None]]
+"""Raises where the wiki that was read is not the one that is meant."""
+
+
 class Patience(Struct, frozen=True):
     """What makes an absence certain."""
 
