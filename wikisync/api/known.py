@@ -129,6 +129,11 @@ class KnownPages:
         self._scanned_at, self._written = self._clock(), {}
         return self._tagged(self.scanned)
 
+    def same(self) -> Snapshot:
+        """The pages, where HEAD is the mark's and none of them is suspected."""
+        self._scanned_at = self._clock()
+        return self._tagged(self.scanned)
+
     def take(self, scan: Scan, mark: Mark, *, is_listed: bool = False) -> Snapshot:
         """Keep what a scan of all pages saw, and begin anew with what is suspected.
 

@@ -32,7 +32,6 @@ from wikisync.api.request import Request, headers_of
 from wikisync.api.retry import Clock, TransientFailure, parse_retry_after
 from wikisync.api.secret import Secret
 from wikisync.api.settings import ClientSettings
-from wikisync.api.trust import system_trust
 from wikisync.errors import (
     ProtocolViolation,
     RateLimited,
@@ -102,12 +101,9 @@ class Pool:
     async def open(self) -> None:
         """Make the connection pool; nothing is sent."""
         settings = self._settings
-        is_secure = self.address.scheme == "https"
-        trust = await asyncio.to_thread(system_trust) if is_secure else True
         self._http = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit_per_host=settings.reads_max,
-                ssl=trust,
                 keepalive_timeout=KEEP_ALIVE_S,
             ),
             timeout=aiohttp.ClientTimeout(

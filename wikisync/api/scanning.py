@@ -138,13 +138,14 @@ class Scanning:
     async def _scan_changes(self, head: str) -> Snapshot:
         """The last scan, with the pages that differ between its commit and HEAD."""
         known = self._known
-        changes = await self._changes(known.mark.head, head)
+        changes, suspects = await self._changes(known.mark.head, head), known.suspects
+        if head == known.mark.head:
+            suspects |= self.awaited  # somebody says that they changed all the same
+            if not suspects:
+                return known.same()
         scan = Scan.after(known.scanned)
         for slug in changes.gone:
             scan.pages.pop(slug, None)
-        suspects = known.suspects
-        if head == known.mark.head:
-            suspects |= self.awaited  # somebody says that they changed all the same
         reads: list[Slug] = []
         for slug in changes.there.keys() | (suspects - changes.gone):
             state = known.written(slug, changes.there.get(slug, b""))

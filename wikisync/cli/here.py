@@ -12,7 +12,7 @@ import click
 
 from wikisync.model import WikiOwner
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
-from wikisync.workspace.folders import find_shown
+from wikisync.workspace.settings import workspace_above
 
 WORKSPACE = "wikisync.workspace"
 """Under this name a command's context keeps the workspace that named its service."""
@@ -20,7 +20,7 @@ WORKSPACE = "wikisync.workspace"
 
 def is_in_workspace() -> bool:
     """Whether the current folder is, or lies in, a workspace."""
-    return find_shown(Path()).workspace is not None
+    return workspace_above(Path()) is not None
 
 
 def url_here(ctx: click.Context) -> str | None:

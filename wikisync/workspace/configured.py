@@ -9,12 +9,12 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.config import Config, WikiSection
+from wikisync.config import FILE_NAME, Config, WikiSection
 from wikisync.errors import ConfigError, UsageError
 from wikisync.folder.naming import page_of_conflict, parse_path
 from wikisync.layout import PRIVATE_FOLDER
 from wikisync.model import EXTENSIONS, Slug
-from wikisync.workspace.folders import find_shown
+from wikisync.workspace.settings import read_config, workspace_above
 
 
 class ConfiguredWorkspace(Struct, frozen=True):
@@ -133,21 +133,19 @@ def find_workspace(start: Path) -> ConfiguredWorkspace:
         UsageError: it is in none.
         ConfigError: its ``wikisync.toml`` is wrong, or names no wiki.
     """
-    found = find_shown(start)
-    config = found.config()
-    if config is None or found.workspace is None:
+    root = workspace_above(start)
+    if root is None:
         raise UsageError(
             f"{start.absolute()} is in no workspace: there is no wikisync.toml",
             hint="run it in a workspace, or create one: wikisync init my-wikis",
         )
+    config = read_config(root / FILE_NAME)
     if not config.wikis:
         raise ConfigError(
-            f"the workspace {found.workspace} names no wiki",
+            f"the workspace {root} names no wiki",
             hint='add a table [[wiki]] with project = "docs/handbook" to wikisync.toml',
         )
-    return ConfiguredWorkspace(
-        found.workspace, _with_token_file(config, found.workspace)
-    )
+    return ConfiguredWorkspace(root, _with_token_file(config, root))
 
 
 def _with_token_file(config: Config, root: Path) -> Config:

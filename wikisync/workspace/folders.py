@@ -15,13 +15,13 @@ from msgspec import Struct
 
 from wikisync.config import FILE_NAME, Config, WikiSection
 from wikisync.config.checks import overlap
-from wikisync.errors import ConfigError, UsageError
+from wikisync.errors import ConfigError
 from wikisync.layout import CACHE_FOLDER, PRIVATE_FOLDER
 from wikisync.model import WikiOwner
 from wikisync.site.model import SiteOptions, WikiOrigin, WikiSource
 from wikisync.workspace.cache import default_cache
 from wikisync.workspace.rendering import markup_options
-from wikisync.workspace.settings import FOLDERS_ABOVE_MAX, read_config
+from wikisync.workspace.settings import read_config, workspace_above
 from wikisync.workspace.theming import ThemeChoice
 
 DEFAULT_CHOICE = ThemeChoice()
@@ -71,16 +71,8 @@ def find_shown(folder: Path, theme: ThemeChoice = DEFAULT_CHOICE) -> ShownFolder
     Raises:
         UsageError: there is no such folder.
     """
-    if not folder.is_dir():
-        raise UsageError(
-            f"there is no folder {folder}",
-            hint="give a workspace, or a folder with pages",
-        )
-    start = folder.resolve()
-    for place in (start, *list(start.parents)[:FOLDERS_ABOVE_MAX]):
-        if (place / FILE_NAME).exists():
-            return ShownFolder(start, place, theme)
-    return ShownFolder(start, None, theme)
+    workspace = workspace_above(folder)
+    return ShownFolder(folder.resolve(), workspace, theme)
 
 
 def cache_folder(shown: ShownFolder, name: str, environment: Mapping[str, str]) -> Path:

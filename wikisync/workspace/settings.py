@@ -5,10 +5,29 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from wikisync.config import Config, load_config
+from wikisync.config import FILE_NAME, Config, load_config
+from wikisync.errors import UsageError
 
 FOLDERS_ABOVE_MAX = 64
 """A workspace is looked for in no more folders above."""
+
+
+def workspace_above(folder: Path) -> Path | None:
+    """The workspace that a folder is, or lies in, if there is one.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    if not folder.is_dir():
+        raise UsageError(
+            f"there is no folder {folder}",
+            hint="give a workspace, or a folder with pages",
+        )
+    start = folder.resolve()
+    for place in (start, *list(start.parents)[:FOLDERS_ABOVE_MAX]):
+        if (place / FILE_NAME).exists():
+            return place
+    return None
 
 
 def read_config(path: Path) -> Config:

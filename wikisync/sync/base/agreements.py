@@ -86,6 +86,9 @@ class Agreements(Steps):
         """How many transactions had been undone when ``_base`` was right."""
         self._changes: list[_Change] = []
         """What was recorded since ``_base`` was read."""
+        self._remote: Mapping[Slug, PageState] = {}
+        self._remote_of: Mapping[Slug, BasePage] | None = None
+        """The base that ``_remote`` was made from."""
 
     # -- pages ---------------------------------------------------------------------
 
@@ -141,7 +144,12 @@ class Agreements(Steps):
 
     def remote_pages(self) -> Mapping[Slug, PageState]:
         """The base as a snapshot of the wiki would show it."""
-        return {slug: page.remote_state for slug, page in self.base().items()}
+        base = self.base()
+        if self._remote_of is not base:
+            # the same values each time: to compare a page with itself costs nothing
+            self._remote = {slug: page.remote_state for slug, page in base.items()}
+            self._remote_of = base
+        return self._remote
 
     def record(
         self,

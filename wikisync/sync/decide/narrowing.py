@@ -278,6 +278,8 @@ def without_twins(plan: Plan, there: Collection[Slug]) -> Plan:
         plan: The plan.
         there: The pages of the wiki.
     """
+    if not plan.actions:
+        return plan
     # names that nothing has any more once this plan is carried out
     leaving = {one.slug for one in plan.removals if isinstance(one, DeleteRemote)}
     for move in plan.moves:
