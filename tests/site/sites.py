@@ -28,9 +28,10 @@ SHOW_ALL = """\
 {% extends "base.html" %}{% block content %}
 WIKI {{ wiki }}
 PAGE {{ page.title }} {{ page.slug }} {{ page.url }} {{ page.web_url }} {{ page.tags }}
+ALSO {{ page.format }} {{ page.dir }} {{ page.is_home }} {{ page.noindex }}
 META {{ page.meta }} {{ page.features | sort }} {{ page.summary }} {{ page.is_section }}
 AROUND {{ prev }} {{ next }} {{ ancestors }} {{ children }}
-BACK {{ backlinks }}
+BACK {{ backlinks }} {{ backlinks_more }}
 NAV {{ nav }}
 SIDEBAR {{ sidebar }}
 TOC {{ toc }}

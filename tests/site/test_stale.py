@@ -15,7 +15,7 @@ from tests.site.sites import Studio
 from wikisync.model import Slug
 from wikisync.site import output
 from wikisync.site.build import build_site
-from wikisync.site.pages import ComposedPage, WikiPages
+from wikisync.site.pages import BACKLINKS_MAX, ComposedPage, WikiPages
 from wikisync.site.sources import ScannedWiki
 from wikisync.site.writing import SiteWriting
 
@@ -244,3 +244,66 @@ def test_file_that_was_restored_with_another_text_is_made_again(
     pair.build()
     assert composed == ["docs/one/-/wikis/plan.html"]
     assert page.read_bytes() == before
+
+
+TITLED = "---\ntitle: {}\n---\nx\n"
+MANY = range(BACKLINKS_MAX + 1)
+SHOWN: Mapping[str, tuple[str, str, str, str]] = {
+    "the page after it, in another folder": (
+        "-- a/z.md --\nx\n-- b/y.md --\nx\n",
+        "b/y.md",
+        TITLED.format("Other"),
+        "a/z.html",
+    ),
+    "the page before it, in another folder": (
+        "-- a/z.md --\nx\n-- b.md --\nx\n",
+        "a/z.md",
+        TITLED.format("Other"),
+        "b.html",
+    ),
+    "a page below it that its tree leaves out": (
+        "-- a.md --\nx\n" + "".join(f"-- a/{n}.md --\nx\n" for n in range(10, 30)),
+        "a/20.md",
+        TITLED.format("20 and more"),
+        "a.html",
+    ),
+    "a page that links to it": (
+        "-- a/z.md --\nx\n-- b/y.md --\n[z](/a/z)\n-- c.md --\nx\n",
+        "b/y.md",
+        "---\ntitle: Other\n---\n[z](/a/z)\n",
+        "a/z.html",
+    ),
+    "one more page that links to it than it names": (
+        "-- a.md --\nx\n-- z.md --\nx\n"
+        + "".join(f"-- l{n:03}.md --\n[a](a)\n" for n in MANY),
+        "z.md",
+        "[a](a)\n",
+        "a.html",
+    ),
+}
+
+
+@pytest.mark.parametrize(("archive", "name", "text", "path"), SHOWN.values(), ids=SHOWN)
+def test_page_follows_what_it_shows_of_others(
+    studio: Studio, archive: str, name: str, text: str, path: str
+) -> None:
+    """Each of them is nowhere else in what makes the page's key."""
+    studio.show_all()
+    studio.set(nav_links_max=8)
+    folder = studio.add(archive)
+    studio.build()
+    before = studio.read(path)
+    (folder / name).write_text(text)
+    studio.build()
+    assert studio.read(path) != before
+    assert studio.files() == studio.clean_build()
+
+
+def test_page_follows_the_format_of_its_file(studio: Studio) -> None:
+    studio.show_all()
+    folder = studio.add("-- home.md --\nx\n-- a.md --\nx\n")
+    studio.build()
+    (folder / "a.md").rename(folder / "a.asciidoc")
+    studio.build()
+    assert "asciidoc" in studio.read("a.html")
+    assert studio.files() == studio.clean_build()

@@ -37,14 +37,17 @@ RIGHT_TO_LEFT = frozenset(
     ]
 )
 """Languages whose usual script runs from right to left."""
+_FROM_THE_RIGHT = ("R", "AL")
+"""The kinds of letters that do, in Unicode's terms."""
 
 
 def text_direction(text: str, usual: str) -> str:
     """``rtl`` or ``ltr``, whichever most letters of a text have; else the usual one."""
-    if text.isascii():
-        return "ltr" if any(map(str.isalpha, text)) else usual
+    letters = set(map(unicodedata.bidirectional, set(text)))
+    if letters.isdisjoint(_FROM_THE_RIGHT):
+        return "ltr" if "L" in letters else usual
     kinds = Counter(map(unicodedata.bidirectional, text))
-    right_to_left = kinds["R"] + kinds["AL"]
+    right_to_left = sum(kinds[kind] for kind in _FROM_THE_RIGHT)
     if right_to_left == kinds["L"]:
         return usual
     return "rtl" if right_to_left > kinds["L"] else "ltr"

@@ -14,6 +14,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from wikisync.site.addresses import HOME_SLUG, SIDEBAR_SLUG, list_id, list_part
@@ -37,6 +38,7 @@ class Node:
 
     __slots__ = (
         "_closed",
+        "_named",
         "children",
         "index",
         "listed",
@@ -58,6 +60,15 @@ class Node:
         """Part of the list of all pages where it and what is below it begins, and
         the id of the first entry."""
         self._closed: NavNode | None = None
+        self._named: str | None = None
+
+    @property
+    def named(self) -> str:
+        """Everything that ``closed`` shows; made once for all pages."""
+        if self._named is None:
+            listed = "" if self.url else self.children[0].listed
+            self._named = f"{self.title}\1{self.url}\1{bool(self.children)}\1{listed}"
+        return self._named
 
     @property
     def closed(self) -> NavNode:
@@ -216,6 +227,7 @@ def folder_title(path: str) -> str:
     return path.rpartition("/")[2].replace("-", " ").strip() or path
 
 
+@lru_cache(maxsize=16_384)
 def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
     """Sort key by which ``page 9`` comes before ``Page 10``, and ``Ä`` before ``B``."""
     if not text.isascii():
@@ -304,11 +316,7 @@ def _window_key(node: Node, start: int, share: int) -> bytes:
     every page that leaves it out.
     """
     children, end = node.children, start + share
-    texts = [
-        f"{child.title}\1{child.url}\1{bool(child.children)}\1"
-        f"{'' if child.url else child.children[0].listed}"
-        for child in children[start:end]
-    ]
+    texts = [child.named for child in children[start:end]]
     texts += [str(_left_out(children[:start])), str(_left_out(children[end:]))]
     return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest()
 

@@ -1,8 +1,10 @@
 """The pages of one wiki: what each template gets, and when a page must be made anew.
 
 A page's key is a hash of everything that its template can see.  The tree and the
-text come into it by hashes of their own, so that a page whose key is that of the
-last build is neither composed nor rendered.
+text come into it by hashes of their own.  A page whose key is that of the last build
+is neither composed nor rendered.
+
+Invariant: what ``composed`` takes, ``key`` covers.
 """
 
 from __future__ import annotations
@@ -56,8 +58,6 @@ class ComposedPage(Struct, frozen=True):
     slug: Slug
     path: str
     """Output path."""
-    key: bytes
-    """Hash of everything that its template can see."""
     parts: Mapping[str, object]
 
 
@@ -153,9 +153,12 @@ class WikiPages:
             **neighbours(self.tree.order),
             **neighbours(self._sidebar.order),
         }
+        named = repr((shown, self._service, self._noindex))
         self._key = hashlib.sha256(
-            settings_key + repr(shown).encode("utf-8", "surrogatepass")
+            settings_key + named.encode("utf-8", "surrogatepass")
         ).digest()
+        self._references: dict[Slug, PageRef] = {}
+        """Pages as others of the wiki link to them, as far as somebody asked."""
 
     def with_pages(self, wiki: IndexedWiki) -> WikiPages:
         """The same composer after edits that changed no title and no sidebar."""
@@ -179,7 +182,11 @@ class WikiPages:
 
     def reference(self, slug: Slug) -> PageRef:
         """A page as others of its wiki link to it."""
-        return PageRef(self.wiki.pages[slug].parsed.title, self._urls[slug])
+        found = self._references.get(slug)
+        if found is None:
+            title = self.wiki.pages[slug].parsed.title
+            found = self._references[slug] = PageRef(title, self._urls[slug])
+        return found
 
     def reference_elsewhere(self, slug: Slug) -> PageRef:
         """A page as other wikis link to it."""
@@ -198,12 +205,38 @@ class WikiPages:
         digest.update(self.label.encode("utf-8", "surrogatepass"))
         return digest.digest()
 
-    def composed(self, slug: Slug, backlinks: tuple[PageRef, ...]) -> ComposedPage:
-        """A page with all that its key needs, not yet with what is rendered."""
+    def key(self, slug: Slug, backlinks: tuple[PageRef, ...]) -> bytes:
+        """Hash of everything that a page is composed of and that its template sees.
+
+        The page's address and its direction follow from what is in it, and the way
+        to the page is part of its branch.
+        """
         page = self.wiki.pages[slug]
         before, after = self._around.get(slug, (None, None))
+        own = (
+            slug,
+            self._urls[slug],
+            str(page.source.format),
+            page.parsed.page_title,
+            page.parsed.summary,
+            slug == self._home,
+            before and self.reference(before),
+            after and self.reference(after),
+            self.tree.children(slug, CHILDREN_MAX),
+            backlinks[:BACKLINKS_MAX],
+            len(backlinks),
+        )
+        key = hashlib.sha256(self.frame_key())
+        key.update(page.finished.view_digest)
+        key.update(self.tree.branch_key(slug, self.wiki_frame.nav_limit))
+        key.update(repr(own).encode("utf-8", "surrogatepass"))
+        return key.digest()
+
+    def composed(self, slug: Slug, backlinks: tuple[PageRef, ...]) -> ComposedPage:
+        """A page with all that follows from its wiki, not yet with its text."""
+        before, after = self._around.get(slug, (None, None))
         parts: dict[str, object] = {
-            "page": self._page_context(page),
+            "page": self._page_context(self.wiki.pages[slug]),
             "prev": self.reference(before) if before else None,
             "next": self.reference(after) if after else None,
             "ancestors": self.tree.ancestors(slug),
@@ -211,11 +244,7 @@ class WikiPages:
             "backlinks": backlinks[:BACKLINKS_MAX],
             "backlinks_more": max(len(backlinks) - BACKLINKS_MAX, 0),
         }
-        key = hashlib.sha256(self.frame_key())
-        key.update(page.finished.view_digest)
-        key.update(self.tree.branch_key(slug, self.wiki_frame.nav_limit))
-        key.update(repr(parts).encode("utf-8", "surrogatepass"))
-        return ComposedPage(slug, self._urls[slug], key.digest(), parts)
+        return ComposedPage(slug, self._urls[slug], parts)
 
     def job(self, composed: ComposedPage) -> PageJob:
         """What has to be known to render a page."""

@@ -39,12 +39,11 @@ class Shelf(Generic[T]):
     def get(self, number: int) -> T:
         """A value."""
         if self._at_hand is None or self._at_hand[0] != number:
-            packed = self.packed(number)
+            packed = self._packed(number)
             self._at_hand = (number, self._unpack(number, packed))
         return self._at_hand[1]
 
-    def packed(self, number: int) -> bytes:
-        """A value as bytes."""
+    def _packed(self, number: int) -> bytes:
         self._put_down()
         offset, length = self._places[number]
         assert self._file is not None, "a value was put down in it"

@@ -136,8 +136,9 @@ class SiteWriting:
         self._stale: list[Stale] = []
         self._stale_elsewhere: defaultdict[int, set[Slug]] = defaultdict(set)
         """Pages of each wiki that the changes of others reach."""
-        self._is_noted: list[bool] = []
-        """Whether the last build's note of each wiki still is right."""
+        self._unnoted: dict[int, frozenset[Slug] | None] = {}
+        """Wikis of which the last build's note is not right any more, with the pages
+        that are to blame; None: all of them."""
         self._retry_at = 0.0
         self._documents: list[DocumentKey] = []
         self._titles: dict[str, str] = {}
@@ -211,7 +212,10 @@ class SiteWriting:
         key = self._indexer.reading_key(scanned)
         table = self._indexer.table_key
         note = WikiNote(key, table, frame, tuple(wiki.pages.values()))
-        self._is_noted.append(bool(before) and note == last)
+        changed = _changed(before, wiki.pages) if before else None
+        is_noted = (last.reading, last.table, last.frame) == (key, table, frame)
+        if changed is None or changed or not is_noted:
+            self._unnoted[number] = changed
         self._shelf.add(number, _Held(note, composer))
         self._indexer.forget(number)
 
@@ -250,8 +254,9 @@ class SiteWriting:
                 else self._references[place]
                 for place in linked[slug]
             )
-            page = composer.composed(slug, backlinks)
-            if not self._keep(output, page.path, page.key):
+            key = composer.key(slug, backlinks)
+            if not self._keep(output, composer.url(slug), key):
+                page = composer.composed(slug, backlinks)
                 yield composer.wiki_frame, composer.job(page)
         for place in self._sums.add_orphans(composer.wiki):
             reference = composer.reference_elsewhere(Slug(place.name))
@@ -420,12 +425,17 @@ class SiteWriting:
             owner = scanned.source.owner
             if scanned.missed:
                 continue
-            if self._is_noted[number]:
+            if number not in self._unnoted:
                 digests[owner.full_path] = self._last.wikis[owner.full_path]
                 continue
-            packed = self._shelf.packed(number)
+            note = self._shelf.get(number).note
             digests[owner.full_path] = remember_wiki(
-                self._store, self._output, owner, packed
+                self._store,
+                self._output,
+                owner,
+                note,
+                self._last,
+                self._unnoted[number],
             )
         return digests
 
@@ -440,6 +450,14 @@ class SiteWriting:
     @property
     def _page_count(self) -> int:
         return sum(len(wiki.pages) for wiki in self._scanned)
+
+
+def _changed(
+    before: Mapping[Slug, IndexedPage], pages: Mapping[Slug, IndexedPage]
+) -> frozenset[Slug]:
+    """Pages that are known otherwise than before, and those that are gone."""
+    changed = (slug for slug, page in pages.items() if before.get(slug) is not page)
+    return frozenset([*changed, *(before.keys() - pages.keys())])
 
 
 def _packed(held: _Held) -> bytes:

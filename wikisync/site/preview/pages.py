@@ -89,12 +89,15 @@ def _composed(world: World, path: str) -> _Composed:
     backlinks = backlink_references(
         world.site.backlink(one, place.wiki) for one in backlinks_of(world.wikis, place)
     )
-    page = composer.composed(Slug(place.name), backlinks)
+    slug = Slug(place.name)
     pictures = _pictures(world, place)
-    key = hashlib.sha256(page.key + pictures.encode()).hexdigest()
-    return _Composed(
-        key, "page.html", lambda: composer.template_context(page), pictures
-    )
+    named = composer.key(slug, backlinks) + pictures.encode()
+    key = hashlib.sha256(named).hexdigest()
+
+    def context() -> Mapping[str, object]:
+        return composer.template_context(composer.composed(slug, backlinks))
+
+    return _Composed(key, "page.html", context, pictures)
 
 
 def _not_found(world: World) -> _Composed:
