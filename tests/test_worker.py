@@ -61,6 +61,32 @@ def test_process_is_kept_until_it_is_spent(worker: Worker[Told]) -> None:
     assert answers[0].pid == answers[2].pid != answers[3].pid
 
 
+def test_prepared_process_takes_the_first_job(worker: Worker[Told]) -> None:
+    worker.prepare()
+    answer = worker.ask("count")
+    assert (answer.pid, answer.count) == (process_of(worker).pid, 1)
+
+
+def test_prepared_process_starts_without_a_job(worker: Worker[Told]) -> None:
+    worker.prepare()
+    with worker._lock:  # held until it runs
+        assert process_of(worker).poll() is None
+
+
+def test_prepared_process_ends_with_its_worker(worker: Worker[Told]) -> None:
+    worker.prepare()
+    worker.end()
+    assert worker._process is None
+    assert worker.ask("count").count == 1
+
+
+def test_process_that_cannot_be_prepared_is_missed_by_the_first_job() -> None:
+    worker = made("silent")
+    worker.prepare()
+    with pytest.raises(WorkerNotStarted):
+        worker.ask("count")
+
+
 def test_questions_are_answered_until_the_last_answer(worker: Worker[Told]) -> None:
     asked: list[str] = []
 

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import IO, Generic, TypeVar
 
 import msgspec
@@ -85,7 +86,7 @@ class Worker(Generic[AnswerT]):
         variables: Iterable[str] = (),
         stderr: Stream = DEVNULL,
     ) -> None:
-        """Nothing is started before the first job.
+        """Nothing is started before the first job, or ``prepare``.
 
         Args:
             command: What ``processes.python_worker`` gives.
@@ -148,6 +149,19 @@ class Worker(Generic[AnswerT]):
             if self._is_spent(answer):
                 self._end()
             return answer
+
+    def prepare(self) -> None:
+        """Start the process now, in a thread; the first job waits until it runs."""
+        self._lock.acquire()
+
+        def start() -> None:
+            try:
+                with suppress(WorkerNotStarted):  # the first job says so
+                    self._running()
+            finally:
+                self._lock.release()
+
+        threading.Thread(target=start, daemon=True).start()
 
     async def ask_async(self, job: object) -> AnswerT:
         """The same beside the event loop, for a job without questions.

@@ -216,15 +216,15 @@ def test_reading_order_of_a_sidebar_takes_known_pages_once() -> None:
 @pytest.mark.parametrize(
     ("sizes", "limit", "shares"),
     [
-        ([3, 4], 150, [3, 4]),
-        ([1000, 10], 50, [38, 10]),
-        ([1000, 1000], 50, [23, 23]),
-        ([5, 0, 100], 20, [5, 0, 13]),
-        ([9, 9, 9], 2, [1, 1, 1]),
+        ((3, 4), 150, (3, 4)),
+        ((1000, 10), 50, (38, 10)),
+        ((1000, 1000), 50, (23, 23)),
+        ((5, 0, 100), 20, (5, 0, 13)),
+        ((9, 9, 9), 2, (1, 1, 1)),
     ],
 )
 def test_short_levels_are_whole_and_long_ones_share_the_rest(
-    sizes: list[int], limit: int, shares: list[int]
+    sizes: tuple[int, ...], limit: int, shares: tuple[int, ...]
 ) -> None:
     assert shared_out(sizes, limit) == shares
 

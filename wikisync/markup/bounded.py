@@ -36,9 +36,8 @@ from wikisync.markup.jobs import (
     Shown,
     Wanted,
 )
-from wikisync.markup.page import TOO_MUCH_MEMORY, shown_as_source
 from wikisync.markup.record import MarkupOptions, ParsedPage
-from wikisync.markup.source import clean_source
+from wikisync.markup.source import TOO_MUCH_MEMORY, clean_source, shown_as_source
 from wikisync.model import Page
 from wikisync.processes import python_worker
 from wikisync.worker import MORE, More, Worker, WorkerLost, WorkerNotStarted
@@ -82,7 +81,7 @@ class BoundedPages(Generic[MadeT]):
         memory_bytes_max: int = MEMORY_BYTES_MAX,
         wait_seconds_max: float = WAIT_SECONDS_MAX,
     ) -> None:
-        """Nothing is started before the first page.
+        """Nothing is started before the first page, or ``prepare``.
 
         Args:
             module: The worker's program: ``markup.worker``, or one that runs it.
@@ -102,6 +101,12 @@ class BoundedPages(Generic[MadeT]):
         self._workers: list[Worker[Answer]] = []
         self._idle: list[Worker[Answer]] = []
         """Those without a page; the last one is taken first."""
+
+    def prepare(self) -> None:
+        """Start a worker for the first page, beside what this process does."""
+        worker = self._taken()
+        worker.prepare()
+        self._idle.append(worker)
 
     def make_all(self, wishes: Sequence[Wish]) -> list[MadeT]:
         """What becomes of each page; of one over a limit, source with a notice.

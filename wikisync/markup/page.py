@@ -20,7 +20,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from types import ModuleType
 
-from wikisync.errors import Breach, LimitExceeded, RenderError
+from wikisync.errors import LimitExceeded, RenderError
 from wikisync.markup.context import Include, ParseContext, include_nothing
 from wikisync.markup.draft import Draft
 from wikisync.markup.filters.code import filter_code
@@ -55,9 +55,15 @@ from wikisync.markup.record import (
 )
 from wikisync.markup.resolve import finish_page
 from wikisync.markup.sanitize import sanitize_tokens
-from wikisync.markup.source import clean_source, code_html, source_html
+from wikisync.markup.source import (
+    TOO_MUCH_MEMORY,
+    clean_source,
+    code_html,
+    shown_as_source,
+    title_of,
+)
 from wikisync.markup.tokens import Document
-from wikisync.model import Format, Page, Problem
+from wikisync.model import Format, Page
 
 __all__ = [
     "PARSED_VERSION",
@@ -84,10 +90,6 @@ PARSERS: Mapping[Format, str] = {
 }
 """Module of each format's ``to_html``, loaded for its first page."""
 OTHER_FORMATS = "wikisync.markup.foreign"
-TOO_MUCH_MEMORY = "it needs too much memory to parse"
-SPLIT_HINT = "split the page; --retry of build and export tries it again at once"
-TEXT_CHARS_OF_SOURCE_MAX = 100_000
-"""How much of an unrendered page the search may see."""
 
 Filter = Callable[[Draft], None]
 FILTERS: tuple[Filter, ...] = (
@@ -261,39 +263,3 @@ def opening_heading(draft: Draft) -> str:
     """
     is_first = draft.heading_places[:1] == [1] and not draft.document.html[0].strip()
     return draft.toc[0].text if is_first and draft.toc[0].level == 1 else ""
-
-
-def title_of(page: Page) -> str:
-    """The service's title: the slug's last part with hyphens as spaces."""
-    return page.title or page.slug.rpartition("/")[2].replace("-", " ")
-
-
-def shown_as_source(
-    page: Page,
-    source: str,
-    reason: str,
-    hint: str | None = None,
-    *,
-    breach: Breach | None = None,
-) -> ParsedPage:
-    """A page that cannot be rendered, as escaped source with a notice.
-
-    The notice of a limit names the size of the page too.
-    """
-    if breach is not None:
-        hint = SPLIT_HINT
-        size = len(source.encode("utf-8", "surrogatepass"))
-        reason += f" (it has {size:,} bytes)"
-    hint = hint or "fix the page's text, or see it on the service"
-    text = " ".join(source[:TEXT_CHARS_OF_SOURCE_MAX].split())
-    return ParsedPage(
-        slug=page.slug,
-        format=page.format,
-        title=title_of(page),
-        parts=(source_html(source, reason),),
-        text=text,
-        sections=(Section("", "", text),),
-        problems=(Problem("page-not-rendered", page.slug, reason, hint),),
-        is_source=True,
-        breach=breach,
-    )

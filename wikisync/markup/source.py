@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import re
 
+from wikisync.errors import Breach
+from wikisync.markup.record import ParsedPage, Section
 from wikisync.markup.tokens import escape
+from wikisync.model import Page, Problem
 
+TOO_MUCH_MEMORY = "it needs too much memory to parse"
+SPLIT_HINT = "split the page; --retry of build and export tries it again at once"
+TEXT_CHARS_OF_SOURCE_MAX = 100_000
+"""How much of an unrendered page the search may see."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -19,6 +26,42 @@ def clean_source(content: str) -> str:
     except UnicodeEncodeError:
         text = SURROGATE.sub("\ufffd", text)
     return text.replace("\0", "\ufffd")
+
+
+def shown_as_source(
+    page: Page,
+    source: str,
+    reason: str,
+    hint: str | None = None,
+    *,
+    breach: Breach | None = None,
+) -> ParsedPage:
+    """A page that cannot be rendered, as escaped source with a notice.
+
+    The notice of a limit names the size of the page too.
+    """
+    if breach is not None:
+        hint = SPLIT_HINT
+        size = len(source.encode("utf-8", "surrogatepass"))
+        reason += f" (it has {size:,} bytes)"
+    hint = hint or "fix the page's text, or see it on the service"
+    text = " ".join(source[:TEXT_CHARS_OF_SOURCE_MAX].split())
+    return ParsedPage(
+        slug=page.slug,
+        format=page.format,
+        title=title_of(page),
+        parts=(source_html(source, reason),),
+        text=text,
+        sections=(Section("", "", text),),
+        problems=(Problem("page-not-rendered", page.slug, reason, hint),),
+        is_source=True,
+        breach=breach,
+    )
+
+
+def title_of(page: Page) -> str:
+    """The service's title: the slug's last part with hyphens as spaces."""
+    return page.title or page.slug.rpartition("/")[2].replace("-", " ")
 
 
 def source_html(source: str, reason: str) -> str:

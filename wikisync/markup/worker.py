@@ -33,13 +33,13 @@ from wikisync.markup.jobs import (
     Wanted,
 )
 from wikisync.markup.page import (
-    TOO_MUCH_MEMORY,
     load_parser,
     parse_page,
     safe_html,
     to_html,
 )
 from wikisync.markup.record import ParsedPage
+from wikisync.markup.source import TOO_MUCH_MEMORY
 from wikisync.model import Format
 
 STATUS = Path("/proc/self/status")

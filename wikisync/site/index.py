@@ -22,10 +22,10 @@ from wikisync.decoding import msgpack_decoder
 from wikisync.markup.bounded import Wish
 from wikisync.markup.context import PAGE_SECONDS_MAX
 from wikisync.markup.diagrams import wanted_drawing
-from wikisync.markup.page import PARSED_VERSION, finish_page, shown_as_source
 from wikisync.markup.placeholders import values_of
-from wikisync.markup.record import MarkupOptions, ParsedPage, Section
-from wikisync.markup.source import clean_source
+from wikisync.markup.record import PARSED_VERSION, MarkupOptions, ParsedPage, Section
+from wikisync.markup.resolve import finish_page
+from wikisync.markup.source import clean_source, shown_as_source
 from wikisync.model import Digest, Page, Problem, Slug, digest_of
 from wikisync.parallel import in_order, usable_cores
 from wikisync.site.attempts import Attempts
@@ -516,7 +516,9 @@ class _Attempt(Struct, frozen=True):
 
 def _has_same_ids(facts: FinishedFacts, ids: Ids) -> bool:
     """Whether the pages whose headings a page names have the same ones."""
-    return all(ids(Slug(slug)) == digest for slug, digest in facts.needs)
+    return not facts.needs or all(
+        ids(Slug(slug)) == digest for slug, digest in facts.needs
+    )
 
 
 def _is_same(last: IndexedPage, page: SourcePage) -> bool:

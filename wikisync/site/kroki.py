@@ -8,18 +8,18 @@ alone for a while; its diagrams stay source, and the report says so once.
 from __future__ import annotations
 
 import hashlib
-import http.client
 import os
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
-from urllib.error import HTTPError, URLError
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from typing import TYPE_CHECKING, ClassVar
 
 from wikisync.model import Problem, Slug
 from wikisync.private import make_private_folder
+
+if TYPE_CHECKING:
+    from urllib.request import OpenerDirector
 
 FOLDER = "diagrams"
 """In the folder of the cache."""
@@ -30,13 +30,6 @@ DRAWING_BYTES_MAX = 1024 * 1024
 REASON_CHARS_MAX = 200
 SPARE_FILES = 200
 """Drawings of earlier texts that are kept before the folder is swept."""
-
-
-class _NoRedirect(HTTPRedirectHandler):
-    """Sources go to the address that was named, and to no other."""
-
-    def redirect_request(self, *_args: object) -> None:
-        """Take an answer that names another address for a failure."""
 
 
 class Kroki:
@@ -58,7 +51,6 @@ class Kroki:
         self._address = address.rstrip("/")
         self._folder = cache / FOLDER
         self._clock = clock
-        self._opener = build_opener(_NoRedirect)
         self._lock = threading.Lock()
         self._used: set[str] = set()
         self._undrawn: set[str] = set()
@@ -110,13 +102,18 @@ class Kroki:
         if self._clock() < self._silent_until.get(self._address, 0.0):
             self._undrawn.add(name)
             return None
+        # few builds ask, and these take as long to load as much else of a build
+        import http.client
+        from urllib.error import HTTPError, URLError
+        from urllib.request import Request
+
         request = Request(  # noqa: S310 - the configuration admits http and https alone
             f"{self._address}/{kind}/svg",
             data=source.encode("utf-8", "replace"),
             headers={"Content-Type": "text/plain; charset=utf-8"},
         )
         try:
-            with self._opener.open(request, timeout=ANSWER_S) as answer:
+            with _opener().open(request, timeout=ANSWER_S) as answer:
                 content = answer.read(DRAWING_BYTES_MAX + 1)
         except HTTPError as error:
             with error:
@@ -160,3 +157,14 @@ class Kroki:
         self._undrawn.add(name)
         self._failure = reason[:REASON_CHARS_MAX]
         self._silent_until[self._address] = self._clock() + PAUSE_S
+
+
+def _opener() -> OpenerDirector:
+    """Sends sources to the address that was named, and to no other."""
+    from urllib.request import HTTPRedirectHandler, build_opener
+
+    class NoRedirect(HTTPRedirectHandler):
+        def redirect_request(self, *_args: object) -> None:
+            """Take an answer that names another address for a failure."""
+
+    return build_opener(NoRedirect)

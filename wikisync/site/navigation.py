@@ -29,6 +29,8 @@ FRAME_LINKS = 2
 """Of a page's navigation: to the wiki's home, and to the list of all pages."""
 LEFT_OUT_LINKS = 2
 """Of a level that is not listed whole: what is above and below those listed."""
+KEY_BYTES = 16
+"""Of the hash of one entry."""
 
 _DIGITS = re.compile(r"(\d+)")
 
@@ -37,8 +39,8 @@ class Node:
     """One level of a slug: a page, a folder, or both."""
 
     __slots__ = (
+        "_child_keys",
         "_closed",
-        "_named",
         "children",
         "index",
         "listed",
@@ -60,15 +62,14 @@ class Node:
         """Part of the list of all pages where it and what is below it begins, and
         the id of the first entry."""
         self._closed: NavNode | None = None
-        self._named: str | None = None
+        self._child_keys: bytes | None = None
 
     @property
-    def named(self) -> str:
-        """Everything that ``closed`` shows; made once for all pages."""
-        if self._named is None:
-            listed = "" if self.url else self.children[0].listed
-            self._named = f"{self.title}\1{self.url}\1{bool(self.children)}\1{listed}"
-        return self._named
+    def child_keys(self) -> bytes:
+        """Hashes of what ``closed`` shows of each child, one after the other."""
+        if self._child_keys is None:
+            self._child_keys = b"".join(map(_closed_key, self.children))
+        return self._child_keys
 
     @property
     def closed(self) -> NavNode:
@@ -153,7 +154,7 @@ class Tree:
         They are told by the first of them and how many follow.
         """
         way = _way(self.node(slug) or self.root)
-        sizes = [len(node.children) for node in way]
+        sizes = tuple(len(node.children) for node in way)
         shares = shared_out(sizes, limit - FRAME_LINKS)
         windows = []
         for node, share, below in zip(way, shares, [*way[1:], None], strict=True):
@@ -259,7 +260,8 @@ def reading_order(linked: Iterable[Slug], known: Iterable[Slug]) -> tuple[Slug, 
     return tuple(dict.fromkeys(slug for slug in linked if slug in pages))
 
 
-def shared_out(sizes: Sequence[int], limit: int) -> list[int]:
+@lru_cache(maxsize=1024)
+def shared_out(sizes: tuple[int, ...], limit: int) -> tuple[int, ...]:
     """Divide ``limit`` links among levels: small ones whole, the rest alike.
 
     Every level that has an entry gets at least one, the way through it.  One that is
@@ -276,7 +278,7 @@ def shared_out(sizes: Sequence[int], limit: int) -> list[int]:
             continue
         shares[index] = max(fair - LEFT_OUT_LINKS, 1)
         left -= shares[index] + LEFT_OUT_LINKS
-    return shares
+    return tuple(shares)
 
 
 def _way(node: Node) -> list[Node]:
@@ -316,9 +318,17 @@ def _window_key(node: Node, start: int, share: int) -> bytes:
     every page that leaves it out.
     """
     children, end = node.children, start + share
-    texts = [child.named for child in children[start:end]]
-    texts += [str(_left_out(children[:start])), str(_left_out(children[end:]))]
-    return hashlib.sha256("\0".join(texts).encode("utf-8", "surrogatepass")).digest()
+    left_out = _left_out(children[: min(start, 1)]), _left_out(children[end : end + 1])
+    listed = repr(left_out).encode("utf-8", "surrogatepass")
+    keys = node.child_keys[start * KEY_BYTES : end * KEY_BYTES]
+    return hashlib.sha256(keys + listed).digest()
+
+
+def _closed_key(node: Node) -> bytes:
+    listed = "" if node.url else node.children[0].listed
+    shown = f"{node.title}\1{node.url}\1{bool(node.children)}\1{listed}"
+    digest = hashlib.sha256(shown.encode("utf-8", "surrogatepass")).digest()
+    return digest[:KEY_BYTES]
 
 
 def _left_out(nodes: Sequence[Node]) -> LeftOut | None:

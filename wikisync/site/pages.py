@@ -17,6 +17,7 @@ from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+import msgspec
 from msgspec import Struct, structs
 
 from wikisync.markup.resolve import finish_page
@@ -209,7 +210,7 @@ class WikiPages:
         """Hash of everything that a page is composed of and that its template sees.
 
         The page's address and its direction follow from what is in it, and the way
-        to the page is part of its branch.
+        to the page is part of its branch.  More backlinks than are named count too.
         """
         page = self.wiki.pages[slug]
         before, after = self._around.get(slug, (None, None))
@@ -223,17 +224,19 @@ class WikiPages:
             before and self.reference(before),
             after and self.reference(after),
             self.tree.children(slug, CHILDREN_MAX),
-            backlinks[:BACKLINKS_MAX],
-            len(backlinks),
+            backlinks,
         )
         key = hashlib.sha256(self.frame_key())
         key.update(page.finished.view_digest)
         key.update(self.tree.branch_key(slug, self.wiki_frame.nav_limit))
-        key.update(repr(own).encode("utf-8", "surrogatepass"))
+        key.update(msgspec.msgpack.encode(own))
         return key.digest()
 
     def composed(self, slug: Slug, backlinks: tuple[PageRef, ...]) -> ComposedPage:
-        """A page with all that follows from its wiki, not yet with its text."""
+        """A page with all that follows from its wiki, not yet with its text.
+
+        ``backlinks`` are the pages that link to it, in any order.
+        """
         before, after = self._around.get(slug, (None, None))
         parts: dict[str, object] = {
             "page": self._page_context(self.wiki.pages[slug]),
@@ -241,7 +244,7 @@ class WikiPages:
             "next": self.reference(after) if after else None,
             "ancestors": self.tree.ancestors(slug),
             "children": self.tree.children(slug, CHILDREN_MAX),
-            "backlinks": backlinks[:BACKLINKS_MAX],
+            "backlinks": _sorted_references(backlinks)[:BACKLINKS_MAX],
             "backlinks_more": max(len(backlinks) - BACKLINKS_MAX, 0),
         }
         return ComposedPage(slug, self._urls[slug], parts)
@@ -328,8 +331,8 @@ class _Sidebar:
         )
 
 
-def backlink_references(pages: Iterable[PageRef]) -> tuple[PageRef, ...]:
-    """The pages that link to a page, sorted by title."""
+def _sorted_references(pages: Iterable[PageRef]) -> tuple[PageRef, ...]:
+    """Pages sorted by title."""
     return tuple(
         sorted(pages, key=lambda one: (natural_key(one.title), one.wiki, one.url or ""))
     )

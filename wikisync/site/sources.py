@@ -118,6 +118,8 @@ class ScannedWiki(Struct, frozen=True):
     """Files that could not be read afterwards as they were at the look."""
     states: Mapping[str, SourceState] = field(default_factory=dict)
     """What is noted of its files."""
+    has_news: bool = False
+    """Whether a file had to be read: it is new, or has changed."""
 
     def read(self, path: str) -> bytes | None:
         """A file as it is now; None for one that is not there any more."""
@@ -192,7 +194,13 @@ def scan_wiki(
         cache.note(note, msgspec.msgpack.encode(digests.states))
     loose = LooseStates(scanned.loose, digests.look)
     return ScannedWiki(
-        source, pages, attachments, tuple(problems), loose, states={**digests.states}
+        source,
+        pages,
+        attachments,
+        tuple(problems),
+        loose,
+        states={**digests.states},
+        has_news=digests.has_news,
     )
 
 
@@ -222,6 +230,7 @@ class _Digests:
         self, source: WikiSource, remembered: _Remembered, now_ns: int
     ) -> None:
         self.states: _Remembered = {}
+        self.has_news = False
         self._root = source.folder
         self._remembered = remembered
         self._now_ns = now_ns
@@ -248,6 +257,7 @@ class _Digests:
         return known
 
     def _read(self, path: str, descriptor: int, status: FileStatus) -> SourceState:
+        self.has_news = True
         digest, size = hashlib.sha256(), 0
         for chunk in read_chunks(descriptor, path):
             digest.update(chunk)

@@ -38,15 +38,13 @@ def stale_pages(wiki: IndexedWiki, before: Pages, *, has_same_frame: bool) -> St
     number = wiki.number
     for slug, page in wiki.pages.items():
         old = before.get(slug)
-        if page is old and has_same_frame:
-            continue
-        stale.add(ItemKey(number, slug))
-        targets = set(page.finished.targets)
-        changed = targets ^ set(old.finished.targets if old else ())
-        if not has_same_frame:
-            # it may have another title, which the pages of its own wiki,
-            # all of them stale, show as others do
-            changed |= set(page.finished.elsewhere)
+        # it may have another title, which the pages of its own wiki, all of them
+        # stale, show as others do
+        changed = set() if has_same_frame else set(page.finished.elsewhere)
+        if page is not old:
+            stale.add(ItemKey(number, slug))
+            targets = set(page.finished.targets)
+            changed |= targets ^ set(old.finished.targets if old else ())
         stale |= {place_of(target, number) for target in changed}
     for slug in before.keys() - wiki.pages.keys():
         targets = set(before[slug].finished.targets)

@@ -62,7 +62,6 @@ from wikisync.site.pages import (
     PageJob,
     WikiFrame,
     WikiPages,
-    backlink_references,
 )
 from wikisync.site.published import (
     PublishedWiki,
@@ -113,6 +112,9 @@ class SiteWriting:
         kept: Sequence[PublishedWiki],
         progress: Progress,
     ) -> None:
+        if any(wiki.has_news for wiki in scanned):
+            # it takes as long to start as all that comes before the first page
+            bounded_reader().prepare()
         self._store = store
         self._scanned = scanned
         self._theme = theme
@@ -248,7 +250,7 @@ class SiteWriting:
         self._progress.advance(len(composer.wiki.pages) - len(slugs))
         for slug in slugs:
             self._progress.advance()
-            backlinks = backlink_references(
+            backlinks = tuple(
                 composer.reference(Slug(place.name))
                 if place.wiki == number
                 else self._references[place]

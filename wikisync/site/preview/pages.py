@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from wikisync.model import Slug
 from wikisync.site.composing import settings_hash
-from wikisync.site.pages import backlink_references
 from wikisync.site.preview.frame import frame_digest
 from wikisync.site.report import backlinks_of
 
@@ -86,7 +85,7 @@ def _composed(world: World, path: str) -> _Composed:
         key = settings_hash(world.site.settings_key, generated.own).hex()
         return _Composed(key, generated.template, lambda: generated.context)
     composer = world.site.wikis[place.wiki]
-    backlinks = backlink_references(
+    backlinks = tuple(
         world.site.backlink(one, place.wiki) for one in backlinks_of(world.wikis, place)
     )
     slug = Slug(place.name)
