@@ -324,18 +324,31 @@ def test_one_side_alone_is_taken_as_it_is(base: str, edited: str) -> None:
 
 @given(TEXT, TEXT, TEXT)
 def test_sides_can_change_places(base: str, local: str, remote: str) -> None:
-    """But for the order of two texts inserted at one place.
+    """But for the order of two texts that both sides inserted at one place.
 
-    One order of them may be sound and the other a conflict: behind a fence that one of
-    them opens, the other would be code.
+    The wiki's text is first, so the other order is another text.  It may run into the
+    paragraph or the fence of the first one, which is a conflict, and rightly so.
     """
     there, back = merge(base, local, remote).text, merge(base, remote, local).text
     if there is not None and back is not None:
         assert Counter(there) == Counter(back)
-    merged = back if there is None else there
-    if merged is not None:
-        added = set((local + remote).split()) - set(base.split())
-        assert added <= set(merged.split())
+    elif there != back:
+        old, mine, theirs = (Counter(one.split("\n")) for one in (base, local, remote))
+        assert mine - old
+        assert theirs - old
+
+
+@pytest.mark.parametrize(
+    ("base", "first", "second"),
+    [("", "a\n\n", "b\nc\n"), ("a\n\n", "a\n\nb\n", "a\n\n```\n")],
+    ids=["a paragraph ends", "a fence opens"],
+)
+def test_two_insertions_that_go_together_in_one_order_are_held_in_the_other(
+    base: str, first: str, second: str
+) -> None:
+    merged = base + first.removeprefix(base) + second.removeprefix(base)
+    assert merge(base, second, first).text == merged
+    assert merge(base, first, second).text is None
 
 
 @given(TEXT, TEXT, TEXT)
