@@ -167,6 +167,39 @@ async def test_query_that_no_page_has_all_of_gives_those_with_the_most(
         assert await hits_in(visit, "two edits resolve") == ["both.html"]
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("instalation", "installlation", "instalkation", "intsallation"),
+        "guide instalation",
+    ],
+)
+async def test_word_with_a_slip_finds_the_word_that_was_meant(
+    chromium: Browser, tmp_path: Path, query: str
+) -> None:
+    texts = {
+        "meant": "guide: the installation runs, an installation ends",
+        "rare": "a guide, no installatuon",
+        "other": "guide inspiration",
+    }
+    documents = [document(f"{name}.html", text) for name, text in texts.items()]
+    base = write_search_site(tmp_path, documents)
+    async with visiting(chromium, base) as visit:
+        assert await hits_in(visit, query) == ["meant.html"]
+        marks = await visit.page.locator("#siteHits p mark").all_inner_texts()
+        assert "installation" in marks
+
+
+async def test_short_word_and_one_that_is_there_are_taken_as_they_are(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    documents = [document("one.html", "form"), document("two.html", "forms formula")]
+    base = write_search_site(tmp_path, documents)
+    async with visiting(chromium, base) as visit:
+        assert await hits_in(visit, "formula") == ["two.html"]
+        assert await hits_in(visit, "from", is_partial=True) == []
+
+
 async def test_missing_index_says_what_to_copy(
     chromium: Browser, tmp_path: Path
 ) -> None:

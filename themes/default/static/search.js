@@ -1,13 +1,13 @@
-// Search in the index whose form wikisync/site/search.py tells.
+// Searches the index of wikisync/site/search.py.
 (() => {
-const script = document.currentScript, text = script.dataset;
-const root = new URL("../../", script.src);
+const { src, dataset: text } = document.currentScript;
+const root = new URL("../../", src);
 const loaded = {}, waiting = {};
 window.wikisync_search = (name, value) => (loaded[name] = value);
 
 function make(tag, content = "", attributes) {
 	const node = Object.assign(document.createElement(tag), attributes);
-	node.append(content);
+	node.append(...[content].flat());
 	return node;
 }
 
@@ -20,8 +20,8 @@ const load = (name) =>
 // As in search.py.
 const pairs = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3031-\u9fff\uac00-\ud7af\uf900-\ufaff\u{20000}-\u{3ffff}";
 const others = `(?:(?![${pairs}])[\\p{L}\\p{N}_\u0900-\u0963\u0966-\u0dff`;
-const pattern = new RegExp(`[${pairs}]+|${others}])+`, "gu");
-const pair = new RegExp(`^[${pairs}]`, "u");
+const pattern = RegExp(`[${pairs}]+|${others}])+`, "gu");
+const pair = RegExp(`^[${pairs}]`, "u");
 const fold = (source) =>
 	source.normalize("NFKD").replace(/[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]/g, "").normalize("NFC").toLowerCase();
 const wordsOf = (source) =>
@@ -32,51 +32,56 @@ const wordsOf = (source) =>
 
 // Files with a word, or with all that begin with it.
 function filesOf(word, isPrefix, keys) {
-	const parts = [...word].map((char) => (char < "\x80" ? char : "-" + char.codePointAt().toString(16)));
-	const way = parts.map((_, i) => parts.slice(0, i + 1).join(""));
+	let whole = "";
+	const way = [...word].map((char) => (whole += char < "\x80" ? char : "-" + char.codePointAt().toString(16)));
 	const block = "--" + (word.codePointAt() >> 6).toString(16);
 	const leaf = keys.filter((key) => key === block || way.includes(key));
-	const whole = way.at(-1);
 	const below = keys.filter((key) => key === whole + "-" || (isPrefix && key.startsWith(whole)));
-	return (leaf[0] ? leaf : below.slice(0, 9)).map((key) => "t-" + key);
+	return (leaf[0] ? leaf : below.slice(0, 9)).map((key) => load("t-" + key));
 }
 
-// Scores documents with a word; one word more counts most.
-async function lookUp(word, isPrefix, index, scores) {
+// Scores of documents with a word, or what it was a slip of.
+async function lookUp(word, at, words) {
+	const isPrefix = !words[at + 1] && (word[1] || pair.test(word));
+	const { keys } = await load("index");
+	const terms = " " + (await Promise.all(filesOf(word, isPrefix, keys.split(" ")))).join(" ");
+	const having = (pattern) => [...terms.matchAll(` (${pattern}):(\\S+)`)];
+	let fit = having(isPrefix ? word + "[^:]*" : word);
+	if (!fit[0] && word[4]) {
+		// one letter wrong, missing or extra, or two swapped
+		const slips = [...word].map((char, i, { [i + 1]: next = "" }) => `${word.slice(0, i)}(?:[^:]{0,2}${next}|${next}${char})${word.slice(i + 2)}`);
+		fit = having(slips.join("|")).sort((a, b) => b[2].length - a[2].length).slice(0, 1);
+		if (fit[0]) words[at] = word = fit[0][1];
+	}
 	const found = new Map();
-	const files = filesOf(word, isPrefix, index.keys.split(" ")).map(load);
-	for (const entry of (await Promise.all(files)).join(" ").split(" ")) {
-		const [term, postings] = entry.split(":");
-		if (term !== word && !(isPrefix && term.startsWith(word))) continue;
+	for (const [, term, postings] of fit) {
 		let slot = 0;
-		for (const [, step, score] of postings.matchAll(/([0-9a-z]+)([A-Z])/g)) {
+		for (const [, step, score] of postings.matchAll("(.+?)([A-Z])")) {
 			slot += parseInt(step, 36);
-			found.set(slot, Math.max(found.get(slot) || 0, (score.charCodeAt() - 64) * (term === word ? 1 : 0.7)));
+			found.set(slot, Math.max(found.get(slot) || 0, (parseInt(score, 36) - 9) * (term === word ? 1 : 0.7)));
 		}
 	}
-	const rarity = Math.log(1 + index.count / found.size);
-	found.forEach((value, slot) => scores.set(slot, (scores.get(slot) || 0) + 1000 + value * rarity));
+	return found;
 }
 
-// Documents with every word, else with the most of them, the best first.
+// Documents with all words, else with most, best first.
 async function find(words, wiki) {
-	const index = await load("index");
-	const isPrefix = (word) => word === words.at(-1) && (word[1] || pair.test(word));
+	const { count } = await load("index");
 	const scores = new Map();
-	await Promise.all(words.map((word) => lookUp(word, isPrefix(word), index, scores)));
-	const inside = wiki && (await load(wiki)).split(" ").map((slot) => parseInt(slot, 36));
-	const found = [...scores].filter(([slot]) => !wiki || inside.includes(slot)).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
-	const most = (found[0]?.[1] / 1000) | 0;
-	return [found.filter((one) => one[1] > most * 1000).map((one) => one[0]), most === words.length];
+	for (const found of await Promise.all(words.map(lookUp)))
+		found.forEach((score, slot) => scores.set(slot, (scores.get(slot) || 0) + 1000 + score * Math.log(1 + count / found.size)));
+	const inside = wiki && (await load(wiki)).split(" ");
+	const best = [...scores].filter(([slot]) => !wiki || inside.includes(slot.toString(36))).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+	const most = (best[0]?.[1] / 1000) | 0;
+	return [best.filter((one) => one[1] > most * 1000).map((one) => one[0]), most === words.length];
 }
 
 // Words in a text: [start, end, word].
 function places(source, words) {
 	const chars = words.filter((word) => pair.test(word)).join("");
-	const parts = new RegExp(`${chars && `[${chars}]+|`}${others}\\p{M}])+`, "gu");
-	return [...source.matchAll(parts)].flatMap(({ 0: part, index }) => {
+	return [...source.matchAll(RegExp(`${chars && `[${chars}]+|`}${others}\\p{M}])+`, "gu"))].flatMap(({ 0: part, index }) => {
 		const plain = fold(part);
-		const word = words.find((word) => (pair.test(word) ? plain.includes(word) : plain.startsWith(word)));
+		const word = words.find((word) => plain[pair.test(word) ? "includes" : "startsWith"](word));
 		return word ? [[index, index + part.length, word]] : [];
 	});
 }
@@ -84,14 +89,9 @@ function places(source, words) {
 const rate = (source, words) => new Set(places(source, words).map((place) => place[2])).size;
 
 function marked(tag, source, words) {
-	const node = make(tag);
 	let done = 0;
-	for (const [start, end] of places(source, words)) {
-		node.append(source.slice(done, start), make("mark", source.slice(start, end)));
-		done = end;
-	}
-	node.append(source.slice(done));
-	return node;
+	const parts = places(source, words).flatMap(([start, end]) => [source.slice(done, start), make("mark", source.slice(start, (done = end)))]);
+	return make(tag, [...parts, source.slice(done)]);
 }
 
 // Leads to the best section of a page.
@@ -107,9 +107,7 @@ async function hit(slot, words) {
 	link.append(make("small", [wiki, heading !== title && heading].filter(Boolean).join(" › ")));
 	const first = places(source, words)[0]?.[0];
 	const start = first > 60 ? source.indexOf(" ", first - 60) + 1 : 0;
-	const item = make("li", link);
-	item.append(marked("p", (start ? "… " : "") + source.slice(start, start + 200), words));
-	return item;
+	return make("li", [link, marked("p", (start ? "… " : "") + source.slice(start, start + 200), words)]);
 }
 
 // The newest query wins.
@@ -123,7 +121,7 @@ function searchIn(field, list, note, limit) {
 		try {
 			if (words[0]) [slots, isWhole] = await find(words, field.form.wiki?.value);
 			hits = await Promise.all(slots.slice(0, limit).map((slot) => hit(slot, words)));
-			if (words[0]) message = isWhole ? text[slots[1] ? "other" : "one"].replace("{n}", slots.length) : text.none;
+			if (words[0]) message = isWhole ? text[1 in slots ? "other" : "one"].replace("{n}", slots.length) : text.none;
 		} catch {
 			message = text.failed;
 		}
@@ -131,7 +129,7 @@ function searchIn(field, list, note, limit) {
 		note.textContent = message;
 		list.replaceChildren(...hits);
 		more.remove();
-		if (limit > 6 && slots.length > limit) list.after(more);
+		if (limit > 6 && limit in slots) list.after(more);
 	};
 	return search;
 }
@@ -140,19 +138,18 @@ const form = document.querySelector(".search-page");
 if (form) {
 	const { q, wiki } = form;
 	const search = (form.oninput = searchIn(q, siteHits, siteStatus, 10));
-	form.onsubmit = (event) => event.preventDefault();
+	form.onsubmit = () => false;
 	q.value = new URLSearchParams(location.search).get("q") || "";
 	q.focus();
 	search();
-	if (wiki) load("index").then((index) => index.wikis.map(([title, value]) => wiki.append(make("option", title, { value }))));
+	if (wiki) load("index").then(({ wikis }) => wikis.map((one) => wiki.append(new Option(...one))));
 }
 
 // The box in the header, hits below.
 const box = document.querySelector("form.search");
 if (box) {
 	const list = make("ol"), note = make("p", "", { role: "status" });
-	const hits = make("div", note, { className: "hits", hidden: true, tabIndex: -1 });
-	hits.append(list);
+	const hits = make("div", [note, list], { className: "hits", hidden: true, tabIndex: -1 });
 	box.append(hits);
 	const search = searchIn(box.q, list, note, 6);
 	box.oninput = async () => {
@@ -163,10 +160,10 @@ if (box) {
 	box.onkeydown = (event) => {
 		const stops = [box.q, ...list.querySelectorAll("a")];
 		const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-		if (event.key === "Escape") hits.hidden = true;
+		hits.hidden ||= event.key === "Escape";
 		if (!step) return;
-		event.preventDefault();
 		stops.at((stops.indexOf(document.activeElement) + step) % stops.length).focus();
+		return false;
 	};
 }
 })();

@@ -4,13 +4,13 @@ const text = document.currentScript.dataset;
 const page = document.documentElement;
 const all = (css) => [...document.querySelectorAll(css)];
 
-document.getElementById("siteTheme")?.addEventListener("click", () => {
-	const now = page.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "");
-	page.dataset.theme = now === "dark" ? "light" : "dark";
+for (const button of all("#siteTheme")) button.onclick = () => {
+	const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+	page.dataset.theme = (page.dataset.theme || (isDark && "dark")) === "dark" ? "light" : "dark";
 	try {
-		localStorage.setItem("wikisync-theme", page.dataset.theme);
+		localStorage["wikisync-theme"] = page.dataset.theme;
 	} catch {} // it holds for this page
-});
+};
 
 // The clipboard needs https; the old way does not.
 function copy(pre) {
@@ -32,8 +32,7 @@ const showPage = () => all(".site-nav [aria-current]").map(show);
 function dress() {
 	showPage();
 	for (const pre of all("article pre")) {
-		const box = document.createElement("div");
-		const button = document.createElement("button");
+		const [box, button] = ["div", "button"].map((tag) => document.createElement(tag));
 		const say = (word) => (button.textContent = word);
 		say(text.copy);
 		button.onclick = async () => {
