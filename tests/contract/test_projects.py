@@ -79,8 +79,8 @@ async def test_attributes_that_are_set_are_read_again(
 
     assert made.id == read.id
     assert (read.description, read.visibility) == ("how we work", "internal")
-    assert (read.wiki_access_level, read.merge_method) == ("private", "ff")
-    assert (read.build_timeout, read.empty_repo) == (600, False)
+    assert (read.wiki_access_level, read.sent["merge_method"]) == ("private", "ff")
+    assert (read.sent["build_timeout"], read.empty_repo) == (600, False)
     assert set(read.labels) == {"docs", "b"}
     assert read.statistics is not None
     assert read.statistics.commit_count == 1
@@ -95,7 +95,7 @@ async def test_edit_changes_what_was_given_and_no_more(
         handbook, description="new", issues_access_level="disabled"
     )
 
-    assert (after.description, after.issues_enabled) == ("new", False)
+    assert (after.description, after.sent["issues_enabled"]) == ("new", False)
     assert (after.name, after.visibility) == (before.name, before.visibility)
 
 

@@ -158,7 +158,10 @@ class UpstreamRecord(SimpleProject, frozen=True, kw_only=True):
 
 
 class ProjectRecord(SimpleProject, frozen=True, kw_only=True):
-    """A project in any view of the service."""
+    """A project in any view of the service, but for most of its settings.
+
+    Those that nobody here reads are in ``sent`` alone.
+    """
 
     description_html: str | None = None
     creator_id: int | None = None
@@ -185,108 +188,22 @@ class ProjectRecord(SimpleProject, frozen=True, kw_only=True):
     import_type: str | None = None
     import_error: str | None = None
 
-    # who may use which part: disabled, private, enabled (pages also public)
-    analytics_access_level: str | None = None
-    builds_access_level: str | None = None
-    container_registry_access_level: str | None = None
-    environments_access_level: str | None = None
-    feature_flags_access_level: str | None = None
-    forking_access_level: str | None = None
-    infrastructure_access_level: str | None = None
-    issues_access_level: str | None = None
-    merge_requests_access_level: str | None = None
-    model_experiments_access_level: str | None = None
-    model_registry_access_level: str | None = None
-    monitor_access_level: str | None = None
-    pages_access_level: str | None = None
-    releases_access_level: str | None = None
-    repository_access_level: str | None = None
-    requirements_access_level: str | None = None
-    security_and_compliance_access_level: str | None = None
-    snippets_access_level: str | None = None
-    wiki_access_level: str | None = None
-
-    # the same as switches; the first six are deprecated
-    container_registry_enabled: bool | None = None
-    issues_enabled: bool | None = None
-    jobs_enabled: bool | None = None
-    merge_requests_enabled: bool | None = None
-    snippets_enabled: bool | None = None
-    wiki_enabled: bool | None = None
-    packages_enabled: bool | None = None
-    requirements_enabled: bool | None = None
-    security_and_compliance_enabled: bool | None = None
-    service_desk_enabled: bool | None = None
-
     # settings
+    wiki_access_level: str | None = None
+    """disabled, private or enabled."""
     can_create_merge_request_in: bool | None = None
     emails_disabled: bool | None = None
     """Deprecated: ``emails_enabled``."""
-    emails_enabled: bool | None = None
-    enforce_auth_checks_on_uploads: bool | None = None
-    external_authorization_classification_label: str | None = None
     compliance_frameworks: tuple[str, ...] | None = None
-    lfs_enabled: bool | None = None
     repository_storage: str | None = None
-    request_access_enabled: bool | None = None
     service_desk_address: str | None = None
-    show_default_award_emojis: bool | None = None
-    issue_branch_template: str | None = None
-    issues_template: str | None = None
-    merge_requests_template: str | None = None
-
-    # merge requests
-    allow_merge_on_skipped_pipeline: bool | None = None
-    approvals_before_merge: int | None = None
-    """Deprecated without successor here."""
-    autoclose_referenced_issues: bool | None = None
-    merge_commit_template: str | None = None
-    merge_method: str | None = None
-    merge_pipelines_enabled: bool | None = None
-    merge_trains_enabled: bool | None = None
-    only_allow_merge_if_all_discussions_are_resolved: bool | None = None
-    only_allow_merge_if_all_status_checks_passed: bool | None = None
-    only_allow_merge_if_pipeline_succeeds: bool | None = None
-    prevent_merge_without_external_issue: bool | None = None
-    printing_merge_request_link_enabled: bool | None = None
-    remove_source_branch_after_merge: bool | None = None
-    resolve_outdated_diff_discussions: bool | None = None
-    squash_commit_template: str | None = None
-    squash_option: str | None = None
-    suggestion_commit_message: str | None = None
-
-    # pipelines
-    allow_pipeline_trigger_approve_deployment: bool | None = None
-    auto_cancel_pending_pipelines: str | None = None
-    auto_devops_deploy_strategy: str | None = None
-    auto_devops_enabled: bool | None = None
-    build_git_strategy: str | None = None
-    build_timeout: int | None = None
-    """Seconds."""
-    ci_allow_fork_pipelines_to_run_in_parent_project: bool | None = None
     ci_config_path: str | None = None
-    ci_default_git_depth: int | None = None
-    ci_forward_deployment_enabled: bool | None = None
-    ci_forward_deployment_rollback_allowed: bool | None = None
     ci_job_token_scope_enabled: bool | None = None
-    ci_restrict_pipeline_cancellation_role: str | None = None
-    ci_separated_caches: bool | None = None
-    group_runners_enabled: bool | None = None
-    keep_latest_artifact: bool | None = None
     public_jobs: bool | None = None
-    restrict_user_defined_variables: bool | None = None
     runner_token_expiration_interval: object = None
     """Seconds, or a text; services differ."""
     runners_token: str | None = None
     """Secret: never shown or logged."""
-    shared_runners_enabled: bool | None = None
-
-    # mirroring
-    mirror: bool | None = None
-    mirror_overwrites_diverged_branches: bool | None = None
-    mirror_trigger_builds: bool | None = None
-    mirror_user_id: int | None = None
-    only_mirror_protected_branches: bool | None = None
 
     # optional parts of a single project
     license_url: str | None = None
