@@ -40,7 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "child": {"frames"},
     "worker": {"frames", "processes"},
     "parallel": set(),
-    "config": {"model", "errors", "private", "layout", "config"},
+    "config": {"model", "errors", "private", "layout", "packaged", "config"},
     "api": {
         "model",
         "errors",

@@ -6,13 +6,11 @@ Each check takes a string and returns what is wrong with it, or an empty string.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
-from wikisync.config.sections import WikiSection
 from wikisync.layout import PRIVATE_FOLDER
-from wikisync.model import WikiOwner
 
 Check = Callable[[str], str]
 URL_EXAMPLE = "https://gitlab.example.com"
@@ -96,33 +94,6 @@ def check_listen(value: str) -> str:
     if not value or (is_port and host in {"127.0.0.1", "localhost", "[::1]"}):
         return ""
     return 'must be an address of this machine with a port, like "127.0.0.1:8765"'
-
-
-def check_folders(
-    wikis: Mapping[str, WikiSection], output: str, problems: list[str]
-) -> None:
-    """No wiki twice, and no folder in another or where the site goes."""
-    owners: dict[WikiOwner, str] = {}
-    folders = {"site.output": output}
-    for key, wiki in wikis.items():
-        first = owners.setdefault(wiki.owner, key)
-        if first != key:
-            problems.append(f"{key}: {wiki.owner} is already {first}")
-        for other, folder in folders.items():
-            if overlap(folder, wiki.folder):
-                import json
-
-                shown = json.dumps(wiki.folder, ensure_ascii=False)
-                problems.append(
-                    f"{key}.folder = {shown}: overlaps {other}, give it another name"
-                )
-        folders[f"{key}.folder"] = wiki.folder
-
-
-def overlap(one: str, two: str) -> bool:
-    """Whether one folder is or holds the other, also on a disk that folds case."""
-    first, second = f"{one.casefold()}/", f"{two.casefold()}/"
-    return first.startswith(second) or second.startswith(first)
 
 
 def tidy(folder: str) -> str:

@@ -7,29 +7,31 @@ import stat
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from msgspec import Struct
 
 from wikisync.config.checks import (
     URL_EXAMPLE,
     check_folder,
-    check_folders,
     check_group,
-    check_kroki,
-    check_language,
-    check_listen,
-    check_not_empty,
     check_project,
-    check_site,
     check_url,
     tidy,
 )
 from wikisync.config.sections import (
     FILE_NAME,
-    AsciidocEngine,
     Config,
-    MarkdownEngine,
+    Key,
     MarkupSection,
-    MathOutput,
     PreviewSection,
     ServiceSection,
     SiteSection,
@@ -39,10 +41,10 @@ from wikisync.config.sections import (
 from wikisync.config.table import Table
 from wikisync.config.trust import refuse_foreign
 from wikisync.errors import ConfigError
-from wikisync.model import OwnerKind
+from wikisync.model import OwnerKind, WikiOwner
 
-OLD_ASCIIDOC_ENGINE = "ruby"
-"""What configurations of earlier versions may name; the others render alike."""
+S = TypeVar("S", bound=Struct)
+
 ID_MAX = 2**63 - 1
 """The largest number that a service gives to a project or group."""
 
@@ -118,10 +120,10 @@ def parse_config(text: str, source: str = FILE_NAME) -> Config:
     config = Config(
         service=_service(top.table("service")),
         wikis=tuple(found.values()),
-        sync=_sync(top.table("sync")),
-        site=_site(top.table("site")),
-        markup=_markup(top.table("markup")),
-        preview=_preview(top.table("preview")),
+        sync=_section(top.table("sync"), SyncSection),
+        site=_section(top.table("site"), SiteSection),
+        markup=_section(top.table("markup"), MarkupSection),
+        preview=_section(top.table("preview"), PreviewSection),
     )
     top.refuse_the_rest()
     check_folders(found, config.site.output, problems)
@@ -147,7 +149,7 @@ def parse_markup(values: Mapping[str, object], source: str) -> MarkupSection:
         ConfigError: with one entry in ``problems`` for each thing that is wrong.
     """
     problems: list[str] = []
-    section = _markup(Table(values, "markup", problems))
+    section = _section(Table(values, "markup", problems), MarkupSection)
     if problems:
         raise ConfigError(f"{source} is wrong", problems=tuple(problems))
     return section
@@ -192,83 +194,59 @@ def _wiki(table: Table) -> WikiSection | None:
     return WikiSection(kind, path, tidy(folder or leaf), id_ or None)
 
 
-def _sync(table: Table) -> SyncSection:
-    default = SyncSection()
-    section = SyncSection(
-        reads_max=table.integer("reads_max", default.reads_max, 1, 32),
-        settle_ms=table.integer("settle_ms", default.settle_ms, 50, 10_000),
-        poll_interval_s=table.integer(
-            "poll_interval_s", default.poll_interval_s, 1, 86_400
-        ),
-        listen=table.text("listen", default.listen, check_listen),
-        hook_secret_file=table.text("hook_secret_file", default.hook_secret_file),
-        attention_command=table.command("attention_command"),
-        exclude=table.texts("exclude"),
-    )
+def _section(table: Table, kind: type[S]) -> S:
+    """A section by what is known of its keys."""
+    default = kind()
+    values: dict[str, Any] = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        is_noted = get_origin(hint) is Annotated
+        type_, key = get_args(hint) if is_noted else (hint, Key())
+        values[name] = _value(table, name, getattr(default, name), type_, key)
     table.refuse_the_rest()
-    return section
+    return kind(**values)
 
 
-def _site(table: Table) -> SiteSection:
-    default = SiteSection()
-    section = SiteSection(
-        title=table.text("title", default.title),
-        output=tidy(table.text("output", default.output, check_folder)),
-        after=table.command("after"),
-        keep=table.integer("keep", default.keep, 0, 100),
-        publish=table.flag("publish", is_on=default.publish),
-        slow_pages_seconds=table.integer(
-            "slow_pages_seconds", default.slow_pages_seconds, 0, 86_400
-        ),
-        public=table.flag("public", is_on=default.public),
-        report=table.flag("report", is_on=default.report),
-        compress=table.flag("compress", is_on=default.compress),
-        url=table.text("url", default.url, check_site),
-        language=table.text("language", default.language, check_language),
-        description=table.text("description", default.description),
-        theme=table.text("theme", default.theme, check_not_empty),
-        templates=tidy(table.text("templates", default.templates, check_folder)),
-        options=table.options("options"),
-    )
-    table.refuse_the_rest()
-    return section
+def _value(table: Table, name: str, default: Any, type_: Any, key: Key) -> object:
+    if type_ is bool:
+        return table.flag(name, is_on=default)
+    if type_ is int:
+        return table.integer(name, default, key.low, key.high)
+    if get_origin(type_) is Literal:
+        word = table.choice(name, default, (*get_args(type_), *key.also))
+        return default if word in key.also else word
+    if get_origin(type_) is tuple:
+        return table.command(name) if key.is_command else table.texts(name)
+    if type_ is str:
+        text = table.text(name, default, key.check)
+        return tidy(text) if key.check is check_folder else text
+    return table.options(name)
 
 
-def _markup(table: Table) -> MarkupSection:
-    default = MarkupSection()
-    math = table.choice("math", default.math, ("mathml", "source"))
-    engine = table.choice(
-        "markdown_engine", default.markdown_engine, ("auto", "markdown-it", "comrak")
-    )
-    asciidoc = table.choice(
-        "asciidoc_engine",
-        default.asciidoc_engine,
-        ("auto", "quickjs", "mini-racer", "asciidoc3", OLD_ASCIIDOC_ENGINE),
-    )
-    if asciidoc == OLD_ASCIIDOC_ENGINE:
-        asciidoc = "auto"
-    section = MarkupSection(
-        markdown_engine=cast("MarkdownEngine", engine),
-        asciidoc_engine=cast("AsciidocEngine", asciidoc),
-        math=cast("MathOutput", math),
-        kroki=table.text("kroki", default.kroki, check_kroki),
-        highlight=table.flag("highlight", is_on=default.highlight),
-        emoji=table.flag("emoji", is_on=default.emoji),
-        anchors=table.flag("anchors", is_on=default.anchors),
-        placeholders=table.flag("placeholders", is_on=default.placeholders),
-    )
-    table.refuse_the_rest()
-    return section
+def check_folders(
+    wikis: Mapping[str, WikiSection], output: str, problems: list[str]
+) -> None:
+    """No wiki twice, and no folder in another or where the site goes."""
+    owners: dict[WikiOwner, str] = {}
+    folders = {"site.output": output}
+    for key, wiki in wikis.items():
+        first = owners.setdefault(wiki.owner, key)
+        if first != key:
+            problems.append(f"{key}: {wiki.owner} is already {first}")
+        for other, folder in folders.items():
+            if overlap(folder, wiki.folder):
+                import json
+
+                shown = json.dumps(wiki.folder, ensure_ascii=False)
+                problems.append(
+                    f"{key}.folder = {shown}: overlaps {other}, give it another name"
+                )
+        folders[f"{key}.folder"] = wiki.folder
 
 
-def _preview(table: Table) -> PreviewSection:
-    default = PreviewSection()
-    section = PreviewSection(
-        host=table.text("host", default.host, check_not_empty),
-        port=table.integer("port", default.port, 0, 65_535),
-    )
-    table.refuse_the_rest()
-    return section
+def overlap(one: str, two: str) -> bool:
+    """Whether one folder is or holds the other, also on a disk that folds case."""
+    first, second = f"{one.casefold()}/", f"{two.casefold()}/"
+    return first.startswith(second) or second.startswith(first)
 
 
 def lower_first(text: str) -> str:

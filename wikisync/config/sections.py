@@ -1,12 +1,25 @@
-"""What ``wikisync.toml`` can say, one frozen class a section.  Pure."""
+"""What ``wikisync.toml`` can say, one frozen class a section.  Pure.
+
+What each key is for is said to people in ``new.toml``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
+from wikisync.config.checks import (
+    Check,
+    check_folder,
+    check_kroki,
+    check_language,
+    check_listen,
+    check_not_empty,
+    check_site,
+    is_right,
+)
 from wikisync.model import OwnerKind, WikiOwner
 
 FILE_NAME = "wikisync.toml"
@@ -43,54 +56,55 @@ class WikiSection(Struct, frozen=True):
         return WikiOwner(self.kind, self.path)
 
 
+class Key(Struct, frozen=True):
+    """What else is known of a key than its type and its default."""
+
+    low: int = 0
+    high: int = 0
+    """Bounds of a number."""
+    check: Check = is_right
+    also: tuple[str, ...] = ()
+    """Choices of earlier versions, which mean the default."""
+    is_command: bool = False
+    """Whether a list of words may be one string, too; it is run without a shell."""
+
+
+Command = Annotated[tuple[str, ...], Key(is_command=True)]
+
+
 class SyncSection(Struct, frozen=True):
     """How folder and wikis are kept in sync."""
 
-    reads_max: int = 8
-    """Pages read at once."""
-    settle_ms: int = 300
-    """Quiet time after a save before a file is looked at."""
-    poll_interval_s: int = 15
-    """Time between two hints from the service while nothing happens; a third of that
-    while something does."""
-    listen: str = ""
-    """Address on this machine for webhooks and health; empty: none."""
+    reads_max: Annotated[int, Key(1, 32)] = 8
+    settle_ms: Annotated[int, Key(50, 10_000)] = 300
+    poll_interval_s: Annotated[int, Key(1, 86_400)] = 15
+    """A third of that while something does."""
+    listen: Annotated[str, Key(check=check_listen)] = ""
+    """For health, too; empty: none."""
     hook_secret_file: str = ""
-    """File with the secret that webhooks send."""
-    attention_command: tuple[str, ...] = ()
-    """Command to run when a person is needed; without a shell."""
     exclude: tuple[str, ...] = ()
-    """Wikis that ``sync``, ``status`` and ``watch`` leave out, by path or folder."""
+    """By path or folder."""
+    attention_command: Command = ()
 
 
 class SiteSection(Struct, frozen=True):
     """The website."""
 
     title: str = ""
-    """Empty: the wiki's own title."""
-    output: str = "site"
-    """Folder of the site, relative to the workspace."""
-    after: tuple[str, ...] = ()
-    """Command to run when a new version is published; without a shell."""
-    keep: int = 1
-    """Earlier versions of a published site that stay."""
+    output: Annotated[str, Key(check=check_folder)] = "site"
+    """Relative to the workspace."""
+    after: Command = ()
+    keep: Annotated[int, Key(0, 100)] = 1
     publish: bool = False
-    """Whether ``watch`` keeps it in sync."""
-    slow_pages_seconds: int = 60
-    """Processor time of a build for pages that go over a limit."""
+    slow_pages_seconds: Annotated[int, Key(0, 86_400)] = 60
     public: bool = False
-    """Whether search engines may list it."""
     report: bool = True
-    """Whether it has pages with its broken links, wanted pages and orphans."""
     compress: bool = False
-    """Whether text files lie beside themselves as ``.gz`` and ``.br``."""
-    url: str = ""
-    """Address where it will be published; empty when unknown."""
-    language: str = "en"
+    url: Annotated[str, Key(check=check_site)] = ""
+    language: Annotated[str, Key(check=check_language)] = "en"
     description: str = ""
-    theme: str = "default"
-    templates: str = ""
-    """Folder of the project's own templates; empty: ``theme``, if it is there."""
+    theme: Annotated[str, Key(check=check_not_empty)] = "default"
+    templates: Annotated[str, Key(check=check_folder)] = ""
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     """Options of the theme, from ``[site.options]``."""
 
@@ -105,27 +119,21 @@ class MarkupSection(Struct, frozen=True):
 
     markdown_engine: MarkdownEngine = "auto"
     """``auto`` is comrak where it is installed."""
-    asciidoc_engine: AsciidocEngine = "auto"
+    asciidoc_engine: Annotated[AsciidocEngine, Key(also=("ruby",))] = "auto"
     """``auto`` is the fastest that is installed."""
     math: MathOutput = "mathml"
-    kroki: str = ""
-    """Address of a Kroki server that draws diagrams; empty: there is none."""
+    kroki: Annotated[str, Key(check=check_kroki)] = ""
     highlight: bool = True
-    """Whether code is coloured."""
     emoji: bool = True
-    """Whether ``:tada:`` becomes a character."""
     anchors: bool = True
-    """Whether each heading gets a link to itself."""
     placeholders: bool = False
-    """Whether ``%{project_path}`` and the like are filled in."""
 
 
 class PreviewSection(Struct, frozen=True):
     """Where ``wikisync preview`` listens."""
 
-    host: str = "127.0.0.1"
-    port: int = 8000
-    """0: any free one."""
+    host: Annotated[str, Key(check=check_not_empty)] = "127.0.0.1"
+    port: Annotated[int, Key(0, 65_535)] = 8000
 
 
 class Config(Struct, frozen=True):

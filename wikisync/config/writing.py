@@ -6,16 +6,15 @@ import json
 import re
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from wikisync.config.sections import (
     Config,
-    MarkupSection,
     OptionValue,
-    PreviewSection,
     ServiceSection,
-    SiteSection,
-    SyncSection,
     WikiSection,
 )
+from wikisync.packaged import packaged_text
 
 
 def render_config(config: Config) -> str:
@@ -24,17 +23,18 @@ def render_config(config: Config) -> str:
     Values that are the defaults stand there as comments, so that the file shows
     what can be set.
     """
+    head, *sections = packaged_text(__package__, "new.toml").split("\n\n")
     blocks = [
-        _HEAD,
+        f"{head}\n",
         _render_service(config.service),
         *(_render_wiki(wiki) for wiki in config.wikis),
-        _render_section("sync", config.sync, SyncSection(), _SYNC_NOTES),
-        _render_section("site", config.site, SiteSection(), _SITE_NOTES),
-        _render_options(config.site.options),
-        _render_section("markup", config.markup, MarkupSection(), _MARKUP_NOTES),
-        _render_section("preview", config.preview, PreviewSection(), _PREVIEW_NOTES),
     ]
-    return "\n".join(block for block in blocks if block)
+    for lines in sections:
+        name = lines[1 : lines.index("]")]
+        blocks.append(_render_section(lines.rstrip(), getattr(config, name)))
+        if name == "site" and config.site.options:
+            blocks.append(_render_options(config.site.options))
+    return "\n".join(blocks)
 
 
 def with_service_url(text: str, url: str) -> str | None:
@@ -57,46 +57,7 @@ _SERVICE_URL = re.compile(
     r"[ \t]*url[ \t]*=[ \t]*(?P<url>\"[^\"\n]*\"|'[^'\n]*')",
     re.MULTILINE,
 )
-_HEAD = """\
-# The workspace's configuration: which wikis, from where, and how the site looks.
-# Do not write a token into this file.
-"""
-_SYNC_NOTES = {
-    "reads_max": "pages read at once",
-    "settle_ms": "quiet time after a save before a file is looked at",
-    "poll_interval_s": "seconds between two hints while nothing happens",
-    "listen": 'address on this machine for webhooks, like "127.0.0.1:8765"',
-    "hook_secret_file": "file with the secret that webhooks send",
-    "exclude": 'wikis that sync, status and watch leave out, like ["docs/broken"]',
-    "attention_command": "command to run when a person is needed",
-}
-_SITE_NOTES = {
-    "title": "empty: the wiki's own title",
-    "output": "folder of the site",
-    "after": "command to run when a new version is published",
-    "keep": "earlier versions of a published site that stay",
-    "publish": "whether watch keeps the site in sync",
-    "slow_pages_seconds": "processor time for pages that take too long to render",
-    "public": "whether search engines may list it",
-    "report": "whether it has a report: broken links, wanted pages, orphans",
-    "compress": "whether text files are there as .gz and .br, too",
-    "url": "address where it will be published",
-    "language": "language tag of the site's own words",
-    "description": "one sentence for search engines",
-    "theme": "name of a theme",
-    "templates": "folder of your own templates; empty: theme, if it is there",
-}
-_MARKUP_NOTES = {
-    "markdown_engine": '"markdown-it", "comrak" (extra fast), or "auto"',
-    "asciidoc_engine": '"quickjs", "mini-racer" (extra fast), "asciidoc3", or "auto"',
-    "math": 'formulas as "mathml" or as "source"',
-    "kroki": "address of a Kroki server that draws diagrams; empty: show source",
-    "highlight": "whether code is coloured",
-    "emoji": "whether :tada: becomes a character",
-    "anchors": "whether each heading gets a link to itself",
-    "placeholders": "whether %{project_path} and the like are filled in",
-}
-_PREVIEW_NOTES = {"host": "where preview listens", "port": "0: any free one"}
+_KEY = re.compile(r"^# (\w+) = (.*)$", re.MULTILINE)
 
 
 def _render_service(section: ServiceSection) -> str:
@@ -120,20 +81,17 @@ def _render_wiki(wiki: WikiSection) -> str:
     return "\n".join([*lines, f"folder = {_toml(wiki.folder)}"]) + "\n"
 
 
-def _render_section(
-    name: str, section: object, default: object, notes: Mapping[str, str]
-) -> str:
-    lines = [f"[{name}]"]
-    for key, note in notes.items():
-        value = getattr(section, key)
-        mark = "# " if value == getattr(default, key) else ""
-        lines += [f"# {note}", f"{mark}{key} = {_toml(value)}"]
-    return "\n".join(lines) + "\n"
+def _render_section(lines: str, section: Struct) -> str:
+    """The section of a new file with the values that are not the defaults."""
+
+    def render(line: re.Match[str]) -> str:
+        value = _toml(getattr(section, line[1]))
+        return line[0] if value == line[2] else f"{line[1]} = {value}"
+
+    return _KEY.sub(render, lines) + "\n"
 
 
 def _render_options(options: Mapping[str, OptionValue]) -> str:
-    if not options:
-        return ""
     lines = [f"{_toml(key)} = {_toml(value)}" for key, value in options.items()]
     return "\n".join(["[site.options]", *lines]) + "\n"
 

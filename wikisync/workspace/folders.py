@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from wikisync.config import FILE_NAME, Config, WikiSection
-from wikisync.config.checks import overlap
+from wikisync.config.reading import overlap
 from wikisync.errors import ConfigError
 from wikisync.layout import CACHE_FOLDER, PRIVATE_FOLDER
 from wikisync.model import WikiOwner
