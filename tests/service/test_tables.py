@@ -33,7 +33,7 @@ def dana(tables: Tables) -> User:
 def level_in(tables: Tables, path: str, user: User) -> int:
     project = tables.project(path, user.id)
     assert project is not None
-    return project.standing(user).level
+    return project.membership(user).level
 
 
 def test_token_is_kept_as_a_digest_only(

@@ -74,7 +74,11 @@ class Membership(Struct, frozen=True):
     @property
     def is_member(self) -> bool:
         """Whether private things are open to the caller."""
-        return self.is_admin or self.level >= AccessLevel.GUEST
+        return self.has(AccessLevel.GUEST)
+
+    def has(self, level: int) -> bool:
+        """Whether the caller may do what takes this level."""
+        return self.is_admin or self.level >= level
 
 
 class WikiDoor(Struct, frozen=True):
@@ -85,25 +89,25 @@ class WikiDoor(Struct, frozen=True):
     is_archived: bool = False
 
 
-def judge_container(visibility: Visibility, standing: Membership) -> Verdict:
+def judge_container(visibility: Visibility, membership: Membership) -> Verdict:
     """Whether the caller may know of a project or group."""
     match visibility:
         case "public":
             is_seen = True
         case "internal":
-            is_seen = standing.is_signed_in
+            is_seen = membership.is_signed_in
         case "private":
             is_seen = False
         case _:
             assert_never(visibility)
-    if is_seen or standing.is_member or standing.sees_inside:
+    if is_seen or membership.is_member or membership.sees_inside:
         return Verdict.ALLOWED
     return Verdict.HIDDEN
 
 
 def judge_wiki(
     door: WikiDoor,
-    standing: Membership,
+    membership: Membership,
     operation: Operation,
     *,
     delete_level: int = AccessLevel.MAINTAINER,
@@ -113,17 +117,17 @@ def judge_wiki(
     A disabled wiki is closed to everyone, administrators too, and says so (403)
     because the container itself is visible.
     """
-    if judge_container(door.visibility, standing) is Verdict.HIDDEN:
+    if judge_container(door.visibility, membership) is Verdict.HIDDEN:
         return Verdict.HIDDEN
-    if not _may_read(door, standing):
+    if not _may_read(door, membership):
         return Verdict.FORBIDDEN
     match operation:
         case Operation.READ:
             return Verdict.ALLOWED
         case Operation.WRITE:
-            is_allowed = _has(standing, AccessLevel.DEVELOPER)
+            is_allowed = _has(membership, AccessLevel.DEVELOPER)
         case Operation.DELETE:
-            is_allowed = _has(standing, delete_level)
+            is_allowed = _has(membership, delete_level)
         case _:
             assert_never(operation)
     if is_allowed and not door.is_archived:
@@ -131,46 +135,46 @@ def judge_wiki(
     return Verdict.FORBIDDEN
 
 
-def judge_clone(door: WikiDoor, standing: Membership) -> Verdict:
+def judge_clone(door: WikiDoor, membership: Membership) -> Verdict:
     """Whether the caller may have the wiki's repository.
 
     Guests read the pages of a private wiki, but do not get all of it.
     """
-    verdict = judge_wiki(door, standing, Operation.READ)
+    verdict = judge_wiki(door, membership, Operation.READ)
     is_open = door.visibility != "private" and door.wiki == "enabled"
     if (
         verdict is not Verdict.ALLOWED
         or is_open
-        or _has(standing, AccessLevel.REPORTER)
+        or _has(membership, AccessLevel.REPORTER)
     ):
         return verdict
     return Verdict.FORBIDDEN
 
 
 def judge_project(
-    door: WikiDoor, standing: Membership, act: Act, *, is_archived_too: bool = False
+    door: WikiDoor, membership: Membership, act: Act, *, is_archived_too: bool = False
 ) -> Verdict:
     """Whether the caller may do something to a project.
 
     Args:
         door: the project.
-        standing: what the caller is to it.
+        membership: what the caller is to it.
         act: what is wanted.
         is_archived_too: whether it can be done to an archived project.
     """
-    if not standing.is_signed_in:
+    if not membership.is_signed_in:
         return Verdict.UNAUTHENTICATED
-    if judge_container(door.visibility, standing) is Verdict.HIDDEN:
+    if judge_container(door.visibility, membership) is Verdict.HIDDEN:
         return Verdict.HIDDEN
     if door.is_archived and not is_archived_too:
         return Verdict.FORBIDDEN
-    if standing.is_admin or standing.level >= act.value:
+    if membership.has(act.value):
         return Verdict.ALLOWED
     return Verdict.FORBIDDEN
 
 
 def may_read_code(
-    visibility: Visibility, repository: FeatureLevel, standing: Membership
+    visibility: Visibility, repository: FeatureLevel, membership: Membership
 ) -> bool:
     """Whether the caller may see the files of a project's own repository.
 
@@ -178,25 +182,25 @@ def may_read_code(
     """
     if repository == "disabled":
         return False
-    if standing.is_admin or standing.level >= AccessLevel.REPORTER:
+    if membership.has(AccessLevel.REPORTER):
         return True
     if repository == "private" or visibility == "private":
         return False
-    return judge_container(visibility, standing) is Verdict.ALLOWED
+    return judge_container(visibility, membership) is Verdict.ALLOWED
 
 
 def judge_code(
-    door: WikiDoor, repository: FeatureLevel, standing: Membership, *, is_push: bool
+    door: WikiDoor, repository: FeatureLevel, membership: Membership, *, is_push: bool
 ) -> Verdict:
     """Whether the caller may have a project's own repository, or write to it.
 
     Planners write wikis, but no code.
     """
-    if judge_container(door.visibility, standing) is Verdict.HIDDEN:
+    if judge_container(door.visibility, membership) is Verdict.HIDDEN:
         return Verdict.HIDDEN
-    if not may_read_code(door.visibility, repository, standing):
+    if not may_read_code(door.visibility, repository, membership):
         return Verdict.FORBIDDEN
-    may_write = standing.is_admin or standing.level >= AccessLevel.DEVELOPER
+    may_write = membership.has(AccessLevel.DEVELOPER)
     if is_push and (door.is_archived or not may_write):
         return Verdict.FORBIDDEN
     return Verdict.ALLOWED
@@ -210,24 +214,20 @@ def scope_allows(scopes: frozenset[str], *, is_reading: bool) -> bool:
     return "api" in scopes or (is_reading and "read_api" in scopes)
 
 
-def _may_read(door: WikiDoor, standing: Membership) -> bool:
+def _may_read(door: WikiDoor, membership: Membership) -> bool:
     match door.wiki:
         case "disabled":
             return False
         case "private":
-            return standing.is_member
+            return membership.is_member
         case "enabled":
             # someone who only belongs to a subgroup knows the private group
             # above it, but has no part in its wiki
-            return door.visibility != "private" or standing.is_member
+            return door.visibility != "private" or membership.is_member
         case _:
             assert_never(door.wiki)
 
 
-def _has(standing: Membership, level: int) -> bool:
+def _has(membership: Membership, level: int) -> bool:
     # Planner is below Reporter in number yet writes wikis, and may delete
-    return (
-        standing.is_admin
-        or standing.level >= level
-        or standing.level == AccessLevel.PLANNER
-    )
+    return membership.has(level) or membership.level == AccessLevel.PLANNER

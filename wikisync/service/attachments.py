@@ -59,8 +59,7 @@ async def upload(call: Call, kind: OwnerKind) -> web.Response:
         return CommitPlan(f"Upload attachment {name}", path, links=links)
 
     await wiki.change(decide, caller.author, branch=branch)
-    assert caller.user is not None, "nobody writes without a user"
-    wiki.note_write(caller.user.id)
+    wiki.note_write(caller.person.id)
     default = await asyncio.to_thread(wiki.repository.branch)
     record = AttachmentRecord(
         file_name=name,

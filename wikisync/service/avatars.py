@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath
 from aiohttp import web
 
 from wikisync.private import make_private_file, make_private_folder
-from wikisync.service.access import Verdict, judge_container
 from wikisync.service.answers import unmatched_route
 from wikisync.service.attachments import clean_name, send_file
 from wikisync.service.call import Call
@@ -93,8 +92,7 @@ async def show_avatar(call: Call) -> web.StreamResponse:
     )
     if found is None or found.avatar != call.segments["file_name"]:
         raise unmatched_route()
-    standing = found.standing(caller.user)
-    if judge_container(found.visibility, standing) is not Verdict.ALLOWED:
+    if not caller.sees(found):
         raise unmatched_route()
     return await send_file(call, call.service.avatar_folder(found.id) / found.avatar)
 

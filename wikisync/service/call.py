@@ -67,10 +67,28 @@ class Caller(Struct, frozen=True):
         return None if self.user is None else self.user.id
 
     @property
+    def person(self) -> User:
+        """The user, of a caller that was not admitted without one."""
+        assert self.user is not None, "nobody changes anything without a user"
+        return self.user
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether an administrator calls."""
+        return self.user is not None and self.user.is_admin
+
+    @property
     def author(self) -> Author:
         """The name on the commits this caller makes."""
-        assert self.user is not None, "nobody writes without a user"
-        return Author(self.user.name, self.user.email)
+        return Author(self.person.name, self.person.email)
+
+    def judge(self, owner: Owner) -> Verdict:
+        """Whether the caller may know of a project or group."""
+        return judge_container(owner.visibility, owner.membership(self.user))
+
+    def sees(self, owner: Owner) -> bool:
+        """The same as yes or no."""
+        return self.judge(owner) is Verdict.ALLOWED
 
 
 class Call(Struct, frozen=True):
@@ -166,26 +184,16 @@ class Call(Struct, frozen=True):
             raise insufficient_scope()
         return Caller(user, token)
 
-    async def signed_in(self, need: Need = "api") -> tuple[User, Token]:
+    async def signed_in(self, need: Need = "api") -> Caller:
         """Who calls, which must be somebody (401)."""
         caller = await self.caller(need)
-        if caller.user is None or caller.token is None:
+        if caller.user is None:
             raise unauthorized()
-        return caller.user, caller.token
+        return caller
 
     def parameters_with_segments(self, segment: str, name: str = "") -> Parameters:
         """A typed reader of a segment of the path, under its name in errors."""
         return Parameters({name or segment: self.segments[segment]})
-
-    def sees_group(self, group: Group, caller: Caller) -> bool:
-        """Whether the caller may know of a group."""
-        standing = group.standing(caller.user)
-        return judge_container(group.visibility, standing) is Verdict.ALLOWED
-
-    def sees_project(self, project: Project, caller: Caller) -> bool:
-        """Whether the caller may know of a project."""
-        standing = project.standing(caller.user)
-        return judge_container(project.visibility, standing) is Verdict.ALLOWED
 
     def list_values(self, endpoint: AnyEndpoint) -> tuple[Mapping[str, Any], Window]:
         """What a list is asked for: its typed parameters and its page."""
@@ -219,12 +227,11 @@ class Call(Struct, frozen=True):
         self, act: Act, *, is_archived_too: bool = False
     ) -> tuple[Caller, Project]:
         """Who calls, and the project named in the path, if it may do this to it."""
-        user, token = await self.signed_in()
-        caller = Caller(user, token)
+        caller = await self.signed_in()
         project = await self.project(caller)
-        standing = project.standing(user)
+        membership = project.membership(caller.user)
         verdict = judge_project(
-            project.door, standing, act, is_archived_too=is_archived_too
+            project.door, membership, act, is_archived_too=is_archived_too
         )
         refuse(verdict, "Project")
         return caller, project
@@ -244,8 +251,7 @@ class Call(Struct, frozen=True):
         if found is None:
             await self._lead_on(caller)
             raise not_found("Project")
-        standing = found.standing(caller.user)
-        refuse(judge_container(found.visibility, standing), "Project")
+        refuse(caller.judge(found), "Project")
         if found.is_going:
             raise not_found("Project")
         return found
@@ -259,9 +265,7 @@ class Call(Struct, frozen=True):
             return
         found = await records.ask(Tables.project, str(project_id), caller.user_id)
         assert found is not None, "redirects go with their projects"
-        refuse(
-            judge_container(found.visibility, found.standing(caller.user)), "Project"
-        )
+        refuse(caller.judge(found), "Project")
         if not self.is_reading:
             text = "Non GET methods are not allowed for moved projects"
             raise Refusal(405, {"message": text})
@@ -280,11 +284,7 @@ class Call(Struct, frozen=True):
         )
         if found is None:
             raise not_found("Group")
-        return self._known_group(found, caller)
-
-    def _known_group(self, found: Group, caller: Caller) -> Group:
-        standing = found.standing(caller.user)
-        refuse(judge_container(found.visibility, standing), "Group")
+        refuse(caller.judge(found), "Group")
         return found
 
     async def wiki(
@@ -304,7 +304,8 @@ class Call(Struct, frozen=True):
             )
         owner: Owner
         if isinstance(found, Group):
-            owner = self._known_group(found, caller)
+            refuse(caller.judge(found), "Group")
+            owner = found
         elif kind == "project":
             owner = await self._known_project(found, caller)
         else:
@@ -329,7 +330,7 @@ def judge(
     """Whether the caller may do the operation on the owner's wiki."""
     return judge_wiki(
         owner.door,
-        owner.standing(caller.user),
+        owner.membership(caller.user),
         operation,
         delete_level=service.settings.profile.delete_level,
     )

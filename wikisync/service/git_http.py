@@ -164,8 +164,7 @@ async def _follow(
             await service.records.ask(
                 update_page_ids, visit.kind, visit.owner.id, moved, gone
             )
-    assert visit.caller.user is not None, "nobody pushes without a user"
-    visit.storage.note_write(visit.caller.user.id)
+    visit.storage.note_write(visit.caller.person.id)
 
 
 async def _check(call: Call, visit: Visit, body: Path, spool: Path) -> bytes | None:
@@ -252,14 +251,14 @@ async def _find(call: Call, caller: Caller) -> tuple[OwnerKind, Owner] | None:
 
 
 def _judge(owner: Owner, part: Part, caller: Caller, *, is_push: bool) -> Verdict:
-    standing = owner.standing(caller.user)
+    membership = owner.membership(caller.user)
     if part == "code":
         assert isinstance(owner, Project), "a group has no code"
         level = level_of_feature(owner, "repository")
-        return judge_code(owner.door, level, standing, is_push=is_push)
+        return judge_code(owner.door, level, membership, is_push=is_push)
     if is_push:
-        return judge_wiki(owner.door, standing, Operation.WRITE)
-    return judge_clone(owner.door, standing)
+        return judge_wiki(owner.door, membership, Operation.WRITE)
+    return judge_clone(owner.door, membership)
 
 
 def _denied(

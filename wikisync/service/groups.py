@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from aiohttp import web
 
 from wikisync.api.endpoints import OtherEndpoint
-from wikisync.service.access import Verdict, judge_container
 from wikisync.service.answers import json_answer
 from wikisync.service.call import Call, Caller
 from wikisync.service.listing import Base
-from wikisync.service.pagination import paginate
-from wikisync.service.projects.reading import answer_list
+from wikisync.service.projects.reading import answer_list, answer_part
 from wikisync.service.rows import Group
 from wikisync.service.tables import Tables
 
@@ -88,15 +86,7 @@ def _answer(
     seen = [
         group
         for group in groups
-        if judge_container(group.visibility, group.standing(caller.user))
-        is Verdict.ALLOWED
+        if caller.sees(group)
         and (search in group.name.lower() or search in group.full_path.lower())
     ]
-    part, headers = paginate(
-        seen,
-        window,
-        url=call.service.url + call.request.path,
-        parameters=call.raw,
-        counted_rows_max=call.service.settings.limits.counted_rows_max,
-    )
-    return json_answer([group_view(call, group) for group in part], headers=headers)
+    return answer_part(call, seen, window, lambda group: group_view(call, group))

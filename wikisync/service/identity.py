@@ -39,7 +39,7 @@ async def show_metadata(call: Call) -> web.Response:
 
 async def show_user(call: Call) -> web.Response:
     """``GET /user``."""
-    user, _token = await call.signed_in("user")
+    user = (await call.signed_in("user")).person
     return json_answer(
         CurrentUserRecord(
             id=user.id,
@@ -56,7 +56,9 @@ async def show_user(call: Call) -> web.Response:
 
 async def show_token(call: Call) -> web.Response:
     """``GET /personal_access_tokens/self``; works with every scope."""
-    user, token = await call.signed_in("any")
+    caller = await call.signed_in("any")
+    token = caller.token
+    assert token is not None, "who is signed in has one"
     return json_answer(
         TokenRecord(
             id=token.id,
@@ -64,7 +66,7 @@ async def show_token(call: Call) -> web.Response:
             revoked=token.is_revoked,
             created_at=token.created_at,
             scopes=tuple(sorted(token.scopes)),
-            user_id=user.id,
+            user_id=caller.user_id,
             expires_at=token.expires_on,
         )
     )

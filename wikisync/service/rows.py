@@ -155,7 +155,7 @@ class Project(Struct, frozen=True):
         """What it says about access to its wiki."""
         return WikiDoor(self.visibility, self.wiki_access_level, self.is_archived)
 
-    def standing(self, user: User | None) -> Membership:
+    def membership(self, user: User | None) -> Membership:
         """What the user that asked for this record is to it."""
         if user is None:
             return Membership()
@@ -187,7 +187,7 @@ class Group(Struct, frozen=True):
         """What it says about access to its wiki."""
         return WikiDoor(self.visibility, self.wiki_access_level)
 
-    def standing(self, user: User | None) -> Membership:
+    def membership(self, user: User | None) -> Membership:
         """What the user that asked for this record is to it."""
         if user is None:
             return Membership()

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from wikisync.api.endpoints import Endpoint
 from wikisync.private import make_private_file, make_private_folder
-from wikisync.service.access import Act, Verdict, judge_container
+from wikisync.service.access import Act
 from wikisync.service.answers import bad_request, json_answer, unmatched_route
 from wikisync.service.attachments import clean_name, markdown_link, send_file
 from wikisync.service.call import Call
@@ -29,7 +29,6 @@ async def upload_file(call: Call) -> web.Response:
     sent = call.values(Endpoint.UPLOAD)["file"]
     assert isinstance(sent, SentFile), "check refuses a missing file"
     caller, project = await call.project_for(Act.UPLOAD)
-    assert caller.user is not None, "nobody uploads without a user"
     service = call.service
     name = clean_name(sent.name, service.settings.limits.attachment_name_chars_max)
     if not name:
@@ -40,7 +39,7 @@ async def upload_file(call: Call) -> web.Response:
     found = await service.records.ask(
         project_facts.add_upload,
         project.id,
-        caller.user.id,
+        caller.person.id,
         secret,
         name,
         sent.size,
@@ -62,10 +61,7 @@ async def show_upload(call: Call) -> web.StreamResponse:
     caller = await call.caller()
     records = call.service.records
     project = await records.ask(Tables.project, call.segments["id"], caller.user_id)
-    if project is None:
-        raise unmatched_route()
-    standing = project.standing(caller.user)
-    if judge_container(project.visibility, standing) is not Verdict.ALLOWED:
+    if project is None or not caller.sees(project):
         raise unmatched_route()
     found = await records.ask(
         project_facts.upload,

@@ -198,8 +198,7 @@ async def _write(
         await service.records.ask(
             update_page_ids, visit.kind, visit.owner.id, moved, gone
         )
-    assert visit.caller.user is not None, "nobody writes without a user"
-    visit.wiki.note_write(visit.caller.user.id)
+    visit.wiki.note_write(visit.caller.person.id)
     _announce(visit, action, page, change.message, shown.commit)
     return page, change.writes.get(page.path)
 
@@ -211,12 +210,11 @@ def _announce(
     service = visit.call.service
     if not service.settings.hooks or not isinstance(visit.owner, Project):
         return
-    assert visit.caller.user is not None, "nobody writes without a user"
     event = WikiEvent(
         id=uuid4(),
         action=action,
         project=visit.owner,
-        user=visit.caller.user,
+        user=visit.caller.person,
         page=page,
         repository=visit.wiki.repository,
         message=message,
@@ -256,5 +254,4 @@ def _redirects(wiki: WikiStorage, tree: WikiTree) -> bytes:
 
 
 def _message(caller: Caller, verb: str, title: str) -> str:
-    assert caller.user is not None, "nobody writes without a user"
-    return f"{caller.user.username} {verb} page: {title}"
+    return f"{caller.person.username} {verb} page: {title}"

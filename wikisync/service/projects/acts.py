@@ -88,15 +88,13 @@ async def share_project(call: Call) -> web.Response:
     group_id = int(str(values["group_id"]))
     level = int(str(values["group_access"]))
     expires_on = values.get("expires_at")
-    standing = project.standing(caller.user)
-    if level >= AccessLevel.OWNER and not (
-        standing.is_admin or standing.level >= AccessLevel.OWNER
-    ):
+    membership = project.membership(caller.user)
+    if level >= AccessLevel.OWNER and not membership.has(AccessLevel.OWNER):
         raise forbidden()
     records = call.service.records
     # a group that the caller may not see answers like one that is not there
     group = await records.ask(Tables.group, str(group_id), caller.user_id)
-    if group is None or not call.sees_group(group, caller):
+    if group is None or not caller.sees(group):
         raise Refusal(404, {"message": "404 Not Found"})
     space = project.namespace.id
     above = await records.ask(project_groups.ancestors, space, None)
@@ -151,16 +149,15 @@ async def import_members(call: Call) -> web.Response:
     named = call.parameters_with_segments("source_id", "project_id")
     source_id = named.integer("project_id")
     named.check()
-    user, token = await call.signed_in()
-    caller = Caller(user, token)
+    caller = await call.signed_in()
     target = await call.project(caller)
     records = call.service.records
-    source = await records.ask(Tables.project, str(source_id), user.id)
-    if source is None or not call.sees_project(source, caller):
+    source = await records.ask(Tables.project, str(source_id), caller.user_id)
+    if source is None or not caller.sees(source):
         raise not_found("Project")
-    own, other = target.standing(user), source.standing(user)
-    for standing in (own, other):
-        if not (standing.is_admin or standing.level >= AccessLevel.MAINTAINER):
+    own, other = target.membership(caller.user), source.membership(caller.user)
+    for membership in (own, other):
+        if not membership.has(AccessLevel.MAINTAINER):
             raise forbidden("Project")
     if target.is_archived:
         raise forbidden()
@@ -234,9 +231,8 @@ def check_unmodified(call: Call, project: Project) -> None:
 
 async def _star(call: Call, *, is_starred: bool) -> web.Response:
     caller, project = await call.project_for(Act.STAR, is_archived_too=True)
-    assert caller.user is not None, "nobody stars without a user"
     question = project_people.star if is_starred else project_people.unstar
-    is_changed = await call.service.records.ask(question, caller.user.id, project.id)
+    is_changed = await call.service.records.ask(question, caller.person.id, project.id)
     if not is_changed:
         return web.Response(status=304)
     return await answer_project(call, caller, project.id, status=201)
@@ -261,9 +257,8 @@ async def _remove(call: Call, project: Project) -> None:
 
 
 async def _for_admin(call: Call) -> tuple[Caller, Project]:
-    user, token = await call.signed_in()
-    caller = Caller(user, token)
+    caller = await call.signed_in()
     project = await call.project(caller)
-    if not user.is_admin:
+    if not caller.is_admin:
         raise forbidden()
     return caller, project

@@ -27,7 +27,6 @@ from wikisync.service.answers import (
 from wikisync.service.attributes import COLUMNS, KEPT
 from wikisync.service.avatars import check_avatar, keep_avatar, remove_avatar
 from wikisync.service.call import Call, Caller
-from wikisync.service.committing import Author
 from wikisync.service.copying import DEFAULT_BRANCH
 from wikisync.service.editing import CommitPlan
 from wikisync.service.import_address import address_problem, shown
@@ -72,8 +71,8 @@ class _Source(Struct, frozen=True):
 async def create_project(call: Call) -> web.Response:
     """``POST /projects``: a project of the caller's, or in a group."""
     values = read_attributes(call, Endpoint.CREATE)
-    user, token = await call.signed_in()
-    caller = Caller(user, token)
+    caller = await call.signed_in()
+    user = caller.person
     held = await call.service.records.ask(
         project_tables.count_personal_projects, user.id
     )
@@ -93,9 +92,8 @@ async def create_project_for_user(call: Call) -> web.Response:
     owner_id = named.integer("user_id")
     named.check()
     values = read_attributes(call, Endpoint.CREATE_FOR_USER)
-    user, token = await call.signed_in()
-    caller = Caller(user, token)
-    if not user.is_admin:
+    caller = await call.signed_in()
+    if not caller.is_admin:
         raise forbidden()
     records = call.service.records
     owner = await records.ask(Tables.user_by_id, owner_id or 0)
@@ -159,8 +157,7 @@ async def transfer_project(call: Call) -> web.Response:
     records = call.service.records
     named = id_of(wanted) if is_number(wanted) else wanted
     space = await records.ask(project_tables.namespace, named)
-    assert caller.user is not None, "nobody transfers without a user"
-    if space is None or not await may_create(call, caller, caller.user, space):
+    if space is None or not await may_create(call, caller, caller.person, space):
         raise not_found("Namespace")
     if space.id == project.namespace.id:
         raise bad_request("Failed to transfer project Project is already in it")
@@ -185,7 +182,6 @@ def read_attributes(call: Call, endpoint: Endpoint) -> Values:
 
 
 async def _create(call: Call, caller: Caller, owner: User, values: Values) -> int:
-    assert caller.user is not None, "nobody creates without a user"
     space = await _space(call, caller, owner, values)
     wants_readme = bool(values.get("initialize_with_readme"))
     has_source = any(
@@ -213,7 +209,7 @@ async def _create(call: Call, caller: Caller, owner: User, values: Values) -> in
         namespace=space,
         path=path,
         name=name,
-        creator_id=caller.user.id if space.kind == "group" else owner.id,
+        creator_id=caller.person.id if space.kind == "group" else owner.id,
         columns={k: v for k, v in columns.items() if k not in del_names},
         attributes=_kept(values, caller),
         topics=values.get("topics") or (),
@@ -246,11 +242,10 @@ async def _add_readme(
     values: Values,
     branch: str,
 ) -> None:
-    assert caller.user is not None, "nobody creates without a user"
     text = f"# {name}\n\n{values.get('description') or ''}".rstrip() + "\n"
     change = CommitPlan("Initial commit", writes={"README.md": text.encode()})
-    author = Author(caller.user.name, caller.user.email)
-    await call.service.code(project_id, branch).change(lambda _tree: change, author)
+    code = call.service.code(project_id, branch)
+    await code.change(lambda _tree: change, caller.author)
     await jobs.refresh_code(call.service, project_id)
 
 
@@ -268,13 +263,12 @@ async def _space(call: Call, caller: Caller, owner: User, values: Values) -> Nam
 
 async def may_create(call: Call, caller: Caller, owner: User, space: Namespace) -> bool:
     """Whether the caller may make a project there, for its owner to be."""
-    assert caller.user is not None, "nobody creates without a user"
     if space.kind == "user":
-        return space.user_id == owner.id or caller.user.is_admin
+        return space.user_id == owner.id or caller.is_admin
     group = await call.service.records.ask(Tables.group, str(space.id), caller.user_id)
     assert group is not None, "a namespace of a group is one"
-    standing = group.standing(caller.user)
-    return standing.is_admin or standing.level >= CREATE_LEVEL
+    membership = group.membership(caller.user)
+    return membership.has(CREATE_LEVEL)
 
 
 async def _source(call: Call, caller: Caller, values: Values) -> _Source:
@@ -371,22 +365,20 @@ def _other_problems(call: Call, caller: Caller, values: Values) -> Problems:
 
 
 def _columns(values: Values, caller: Caller) -> dict[str, object]:
-    is_admin = caller.user is not None and caller.user.is_admin
     return {
         name: value
         for name, value in values.items()
         if name in COLUMNS
         and (value is not None or name == "description")
-        and (name != "repository_storage" or (is_admin and value))
+        and (name != "repository_storage" or (caller.is_admin and value))
     }
 
 
 def _kept(values: Values, caller: Caller) -> dict[str, object]:
-    is_admin = caller.user is not None and caller.user.is_admin
     return {
         name: value
         for name, value in values.items()
-        if name in KEPT and (name != "mirror_user_id" or is_admin)
+        if name in KEPT and (name != "mirror_user_id" or caller.is_admin)
     }
 
 

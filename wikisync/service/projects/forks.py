@@ -7,7 +7,7 @@ import asyncio
 from aiohttp import web
 
 from wikisync.api.endpoints import Endpoint
-from wikisync.service.access import Act, Visibility, judge_container
+from wikisync.service.access import Act, Visibility
 from wikisync.service.answers import Refusal, not_found, refuse
 from wikisync.service.avatars import copy_avatar
 from wikisync.service.call import Call, Caller
@@ -50,7 +50,6 @@ async def fork_project(call: Call) -> web.Response:
     """``POST /projects/:id/fork``: at once a project, later its repository."""
     values = read_attributes(call, Endpoint.FORK)
     caller, source = await call.project_for(Act.STAR, is_archived_too=True)
-    assert caller.user is not None, "nobody forks without a user"
     if not _may_fork(source, caller):
         raise unmatched_message()
     space = await _fork_space(call, caller, values)
@@ -78,7 +77,6 @@ def _new_fork(
     Raises:
         Refusal: 409 with everything that is wrong.
     """
-    assert caller.user is not None, "nobody forks without a user"
     path = values.get("path") or source.path
     name = values.get("name") or source.name
     problems = name_problems(name) | path_problems(path)
@@ -100,7 +98,7 @@ def _new_fork(
         namespace=space,
         path=path,
         name=name,
-        creator_id=caller.user.id,
+        creator_id=caller.person.id,
         columns={
             "visibility": _fork_visibility(source, space, values.get("visibility")),
             "description": description,
@@ -126,22 +124,18 @@ def unmatched_message() -> Refusal:
 
 
 async def _fork_space(call: Call, caller: Caller, values: Values) -> Namespace:
-    assert caller.user is not None, "nobody forks without a user"
     records = call.service.records
     wanted = values.get("namespace_id") or values.get("namespace_path")
     if not wanted:
-        return await records.ask(project_tables.namespace_of_user, caller.user.id)
+        return await records.ask(project_tables.namespace_of_user, caller.person.id)
     space = await records.ask(project_tables.namespace, wanted)
     if space is None:
         raise not_found("Namespace")
     if space.kind == "group":
         group = await records.ask(Tables.group, str(space.id), caller.user_id)
         assert group is not None, "a namespace of a group is one"
-        refuse(
-            judge_container(group.visibility, group.standing(caller.user)),
-            "Namespace",
-        )
-    if not await may_create(call, caller, caller.user, space):
+        refuse(caller.judge(group), "Namespace")
+    if not await may_create(call, caller, caller.person, space):
         raise not_found("Target Namespace")
     return space
 
@@ -156,7 +150,7 @@ def _fork_visibility(
 
 def _may_fork(source: Project, caller: Caller) -> bool:
     level = level_of_feature(source, "forking")
-    standing = source.standing(caller.user)
-    if level == "disabled" or (level == "private" and not standing.is_member):
+    membership = source.membership(caller.user)
+    if level == "disabled" or (level == "private" and not membership.is_member):
         return False
     return reads_code(source, caller)

@@ -129,8 +129,8 @@ async def _answer_nothing(call: Call, endpoint: OtherEndpoint) -> web.Response:
 def judge_repository(project: Project, caller: Caller, *, is_push: bool) -> Verdict:
     """Whether the caller may read a project's own repository, or write to it."""
     level = level_of_feature(project, "repository")
-    standing = project.standing(caller.user)
-    return judge_code(project.door, level, standing, is_push=is_push)
+    membership = project.membership(caller.user)
+    return judge_code(project.door, level, membership, is_push=is_push)
 
 
 def _branches(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 from aiohttp import web
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from wikisync.api.endpoints import AnyEndpoint, Endpoint
 from wikisync.api.parameters import parameters_of
 from wikisync.service import jobs
-from wikisync.service.access import AccessLevel, Verdict, judge_container
+from wikisync.service.access import AccessLevel
 from wikisync.service.answers import (
     Refusal,
     bad_parameters,
@@ -38,7 +38,6 @@ from wikisync.service.projects import people as project_people
 from wikisync.service.projects.views import (
     Extras,
     import_view,
-    is_visible,
     project_group_view,
     project_view,
     simple_view,
@@ -47,6 +46,7 @@ from wikisync.service.projects.views import (
 from wikisync.service.rows import Group, Project, User
 from wikisync.service.tables import Tables
 
+T = TypeVar("T")
 Values = Mapping[str, Any]
 
 _ADMIN_ORDERS = parameters_of(Endpoint.LIST)["order_by"].choice_roles
@@ -112,7 +112,7 @@ async def answer_project(
 
 async def list_users(call: Call) -> web.Response:
     """``GET /projects/:id/users``: its members, inherited ones too."""
-    values, caller, project, window = await read_part(call, Endpoint.USERS)
+    values, _caller, project, window = await read_part(call, Endpoint.USERS)
     found = await call.service.records.ask(
         project_people.members,
         project.id,
@@ -121,8 +121,7 @@ async def list_users(call: Call) -> web.Response:
     )
     skipped = frozenset(values.get("skip_users") or ())
     users = [user for user, _level in found if user.id not in skipped]
-    del caller
-    return answer_part(call, [user_record(call, user) for user in users], window)
+    return answer_part(call, users, window, lambda user: user_record(call, user))
 
 
 async def list_groups(call: Call) -> web.Response:
@@ -141,15 +140,13 @@ async def list_groups(call: Call) -> web.Response:
         shared = await records.ask(project_groups.groups_by_id, ids, caller.user_id)
         known = {group.id for group in groups}
         groups += [
-            group for group in shared if group.id not in known and _sees(group, caller)
+            group for group in shared if group.id not in known and caller.sees(group)
         ]
     skipped = frozenset(values.get("skip_groups") or ())
     wanted = [
-        project_group_view(call, group)
-        for group in groups
-        if group.id not in skipped and _matches(group, values)
+        group for group in groups if group.id not in skipped and _matches(group, values)
     ]
-    return answer_part(call, wanted, window)
+    return answer_part(call, wanted, window, lambda one: project_group_view(call, one))
 
 
 async def list_share_locations(call: Call) -> web.Response:
@@ -160,8 +157,8 @@ async def list_share_locations(call: Call) -> web.Response:
     values, caller, project, window = await read_part(call, Endpoint.SHARE_LOCATIONS)
     if caller.user is None:
         raise unauthorized()
-    standing = project.standing(caller.user)
-    if not (standing.is_admin or standing.level >= AccessLevel.MAINTAINER):
+    membership = project.membership(caller.user)
+    if not membership.has(AccessLevel.MAINTAINER):
         return answer_part(call, [], window)
     records = call.service.records
     space = project.namespace.id
@@ -170,13 +167,13 @@ async def list_share_locations(call: Call) -> web.Response:
     taken = {group.id for group in above} | {share.group_id for share in shares}
     groups = await records.ask(Tables.groups, caller.user_id)
     wanted = [
-        project_group_view(call, group)
+        group
         for group in groups
         if group.id not in taken
-        and group.standing(caller.user).is_member
+        and group.membership(caller.user).is_member
         and _matches(group, values)
     ]
-    return answer_part(call, wanted, window)
+    return answer_part(call, wanted, window, lambda one: project_group_view(call, one))
 
 
 async def list_starrers(call: Call) -> web.Response:
@@ -207,7 +204,7 @@ async def show_import(call: Call) -> web.Response:
     """``GET /projects/:id/import``: how far a fork or an import is."""
     caller = await call.caller()
     project = await call.project(caller)
-    return json_answer(import_view(project, project.standing(caller.user)))
+    return json_answer(import_view(project, project.membership(caller.user)))
 
 
 async def answer_list(
@@ -267,7 +264,7 @@ def read_query(endpoint: AnyEndpoint, values: Values, caller: Caller) -> Project
     """
     order_by = values.get("order_by") or "created_at"
     search = str(values.get("search") or "").strip()
-    is_admin = caller.user is not None and caller.user.is_admin
+    is_admin = caller.is_admin
     is_membership = bool(values.get("membership"))
     if order_by in _ADMIN_ORDERS and not is_admin:
         order_by = "created_at"
@@ -360,21 +357,20 @@ async def read_extras(
             {share.group_id for share in every},
             caller.user_id,
         )
-        visible = frozenset(group.id for group in groups if _sees(group, caller))
+        visible = frozenset(group.id for group in groups if caller.sees(group))
     owners: dict[int, User] = {}
     for owner_id in {project.owner_id for project in projects} - {None}:
         owner = await records.ask(Tables.user_by_id, cast("int", owner_id))
         if owner is not None:
             owners[owner.id] = owner
     custom = None
-    is_admin = caller.user is not None and caller.user.is_admin
-    if is_admin and values.get("with_custom_attributes"):
+    if caller.is_admin and values.get("with_custom_attributes"):
         custom = await records.ask(project_facts.custom_attributes, ids)
     sources: dict[int, Project] = {}
     if is_single:
         wanted = [p.forked_from for p in projects if p.forked_from is not None]
         found = await records.ask(read_projects, wanted, caller.user_id)
-        sources = {source.id: source for source in found if is_visible(source, caller)}
+        sources = {source.id: source for source in found if caller.sees(source)}
     return Extras(
         shares=shares,
         visible_groups=visible,
@@ -406,10 +402,8 @@ async def _answer_user_list(call: Call, endpoint: Endpoint, base: Base) -> web.R
     call.list_values(endpoint)
     caller = await call.caller()
     user = await call.user()
-    is_self = caller.user is not None and (
-        caller.user.is_admin or caller.user.id == user.id
-    )
-    if user.has_private_profile and not is_self:
+    is_self = caller.user_id == user.id
+    if user.has_private_profile and not (caller.is_admin or is_self):
         # the same answer, headers too, as for someone without projects
         return await answer_list(call, endpoint, "none")
     return await answer_list(call, endpoint, base, user.id)
@@ -444,8 +438,13 @@ async def read_part(
     return values, caller, await call.project(caller), window
 
 
-def answer_part(call: Call, rows: Sequence[object], window: Window) -> web.Response:
-    """One page of what belongs to a project."""
+def answer_part(
+    call: Call,
+    rows: Sequence[T],
+    window: Window,
+    view: Callable[[T], object] = lambda row: row,
+) -> web.Response:
+    """One page of a list, each row as the view shows it."""
     limits = call.service.settings.limits
     part, headers = paginate(
         rows,
@@ -454,12 +453,7 @@ def answer_part(call: Call, rows: Sequence[object], window: Window) -> web.Respo
         parameters=call.raw,
         counted_rows_max=limits.counted_rows_max,
     )
-    return json_answer(part, headers=headers)
-
-
-def _sees(group: Group, caller: Caller) -> bool:
-    standing = group.standing(caller.user)
-    return judge_container(group.visibility, standing) is Verdict.ALLOWED
+    return json_answer([view(row) for row in part], headers=headers)
 
 
 def _matches(group: Group, values: Values) -> bool:

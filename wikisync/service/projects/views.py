@@ -23,8 +23,6 @@ from wikisync.service.access import (
     AccessLevel,
     FeatureLevel,
     Membership,
-    Verdict,
-    judge_container,
     may_read_code,
 )
 from wikisync.service.attributes import (
@@ -99,7 +97,7 @@ def simple_view(call: Call, caller: Caller, project: Project) -> dict[str, objec
         "visibility": project.visibility,
         "namespace": namespace_view(call, project.namespace),
     }
-    if _reads_code(project, project.standing(caller.user)):
+    if _reads_code(project, project.membership(caller.user)):
         readme = project.readme
         branch = quote(project.default_branch or "")
         body |= {
@@ -120,15 +118,15 @@ def project_view(
 ) -> dict[str, object]:
     """A project as someone sees it who may see more than the simple view."""
     body = simple_view(call, caller, project)
-    standing = project.standing(caller.user)
+    membership = project.membership(caller.user)
     attributes = all_attributes(project.attributes)
     url = call.service.url
-    body |= _features(project, standing, attributes)
+    body |= _features(project, membership, attributes)
     body |= {name: attributes[name] for name in SHOWN["plain"]}
     body |= {
         "_links": _links(call, project, body),
         "archived": project.is_archived,
-        "can_create_merge_request_in": standing.is_signed_in
+        "can_create_merge_request_in": membership.is_signed_in
         and bool(body["merge_requests_enabled"]),
         "compliance_frameworks": [],
         "container_expiration_policy": expiration_policy(
@@ -151,7 +149,7 @@ def project_view(
     }
     if body["issues_enabled"]:
         body["open_issues_count"] = 0
-    body |= _for_roles(project, standing, attributes)
+    body |= _for_roles(project, membership, attributes)
     if caller.user is not None:
         body["permissions"] = {
             "project_access": _access(_own_level(project, caller.user)),
@@ -170,9 +168,9 @@ def project_view(
         }
     if extras.custom_attributes is not None:
         body["custom_attributes"] = extras.custom_attributes.get(project.id, [])
-    if extras.with_statistics and _has(standing, AccessLevel.REPORTER):
+    if extras.with_statistics and membership.has(AccessLevel.REPORTER):
         body["statistics"] = _statistics(project)
-    if extras.with_license and _reads_code(project, standing):
+    if extras.with_license and _reads_code(project, membership):
         body |= _license(call, project)
     if project.forked_from is not None and is_single:
         source = extras.sources.get(project.forked_from)
@@ -227,7 +225,7 @@ def namespace_view(call: Call, space: Namespace) -> dict[str, object]:
     }
 
 
-def import_view(project: Project, standing: Membership) -> ImportRecord:
+def import_view(project: Project, membership: Membership) -> ImportRecord:
     """How far an import is."""
     return ImportRecord(
         id=project.id,
@@ -238,7 +236,7 @@ def import_view(project: Project, standing: Membership) -> ImportRecord:
         created_at=project.created_at,
         import_status=project.origin.status,
         import_type=project.origin.type,
-        import_error=_import_error(project, standing),
+        import_error=_import_error(project, membership),
     )
 
 
@@ -268,7 +266,7 @@ def level_of_feature(project: Project, name: str) -> FeatureLevel:
 
 
 def _features(
-    project: Project, standing: Membership, attributes: Mapping[str, object]
+    project: Project, membership: Membership, attributes: Mapping[str, object]
 ) -> dict[str, object]:
     """The levels of the features, and whether each is on for the caller."""
     levels: dict[str, object] = {name: attributes.get(name) for name in SHOWN["levels"]}
@@ -277,24 +275,24 @@ def _features(
         "merge_requests_access_level": project.merge_requests_access_level,
         "wiki_access_level": project.wiki_access_level,
     }
-    on = _ON_FOR_MEMBERS if standing.is_member else _ON_FOR_ALL
+    on = _ON_FOR_MEMBERS if membership.is_member else _ON_FOR_ALL
     switches = {switch: levels[level] in on for switch, level in SWITCHES.items()}
     return levels | switches
 
 
 def _for_roles(
-    project: Project, standing: Membership, attributes: Mapping[str, object]
+    project: Project, membership: Membership, attributes: Mapping[str, object]
 ) -> dict[str, object]:
     """What only people with some role are shown."""
     shown: dict[str, object] = {}
-    if _reads_code(project, standing):
+    if _reads_code(project, membership):
         shown["ci_config_path"] = attributes["ci_config_path"]
-    if _has(standing, AccessLevel.REPORTER):
+    if membership.has(AccessLevel.REPORTER):
         shown |= {name: attributes[name] for name in SHOWN["reporters"]}
         shown["ci_job_token_scope_enabled"] = False
         shown["service_desk_address"] = None
         shown["runner_token_expiration_interval"] = None
-    if _has(standing, AccessLevel.MAINTAINER):
+    if membership.has(AccessLevel.MAINTAINER):
         shown |= {name: attributes[name] for name in SHOWN["maintainers"]}
         shown |= {
             "import_error": project.origin.error,
@@ -303,7 +301,7 @@ def _for_roles(
             "marked_for_deletion_on": project.marked_on,
             "runners_token": project.runners_token,
         }
-    if standing.is_admin:
+    if membership.is_admin:
         shown["repository_storage"] = project.repository_storage
     return shown
 
@@ -362,8 +360,8 @@ def _license(call: Call, project: Project) -> dict[str, object]:
     }
 
 
-def _import_error(project: Project, standing: Membership) -> str | None:
-    if project.origin.error is None or _has(standing, AccessLevel.MAINTAINER):
+def _import_error(project: Project, membership: Membership) -> str | None:
+    if project.origin.error is None or membership.has(AccessLevel.MAINTAINER):
         return project.origin.error
     return "Ask a maintainer for the reason."
 
@@ -374,24 +372,14 @@ def _import_url(project: Project) -> str | None:
     return (shown(url) or None) if url else None
 
 
-def _reads_code(project: Project, standing: Membership) -> bool:
+def _reads_code(project: Project, membership: Membership) -> bool:
     level = level_of_feature(project, "repository")
-    return may_read_code(project.visibility, level, standing)
-
-
-def _has(standing: Membership, level: int) -> bool:
-    return standing.is_admin or standing.level >= level
-
-
-def is_visible(project: Project, caller: Caller) -> bool:
-    """Whether the caller may know of a project."""
-    standing = project.standing(caller.user)
-    return judge_container(project.visibility, standing) is Verdict.ALLOWED
+    return may_read_code(project.visibility, level, membership)
 
 
 def reads_code(project: Project, caller: Caller) -> bool:
     """Whether the caller may see the files of a project's repository."""
-    return _reads_code(project, project.standing(caller.user))
+    return _reads_code(project, project.membership(caller.user))
 
 
 def _own_level(project: Project, user: User) -> int:
