@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -142,22 +142,27 @@ class Tables:
         self._check_free(username)
         stamp = self.stamp()
         with self.transaction():
-            cursor = self.db.execute(
-                "INSERT INTO user (username, name, email, is_admin, created_at)"
-                " VALUES (?, ?, ?, ?, ?)",
-                (
-                    username,
-                    name or username,
-                    email or f"{username}@example.com",
-                    int(is_admin),
-                    stamp,
-                ),
+            user_id = self.insert(
+                "user",
+                {
+                    "username": username,
+                    "name": name or username,
+                    "email": email or f"{username}@example.com",
+                    "is_admin": int(is_admin),
+                    "created_at": stamp,
+                },
             )
-            self.db.execute(
-                "INSERT INTO namespace"
-                " (id, kind, user_id, path, full_path, name, visibility, created_at)"
-                f" VALUES ({NEW_NAMESPACE_ID}, 'user', ?, ?, ?, ?, 'public', ?)",
-                (cursor.lastrowid, username, username, name or username, stamp),
+            self.insert(
+                "namespace",
+                {
+                    "kind": "user",
+                    "user_id": user_id,
+                    "path": username,
+                    "full_path": username,
+                    "name": name or username,
+                    "visibility": "public",
+                    "created_at": stamp,
+                },
             )
         user = self.user_named(username)
         assert user is not None
@@ -175,9 +180,7 @@ class Tables:
 
     def set_blocked(self, user_id: int, *, is_blocked: bool = True) -> None:
         """Shut a user out, or let it in again."""
-        self.db.execute(
-            "UPDATE user SET is_blocked = ? WHERE id = ?", (int(is_blocked), user_id)
-        )
+        self.update("user", user_id, {"is_blocked": int(is_blocked)})
 
     def add_token(
         self,
@@ -189,17 +192,16 @@ class Tables:
     ) -> str:
         """Make a token and give its secret, for the only time."""
         secret = TOKEN_PREFIX + secrets.token_urlsafe(20)
-        self.db.execute(
-            "INSERT INTO token (user_id, name, digest, scopes, created_at, expires_on)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                user_id,
-                name,
-                digest_of_token(secret),
-                " ".join(scopes),
-                self.stamp(),
-                expires_on,
-            ),
+        self.insert(
+            "token",
+            {
+                "user_id": user_id,
+                "name": name,
+                "digest": digest_of_token(secret),
+                "scopes": " ".join(scopes),
+                "created_at": self.stamp(),
+                "expires_on": expires_on,
+            },
         )
         return secret
 
@@ -212,10 +214,7 @@ class Tables:
 
     def revoke_token_by_id(self, token_id: int) -> bool:
         """End a token's life; whether there is such a token."""
-        cursor = self.db.execute(
-            "UPDATE token SET is_revoked = 1 WHERE id = ?", (token_id,)
-        )
-        return cursor.rowcount > 0
+        return self.update("token", token_id, {"is_revoked": 1})
 
     def tokens(self) -> tuple[Token, ...]:
         """Every token, without its secret."""
@@ -229,10 +228,7 @@ class Tables:
 
     def set_private_profile(self, user_id: int, *, is_private: bool = True) -> None:
         """Show nobody a user's projects and stars, or everyone."""
-        self.db.execute(
-            "UPDATE user SET has_private_profile = ? WHERE id = ?",
-            (int(is_private), user_id),
-        )
+        self.update("user", user_id, {"has_private_profile": int(is_private)})
 
     def add_topic(self, name: str) -> int:
         """The id of the topic of that name, whatever its case; made if new."""
@@ -302,31 +298,15 @@ class Tables:
             "name": name or path,
             "description": description,
             "visibility": visibility,
-            "wiki": wiki_access_level,
+            "wiki_access_level": wiki_access_level,
         }
         if row is None:
             self._check_free(full_path)
-            cursor = self.db.execute(
-                "INSERT INTO namespace (id, kind, parent_id, path, full_path, name,"
-                " description, visibility, wiki_access_level, created_at)"
-                f" VALUES ({NEW_NAMESPACE_ID}, 'group', :parent, :path, :full_path,"
-                " :name, :description, :visibility, :wiki, :now)",
-                values
-                | {
-                    "parent": parent,
-                    "path": path,
-                    "full_path": full_path,
-                    "now": self.stamp(),
-                },
-            )
-            assert cursor.lastrowid is not None
-            return cursor.lastrowid
+            made: dict[str, object] = {"kind": "group", "parent_id": parent}
+            made |= {"path": path, "full_path": full_path, "created_at": self.stamp()}
+            return self.insert("namespace", made | values)
         if update:
-            self.db.execute(
-                "UPDATE namespace SET name = :name, description = :description,"
-                " visibility = :visibility, wiki_access_level = :wiki WHERE id = :id",
-                values | {"id": row["id"]},
-            )
+            self.update("namespace", row["id"], values)
         return int(row["id"])
 
     def add_project(
@@ -354,36 +334,17 @@ class Tables:
             "name": name or path,
             "description": description,
             "visibility": visibility,
-            "wiki": wiki_access_level,
-            "archived": int(is_archived),
-            "now": self.stamp(),
+            "wiki_access_level": wiki_access_level,
+            "is_archived": int(is_archived),
+            "updated_at": (now := self.stamp()),
         }
         if row is None:
             self._check_free(full_path)
-            cursor = self.db.execute(
-                "INSERT INTO project (id, namespace_id, path, full_path, name,"
-                " description, visibility, wiki_access_level, is_archived,"
-                " creator_id, created_at, updated_at, last_activity_at)"
-                f" VALUES ({NEW_PROJECT_ID}, :namespace, :path, :full_path, :name,"
-                " :description, :visibility, :wiki, :archived, :creator, :now,"
-                " :now, :now)",
-                values
-                | {
-                    "namespace": namespace_id,
-                    "path": path,
-                    "full_path": full_path,
-                    "creator": creator_id,
-                },
-            )
-            assert cursor.lastrowid is not None
-            return cursor.lastrowid
+            made = {"namespace_id": namespace_id, "path": path, "full_path": full_path}
+            made |= {"creator_id": creator_id, "created_at": now}
+            return self.insert("project", made | values | {"last_activity_at": now})
         if update:
-            self.db.execute(
-                "UPDATE project SET name = :name, description = :description,"
-                " visibility = :visibility, wiki_access_level = :wiki,"
-                " is_archived = :archived, updated_at = :now WHERE id = :id",
-                values | {"id": row["id"]},
-            )
+            self.update("project", row["id"], values)
         return int(row["id"])
 
     def add_member(
@@ -406,10 +367,7 @@ class Tables:
 
     def touch_project(self, project_id: int) -> None:
         """Note activity in a project."""
-        self.db.execute(
-            "UPDATE project SET last_activity_at = ? WHERE id = ?",
-            (self.stamp(), project_id),
-        )
+        self.update("project", project_id, {"last_activity_at": self.stamp()})
 
     def project(self, id_or_path: str, user_id: int | None) -> Project | None:
         """A project by number or full path, with the user's levels in it."""
@@ -497,9 +455,29 @@ class Tables:
         """The values that ``LEVELS`` needs."""
         return {"user": user_id, "today": self.today()}
 
-    def one(self, query: str, values: tuple[object, ...]) -> sqlite3.Row | None:
+    def one(
+        self, query: str, values: tuple[object, ...] | Mapping[str, object]
+    ) -> sqlite3.Row | None:
         """The first row of an answer."""
         return cast("sqlite3.Row | None", self.db.execute(query, values).fetchone())
+
+    def insert(self, table: str, values: Mapping[str, object]) -> int:
+        """Add a row of these columns; gives its id, which no other row ever had."""
+        names = ", ".join(values)
+        marks = ", ".join(f":{name}" for name in values)
+        row = self.one(
+            f"INSERT INTO {table} (id, {names}) VALUES ({_NEW_ID.get(table, 'NULL')},"
+            f" {marks}) RETURNING id",
+            values,
+        )
+        assert row is not None, "an insert returns its row"
+        return int(row["id"])
+
+    def update(self, table: str, row_id: int, columns: Mapping[str, object]) -> bool:
+        """Change columns of a row; whether there is such a row."""
+        names = ", ".join(f"{name} = :{name}" for name in columns)
+        query = f"UPDATE {table} SET {names} WHERE id = :id"
+        return self.db.execute(query, {**columns, "id": row_id}).rowcount > 0
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -526,12 +504,11 @@ _TAKEN = {
     "project": "SELECT 1 FROM project WHERE full_path = ?",
 }
 # an id is never used twice, because clients keep them
-_NEW_ID = (
-    "(SELECT max(id) + 1 FROM (SELECT max(id) AS id FROM {table}"
-    " UNION ALL SELECT max(id) FROM gone_{table} UNION ALL SELECT 0))"
-)
-NEW_PROJECT_ID = _NEW_ID.format(table="project")
-NEW_NAMESPACE_ID = _NEW_ID.format(table="namespace")
+_NEW_ID = {
+    table: f"(SELECT max(id) + 1 FROM (SELECT max(id) AS id FROM {table}"
+    f" UNION ALL SELECT max(id) FROM gone_{table} UNION ALL SELECT 0))"
+    for table in ("project", "namespace")
+}
 SUBTREE = (
     "WITH RECURSIVE down (id) AS (SELECT :group UNION"
     " SELECT n.id FROM namespace n JOIN down d ON n.parent_id = d.id)"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from wikisync.service.projects.tables import json_list, set_columns
+from wikisync.service.rows import from_row
 from wikisync.service.tables import Tables
 
 BEING_MEASURED = 2
@@ -124,14 +125,19 @@ def add_upload(
 ) -> Upload:
     """Note a file that was sent."""
     with tables.transaction():
-        cursor = tables.db.execute(
-            "INSERT INTO upload (project_id, secret, name, size, user_id, created_at)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            (project_id, secret, name, size, user_id, tables.stamp()),
+        upload_id = tables.insert(
+            "upload",
+            {
+                "project_id": project_id,
+                "secret": secret,
+                "name": name,
+                "size": size,
+                "user_id": user_id,
+                "created_at": tables.stamp(),
+            },
         )
         set_columns(tables, project_id, {"is_measured": 0})
-    assert cursor.lastrowid is not None
-    return Upload(cursor.lastrowid, secret, name)
+    return Upload(upload_id, secret, name)
 
 
 def upload(tables: Tables, project_id: int, secret: str, name: str) -> Upload | None:
@@ -140,7 +146,7 @@ def upload(tables: Tables, project_id: int, secret: str, name: str) -> Upload | 
         "SELECT * FROM upload WHERE project_id = ? AND secret = ? AND name = ?",
         (project_id, secret, name),
     )
-    return None if row is None else Upload(row["id"], row["secret"], row["name"])
+    return None if row is None else from_row(row, Upload)
 
 
 def custom_attributes(

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from wikisync.service.rows import Namespace, from_row
-from wikisync.service.tables import NEW_PROJECT_ID, Tables
+from wikisync.service.tables import Tables
 
 
 class NewProject(Struct, frozen=True):
@@ -103,14 +103,7 @@ def create_project(tables: Tables, new: NewProject) -> int:
             "attributes": msgspec.json.encode(new.attributes).decode(),
             **new.columns,
         }
-        names = ", ".join(values)
-        marks = ", ".join(f":{name}" for name in values)
-        row = tables.db.execute(
-            f"INSERT INTO project (id, {names}) VALUES ({NEW_PROJECT_ID}, {marks})"
-            " RETURNING id",
-            values,
-        ).fetchone()
-        project_id = int(row[0])
+        project_id = tables.insert("project", values)
         _set_topics(tables, project_id, new.topics)
         contribute(tables, new.creator_id, project_id)
     return project_id
@@ -139,7 +132,7 @@ def change_project(tables: Tables, project_id: int, change: ProjectChange) -> No
         attributes = msgspec.json.decode(row["attributes"]) | dict(change.attributes)
         columns["attributes"] = msgspec.json.encode(attributes).decode()
         columns["updated_at"] = tables.stamp()
-        _update(tables, project_id, columns)
+        tables.update("project", project_id, columns)
         if change.topics is not None:
             _set_topics(tables, project_id, change.topics)
 
@@ -162,12 +155,12 @@ def transfer_project(tables: Tables, project_id: int, space: Namespace) -> None:
             "full_path": full_path,
             "updated_at": tables.stamp(),
         }
-        _update(tables, project_id, columns)
+        tables.update("project", project_id, columns)
 
 
 def set_columns(tables: Tables, project_id: int, columns: Mapping[str, object]) -> None:
     """Change columns of a project that are not for people, such as measures."""
-    _update(tables, project_id, columns)
+    tables.update("project", project_id, columns)
 
 
 def moved_project(tables: Tables, full_path: str) -> int | None:
@@ -206,7 +199,7 @@ def set_import(
     columns = {"import_status": status, "import_error": error}
     if address is not None:
         columns["import_url"] = address
-    _update(tables, project_id, columns)
+    tables.update("project", project_id, columns)
 
 
 def unfinished_imports(tables: Tables) -> tuple[tuple[int, str | None], ...]:
@@ -220,8 +213,8 @@ def unfinished_imports(tables: Tables) -> tuple[tuple[int, str | None], ...]:
 
 def set_mark(tables: Tables, project_id: int, *, is_marked: bool) -> None:
     """Mark a project for deletion today, or not any more."""
-    _update(
-        tables,
+    tables.update(
+        "project",
         project_id,
         {
             "marked_on": tables.today() if is_marked else None,
@@ -301,13 +294,6 @@ def _leave_redirect(
         tables.db.execute(
             "INSERT OR REPLACE INTO old_path VALUES (?, ?)", (old_path, project_id)
         )
-
-
-def _update(tables: Tables, project_id: int, columns: Mapping[str, object]) -> None:
-    names = ", ".join(f"{name} = :{name}" for name in columns)
-    tables.db.execute(
-        f"UPDATE project SET {names} WHERE id = :id", {**columns, "id": project_id}
-    )
 
 
 def _set_topics(tables: Tables, project_id: int, topics: Iterable[str]) -> None:
