@@ -320,7 +320,7 @@ async def test_receiver_that_refuses_is_logged_and_told_once(
 
     assert answer.status == 200
     assert len(receiver.told) == 1
-    assert f"told {receiver.url} of the update of home: {status}" in caplog.text
+    assert f"notified {receiver.url} of the update of home: {status}" in caplog.text
     assert "s3cret" not in caplog.text
 
 
@@ -337,7 +337,7 @@ async def test_receiver_that_is_not_there_hinders_nobody(
     await handbook.wait_for_hooks()
 
     assert (answer.status, len(receiver.told)) == (200, 1)
-    assert "cannot tell http://127.0.0.1:1/hook of the update of home" in caplog.text
+    assert "cannot notify http://127.0.0.1:1/hook of the update of home" in caplog.text
     assert "key=k" not in caplog.text
     assert shown_url(nobody.url) == "http://127.0.0.1:1/hook"
 
@@ -366,7 +366,7 @@ async def test_slow_receiver_is_given_up(
         await service.wait_for_hooks()
         receiver.gate.set()
 
-    assert "cannot tell" in caplog.text
+    assert "cannot notify" in caplog.text
 
 
 async def test_events_over_the_limit_are_left_out_and_logged(

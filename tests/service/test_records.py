@@ -41,7 +41,7 @@ async def test_what_was_told_is_noted_for_who_asks_later(tmp_path: Path) -> None
     records = Records(tmp_path / "records.db")
     await records.open()
 
-    records.tell(add_user, "dana")
+    records.note(add_user, "dana")
     user = await records.ask(Tables.user_named, "dana")
     await records.close()
 
@@ -54,8 +54,8 @@ async def test_note_that_cannot_be_taken_is_logged_and_stops_nothing(
     records = Records(tmp_path / "records.db")
     await records.open()
 
-    records.tell(run_out_of_disk)
-    records.tell(add_user, "dana")
+    records.note(run_out_of_disk)
+    records.note(add_user, "dana")
     user = await records.ask(Tables.user_named, "dana")
     await records.close()
 

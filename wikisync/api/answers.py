@@ -102,7 +102,7 @@ def decode(answer: Answer, kind: type[T], purpose: Purpose) -> T:
 def decode_each(answer: Answer, kind: type[T], purpose: Purpose) -> Iterator[T]:
     """The records of a list one after the other, each made when it is wanted.
 
-    Takes the memory of the body and one record; the list is looked through
+    Takes the memory of the body and one record; the list is checked
     before the first record comes.
 
     Raises:

@@ -6,7 +6,7 @@ web page.  What came that way is not asked that way again for a while; the wiki'
 repository has the same files.
 
 A sign-in page may also come as if it were the file.  A file that may be a page by its
-name comes by git where that can be had; what looks like one, or is empty, is taken
+name comes by git where that can be had; what may be one, or is empty, is taken
 from the file route only if that admits to lack a file that cannot be there.
 """
 
@@ -108,7 +108,7 @@ class AttachmentSource:
         """Another content than the one that begins so; None where that is the file.
 
         Raises:
-            NotHandedOut: it is a web page in the file's place.
+            NotHandedOut: it is a web page instead of the file.
         """
         if first and not is_web_page(first):
             return None

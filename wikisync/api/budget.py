@@ -62,7 +62,7 @@ class Area(Struct, frozen=True):
 
     @property
     def window(self) -> str:
-        """The requests that the service counts together, where it tells a count."""
+        """The requests that the service counts together, where it gives a count."""
         return self.sort if self.sort in {"git", "files"} else "api"
 
     def __str__(self) -> str:
@@ -327,7 +327,7 @@ class Budget:
 
 
 class _Slots:
-    """Requests in flight; those that wait for a place get it in their order."""
+    """Requests in flight; those that wait get a slot in their order."""
 
     def __init__(self, size: Callable[[], int]) -> None:
         self.used = 0
@@ -335,28 +335,28 @@ class _Slots:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def acquire(self) -> None:
-        """Wait for a place."""
-        place = asyncio.get_running_loop().create_future()
-        self._waiting.append(place)
+        """Wait for a slot."""
+        slot = asyncio.get_running_loop().create_future()
+        self._waiting.append(slot)
         self._fill()
         try:
-            await place
+            await slot
         except asyncio.CancelledError:
-            if not place.cancelled():
+            if not slot.cancelled():
                 self.release()
             raise
 
     def release(self) -> None:
-        """Give a place back."""
+        """Give a slot back."""
         self.used -= 1
         self._fill()
 
     def _fill(self) -> None:
         while self._waiting and self.used < self._size():
-            place = self._waiting.popleft()
-            if not place.cancelled():
+            slot = self._waiting.popleft()
+            if not slot.cancelled():
                 self.used += 1
-                place.set_result(None)
+                slot.set_result(None)
 
 
 def shown_time(at: float) -> str:

@@ -126,7 +126,7 @@ class Client:
             settings,
             clock,
             self.proxy,
-            self.telling,
+            self.late_notice,
             self.budget.heard,
         )
         self._sleep, self._random, self._clock = sleep, random or spread, clock
@@ -446,7 +446,7 @@ class Client:
         self._notify(f"waiting {in_words(seconds)}: {why}")
 
     @contextmanager
-    def telling(self, action: str) -> Iterator[None]:
+    def late_notice(self, action: str) -> Iterator[None]:
         """Let a person know what is waited for, where that takes long."""
         loop = asyncio.get_running_loop()
         after_s = self.settings.notice_after_s

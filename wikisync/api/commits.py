@@ -1,4 +1,4 @@
-"""Which commits follow which, as far as git told.  Pure."""
+"""Which commits follow which, as far as git says.  Pure."""
 
 from __future__ import annotations
 

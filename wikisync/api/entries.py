@@ -21,7 +21,7 @@ _PAGE = json_decoder(WikiPageRecord)
 class OddEntry(Struct, frozen=True):
     """An entry that is no record of a page."""
 
-    place: int
+    number: int
     """In the list, from 1."""
     slug: str
     """Empty where it has none that is text."""
@@ -54,15 +54,15 @@ def _one_by_one(
 ) -> tuple[tuple[WikiPageRecord, ...], tuple[OddEntry, ...]]:
     records: list[WikiPageRecord] = []
     odd: list[OddEntry] = []
-    for place, part in enumerate(parts, start=1):
+    for number, part in enumerate(parts, start=1):
         try:
             records.append(_PAGE.decode(part))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
-            odd.append(_odd(place, part, str(exc)))
+            odd.append(_odd(number, part, str(exc)))
     return tuple(records), tuple(odd)
 
 
-def _odd(place: int, part: msgspec.Raw, said: str) -> OddEntry:
+def _odd(number: int, part: msgspec.Raw, said: str) -> OddEntry:
     try:
         entry = msgspec.json.decode(part)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -70,7 +70,7 @@ def _odd(place: int, part: msgspec.Raw, said: str) -> OddEntry:
     fields = entry if isinstance(entry, dict) else {}
     slug, title = fields.get("slug"), fields.get("title")
     return OddEntry(
-        place,
+        number,
         slug if isinstance(slug, str) else "",
         one_line(title) if isinstance(title, str) else "",
         lowered(said.replace(" - at `$.", " at `")),

@@ -1,6 +1,6 @@
 """What REST cannot give, from a wiki's git repository: HEAD, history, attachments.
 
-``WikiHistory.head`` is one small request and tells whether anything changed; what
+``WikiHistory.head`` is one small request and shows whether anything changed; what
 changed since an earlier commit is a second one, answered with the newest commit and
 the directory trees that differ, without files where the server can leave them out; so
 is whether a commit follows another one, answered with the commits between.  The files
@@ -49,7 +49,7 @@ ADVERTISEMENT = "application/x-git-upload-pack-advertisement"
 FETCH_TIMEOUT_S = 900.0
 """One fetch of a wiki's repository from its first to its last byte."""
 RECHECK_S = 10.0
-"""A file that is missing is looked for again on the service after this time."""
+"""A file that is missing is requested again from the service after this time."""
 SCOPE_HINT = (
     "create a token with the scopes api and read_repository, or download the files in"
     " a browser"
@@ -96,7 +96,7 @@ class WikiHistory:
         self._client = client
         self._owner = owner
         self._due_at = float("-inf")
-        """When git is asked again, where it told nothing."""
+        """When git is asked again, where it said nothing."""
         self._can_filter = False
         self._parents: dict[str, tuple[str, ...]] = {}
         """Of the commits that were met."""
@@ -104,7 +104,7 @@ class WikiHistory:
         """The last answer of ``follows``."""
 
     async def head(self) -> str | None:
-        """The newest commit; None where git does not tell it now.
+        """The newest commit; None where git does not say it now.
 
         It is not asked again for some minutes then.
 
@@ -130,7 +130,7 @@ class WikiHistory:
         """Whether the commit that was HEAD a moment ago has an earlier one before it.
 
         Returns:
-            None where the service does not tell.
+            None where the service does not say.
         """
         if follows(self._parents, head, earlier):
             return True
@@ -315,7 +315,7 @@ class RemoteRepository:
         )
         what = f"fetch the git repository of the wiki of {self._owner}"
         try:
-            with self._client.telling(what):
+            with self._client.late_notice(what):
                 await asyncio.wait({job}, timeout=FETCH_TIMEOUT_S)
         finally:
             # git's library cannot be left alone with the folder

@@ -148,7 +148,7 @@ def read_file(folder: Path, path: AttachmentPath) -> bytes | None:
 
 
 def _make_anew(folder: Path) -> None:
-    """An empty repository, in place of one that is damaged or has grown too old."""
+    """An empty repository, instead of one that is damaged or has grown too old."""
     if folder.exists():
         shutil.rmtree(folder)
     make_private_folder(folder)

@@ -28,7 +28,7 @@ class Mark(Struct, frozen=True, omit_defaults=True):
     etag: str = ""
     """Of the list of pages with their texts."""
     head: str = ""
-    """A commit: every page is as it was then or later.  Empty where git tells none."""
+    """A commit: every page is as it was then or later.  Empty where git names none."""
     listed_at: int = 0
     """When the pages were last listed, in seconds since the epoch, if there is HEAD."""
     size: int | None = None

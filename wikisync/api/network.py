@@ -1,6 +1,6 @@
 """Failures below HTTP: aiohttp's and the system's exceptions to our errors.
 
-The only place that knows aiohttp's exceptions.  What may pass is wrapped as a
+The only module that knows aiohttp's exceptions.  What may pass is wrapped as a
 ``TransientFailure``; a wrong host name or certificate does not pass.
 """
 

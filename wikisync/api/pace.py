@@ -1,10 +1,10 @@
 """How fast a token may ask its service, as learned from answers and refusals.  Pure.
 
-Two things are learned.  A window is told: so many requests are left until a moment
-(``RateLimit-*``).  A rate is found out where nothing is told: from one refusal to the
-next the service accepted what its limit allows, so that the count between them divided
-by the time is the limit.  Long work keeps below both by a tenth, which is left for the
-commands of a person.
+Two things are learned.  A window is announced: so many requests are left until a
+moment (``RateLimit-*``).  A rate is found out where no window is: from one refusal to
+the next the service accepted what its limit allows, so that the count between them
+divided by the time is the limit.  Long work keeps below both by a tenth, which is left
+for the commands of a person.
 
 Times are seconds of any clock, the same in all calls.  The state is shared by all
 processes with the token (``pace_file``).
@@ -199,7 +199,7 @@ class Pace(Struct):
         in_flight: int,
         slots_max: int,
     ) -> None:
-        """An answer told of its window; others in flight are not counted there yet."""
+        """An answer announced its window; others in flight are not counted yet."""
         window.remaining -= in_flight
         self.windows[sort] = window
         if self.refused_at is None and window.remaining - slots_max > window.reserve:

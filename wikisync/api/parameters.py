@@ -63,7 +63,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
     """Version of the service that brought it."""
     is_deprecated: bool = False
     replaced_by: str = ""
-    """New name of a deprecated one; empty when nothing here takes its place."""
+    """New name of a deprecated one; empty when nothing here replaces it."""
     is_inverted: bool = False
     """Whether the new name means the opposite."""
     keys: tuple[Parameter, ...] = ()

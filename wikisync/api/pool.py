@@ -57,7 +57,7 @@ HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 HTML_NAMES = (".html", ".htm", ".xhtml")
 
 
-Telling = Callable[[str], AbstractContextManager[None]]
+LateNotice = Callable[[str], AbstractContextManager[None]]
 """Says what is waited for, where that takes longer than a person expects."""
 
 
@@ -74,7 +74,7 @@ class Pool:
         settings: ClientSettings,
         clock: Clock,
         proxy: Proxy | None = None,
-        telling: Telling = lambda _action: nullcontext(),
+        late_notice: LateNotice = lambda _action: nullcontext(),
         heard: Heard = lambda _request, _headers: None,
     ) -> None:
         """Make no connection yet.
@@ -85,11 +85,11 @@ class Pool:
             settings: how long and how much.
             clock: seconds since any moment.
             proxy: through which all goes.
-            telling: surrounds each wait for an answer, with what it is for.
+            late_notice: surrounds each wait for an answer, with what it is for.
             heard: is shown the headers of each answer.
         """
         self.address = address
-        self._late_notice = telling
+        self._late_notice = late_notice
         self._token = token
         self._settings = settings
         self._clock = clock
@@ -186,7 +186,7 @@ class Pool:
         )
         plain = request.packets if request.json is None else request.json
         async with form as body:
-            with translated, self._telling(request):
+            with translated, self._notice_of(request):
                 async with asyncio.timeout(self._headers_within_s(request)):
                     response = await self._http.request(
                         request.method,
@@ -214,7 +214,7 @@ class Pool:
             headers.update(self._proxy.headers)
         return headers
 
-    def _telling(self, request: Request) -> AbstractContextManager[None]:
+    def _notice_of(self, request: Request) -> AbstractContextManager[None]:
         """A file on its way to the service is expected to take long."""
         return (
             nullcontext() if request.form else self._late_notice(request.purpose.action)

@@ -1,6 +1,6 @@
 """Answers other than success: statuses and the service's words to errors.  Pure.
 
-The only place that knows what a status means (``docs/service.md`` "Errors").
+The only module that knows what a status means (``docs/service.md`` "Errors").
 Every error says what was attempted, with the object named, what the service
 said in its own words, and what a person can do next.
 """

@@ -2,7 +2,7 @@
 
 What the service lists but cannot give back is a problem and never an absence.
 
-Read next: ``looking``, how the whole wiki is seen; ``writing``, what stands
+Read next: ``scanning``, how the whole wiki is seen; ``writing``, what stands
 around every write; ``attachments``, where files come from.
 """
 
@@ -77,7 +77,7 @@ class WikiReplica:
         self._spool = spool
         self._attachments = attachments or AttachmentSource(wiki)
         self.history = WikiHistory(wiki.client, wiki.owner)
-        """Its commits, where git tells of them."""
+        """Its commits, where git has them."""
         known = KnownPages(wiki.client.now, tag=tag, pages=pages, again=again)
         self._scanning = Scanning(
             wiki,
@@ -102,7 +102,7 @@ class WikiReplica:
 
     @property
     def oldest_scan_s(self) -> float:
-        """How old the oldest part of what the last look gave is by now.
+        """How old the oldest part of what the last scan gave is by now.
 
         More than nothing for big wikis only: an edit of a page there is seen when
         the page's turn comes.
@@ -111,11 +111,11 @@ class WikiReplica:
 
     @property
     def is_in_turns(self) -> bool:
-        """Whether the wiki is so big that a look reads a part of its pages."""
+        """Whether the wiki is so big that a scan reads a part of its pages."""
         return self._scanning.is_in_turns
 
     async def head(self) -> str:
-        """The newest commit; empty where it cannot be told now."""
+        """The newest commit; empty where it is not known now."""
         try:
             return await self.history.head() or ""
         except RemoteError as error:
@@ -123,11 +123,11 @@ class WikiReplica:
             return ""
 
     async def follows(self, head: str, earlier: str) -> bool | None:
-        """Whether HEAD has an earlier commit before it; None where that is not told."""
+        """Whether HEAD has an earlier commit before it; None where that is unknown."""
         return await self.history.follows(head, earlier)
 
     def await_pages(self, slugs: Iterable[Slug]) -> None:
-        """Pages that every look at a big wiki is to read, such as open ones."""
+        """Pages that every scan of a big wiki is to read, such as open ones."""
         self._scanning.awaited = frozenset(slugs)
 
     async def snapshot(self) -> Snapshot:
@@ -135,7 +135,7 @@ class WikiReplica:
 
         The texts that came along are in the snapshot.  Its tag is set only when
         every page could be seen as it is.  Of a big wiki, a part of the pages is
-        as it was at an earlier look (``oldest_scan_s``).
+        as it was at an earlier scan (``oldest_scan_s``).
 
         Raises:
             RemoteError: the list cannot be had.
@@ -203,5 +203,5 @@ class WikiReplica:
         name = path.rpartition("/")[2]
         async with spooled(chunks, self._spool) as spool, self._writing.turn:
             record = await self._wiki.upload_attachment(spool, name)
-        place = AttachmentPath(record.file_path)
-        return Attachment(place, spool.digest, spool.size)
+        path = AttachmentPath(record.file_path)
+        return Attachment(path, spool.digest, spool.size)

@@ -1,9 +1,9 @@
-"""Looking at a big wiki in turns: a few pages at each look, all within an hour.
+"""Scanning a big wiki in turns: a few pages at each scan, all within an hour.
 
 Pure.  The list with content of a big wiki is too much to ask for again and again, and
 without content it shows no edit (``docs/sync.md`` "Listing the wiki").  So the list
-without content tells what is there, and single reads go round: new pages and those that
-move at once, then the ones that were not looked at for the longest time.
+without content shows what is there, and single reads go round: new pages and those that
+move at once, then the ones that were not read for the longest time.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from msgspec import Struct, field
 from wikisync.model import PageState, Slug
 
 ROTATION_BYTES_MIN = 32 * 1024 * 1024
-"""Texts of a wiki together from which on it is looked at in turns."""
+"""Texts of a wiki together from which on it is scanned in turns."""
 ROTATION_S = 3600.0
-"""Every page is looked at within this time."""
+"""Every page is read within this time."""
 READS_MIN = 32
-"""A look reads at least so many pages, however soon it follows the last one."""
+"""A scan reads at least so many pages, however soon it follows the last one."""
 LATELY_S = 1800.0
-"""A page that changed within this time may well change again: read at each look."""
+"""A page that changed within this time may well change again: read at each scan."""
 
 
 class Seen(Struct, frozen=True):
-    """One page as it was last looked at."""
+    """One page as it was last read."""
 
     state: PageState
     at: float
-    """When it was looked at, in seconds of the client's clock."""
+    """When it was read, in seconds of the client's clock."""
     changed_at: float
     etag: str | None = None
     """What the service marked it with, for "is it still this one?"."""
@@ -41,11 +41,11 @@ class Rotation(Struct):
 
     seen: dict[Slug, Seen] = field(default_factory=dict)
     scanned: float = 0.0
-    """When the last look began."""
+    """When the last scan began."""
 
     @classmethod
     def after(cls, pages: Mapping[Slug, PageState], now: float) -> Rotation:
-        """All pages were looked at just now; none of them changed lately."""
+        """All pages were read just now; none of them changed lately."""
         longest_ago = float("-inf")
         seen = {s: Seen(state, now, longest_ago) for s, state in pages.items()}
         return cls(seen, now)
@@ -56,13 +56,13 @@ class Rotation(Struct):
         return sum(one.state.size or 0 for one in self.seen.values())
 
     def oldest_s(self, now: float) -> float:
-        """How long ago the page was looked at that waits the longest."""
+        """How long ago the page was read that waits the longest."""
         return max((now - one.at for one in self.seen.values()), default=0.0)
 
     def take_turns(
         self, listed: Collection[Slug], first: Collection[Slug], now: float
     ) -> list[Slug]:
-        """The pages to read in a look that begins now, the most urgent first.
+        """The pages to read in a scan that begins now, the most urgent first.
 
         Args:
             listed: Every page of the wiki; others are forgotten.
@@ -93,7 +93,7 @@ class Rotation(Struct):
         self.seen[slug] = Seen(before.state, now, before.changed_at, before.etag)
 
     def forget(self, slugs: Iterable[Slug]) -> None:
-        """These pages were renamed or removed: look again."""
+        """These pages were renamed or removed: read them again."""
         for slug in slugs:
             self.seen.pop(slug, None)
 

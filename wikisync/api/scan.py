@@ -1,8 +1,8 @@
-"""What one look at a wiki found: pages, texts, and what cannot be trusted.  Pure.
+"""What one scan of a wiki found: pages, texts, and what cannot be trusted.  Pure.
 
 The list also names what is no page of ours to keep under that name:
 
-- ``uploads/...``: attachments that look like pages, which come as attachments; a page
+- ``uploads/...``: attachments with names of pages, which come as attachments; a page
   that somebody made there is named and not synced;
 - the second page of one slug (``a.md`` beside ``a.org``): nothing reaches it;
 - a format this version does not know: kept as plain text;
@@ -43,7 +43,7 @@ _UTF8 = frozenset({"", "utf-8", "us-ascii"})
 
 
 class Scan(Struct):
-    """What one look has found so far."""
+    """What one scan has found so far."""
 
     pages: dict[Slug, PageState] = field(default_factory=dict)
     texts: dict[Slug, Page] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Scan(Struct):
     formats: dict[Slug, Format] = field(default_factory=dict)
     """Format of every slug met, read or not."""
     identities: dict[Slug, str] = field(default_factory=dict)
-    """What the service knows a page by through renames, where it tells."""
+    """What the service knows a page by through renames, where it says so."""
     single: list[Slug] = field(default_factory=list)
     """Slugs that have to be read singly."""
     is_complete: bool = True
@@ -174,7 +174,7 @@ class Scan(Struct):
         title = f" ({entry.title})" if entry.title else ""
         self.fail(
             "page-malformed",
-            slug or f"entry {entry.place} of the list of pages{title}",
+            slug or f"entry {entry.number} of the list of pages{title}",
             f"the service lists it wrongly: {entry.reason}",
             "save the page on the wiki again, or ask the administrator of the service",
         )

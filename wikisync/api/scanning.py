@@ -1,7 +1,7 @@
 """Scanning a whole wiki: by git, by the list of pages, or in turns.
 
 ``snapshot`` alone decides which: what changed since the last scan is asked of git, and
-only these pages are read.  What git does not tell, and what is odd, the list with
+only these pages are read.  What git does not say, and what is odd, the list with
 content does; its texts of a mebibyte and more, which the service may cut, and texts
 that are absent (Q9) are read singly.  Without git, big wikis are scanned in turns.
 Every text comes from the REST API, whichever way says that it changed: the service may
@@ -172,7 +172,7 @@ class Scanning:
         """The id of the file that is a page at HEAD; None where there is none.
 
         Raises:
-            Unexplained: git does not tell.
+            Unexplained: git does not say.
         """
         if slug in changes.there:
             return changes.there[slug]
@@ -283,7 +283,7 @@ class Scanning:
                 await asyncio.to_thread(self._trees.load, self._known.mark.head)
             await self._history.bring_trees(head, self._trees)
         except (RemoteError, NotAPack, TreeMissing) as error:
-            log.info("%s: git does not tell what changes: %s", self._wiki.owner, error)
+            log.info("%s: git does not say what changes: %s", self._wiki.owner, error)
             return ""
         return head
 
@@ -426,7 +426,7 @@ def _refuse_shared_identities(scan: Scan) -> None:
 
 
 class _Read(Struct, frozen=True):
-    """What a single read of a look gave."""
+    """What a single read of a scan gave."""
 
     content: str
     title: str
@@ -434,7 +434,7 @@ class _Read(Struct, frozen=True):
 
 
 class _Failures(Struct):
-    """Failures of the single reads of one look."""
+    """Failures of the single reads of one scan."""
 
     in_row: int = 0
     fatal: RemoteError | Unexplained | None = None

@@ -149,7 +149,7 @@ class VersionRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UserRecord(AddressedRecord, frozen=True, kw_only=True):
-    """A user, as others are told."""
+    """A user, as others see it."""
 
     id: int
     username: str
@@ -160,7 +160,7 @@ class UserRecord(AddressedRecord, frozen=True, kw_only=True):
 
 
 class CurrentUserRecord(UserRecord, frozen=True, kw_only=True):
-    """``GET /user``: what is told of a user to itself."""
+    """``GET /user``: a user, as it sees itself."""
 
     created_at: str | None = None
     email: str | None = None

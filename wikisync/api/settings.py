@@ -22,9 +22,9 @@ class ClientSettings(Struct, frozen=True):
     refused_attempts_max: int = 2
     """How often a read is made that something in front of the service refuses."""
     notice_after_s: float = 10.0
-    """A person is told what is waited for after this time."""
+    """After this time a notice says what is waited for."""
     notice_pause_s: float = 5.0
-    """A person is told before a pause longer than this."""
+    """A person is notified before a pause longer than this."""
     upload_timeout_s: float = 3600.0
     """One file on its way to the service."""
     deadline_s: float = 600.0
@@ -56,7 +56,7 @@ class ClientSettings(Struct, frozen=True):
     attachment_bytes_max: int = 512 * MEBIBYTE
 
     fork_delay_s: float = 1.0
-    """First pause between looks at a fork that is being made."""
+    """First pause between reads of a fork that is being made."""
     fork_delay_max_s: float = 30.0
     fork_deadline_s: float = 1800.0
 

@@ -35,7 +35,7 @@ SPOOL_BYTES_MAX = 1024 * 1024
 
 
 class _WatchedFile(BufferedReader):
-    """A file that tells how many of its bytes were read, and has no fewer."""
+    """A file that reports how many of its bytes were read, and has no fewer."""
 
     def __init__(self, raw: FileIO, progress: Progress) -> None:
         super().__init__(raw)
@@ -64,8 +64,8 @@ class Spool:
     """Bytes that come once, kept until they were sent, however often that takes."""
 
     def __init__(self, folder: Path | None) -> None:
-        place = None if folder is None else str(folder)
-        self._file = SpooledTemporaryFile[bytes](SPOOL_BYTES_MAX, dir=place)
+        beside = None if folder is None else str(folder)
+        self._file = SpooledTemporaryFile[bytes](SPOOL_BYTES_MAX, dir=beside)
         self._folder = folder
         self._hash = hashlib.sha256()
         self.size = 0
@@ -88,11 +88,11 @@ class Spool:
                 make_private_folder(self._folder)
             self._file.write(chunk)
         except OSError as exc:
-            place = self._folder or gettempdir()
+            folder = self._folder or gettempdir()
             raise FolderError(
-                f"cannot keep a file in {place} while it is sent:"
+                f"cannot keep a file in {folder} while it is sent:"
                 f" {exc.strerror or exc}",
-                path=str(place),
+                path=str(folder),
                 hint="make room on that disk",
             ) from exc
 
@@ -149,7 +149,7 @@ def upload_form(
         file: a path, or the bytes themselves.
         name: file name.
         fields: what else the form holds.
-        progress: told of every byte read from disk.
+        progress: reports every byte read from disk.
 
     Raises:
         FolderError: when it is opened, where the file cannot be read; when it was

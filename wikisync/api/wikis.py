@@ -119,7 +119,7 @@ class Wiki:
     ) -> WikiPageRecord:
         """One page with its content; its ``slug`` is the real one.
 
-        The service looks a slug up without regard to case, so the answer's slug
+        The service finds a slug without regard to case, so the answer's slug
         may differ from the one asked.
 
         Args:

@@ -1,4 +1,4 @@
-"""Writing pages: read, compare, send at once, and look at the answer.
+"""Writing pages: read, compare, send at once, and check the answer.
 
 The service has no compare-and-swap, so between the read and the write another person's
 edit goes unseen; how long that was is ``last_window_s`` (``docs/sync.md`` "Pushing").
@@ -9,7 +9,7 @@ Many may ask at once.  Writes take turns anyway (``Client.writing``).  The next 
 and no other, is read while the last one is written, so that each costs one round trip;
 whoever waited longer would write over more unseen, and reads again.  A new page
 needs no read, for the service refuses one that has a namesake (Q5); only a name that
-the last look saw taken, or without a look any, is asked for first.
+the last scan saw taken, or without a scan any, is asked for first.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class Writing:
     async def _refusal(
         self, error: Rejected, target: Slug, slug: Slug | None = None
     ) -> RemoteError | PreconditionFailed:
-        """What a refusal means: a name that is taken is looked up, never guessed.
+        """What a refusal means: a name that is taken is read, never guessed.
 
         The service answers some collisions with success and ``null``
         (``docs/service.md`` "Errors").
@@ -270,7 +270,7 @@ class Writing:
                 f"page {slug} of {self._wiki.owner} already exists",
                 hint=DECIDE_HINT,
             )
-        # no look will ever show a page of this name: asking again is no use
+        # no scan will ever show a page of this name: asking again is no use
         return Rejected(
             f"the service cannot store page {slug} of {self._wiki.owner} next to its"
             f" page {namesake}: it treats both names as the same",

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from wikisync.cli.console import Console
-from wikisync.markup.record import place_of
+from wikisync.markup.record import position_of
 from wikisync.site.model import BuildReport
 from wikisync.workspace.sentences import counted
 
@@ -46,7 +46,7 @@ def show_broken_links(
     """
     show = console.warn if is_strict else console.note
     links = Counter(
-        f"broken link: {link.wiki}: {place_of(link.slug, link.line)}:"
+        f"broken link: {link.wiki}: {position_of(link.slug, link.line)}:"
         f" {link.href} ({link.reason})"
         for link in report.broken_links
     )

@@ -1,6 +1,6 @@
 """``wikisync.toml`` as frozen sections.
 
-``parse_config`` is pure and tells every problem at once, each with its key path,
+``parse_config`` is pure and reports every problem at once, each with its key path,
 its value and the nearest right name; only ``load_config`` opens a file.  The
 order that commands follow is: flag, environment, this file, default.
 

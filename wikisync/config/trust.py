@@ -34,13 +34,13 @@ def refuse_foreign(
 
     Raises:
         ConfigError: somebody else's, or everyone's; the hint says how to allow it.
-        OSError: the folder cannot be looked at.
+        OSError: the folder cannot be read.
     """
     own = _own_users(environment)
-    for place, user in _owners(path, status):
+    for owned, user in _owners(path, status):
         if user not in own and not _is_safe(path.parent, environment):
             raise ConfigError(
-                f"{place} belongs to {_name(user)}, and {path.name} may name commands"
+                f"{owned} belongs to {_name(user)}, and {path.name} may name commands"
                 " to run",
                 hint=f"if you trust them, run: {_command(path.parent, environment)}",
             )
@@ -92,5 +92,5 @@ def _name(user: int) -> str:
 
 def _command(folder: Path, environment: Mapping[str, str]) -> str:
     before = f"${SAFE_VARIABLE}:" if environment.get(SAFE_VARIABLE) else ""
-    place = shlex.quote(str(folder.resolve()))
-    return f"export {SAFE_VARIABLE}={before}{place}"
+    quoted = shlex.quote(str(folder.resolve()))
+    return f"export {SAFE_VARIABLE}={before}{quoted}"

@@ -18,8 +18,8 @@ class Draft(Struct):
     options: MarkupOptions
     document: Document
     toc: list[TocEntry] = field(default_factory=list)
-    heading_places: list[int] = field(default_factory=list)
-    """Place of the start tag of each entry of ``toc``."""
+    heading_indices: list[int] = field(default_factory=list)
+    """Index of the start tag of each entry of ``toc``."""
     ids: set[str] = field(default_factory=set)
     sections: list[Section] = field(default_factory=list)
     text: str = ""
@@ -28,7 +28,7 @@ class Draft(Struct):
     include: Include = include_nothing
     """Gives the drawing of a diagram too (``markup.diagrams``)."""
     struck: list[tuple[int, int]] = field(default_factory=list)
-    """Places of the tags around texts that are to be struck when they are finished."""
+    """Indices of the tags around texts that are to be struck when they are finished."""
 
     def filled(self, text: str) -> str:
         """A text of the page with its placeholders filled in, if they are on."""

@@ -52,7 +52,7 @@ _STYLE_FROM_ELSEWHERE = re.compile(
     r"@import|\\|url\((?!\s*['\"]?\s*(?:#|data:))", re.IGNORECASE
 )
 """A style that a browser would ask another address for, or one with escapes, of which
-that cannot be told."""
+that is not known."""
 _LENGTH = re.compile(r"\d{1,7}(?:\.\d{1,7})?(?:px|pt|pc|mm|cm|in|em|ex|%)?")
 _NUMBER = re.compile(r"\d{1,7}(?:\.\d{1,7})?")
 
@@ -107,7 +107,7 @@ class _Reader:
         parser.XmlDeclHandler = self._declaration
         parser.StartDoctypeDeclHandler = self._doctype
         parser.ProcessingInstructionHandler = self._refuse
-        # a style comes whole, or what is looked for could lie across two parts
+        # a style comes whole, or what is searched for could lie across two parts
         parser.buffer_text, parser.buffer_size = True, len(content) + 1
         parser.CharacterDataHandler = _check_style
         try:

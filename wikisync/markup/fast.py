@@ -1,7 +1,7 @@
 """comrak, the parser that the service itself uses, to the shape of our own engine.
 
-Installed by the extra ``fast``; the service sets these options.  The parser tells
-no signs of boxes (``- [~]`` looks like ``- [x]``) and no lines of links but as
+Installed by the extra ``fast``; the service sets these options.  The parser gives
+no signs of boxes (``- [~]`` is the same as ``- [x]``) and no lines of links but as
 positions in its source: where the filters want them, they are read from there.
 """
 

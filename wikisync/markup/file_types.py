@@ -68,7 +68,7 @@ def file_type(name: str) -> str:
 
 
 def without_run_names(name: str) -> str:
-    """A component of a path without extensions that something runs, at any place.
+    """A component of a path without extensions that something runs, anywhere.
 
     ``shell.php.png`` is a program to some web servers: it becomes ``shell-php.png``.
     """

@@ -72,7 +72,7 @@ class Refused(Struct, frozen=True):
 
 @functools.lru_cache(maxsize=1024)
 def to_mathml(source: str, *, is_display: bool) -> str | Refused:
-    """MathML of a formula, or why there is none: math-core's reason and its place."""
+    """MathML of a formula, or why there is none: math-core's reason and position."""
     if len(source) > FORMULA_CHARS_MAX:
         return Refused(f"it has more than {FORMULA_CHARS_MAX} characters")
     first = Refused("no converter reads it")
@@ -91,8 +91,8 @@ def by_math_core(source: str, *, is_display: bool) -> str | Refused:
     try:
         mathml = math_core().convert_with_local_state(source, displaystyle=is_display)
     except LatexError as error:
-        place, _, said = str(error).partition(": ")
-        return Refused(f"{said.rstrip('.')}, at character {place}")
+        position, _, said = str(error).partition(": ")
+        return Refused(f"{said.rstrip('.')}, at character {position}")
     try:
         return written(ElementTree.fromstring(mathml))  # noqa: S314 - made right above
     except (ElementTree.ParseError, RecursionError):

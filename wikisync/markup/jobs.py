@@ -1,4 +1,4 @@
-"""What a renderer and the process that parses its pages tell each other.  Pure."""
+"""Messages between a renderer and the process that parses its pages.  Pure."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Table(NamedTuple):
 
 
 def draw_json_tables(html: str, parse: Callable[[str], str]) -> str:
-    """The same HTML with tables in the place of such code.
+    """The same HTML with tables instead of such code.
 
     Args:
         html: what a parser has given.
@@ -45,16 +45,16 @@ def draw_json_tables(html: str, parse: Callable[[str], str]) -> str:
     if "json:table" not in html:
         return html
     out: list[str] = []
-    place = 0
+    position = 0
     for match in START.finditer(html):
         end = html.find(END, match.end())
-        if match.start() < place or end < 0:
+        if match.start() < position or end < 0:
             continue
         table = read_table(unescape(html[match.end() : end]))
         if table is not None:
-            out += [html[place : match.start()], table_html(table, parse)]
-            place = end + len(END)
-    return "".join([*out, html[place:]])
+            out += [html[position : match.start()], table_html(table, parse)]
+            position = end + len(END)
+    return "".join([*out, html[position:]])
 
 
 def read_table(source: str) -> Table | None:

@@ -3,8 +3,8 @@
 The markdown engines know the line of each link and picture that their own syntax
 makes, and write it as ``data-line`` on the element (``LineMap`` turns a line of
 what they read into one of the page).  Every other link - raw HTML, links with
-spaces, the other formats - is looked for in the source as it is written there;
-it gets a line only where no other place could be meant.  No line is better than
+spaces, the other formats - is searched for in the source as it is written there;
+it gets a line only where no other position could be meant.  No line is better than
 a wrong one.
 """
 
@@ -23,7 +23,7 @@ ATTRIBUTE = "data-line"
 SEARCHED_CHARS_MAX = 20_000_000
 """All searches of a page together; a page with very many links gets fewer lines."""
 FOUND_MAX = 200
-"""An address that stands in more places is looked for no further."""
+"""An address that stands in more positions is searched for no further."""
 BEFORE = frozenset("([{<\"'=|: \t\n")
 BEHIND = frozenset(")]}>\"'|#,[ \t\n")
 
@@ -59,13 +59,13 @@ class LineMap:
 
     def line_of(self, line: int) -> int:
         """The page's line, from 1, for a line of the text, from 1."""
-        place = bisect_right(self._starts, line) - 1
-        page_line, goes_on = self._lines[place]
-        return page_line + (line - self._starts[place] if goes_on else 0)
+        position = bisect_right(self._starts, line) - 1
+        page_line, goes_on = self._lines[position]
+        return page_line + (line - self._starts[position] if goes_on else 0)
 
 
 def located(refs: Sequence[LinkRef], source: str) -> tuple[LinkRef, ...]:
-    """The links of a page with the lines that can be told from its source."""
+    """The links of a page with the lines that its source shows."""
     if all(ref.line for ref in refs):
         return tuple(refs)
     by_href: defaultdict[str, list[int]] = defaultdict(list)
@@ -81,7 +81,9 @@ def located(refs: Sequence[LinkRef], source: str) -> tuple[LinkRef, ...]:
         if budget < 0:
             break
         ends = ends or line_ends(source)
-        lines = [bisect_right(ends, place) + 1 for place in places_of(href, source)]
+        lines = [
+            bisect_right(ends, position) + 1 for position in positions_of(href, source)
+        ]
         if len(set(lines)) == 1:
             lines = lines[:1] * len(numbers)
         if len(lines) != len(numbers):
@@ -104,23 +106,23 @@ def written_address(ref: LinkRef) -> str:
 
 
 def line_ends(source: str) -> list[int]:
-    """Places of the line ends of a text."""
+    """Positions of the line ends of a text."""
     ends: list[int] = []
-    place = -1
+    position = -1
     for line in source.split("\n"):
-        place += len(line) + 1
-        ends.append(place)
+        position += len(line) + 1
+        ends.append(position)
     return ends
 
 
-def places_of(href: str, source: str) -> list[int]:
+def positions_of(href: str, source: str) -> list[int]:
     """Where an address stands between the signs that markup sets around one."""
     if not href:
         return []
     for form in dict.fromkeys(spellings(href)):
-        places = list(between_signs(form, source))
-        if places:
-            return places
+        positions = list(between_signs(form, source))
+        if positions:
+            return positions
     return []
 
 
@@ -134,14 +136,14 @@ def spellings(href: str) -> Iterable[str]:
 
 
 def between_signs(form: str, source: str) -> Iterable[int]:
-    """Places of a spelling, up to a limit, that are no part of a longer word."""
+    """Positions of a spelling, up to a limit, that are no part of a longer word."""
     found = 0
-    place = source.find(form)
-    while place >= 0 and found < FOUND_MAX:
+    position = source.find(form)
+    while position >= 0 and found < FOUND_MAX:
         found += 1
-        end = place + len(form)
-        if (place == 0 or source[place - 1] in BEFORE) and (
+        end = position + len(form)
+        if (position == 0 or source[position - 1] in BEFORE) and (
             end == len(source) or source[end] in BEHIND
         ):
-            yield place
-        place = source.find(form, end)
+            yield position
+        position = source.find(form, end)

@@ -158,7 +158,7 @@ class LinkIndex:
     """Every page and attachment of one wiki, to be asked where links lead.
 
     Args:
-        pages: slugs; of those that the lookup cannot tell apart the first in
+        pages: slugs; of those that the lookup takes for the same the first in
             byte order wins, as in the service.
         attachments: paths of files in the wiki that are not pages.
         headings: ids of each page (``ParsedPage.ids``); where a page is absent,

@@ -58,7 +58,7 @@ BLOCK = frozenset(
 
 SPACE = r"[\t\n\f\r ]"
 MODE_SWITCHES = re.compile(
-    # their first three letters tell most other elements apart; a list of names is slow
+    # most other elements differ in their first three letters; a list of names is slow
     r"<(/?)(?=[sSmMnNtTpPxXiIfFlL][vVeEaAoOiIlLmMfFrR][gGtTsSmMlLaApPeEfFrRxX])"
     r"((?i:svg|math|noscript|template|select|plaintext|xmp|noembed|noframes|iframe"
     rf"|frameset|textarea|title|listing))(?={SPACE}|[/>])"
@@ -130,12 +130,12 @@ def cap_tags(html: str) -> str:
     kept: list[str] = []
     start = 0
     nest = Nest()
-    place = 0
-    while (match := MARKUP.search(html, place)) is not None:
+    position = 0
+    while (match := MARKUP.search(html, position)) is not None:
         end, name, comment, broken = match.groups()
-        place = match.end()
+        position = match.end()
         if comment:
-            place = comment_end(html, place)
+            position = comment_end(html, position)
         elif broken:
             # a tag without an end swallows the rest of the page for the parser too
             if UNENDED_TAG.match(html, match.start()):
@@ -148,17 +148,17 @@ def cap_tags(html: str) -> str:
             nest.close(name.lower())
             if (rest := attributes_end(html, match)) is not None:
                 kept += (html[start:rest], ">")
-                start = place
+                start = position
         elif not nest.open(name.lower()):
             kept.append(html[start : match.start()])
-            start = place
+            start = position
         else:
             if (rest := attributes_end(html, match)) is not None:
                 kept += (html[start:rest], ">")
-                start = place
+                start = position
             if (raw_end := RAW_TEXT_END.get(name.lower())) is not None:
-                found = raw_end.search(html, place)
-                place = found.start() if found else len(html)
+                found = raw_end.search(html, position)
+                position = found.start() if found else len(html)
     kept.append(html[start:])
     return "".join(kept)
 
@@ -167,22 +167,22 @@ def attributes_end(html: str, tag: re.Match[str]) -> int | None:
     """Where the attributes that a tag keeps end; None where it keeps all."""
     if tag.end() - tag.start() <= TAG_CHARS_MIN:
         return None
-    place = tag.end("name")
+    position = tag.end("name")
     for _ in range(ATTRIBUTES_MAX):
-        found = ATTRIBUTE.match(html, place, tag.end())
+        found = ATTRIBUTE.match(html, position, tag.end())
         if found is None:
             return None
-        place = found.end()
-    return place
+        position = found.end()
+    return position
 
 
-def comment_end(html: str, place: int) -> int:
-    """Where a comment that starts before ``place`` ends, by the parser's rules."""
-    if html.startswith(">", place):
-        return place + 1
-    if html.startswith("->", place):
-        return place + 2
-    found = COMMENT_END.search(html, place)
+def comment_end(html: str, position: int) -> int:
+    """Where a comment that starts before ``position`` ends, by the parser's rules."""
+    if html.startswith(">", position):
+        return position + 1
+    if html.startswith("->", position):
+        return position + 2
+    found = COMMENT_END.search(html, position)
     return found.end() if found else len(html)
 
 

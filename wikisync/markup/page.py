@@ -261,5 +261,5 @@ def opening_heading(draft: Draft) -> str:
 
     That is also an AsciiDoc document's title and org's ``#+TITLE``.
     """
-    is_first = draft.heading_places[:1] == [1] and not draft.document.html[0].strip()
+    is_first = draft.heading_indices[:1] == [1] and not draft.document.html[0].strip()
     return draft.toc[0].text if is_first and draft.toc[0].level == 1 else ""

@@ -50,7 +50,7 @@ def values_of(
         owner: the project or group.
         title: its name.
         web_url: its address on the service, or empty.
-        known: values that only the service can tell, such as ``project_id``.
+        known: values that only the service knows, such as ``project_id``.
     """
     values: dict[str, str] = {}
     host = urlsplit(web_url).hostname if "://" in web_url else None

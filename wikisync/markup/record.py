@@ -71,7 +71,7 @@ class Section(msgspec.Struct, frozen=True):
 
 
 class LinkRef(msgspec.Struct, frozen=True):
-    """A place in the page's HTML that waits for an answer of the link index."""
+    """A gap in the page's HTML that waits for an answer of the link index."""
 
     kind: Literal["link", "wikilink", "picture", "reference", "address"]
     """``link`` stands for a start tag, the others for a whole element; ``address`` is
@@ -96,7 +96,7 @@ class LinkResult(msgspec.Struct, frozen=True):
     """As the page wrote it."""
     kind: LinkKind
     target: str
-    """Slug, attachment path or URL; for a broken link what was looked for."""
+    """Slug, attachment path or URL; for a broken link what it names."""
     fragment: str = ""
     """Without ``#``, decoded."""
     is_broken: bool = False
@@ -151,6 +151,6 @@ class RenderedPage(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
 
 
-def place_of(slug: str, line: int) -> str:
+def position_of(slug: str, line: int) -> str:
     """How messages name a line of a page: ``slug:line``, or the slug alone."""
     return f"{slug}:{line}" if line else slug

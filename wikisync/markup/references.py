@@ -57,7 +57,7 @@ MARK = re.compile(
 """How every reference begins that is no commit."""
 CANDIDATE = re.compile(r'[#!$%~@\[&0-9](?:(?=[\w"])|(?<=[a-f][0-9]))')
 """A sign or a digit in a word: less than ``MARK`` and ``COMMIT_START`` ask for, and
-told faster."""
+found faster."""
 COMMIT_START = re.compile(r"[0-9a-f](?<!\w[0-9a-f])[0-9a-f]{6}")
 NOT_USERS = frozenset({"all", "media", "import", "param", "return", "returns", "see"})
 
@@ -134,7 +134,7 @@ def parse_written(text: str) -> Reference:
 
 
 def may_hold_reference(text: str) -> bool:
-    """A quick look: False only where a text holds none; most texts do not."""
+    """A quick test: False only where a text holds none; most texts do not."""
     return (
         MARK.search(text) is not None
         or COMMIT_START.search(text) is not None
@@ -143,19 +143,19 @@ def may_hold_reference(text: str) -> bool:
 
 
 def candidates(texts: Sequence[str]) -> list[int]:
-    """Numbers of the texts that are worth that look.
+    """Numbers of the texts that are worth that test.
 
     One search through all of them costs a third of a search in each.
     """
     whole = "\n".join(texts)
     ends = list(accumulate(len(text) + 1 for text in texts))
     numbers: list[int] = []
-    place = 0
-    while (found := CANDIDATE.search(whole, place)) is not None:
+    position = 0
+    while (found := CANDIDATE.search(whole, position)) is not None:
         numbers.append(bisect_right(ends, found.start()))
-        place = ends[numbers[-1]]
+        position = ends[numbers[-1]]
     if TRACKED in whole:
-        # rare, and not worth a place in the search
+        # rare, and not worth a part of the pattern
         tracked = (number for number, text in enumerate(texts) if TRACKED in text)
         numbers = sorted({*numbers, *tracked})
     return numbers
@@ -166,8 +166,8 @@ def reference_of(match: re.Match[str]) -> Reference | None:
     found = match.groupdict()
     path = found["path"] or ""
     if found["kind"]:
-        place, _, number = found["thing"].rpartition("/")
-        return Reference(found["kind"], place, number) if number.isdecimal() else None
+        project, _, number = found["thing"].rpartition("/")
+        return Reference(found["kind"], project, number) if number.isdecimal() else None
     if found["slug"]:
         return Reference("wiki_page", found["wiki_path"] or "", found["slug"])
     if found["id"]:
@@ -189,7 +189,7 @@ def reference_of(match: re.Match[str]) -> Reference | None:
 
 
 def reference_of_link(href: str) -> Reference | None:
-    """What a link names that has a reference in the place of its address."""
+    """What a link names that has a reference instead of its address."""
     match = REFERENCE.fullmatch(escape(unquote(href), quote=False))
     return None if match is None else reference_of(match)
 
@@ -227,7 +227,7 @@ def reference_url(reference: Reference, web_url: str) -> str:
 
 
 def reference_text(reference: Reference, web_url: str) -> str | None:
-    """How the service shows a reference: the path as short as the page's place allows.
+    """How the service shows a reference: the shortest path in the page's project.
 
     Returns:
         None where it shows what is not known here, or what is written.

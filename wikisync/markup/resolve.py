@@ -16,7 +16,7 @@ from wikisync.markup.record import (
     LinkResult,
     ParsedPage,
     RenderedPage,
-    place_of,
+    position_of,
 )
 from wikisync.markup.references import (
     Reference,
@@ -73,7 +73,7 @@ def finish_page(parsed: ParsedPage, links: LinkIndex, urls: Urls) -> RenderedPag
     broken = tuple(
         Problem(
             "link-broken",
-            place_of(parsed.slug, link.line),
+            position_of(parsed.slug, link.line),
             f"{link.href}: {REASONS[link.reason]}",
         )
         for link in writer.results
@@ -106,7 +106,7 @@ class LinkWriter:
         self.features: set[str] = set()
 
     def write(self, ref: LinkRef) -> str:
-        """HTML in the place of one link or picture."""
+        """HTML of one link or picture."""
         if ref.kind == "reference":
             return self.write_reference(parse_written(ref.href), ref)
         target = self.index.resolve(
@@ -237,7 +237,7 @@ def as_picture(ref: LinkRef) -> LinkRef:
 
 
 def means_file(ref: LinkRef, target: Target) -> bool:
-    """Whether what was looked for is a file and no page."""
+    """Whether what a link names is a file and no page."""
     return ref.kind == "picture" or extension(target.name) in FILES
 
 

@@ -1,9 +1,9 @@
 """Other targets for a page's links, in its source and nowhere else.  Pure.
 
 Where a target stands in a source is known by no parser of the four formats.  So
-every place where it may be written is tried: each gets a name that stands nowhere,
-the page is parsed, and a place is a link's if a link leads to that very name then.
-Code, comments, other addresses and plain words that look like the target stay as
+every position where it may be written is tried: each gets a name that stands nowhere,
+the page is parsed, and a position is a link's if a link leads to that very name then.
+Code, comments, other addresses and plain words that are spelled like the target stay as
 they are.
 """
 
@@ -38,7 +38,7 @@ def link_targets(page: Page) -> tuple[LinkTarget, ...]:
 
 
 def link_places(page: Page, targets: Collection[LinkTarget]) -> tuple[LinkPlace, ...]:
-    """Every place of the source that names one of the targets as a link's, in order."""
+    """Where the source names one of the targets as a link's, in order."""
     spots = list(_spots(page.content, {target.path for target in targets}))
     found, count = _tried(page, spots)
     rest = [spot for spot in spots if spot[0] not in found]
@@ -47,14 +47,14 @@ def link_places(page: Page, targets: Collection[LinkTarget]) -> tuple[LinkPlace,
         # other names for both there is no link
         for spot in rest[:ALONE_MAX]:
             found |= _tried(page, [spot])[0]
-    places = (found[start] for start in sorted(found))
-    return tuple(place for place in places if place.target in targets)
+    positions = (found[start] for start in sorted(found))
+    return tuple(position for position in positions if position.target in targets)
 
 
 def retarget(
     page: Page, changes: Sequence[tuple[LinkPlace, LinkTarget, str]]
 ) -> str | None:
-    """The page's source with other targets at these places.
+    """The page's source with other targets at these positions.
 
     Args:
         page: The page.
@@ -66,12 +66,14 @@ def retarget(
     """
     before = link_targets(page)
     leads: dict[LinkTarget, set[str]] = {}
-    for place, target, _ in changes:
-        leads.setdefault(place.target, {place.target.path}).add(target.path)
-    wanted = {place.start: (place.written, written) for place, _, written in changes}
+    for position, target, _ in changes:
+        leads.setdefault(position.target, {position.target.path}).add(target.path)
+    wanted = {
+        position.start: (position.written, written) for position, _, written in changes
+    }
     encoded = {
-        place.start: (place.written, _encoded(target.path))
-        for place, target, _ in changes
+        position.start: (position.written, _encoded(target.path))
+        for position, target, _ in changes
     }
     for spelling in (wanted, encoded):
         source = _replaced(page.content, spelling)
@@ -99,13 +101,13 @@ def _tried(
         {start: (written, probe) for probe, (start, written, _) in probes.items()},
     )
     links = link_targets(Page(page.slug, page.format, probed, page.title))
-    places: dict[int, LinkPlace] = {}
+    positions: dict[int, LinkPlace] = {}
     for link in links:
         if (spot := probes.get(link.path)) is not None:
             start, written, path = spot
             target = LinkTarget(path, link.is_wikilink)
-            places[start] = LinkPlace(start, written, target)
-    return places, len(links)
+            positions[start] = LinkPlace(start, written, target)
+    return positions, len(links)
 
 
 def _spots(source: str, paths: Collection[str]) -> Iterator[tuple[int, str, str]]:

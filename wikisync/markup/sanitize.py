@@ -195,16 +195,16 @@ def allowed_classes(value: str, allowed: frozenset[str]) -> str | None:
 
 def drop_loose_parts(document: Document) -> None:
     """Drop boxes that are not a task's, and list items outside a list."""
-    for place in document.starts.get("input", ()):
-        tag = document.html[place]
+    for index in document.starts.get("input", ()):
+        tag = document.html[index]
         is_task = 'class="task-list-item-checkbox"' in tag and 'type="checkbox"' in tag
-        if not is_task or not document.is_within(place, TASK_PARENTS):
-            document.html[place] = ""
-    for place in document.starts.get("li", ()):
-        parent = document.parents.get(place)
+        if not is_task or not document.is_within(index, TASK_PARENTS):
+            document.html[index] = ""
+    for index in document.starts.get("li", ()):
+        parent = document.parents.get(index)
         if parent is None or document.names[parent] not in LISTS:
-            document.html[place] = ""
-            document.html[document.close[place]] = ""
+            document.html[index] = ""
+            document.html[document.close[index]] = ""
 
 
 TASK_PARENTS = frozenset({"li", "td", "th"})

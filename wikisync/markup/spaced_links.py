@@ -1,7 +1,7 @@
 """``[text](page with spaces)``, which is no link in CommonMark but is in a wiki.
 
 A pass over what a markdown parser gives, before it is sanitised, as in the
-service: it looks at running text only, outside of code, formulas and links, and
+service: it reads running text only, outside of code, formulas and links, and
 a text that any markup interrupts is no link.  Pure and linear.
 """
 
@@ -30,11 +30,11 @@ def link_spaced(html: str) -> str:
         return html
     pieces = TAG.split(html)
     opened = ""
-    for place, piece in enumerate(pieces):
-        if place % 2:
+    for position, piece in enumerate(pieces):
+        if position % 2:
             opened = state_behind(opened, piece)
         elif not opened and "](" in piece:
-            pieces[place] = SPACED.sub(element, piece)
+            pieces[position] = SPACED.sub(element, piece)
     return "".join(pieces)
 
 

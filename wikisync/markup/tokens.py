@@ -1,8 +1,8 @@
-"""Sanitised HTML as a flat list of tokens, which the filters edit in place.  Pure.
+"""Sanitised HTML as a flat list of tokens, which the filters rewrite.  Pure.
 
 The input is what ``sanitize`` gives: every tag closed and nested, every value in
-double quotes.  Even places hold text, odd places tags, so nothing is ever moved:
-a filter rewrites ``html[i]``, empties it, or puts a ``LinkRef`` in its place.
+double quotes.  Even indices hold text, odd indices tags, so nothing is ever moved:
+a filter rewrites ``html[i]``, empties it, or puts a ``LinkRef`` there.
 Reading and joining are linear; a tree was measured at three times the cost.
 """
 
@@ -60,14 +60,14 @@ class Document:
     """The tokens of one page.
 
     Attributes:
-        html: text at even places, tags at odd places.
-        names: at odd places ``p`` for a start tag and ``/p`` for an end tag; empty
-            at even places.
-        close: at a start tag's place the place of its end tag (of itself for a
+        html: text at even indices, tags at odd indices.
+        names: at odd indices ``p`` for a start tag and ``/p`` for an end tag; empty
+            at even indices.
+        close: at a start tag's index the index of its end tag (of itself for a
             void element); elsewhere unset.
-        split_texts: place of a text to its pieces, where links lie in it.
+        split_texts: index of a text to its pieces, where links lie in it.
         is_ascii: whether the source has ASCII characters only.
-        starts: element name to the places of its start tags, in order.
+        starts: element name to the indices of its start tags, in order.
     """
 
     __slots__ = (
@@ -97,66 +97,66 @@ class Document:
         parents = self.parents
         opened: list[int] = []
         inner, top = "", -1
-        for place in range(1, len(names), 2):
-            name = names[place]
+        for index in range(1, len(names), 2):
+            name = names[index]
             if name == inner:
-                close[top] = place
+                close[top] = index
                 opened.pop()
                 top = opened[-1] if opened else -1
                 inner = "/" + names[top] if opened else ""
                 continue
             if name[0] == "/":
                 continue
-            starts[name].append(place)
+            starts[name].append(index)
             if top >= 0:
-                parents[place] = top
+                parents[index] = top
             if name in VOID:
-                close[place] = place
+                close[index] = index
             else:
-                opened.append(place)
-                inner, top = "/" + name, place
-        for place in opened:
-            close[place] = len(names) - 1
+                opened.append(index)
+                inner, top = "/" + name, index
+        for index in opened:
+            close[index] = len(names) - 1
 
-    def attributes(self, place: int) -> dict[str, str]:
+    def attributes(self, index: int) -> dict[str, str]:
         """Attributes of the start tag there, entities decoded."""
-        return parse_attributes(self.html[place])
+        return parse_attributes(self.html[index])
 
-    def inner(self, place: int) -> str:
+    def inner(self, index: int) -> str:
         """HTML between the start tag there and its end tag."""
-        return "".join(self.html[place + 1 : self.close[place]])
+        return "".join(self.html[index + 1 : self.close[index]])
 
-    def text(self, place: int) -> str:
+    def text(self, index: int) -> str:
         """Plain text of the element there, alternative texts of pictures included."""
-        return self.text_between(place, self.close[place])
+        return self.text_between(index, self.close[index])
 
     def text_between(self, start: int, end: int) -> str:
-        """Plain text between two places; spaces as they are."""
+        """Plain text between two indices; spaces as they are."""
         first_text, first_tag = start + start % 2, start + 1 - start % 2
         if "img" not in self.names[first_tag : end + 1 : 2]:
             return entities.unescape("".join(self.html[first_text : end + 1 : 2]))
         pieces = self.html[start : end + 1]
-        for place in range(first_tag, end + 1, 2):
-            is_picture = self.names[place] == "img"
-            alt = self.attributes(place).get("alt", "") if is_picture else ""
-            pieces[place - start] = entities.escape(alt)
+        for index in range(first_tag, end + 1, 2):
+            is_picture = self.names[index] == "img"
+            alt = self.attributes(index).get("alt", "") if is_picture else ""
+            pieces[index - start] = entities.escape(alt)
         return entities.unescape("".join(pieces))
 
     def all_text(self) -> str:
-        """Every text in one piece, as HTML: where to look first for what few have."""
+        """Every text in one piece, as HTML: where to search first for what few have."""
         return "".join(self.html[::2])
 
-    def replace(self, place: int, html: str) -> None:
-        """Put HTML in the place of the whole element there."""
-        self.html[place] = html
-        end = self.close[place]
-        for inside in range(place + 1, end + 1):
+    def replace(self, index: int, html: str) -> None:
+        """Put HTML instead of the whole element there."""
+        self.html[index] = html
+        end = self.close[index]
+        for inside in range(index + 1, end + 1):
             self.html[inside] = ""
             self.links.pop(inside, None)
 
-    def is_within(self, place: int, names: frozenset[str]) -> bool:
+    def is_within(self, index: int, names: frozenset[str]) -> bool:
         """Whether the tag there lies inside an element of one of these names."""
-        parent = self.parents.get(place)
+        parent = self.parents.get(index)
         while parent is not None:
             if self.names[parent] in names:
                 return True
@@ -164,27 +164,27 @@ class Document:
         return False
 
     def texts_outside(self, names: frozenset[str]) -> Sequence[int]:
-        """Places of text that lies in no element of these names.
+        """Indices of text that lies in no element of these names.
 
         Line ends between blocks are left out: half of all texts are nothing else.
-        Some may have become empty since they were looked for.
+        Some may have become empty since they were found.
         """
-        places = self._outside.get(names)
-        if places is None:
-            places = self._outside[names] = self._find_outside(names)
-        return places
+        indices = self._outside.get(names)
+        if indices is None:
+            indices = self._outside[names] = self._find_outside(names)
+        return indices
 
     def _find_outside(self, names: frozenset[str]) -> list[int]:
         html, close = self.html, self.close
-        starts = sorted(place for name in names for place in self.starts.get(name, ()))
-        places: list[int] = []
+        starts = sorted(index for name in names for index in self.starts.get(name, ()))
+        indices: list[int] = []
         begin = 0
         for start in starts:
             if start > begin:
-                places += range(begin, start, 2)
+                indices += range(begin, start, 2)
                 begin = close[start] + 1
-        places += range(begin, len(html), 2)
-        return [place for place in places if html[place] not in EMPTY]
+        indices += range(begin, len(html), 2)
+        return [index for index in indices if html[index] not in EMPTY]
 
     def pieces(self) -> tuple[tuple[str, ...], tuple[LinkRef, ...]]:
         """The page as HTML around its links: one string more than links."""
@@ -192,11 +192,11 @@ class Document:
         refs: list[LinkRef] = []
         start = 0
         before = ""
-        for place in sorted([*self.links, *self.split_texts]):
-            before += "".join(self.html[start:place])
-            start = place + 1
-            link = self.links.get(place)
-            for piece in self.split_texts.get(place, ()) if link is None else (link,):
+        for index in sorted([*self.links, *self.split_texts]):
+            before += "".join(self.html[start:index])
+            start = index + 1
+            link = self.links.get(index)
+            for piece in self.split_texts.get(index, ()) if link is None else (link,):
                 if isinstance(piece, str):
                     before += piece
                     continue

@@ -23,7 +23,7 @@ MEDIA_SCHEMES = frozenset({"http", "https"})
 """Schemes that a picture, video or sound may have, as in the service."""
 
 COMMON = frozenset({"http", "https", "mailto"})
-"""What nearly every URL with a scheme has; told without looking closer."""
+"""What nearly every URL with a scheme has; accepted without further parsing."""
 SCHEME = re.compile(r"([^:/?#]+):")
 IGNORED_BY_BROWSERS = re.compile(r"[\x00-\x20\x7f-\xa0\u2028\u2029\ufeff]+")
 

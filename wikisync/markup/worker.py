@@ -1,7 +1,7 @@
 """The process that parses pages for ``bounded``; it ends when its input does.
 
 Its argument is the limit of its memory in bytes, which its parent has set
-(``processes``).  Where even the answer finds no memory, the exit code tells.
+(``processes``).  Where even the answer finds no memory, the exit code says so.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def limit_memory(page_format: Format, memory_bytes_max: int | None) -> None:
 def is_spent(memory_bytes_max: int | None) -> bool:
     """Whether this process has once held much memory; False if not known.
 
-    The peak that ``getrusage`` tells will not do: it begins with that of the
+    The peak that ``getrusage`` gives will not do: it begins with that of the
     process which has started this one.
     """
     if memory_bytes_max is None:

@@ -175,7 +175,7 @@ def insufficient_scope(scopes: str = "api read_api") -> Refusal:
 
 
 def bad_parameters(problems: Sequence[str]) -> Refusal:
-    """Parameters that do not validate, before anything is looked up."""
+    """Parameters that do not validate, before anything is read."""
     return Refusal(400, {"error": ", ".join(problems)})
 
 

@@ -1,6 +1,6 @@
 """From a request to its answer: routes to handlers, and what every answer has.
 
-The one place where refusals become responses, where unforeseen errors become
+The one module where refusals become responses, where unforeseen errors become
 500 without a traceback, and where entity tags, compression and request ids are
 added.  Handlers live in one module per resource.
 """
@@ -65,7 +65,7 @@ def answering(
     """What answers every request to one service; whoever runs it opens the records.
 
     Not an ``aiohttp`` application, which asks for a body before anything of ours
-    has looked at the request.
+    has read the request.
     """
     router = Router(route_table())
 
@@ -145,7 +145,7 @@ async def _admit(call: Call, target: Target, limits: Limits) -> int:
     """How many bytes a request's body may have, known before any of it is read.
 
     A small one is read in any case: it may hold the token, and what is wrong with it
-    is told before anything else.
+    is reported before anything else.
 
     Raises:
         Refusal: 401, 403 or 404 for a caller who may not send a larger one, or 413.

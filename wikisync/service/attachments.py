@@ -73,7 +73,7 @@ async def upload(call: Call, kind: OwnerKind) -> web.Response:
 async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
     """The file route: an attachment's bytes, for whoever may read the wiki.
 
-    Everything else is 404, so that it tells nothing of what is there.
+    Everything else is 404, so that it reveals nothing of what is there.
     """
     owner = await readable_owner(call, kind, await call.caller())
     if owner is None:
@@ -141,10 +141,10 @@ def file_headers(path: str) -> dict[str, str]:
     is_image = extension in _IMAGES
     if kind is None or encoding is not None:
         kind = "application/octet-stream"
-    place = "inline" if is_image else "attachment"
+    shown = "inline" if is_image else "attachment"
     return {
         "Content-Type": kind,
-        "Content-Disposition": f"{place}; filename*=UTF-8''{quote(name, safe='')}",
+        "Content-Disposition": f"{shown}; filename*=UTF-8''{quote(name, safe='')}",
         "Content-Security-Policy": "sandbox; default-src 'none';"
         " style-src 'unsafe-inline'",
         "X-Content-Type-Options": "nosniff",

@@ -98,7 +98,7 @@ async def show_avatar(call: Call) -> web.StreamResponse:
 
 
 def replace_file(source: Path, target: Path) -> None:
-    """Put a file at its place, alone in its folder, whole or not at all."""
+    """Put a file alone into its folder, whole or not at all."""
     make_private_folder(target.parent)
     fresh = target.with_name(f".{secrets.token_hex(4)}.new")
     make_private_file(fresh)

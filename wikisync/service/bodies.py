@@ -1,6 +1,6 @@
 """Reading what a request sends: query, JSON, form or multipart, within limits.
 
-A body over the limit is refused (413) as soon as its length is told or its
+A body over the limit is refused (413) as soon as its length is known or its
 bytes pass the limit, so it never fills memory.  Files of a multipart body are
 streamed to disk.
 """

@@ -257,7 +257,7 @@ class Call(Struct, frozen=True):
         return found
 
     async def _lead_on(self, caller: Caller) -> None:
-        """Refuse the old path of a project with its new place."""
+        """Refuse the old path of a project with its new address."""
         records = self.service.records
         old_path = self.segments["id"]
         project_id = await records.ask(moved_project, old_path)

@@ -8,7 +8,7 @@ import pygit2
 from msgspec import Struct
 
 COMPARED_MAX = 200
-"""Of a commit that changes more files none is looked for under another name."""
+"""Of a commit that changes more files renames are not searched for."""
 
 
 class Signed(Struct, frozen=True):

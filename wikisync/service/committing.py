@@ -106,7 +106,7 @@ def edit_tree(
         if tree
         else repository.TreeBuilder()
     )
-    # files go first and come last, so that a directory may take a file's place
+    # files go first and come last, so that a directory may replace a file
     # or give it up, but nothing is ever replaced that was not removed
     for name, file in here.items():
         if file is None and name in present and not _is_directory(present[name]):

@@ -32,8 +32,8 @@ PREFLIGHT_S = 7200
 def answer_preflight(request: web.BaseRequest) -> web.Response | None:
     """The answer to a browser that asks before it sends; None for other requests.
 
-    Which paths there are and who may call them is not looked at: the request that
-    follows is told.
+    Which paths there are and who may call them is not checked: the answer to the
+    request that follows says it.
     """
     wanted = request.headers.get("Access-Control-Request-Method")
     if request.method != "OPTIONS" or wanted is None or not _is_from_afar(request):

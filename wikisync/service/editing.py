@@ -73,7 +73,7 @@ def plan_create(
             f" in the file {twin.path}",
         )
     target = file_path(path, format)
-    check_place(tree, target)
+    check_free(tree, target)
     writes = {target: text}
     writes |= _redirects_without(redirects, path)
     return CommitPlan(message, target, writes)
@@ -118,7 +118,7 @@ def plan_edit(
         removes -= writes.keys() | links.keys()
         for new in (target, *links):
             check_depth(new, limits)
-            check_place(tree, new, without=removes)
+            check_free(tree, new, without=removes)
         writes |= _redirects_with(redirects, page.slug, path, limits)
     renamed = (page.slug, path) if path != page.slug else None
     return CommitPlan(message, target, writes, links, frozenset(removes), renamed)
@@ -173,7 +173,7 @@ def _size(count: int) -> str:
     return f"{count / MIB:.3g} MB"
 
 
-def check_place(
+def check_free(
     tree: WikiTree, path: str, *, without: frozenset[str] | set[str] = frozenset()
 ) -> None:
     """Refuse a path that git cannot hold: a file where a directory is.

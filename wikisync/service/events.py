@@ -1,6 +1,6 @@
 """What happened in a project lately: its wiki's edits and its pushes, as events.
 
-Read from the histories themselves, so they tell of git and of the API alike, and
+Read from the histories themselves, so they show git and the API alike, and
 nothing is written down twice.  An event's id is made of its commit's and stays.
 """
 
@@ -28,9 +28,9 @@ from wikisync.service.repository import WikiRepository
 from wikisync.service.slugs import title_of
 
 COMMITS_MAX = 200
-"""Of each history: what is older is told by git alone."""
+"""Of each history: what is older only git shows."""
 FILES_MAX = 2000
-"""Of a wiki's commits; a look ends with the commit that has more."""
+"""Of a wiki's commits; a read ends with the commit that has more."""
 ID_CHARS = 12
 """Of a commit's id: a number that every client can hold."""
 CHANGES_MAX = 16

@@ -27,8 +27,8 @@ from wikisync.processes import (
     with_memory,
 )
 from wikisync.service.answers import PlainRefusal
-from wikisync.service.places import NoPlace, Places
 from wikisync.service.settings import KIB, GitService
+from wikisync.service.slots import NoSlot, Slots
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class GitInput(Struct, frozen=True):
     protocol: str = ""
     """The ``Git-Protocol`` header."""
     objects: Path | None = None
-    """Folder of objects in place of the repository's own."""
+    """Folder of objects instead of the repository's own."""
     are_added: bool = False
     """The folder's objects are there besides the repository's, for reading."""
     is_stranger: bool = False
@@ -87,9 +87,7 @@ class GitRunner:
 
     def __init__(self, limits: GitService) -> None:
         self.limits = limits
-        self._places = Places(
-            limits.processes_max, limits.waiting_max, limits.waiting_s
-        )
+        self._slots = Slots(limits.processes_max, limits.waiting_max, limits.waiting_s)
 
     async def run(
         self,
@@ -114,9 +112,9 @@ class GitRunner:
             GitFailed: an error of git, or over the time.
         """
         try:
-            async with self._places.taken(is_stranger=given.is_stranger):
+            async with self._slots.taken(is_stranger=given.is_stranger):
                 await self._run_in_time(words, repository, sink, given)
-        except NoPlace:
+        except NoSlot:
             retry = {"Retry-After": str(RETRY_AFTER_S)}
             raise PlainRefusal(503, "too many git processes\n", retry) from None
 

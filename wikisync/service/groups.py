@@ -66,22 +66,22 @@ def group_view(call: Call, group: Group) -> dict[str, object]:
     }
 
 
-async def _list_below(call: Call, place: OtherEndpoint) -> web.Response:
+async def _list_below(call: Call, endpoint: OtherEndpoint) -> web.Response:
     caller = await call.caller()
     group = await call.group(caller)
     groups = await call.service.records.ask(
         Tables.groups,
         caller.user_id,
         below=group.id,
-        is_deep=place is OtherEndpoint.DESCENDANT_GROUPS,
+        is_deep=endpoint is OtherEndpoint.DESCENDANT_GROUPS,
     )
-    return _answer(call, caller, groups, place)
+    return _answer(call, caller, groups, endpoint)
 
 
 def _answer(
-    call: Call, caller: Caller, groups: Sequence[Group], place: OtherEndpoint
+    call: Call, caller: Caller, groups: Sequence[Group], endpoint: OtherEndpoint
 ) -> web.Response:
-    values, window = call.list_values(place)
+    values, window = call.list_values(endpoint)
     search = str(values.get("search") or "").lower()
     seen = [
         group

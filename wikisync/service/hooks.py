@@ -1,7 +1,7 @@
-"""Webhooks: telling other programs of edits, as the service's wiki page event.
+"""Webhooks: notifying other programs of edits, as the service's wiki page event.
 
 Delivered in order and in the background: a write never waits for a receiver and
-never fails because of one.  Not told are git pushes, attachments, pages that move
+never fails because of one.  Not announced are git pushes, attachments, pages that move
 along with another, and wikis of groups, as in the real service
 (``docs/service.md`` "Webhooks").
 """
@@ -49,13 +49,13 @@ class WikiEvent(Struct, frozen=True):
     repository: WikiRepository
     message: str
     version: str | None
-    """The commit, or None when it shall not be told."""
+    """The commit, or None when it shall not be named."""
     base_url: str
     """Of the service, without a trailing slash."""
 
 
 class Deliveries:
-    """What is still to be told to whom."""
+    """What is still to be delivered to whom."""
 
     def __init__(self, limits: HookLimits, version: str) -> None:
         self._limits = limits
@@ -71,7 +71,7 @@ class Deliveries:
                 self._waiting.put_nowait((event, hook))
             except asyncio.QueueFull:
                 log.warning(
-                    "too many webhooks wait; %s is not told of the %s of %s",
+                    "too many webhooks wait; %s is not notified of the %s of %s",
                     shown_url(hook.url),
                     event.action,
                     event.page.slug,
@@ -84,7 +84,7 @@ class Deliveries:
     async def run(self) -> None:
         """Deliver for ever, one after the other.
 
-        When cancelled, what still waits is not told.
+        When cancelled, what still waits is not delivered.
         """
         timeout = aiohttp.ClientTimeout(total=self._limits.seconds_max)
         async with aiohttp.ClientSession(timeout=timeout) as session:
@@ -104,7 +104,7 @@ class Deliveries:
         where, what = shown_url(hook.url), f"{event.action} of {event.page.slug}"
         body = await asyncio.to_thread(_encode, event)
         if len(body) > self._limits.body_bytes_max:
-            log.warning("the %s is too large to tell %s of it", what, where)
+            log.warning("the %s is too large to notify %s of it", what, where)
             return
         headers = delivery_headers(event, hook, self._agent)
         try:
@@ -116,10 +116,10 @@ class Deliveries:
             # other errors hold the bytes of the answer, or the whole address
             is_safe = isinstance(error, aiohttp.ClientConnectorError)
             reason = str(error) if is_safe else type(error).__name__
-            log.warning("cannot tell %s of the %s: %s", where, what, reason)
+            log.warning("cannot notify %s of the %s: %s", where, what, reason)
             return
         level = logging.INFO if response.status < 400 else logging.WARNING
-        log.log(level, "told %s of the %s: %d", where, what, response.status)
+        log.log(level, "notified %s of the %s: %d", where, what, response.status)
 
 
 def delivery_headers(event: WikiEvent, hook: Hook, agent: str) -> dict[str, str]:

@@ -27,7 +27,7 @@ def address_problem(
 ) -> str | None:
     """What is wrong with an address, in the service's words; None if nothing.
 
-    A name is not looked up here: what it means is seen when it is fetched from.
+    A name is not resolved here: what it means is seen when it is fetched from.
 
     Args:
         address: as it was sent.

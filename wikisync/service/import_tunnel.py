@@ -1,9 +1,9 @@
-"""The one way out of a process that imports: to addresses looked up once, and checked.
+"""The one way out of a process that imports: to addresses resolved once, and checked.
 
-git's library looks names up by itself, for every connection anew, and a name may mean
+git's library resolves names by itself, for every connection anew, and a name may mean
 another machine by then; it also goes where it is redirected.  So it is given this, on
 loopback in the same process, which opens connections to the addresses that the name of
-the import had when it was looked up, and to nothing else.
+the import had when it was resolved, and to nothing else.
 
 The library takes a proxy for https alone: what is encrypted passes through, from end to
 end.  For http this is the server that it asks, and asks the real one for it.
@@ -46,7 +46,7 @@ def tunnel_to(address: str, *, allows_private: bool) -> Iterator[Tunnel]:
     origin = origin_of(address)
     if origin is None:
         raise NoWay("it is no http or https address")
-    hosts = _looked_up(origin, allows_private=allows_private)
+    hosts = _resolved(origin, allows_private=allows_private)
     with Tunnel(address, hosts) as tunnel:
         # it ends with the process at the latest
         threading.Thread(target=tunnel.serve_forever, daemon=True).start()
@@ -66,7 +66,7 @@ class Tunnel(ThreadingTCPServer):
         super().__init__(("127.0.0.1", 0), _Passage)
         self._address = address
         self._hosts = hosts
-        """The server's addresses, in the order of the look-up."""
+        """The server's addresses, in the order of the resolution."""
         self.failure = ""
         """Why the last connection did not lead there, if it did not."""
 
@@ -82,7 +82,7 @@ class Tunnel(ThreadingTCPServer):
 
     @property
     def address(self) -> str:
-        """What to ask git's library for in place of the address of the import."""
+        """What to ask git's library for instead of the address of the import."""
         return self._inside(self._address)
 
     def connect(self, wanted: str = "") -> socket.socket:
@@ -101,14 +101,14 @@ class Tunnel(ThreadingTCPServer):
         self.failure = "its server cannot be reached"
         raise NoWay(self.failure)
 
-    def redirected(self, place: str) -> str:
+    def redirected(self, location: str) -> str:
         """Where a redirection leads git's library, if it may be followed.
 
         Raises:
             NoWay: to another server.
         """
-        # a place without a host is on the same server
-        target = urljoin(self._address, place)
+        # a location without a host is on the same server
+        target = urljoin(self._address, location)
         self._check(target)
         return self._inside(target)
 
@@ -179,10 +179,10 @@ class _Passage(StreamRequestHandler):
             self.wfile.write(data)
 
     def _redirect(self, field: bytes) -> bytes:
-        name, _, place = field.partition(b":")
+        name, _, location = field.partition(b":")
         if name.lower() != b"location":
             return field
-        target = self.server.redirected(place.decode("latin-1").strip())
+        target = self.server.redirected(location.decode("latin-1").strip())
         return f"Location: {target}\r\n".encode("latin-1")
 
     def _lead_out(self, outside: socket.socket) -> None:
@@ -215,7 +215,7 @@ def _without(fields: list[bytes], names: set[bytes]) -> list[bytes]:
     ]
 
 
-def _looked_up(origin: Origin, *, allows_private: bool) -> list[str]:
+def _resolved(origin: Origin, *, allows_private: bool) -> list[str]:
     """The addresses of a host.
 
     Raises:
@@ -225,10 +225,10 @@ def _looked_up(origin: Origin, *, allows_private: bool) -> list[str]:
         found = socket.getaddrinfo(origin.host, origin.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise NoWay("the name of its server is not known") from None
-    hosts = list(dict.fromkeys(str(place[4][0]) for place in found))
+    hosts = list(dict.fromkeys(str(one[4][0]) for one in found))
     for host in hosts:
         network = blocked_network(host)
         if network is not None and not allows_private:
-            # the address itself would tell of a network that callers do not see
+            # the address itself would reveal a network that callers do not see
             raise NoWay(f"requests to {network} are not allowed")
     return hosts

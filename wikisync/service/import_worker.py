@@ -182,11 +182,11 @@ def _fetch(
     user: tuple[str, str] | None,
     give_up: Callable[[str], NoReturn],
 ) -> None:
-    def copy(place: str, proxy: str | None) -> None:
+    def copy(source: str, proxy: str | None) -> None:
         copy_repository(
-            place,
+            source,
             Path(job.folder),
-            callbacks=lambda: _Fetching(place, user, job.bytes_max, give_up),
+            callbacks=lambda: _Fetching(source, user, job.bytes_max, give_up),
             proxy=proxy,
         )
 

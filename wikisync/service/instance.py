@@ -1,4 +1,4 @@
-"""A running service's parts in one place: settings, records, wikis, address.
+"""A running service's parts together: settings, records, wikis, address.
 
 No state is kept anywhere else; two services in one process do not meet.
 """
@@ -178,4 +178,4 @@ class Service:
         return self.settings.quirks
 
     def _note_write(self, project_id: int, user_id: int) -> None:
-        self.records.tell(note_write, user_id, project_id)
+        self.records.note(note_write, user_id, project_id)

@@ -147,7 +147,7 @@ def _visible(caller: User | None, values: dict[str, object]) -> list[str]:
 
 
 def _at_least(level: str) -> str:
-    """Whether the caller has a level in a project, without a look at each one."""
+    """Whether the caller has a level in a project, without a query for each one."""
     return (
         f"(p.namespace_id IN (SELECT id FROM group_level WHERE level >= :{level})"
         f" OR p.id IN (SELECT id FROM direct WHERE level >= :{level})"
@@ -233,7 +233,7 @@ def _of_labels(
 ) -> list[str]:
     """Topics and the language.
 
-    The projects of a rare one are gathered and looked up; for a common one each
+    The projects of a rare one are gathered and read; for a common one each
     project is asked in turn, because the walk ends before it has seen them all.
     """
     wanted: list[tuple[str, str, object]] = []

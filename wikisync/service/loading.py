@@ -219,14 +219,14 @@ async def _add_owner(
     return kind, owner_id
 
 
-def _check_wiki_folder(folder: Path, entry: GroupEntry, place: str) -> None:
+def _check_wiki_folder(folder: Path, entry: GroupEntry, key: str) -> None:
     if entry.wiki is None:
         return
     wiki = (folder / entry.wiki).resolve()
     if not wiki.is_relative_to(folder.resolve()):
-        raise ServiceError(f"{place}: {entry.wiki} is outside the folder")
+        raise ServiceError(f"{key}: {entry.wiki} is outside the folder")
     if not wiki.is_dir():
-        raise ServiceError(f"{place}: there is no folder {entry.wiki}")
+        raise ServiceError(f"{key}: there is no folder {entry.wiki}")
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, Path]]:

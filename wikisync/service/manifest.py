@@ -1,7 +1,7 @@
 """``service.toml``: which users, groups and projects a folder brings.  Pure.
 
 The file lists tables ``[[user]]``, ``[[group]]`` and ``[[project]]``; every key
-is checked, and a wrong one is named with its place and the nearest right name.
+is checked, and a wrong one is named with its key path and the nearest right name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PATH_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*")
 """What a group, project or user may be called in addresses."""
 
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<key>[^`]*)`")
-_PLACE = re.compile(r" - at `\$?\.?(?P<place>[^`]*)`$")
+_PATH = re.compile(r" - at `\$?\.?(?P<path>[^`]*)`$")
 
 
 class UserEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -97,44 +97,44 @@ def _check(manifest: ServiceManifest, source: str) -> None:
     tables = (("group", manifest.group), ("project", manifest.project))
     for table, entries in tables:
         for at, entry in enumerate(entries):
-            place = f"{table}[{at}]"
+            path = f"{table}[{at}]"
             if not all(PATH_PART.fullmatch(part) for part in entry.path.split("/")):
                 raise ServiceError(
-                    f"{source}: {place}.path: {entry.path!r} is not a path",
+                    f"{source}: {path}.path: {entry.path!r} is not a path",
                     hint="use letters, digits, '_', '-', '.' and '/' between groups",
                 )
             if entry.path.lower() in seen:
-                raise ServiceError(f"{source}: {place}.path: {entry.path} comes twice")
+                raise ServiceError(f"{source}: {path}.path: {entry.path} comes twice")
             seen.add(entry.path.lower())
             for username in entry.members:
                 if username not in usernames:
                     raise ServiceError(
-                        f"{source}: {place}.members.{username}: no such user",
+                        f"{source}: {path}.members.{username}: no such user",
                         hint=f'add [[user]] with username = "{username}"',
                     )
 
 
 def _explain(text: str, source: str) -> ServiceError:
-    """Our words for msgspec's: the place first, then what is wrong with it."""
-    match = _PLACE.search(text)
-    place = match["place"] if match else ""
+    """Our words for msgspec's: the key path first, then what is wrong with it."""
+    match = _PATH.search(text)
+    path = match["path"] if match else ""
     reason = text[: match.start()] if match else text
     hint = None
     unknown = _UNKNOWN.search(reason)
     if unknown is not None:
         key = unknown["key"]
-        near = difflib.get_close_matches(key, _keys(place), 1, 0.5)
-        place = f"{place}.{key}" if place else key
+        near = difflib.get_close_matches(key, _keys(path), 1, 0.5)
+        path = f"{path}.{key}" if path else key
         reason = "no such key"
         hint = f"did you mean {near[0]}?" if near else None
-    prefix = f"{source}: {place}: " if place else f"{source}: "
+    prefix = f"{source}: {path}: " if path else f"{source}: "
     return ServiceError(prefix + reason[:1].lower() + reason[1:], hint=hint)
 
 
-def _keys(place: str) -> tuple[str, ...]:
+def _keys(path: str) -> tuple[str, ...]:
     tables: dict[str, type[msgspec.Struct]] = {
         "user": UserEntry,
         "group": GroupEntry,
         "project": ProjectEntry,
     }
-    return tables.get(place.partition("[")[0], ServiceManifest).__struct_fields__
+    return tables.get(path.partition("[")[0], ServiceManifest).__struct_fields__

@@ -22,7 +22,7 @@ SCHEMA_VERSION = len(STEPS)
 
 
 def fold_search(path: str, name: str, description: str | None) -> str:
-    """What a project's search looks through, one value a line, cases folded."""
+    """What a project's search reads, one value a line, cases folded."""
     values = (path, name, description or "")
     lines = (" ".join(value.casefold().split()) for value in values)
     return "\n" + "\n".join(lines) + "\n"

@@ -212,7 +212,7 @@ class Target(Struct, frozen=True):
 
     handler: Handler
     function: object
-    """The handler without what stands around it, which tells what is asked for."""
+    """The handler without what is around it, which says what is asked for."""
     kind: OwnerKind | None = None
     """Whose wiki it is about."""
     admit: Admission | None = None
@@ -309,7 +309,7 @@ def _description(url: str, version: str, is_enterprise: bool) -> bytes:
 
 
 def _after_sign_in(handler: Handler) -> Handler:
-    """A change that tells nothing, not even what it takes, before it knows who asks."""
+    """A change that says nothing, not even what it takes, before it knows who asks."""
 
     async def handle(call: Call) -> web.StreamResponse:
         await call.signed_in()

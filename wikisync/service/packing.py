@@ -72,7 +72,7 @@ def _write_pack(path: Path, contents: Iterable[bytes]) -> tuple[list[_Entry], by
         pack.seek(0)
         checksum = hashlib.file_digest(pack, _sha1).digest()
         pack.write(checksum)
-    rows = sorted((name, crc, place) for name, (crc, place) in entries.items())
+    rows = sorted((name, crc, at) for name, (crc, at) in entries.items())
     return rows, checksum
 
 
@@ -105,7 +105,7 @@ def _index(rows: list[_Entry], checksum: bytes) -> bytes:
         total += count
         fan_out.append(total)
     far = [offset for _name, _crc, offset in rows if offset >= LARGE_OFFSET]
-    place = {offset: LARGE_OFFSET | at for at, offset in enumerate(far)}
+    rows_of = {offset: LARGE_OFFSET | at for at, offset in enumerate(far)}
     body = b"".join(
         (
             b"\xfftOc",
@@ -113,7 +113,7 @@ def _index(rows: list[_Entry], checksum: bytes) -> bytes:
             struct.pack(">256I", *fan_out),
             b"".join(name for name, _crc, _offset in rows),
             b"".join(struct.pack(">I", crc) for _name, crc, _offset in rows),
-            b"".join(struct.pack(">I", place.get(at, at)) for _n, _c, at in rows),
+            b"".join(struct.pack(">I", rows_of.get(at, at)) for _n, _c, at in rows),
             b"".join(struct.pack(">Q", offset) for offset in far),
             checksum,
         )

@@ -2,7 +2,7 @@
 
 Pure: takes the raw values of query, JSON or form merged into one mapping and
 gives typed ones.  Problems are collected and refused together by ``check``,
-before anything is looked up (``docs/service.md`` "Rights").
+before anything is read (``docs/service.md`` "Rights").
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Quirk(StrEnum):
     NO_GIT = "no-git"
     """Wikis cannot be cloned."""
     SILENT_TOKENS = "silent-tokens"
-    """Tokens tell nothing of themselves, as before 15.5."""
+    """Tokens say nothing of themselves, as before 15.5."""
     HOOKS_WITHOUT_VERSION = "hooks-without-version"
     """Webhooks do not name the commit (Q13)."""
     LOSES_HOOKS = "loses-hooks"

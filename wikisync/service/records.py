@@ -55,14 +55,14 @@ class Records:
         tables = self._opened()
         return await self._run(lambda: question(tables, *args, **kwargs))
 
-    def tell(
+    def note(
         self,
-        note: Callable[Concatenate[Tables, P], None],
+        change: Callable[Concatenate[Tables, P], None],
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> None:
         """Have something noted that nobody waits for; who asks later finds it noted."""
-        done = self._thread.submit(note, self._opened(), *args, **kwargs)
+        done = self._thread.submit(change, self._opened(), *args, **kwargs)
         done.add_done_callback(_log_failure)
 
     def today(self) -> str:

@@ -20,8 +20,8 @@ from wikisync.model import OwnerKind
 from wikisync.processes import python_worker
 from wikisync.service.answers import busy
 from wikisync.service.pages import ShownPage
-from wikisync.service.places import NoPlace, Places
 from wikisync.service.settings import MIB, Rendering
+from wikisync.service.slots import NoSlot, Slots
 from wikisync.worker import Worker, WorkerLost, WorkerNotStarted
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ class RenderJob(msgspec.Struct, frozen=True):
     repository: str
     """Folder of the wiki, as an absolute path."""
     commit: str
-    """What the wiki's links and includes are looked up in."""
+    """What the wiki's links and includes are resolved in."""
     kind: OwnerKind
     full_path: str
     service_url: str
@@ -53,9 +53,7 @@ class RenderPool:
 
     def __init__(self, limits: Rendering) -> None:
         self._limits = limits
-        self._places = Places(
-            limits.processes_max, limits.waiting_max, limits.waiting_s
-        )
+        self._slots = Slots(limits.processes_max, limits.waiting_max, limits.waiting_s)
         self._idle: list[Worker[str]] = []
 
     async def render(self, job: RenderJob, *, is_stranger: bool) -> str:
@@ -67,9 +65,9 @@ class RenderPool:
             Refusal: 503 when too many pages wait to be rendered.
         """
         try:
-            async with self._places.taken(is_stranger=is_stranger):
+            async with self._slots.taken(is_stranger=is_stranger):
                 html = await self._render(job)
-        except NoPlace:
+        except NoSlot:
             raise busy("too many pages are being rendered", RETRY_AFTER_S) from None
         return escaped_source(job.page.content) if html is None else html
 

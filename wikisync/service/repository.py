@@ -104,7 +104,7 @@ class WikiRepository:
     def tree_at(self, commit_id: str) -> WikiTree | None:
         """The files at a commit, by its id or how that begins, or None.
 
-        No other name is looked up: git's own language of names has searches in it
+        No other name is resolved: git's own language of names has searches in it
         that go through the whole history.
 
         Raises:

@@ -96,5 +96,5 @@ def _pattern(template: str) -> str:
             f"{{{name[1]}:(?s:.+?)}}" if name[1] in GREEDY else f"{{{name[1]}:[^/]+}}"
         )
 
-    # one trailing slash is tolerated; inside a slug it is dropped by look-up
+    # one trailing slash is tolerated; inside a slug it is dropped by the lookup
     return re.sub(r"\{(\w+)\}", segment, template) + f"{{{_SLASH_AT_END}:/?}}"

@@ -28,7 +28,7 @@ from wikisync.service.tables import Tables
 
 ADMIN = "root"
 SHUTDOWN_S = 3.0
-"""How long answers under way may take when the service is told to stop."""
+"""How long answers under way may take when the service is to stop."""
 LINGERING_S = 5.0
 """How long the rest of a refused body is read, so that its sender hears why."""
 
@@ -43,7 +43,7 @@ class RunningService:
         self.first_token = first_token
         """The administrator's token, only when this start made it."""
         self.was_open = was_open
-        """Whether others on this machine could look into its folder until now."""
+        """Whether others on this machine could read its folder until now."""
 
     @property
     def url(self) -> str:
@@ -96,7 +96,7 @@ async def running_service(
     Args:
         data: folder for all it keeps; made if it is not there.
         host: address to listen on.
-        port: 0 takes a free one, told by ``url``.
+        port: 0 takes a free one, see ``url``.
         settings: limits, profile, quirks and faults.
 
     Raises:
@@ -133,7 +133,7 @@ def locked_folder(data: Path) -> Iterator[bool]:
     """Hold a data folder against other processes, for this user alone.
 
     Returns:
-        Whether others on this machine could look into it until now.
+        Whether others on this machine could read it until now.
 
     Raises:
         ServiceError: it cannot be made or written, or is held already.

@@ -80,7 +80,7 @@ class Deletion(Struct, frozen=True):
     """Mark them first, and remove them so many days later; 0 to remove them at once.
     The free edition always does."""
     purge_interval_s: float = 3600.0
-    """How often the marked ones are looked through."""
+    """How often the marked ones are checked."""
 
 
 class Imports(Struct, frozen=True):
@@ -146,7 +146,7 @@ class Rendering(Struct, frozen=True):
 
 
 class Hook(Struct, frozen=True):
-    """Who is told of edits."""
+    """Who is notified of edits."""
 
     url: str
     secret: str = ""
@@ -158,10 +158,10 @@ class Hook(Struct, frozen=True):
 
 
 class HookLimits(Struct, frozen=True):
-    """How much telling others may take."""
+    """How much notifying others may take."""
 
     waiting_max: int = 1000
-    """Deliveries; what comes when so many wait is not told."""
+    """Deliveries; what comes when so many wait is not delivered."""
     seconds_max: float = 10.0
     """How long a receiver may take."""
     body_bytes_max: int = 25 * MIB

@@ -28,12 +28,12 @@ def title_of(slug: str) -> str:
 
 
 def lookup_keys(slug: str) -> tuple[str, ...]:
-    """The paths under which a slug is looked for, in order."""
+    """The paths under which a slug is searched, in order."""
     return tuple(dict.fromkeys((slug, path_of_title(slug))))
 
 
 def fold(path: str) -> str:
-    """A path with case taken out, as look-up and duplicate checks see it."""
+    """A path with case taken out, as lookup and duplicate checks see it."""
     return path.casefold()
 
 

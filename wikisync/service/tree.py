@@ -140,7 +140,7 @@ class WikiTree:
         self._fold = fold if folds_case else str
 
     def find(self, slug: str) -> PageFile | None:
-        """The page that a slug reaches, by the service's tolerant look-up."""
+        """The page that a slug reaches, by the service's tolerant lookup."""
         for key in lookup_keys(slug):
             if (page := self.twin_of(key)) is not None:
                 return page

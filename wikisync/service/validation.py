@@ -1,6 +1,6 @@
 """What a project may be called and be: rules with the service's own texts.
 
-Pure.  Problems are values, field to sentences, so that all of them are told at
+Pure.  Problems are values, field to sentences, so that all of them are reported at
 once.  Rules: ``docs/service.md`` "Projects".
 """
 

@@ -171,7 +171,7 @@ async def _visit(call: Call, kind: OwnerKind, operation: Operation) -> _Visit:
 async def _write(
     visit: _Visit, decide: Callable[[WikiTree], CommitPlan], action: Action
 ) -> tuple[PageFile, bytes | None]:
-    """Commit what ``decide`` wants, let the records follow, and tell of it.
+    """Commit what ``decide`` wants, let the records follow, and announce it.
 
     Returns:
         The page as it is now, or was before it was deleted; and its text where
@@ -206,7 +206,7 @@ async def _write(
 def _announce(
     visit: _Visit, action: Action, page: PageFile, message: str, version: str | None
 ) -> None:
-    """Let those who want to know be told; groups have no webhooks."""
+    """Notify those who want to know; groups have no webhooks."""
     service = visit.call.service
     if not service.settings.hooks or not isinstance(visit.owner, Project):
         return
@@ -232,7 +232,7 @@ async def _show(
     html: str | None = None,
     status: int = 200,
 ) -> web.Response:
-    """Answer with a page, its HTML in place of its text if there is any."""
+    """Answer with a page, its HTML instead of its text if there is any."""
     shown = await _read(visit, page, content)
     if html is not None:
         shown = msgspec.structs.replace(shown, content=html)

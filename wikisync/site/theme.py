@@ -1,8 +1,8 @@
 """Themes: templates, static files and strings in layers, and how a page is made.
 
-A file of a theme is looked up in the project's own folder, then in the theme,
-then in each theme it extends, then in ``default``.  One file replaces one file;
-a template reaches the one it replaces as ``!theme/page.html``, or by a theme's
+A file of a theme is taken from the project's own folder, then from the
+theme, from each theme that it extends, and from ``default``.  One file replaces one
+file; a template reaches the one it replaces as ``!theme/page.html``, or by a theme's
 name as ``!default/page.html``.
 
 The contract with theme authors (blocks, context, filters) is ``docs/themes.md``.
@@ -457,7 +457,7 @@ class _SharedTexts:
         """The text that shows some values on the pages of a directory."""
         key = (folder, name, *map(id, values))
         known = self._texts.get(key)
-        # another value may have the place in memory of one that is gone
+        # another value may have the address in memory of one that is gone
         if known is not None and all(map(is_, known[0], values)):
             return known[1]
         return self._keep(key, values, render())
@@ -472,7 +472,7 @@ class _SharedTexts:
     ) -> str:
         """The texts of many values, one after the other.
 
-        ``is_own`` tells a value that one page alone shows in that way.
+        ``is_own`` marks a value that one page alone shows in that way.
         """
         texts = self._texts
         shown: list[Markup] = []

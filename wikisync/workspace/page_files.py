@@ -20,7 +20,7 @@ from wikisync.folder.safe_open import opened_inside, read_all
 from wikisync.markup.bounded import bounded_parser
 from wikisync.markup.context import Include
 from wikisync.markup.links import LinkIndex, normal_path
-from wikisync.markup.record import LinkResult, MarkupOptions, TocEntry, place_of
+from wikisync.markup.record import LinkResult, MarkupOptions, TocEntry, position_of
 from wikisync.markup.resolve import REASONS, finish_page
 from wikisync.messages import Messages
 from wikisync.model import (
@@ -176,7 +176,7 @@ class FileRenderer:
         rendered = finish_page(parsed, around.index(), urls)
         for link in rendered.links:
             if link.is_broken:
-                place = place_of(source.name, link.line)
+                place = position_of(source.name, link.line)
                 self.messages.note(f"{place}: {link.href}: {REASONS[link.reason]}")
         if parsed.is_source:
             self.fail(RenderError(f"{source.name}: {parsed.problems[0].message}"))

@@ -1,6 +1,6 @@
 """What ``include::target[...]`` of a page brings in.  Pure.
 
-A target is a page or text attachment of the same wiki, looked up by the
+A target is a page or text attachment of the same wiki, found by the
 context; never a file, never a URL.  The limits are counted here, on the side of
 the worker that a page cannot reach.
 """
@@ -44,7 +44,7 @@ class Included(Struct, frozen=True):
 
 
 class Inclusion:
-    """The includes of one page while it is rendered: looks up and counts."""
+    """The includes of one page while it is rendered: finds and counts them."""
 
     def __init__(self, include: Include) -> None:
         self._include = include

@@ -93,7 +93,7 @@ def quickjs_renderer(scripts: list[str], memory_bytes_max: int, ask: Ask) -> Ren
 def v8_renderer(scripts: list[str], memory_bytes_max: int, ask: Ask) -> Render:
     """Pages in ``mini-racer``, which cannot call out while it runs.
 
-    A page is rendered with the includes that are known and tells which are not;
+    A page is rendered with the includes that are known and reports which are not;
     with their answers it is rendered again, until it asks for nothing new.
     """
     from py_mini_racer import (

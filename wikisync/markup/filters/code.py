@@ -42,19 +42,19 @@ NOT_DRAWN = "the page shows its source; correct the diagram"
 
 
 def filter_code(draft: Draft) -> None:
-    """Rewrite every ``<pre>``: its language, its colours, a place in the tab order."""
+    """Rewrite every ``<pre>``: its language, its colours, a stop in the tab order."""
     document = draft.document
-    for place in document.starts.get("pre", ()):
-        if not document.html[place].startswith("<pre"):
+    for index in document.starts.get("pre", ()):
+        if not document.html[index].startswith("<pre"):
             continue
-        attributes = document.attributes(place)
+        attributes = document.attributes(index)
         language = language_of(attributes)
         if "data-math-style" in attributes or language == MATH:
             continue
         if language in DIAGRAMS:
-            rewrite_diagram(draft, place, language)
+            rewrite_diagram(draft, index, language)
         else:
-            rewrite_code(draft, place, language)
+            rewrite_code(draft, index, language)
 
 
 def language_of(attributes: dict[str, str]) -> str:
@@ -63,33 +63,33 @@ def language_of(attributes: dict[str, str]) -> str:
     return named.partition(":")[0].strip().lower()
 
 
-def code_text(document: Document, place: int) -> str | None:
+def code_text(document: Document, index: int) -> str | None:
     """The text of a block that holds nothing but ``<code>`` with text, else None."""
-    end = document.close[place]
-    if end - place == 2:
-        return entities.unescape(document.html[place + 1])
+    end = document.close[index]
+    if end - index == 2:
+        return entities.unescape(document.html[index + 1])
     is_code = (
-        document.names[place + 2] == "code" and document.close[place + 2] == end - 2
+        document.names[index + 2] == "code" and document.close[index + 2] == end - 2
     )
-    if is_code and end - place == 6 and not document.html[place + 1].strip():
-        return entities.unescape(document.html[place + 3])
+    if is_code and end - index == 6 and not document.html[index + 1].strip():
+        return entities.unescape(document.html[index + 3])
     return None
 
 
-def rewrite_diagram(draft: Draft, place: int, language: str) -> None:
+def rewrite_diagram(draft: Draft, index: int, language: str) -> None:
     """Draw a diagram, or keep its source in an element that names its tool."""
     tool = DIAGRAMS[language]
     draft.features.add(tool)
-    text = draft.document.text(place)
+    text = draft.document.text(index)
     drawn = drawn_html(draft, tool, language, text)
     if drawn is not None:
         draft.features.add("diagram")
-        draft.document.replace(place, drawn)
+        draft.document.replace(index, drawn)
         return
     source = escape(text)
     extra = f' data-diagram-type="{escape(language)}"' if tool == "kroki" else ""
     draft.document.replace(
-        place, f'<pre class="{tool}"{extra} tabindex="0">{source}</pre>'
+        index, f'<pre class="{tool}"{extra} tabindex="0">{source}</pre>'
     )
 
 
@@ -108,23 +108,23 @@ def drawn_html(draft: Draft, tool: str, language: str, text: str) -> str | None:
     return None if svg is None else picture_html(text, svg)
 
 
-def rewrite_code(draft: Draft, place: int, language: str) -> None:
+def rewrite_code(draft: Draft, index: int, language: str) -> None:
     """Colour a block where its language is known; mark it up for themes in any case."""
     document = draft.document
     draft.features.add("code")
     named = f' data-lang="{escape(language)}"' if language else ""
     coloured = None
     if language and draft.options.highlight:
-        code = code_text(document, place)
+        code = code_text(document, index)
         if code:
             coloured = highlight(code, language)
         elif draft.page.format is Format.ASCIIDOC:
-            coloured = coloured_with_callouts(document.inner(place), language)
+            coloured = coloured_with_callouts(document.inner(index), language)
     if coloured is None:
-        document.html[place] = f'<pre class="code"{named} tabindex="0">'
+        document.html[index] = f'<pre class="code"{named} tabindex="0">'
         return
     document.replace(
-        place,
+        index,
         f'<pre class="code highlight"{named} tabindex="0">'
         f"<code>{coloured}</code></pre>",
     )

@@ -27,13 +27,13 @@ def filter_colours(draft: Draft) -> None:
     policy forbids style attributes.
     """
     document = draft.document
-    for place in document.starts.get("code", ()):
-        end = document.close[place]
-        text = document.html[place + 1].strip()
-        if end - place != 2 or len(text) > CHARS_MAX or not document.html[place]:
+    for index in document.starts.get("code", ()):
+        end = document.close[index]
+        text = document.html[index + 1].strip()
+        if end - index != 2 or len(text) > CHARS_MAX or not document.html[index]:
             continue
         if text[:1] == "\\" and COLOUR.fullmatch(text, 1):
-            document.html[place + 1] = text[1:]  # escaped: the colour alone
+            document.html[index + 1] = text[1:]  # escaped: the colour alone
         elif COLOUR.fullmatch(text):
             document.html[end] = (
                 '<svg class="colour-chip" width="12" height="12" aria-hidden="true">'

@@ -26,8 +26,8 @@ def filter_direction(draft: Draft) -> None:
     ):
         return
     for name in BLOCKS:
-        for place in document.starts.get(name, ()):
-            tag = document.html[place]
-            is_outermost = place not in document.parents
+        for index in document.starts.get(name, ()):
+            tag = document.html[index]
+            is_outermost = index not in document.parents
             if is_outermost and tag.startswith(f"<{name}") and " dir=" not in tag:
-                document.html[place] = f'<{name} dir="auto"{tag[len(name) + 1 :]}'
+                document.html[index] = f'<{name} dir="auto"{tag[len(name) + 1 :]}'

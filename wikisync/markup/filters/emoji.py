@@ -15,7 +15,7 @@ from wikisync.packaged import packaged_rows
 
 NOT_IN = frozenset({"pre", "code", "tt"})
 ANYWHERE = re.compile(":[a-z0-9_+-]{1,80}:")
-"""What to look for first: texts in one piece have other borders."""
+"""What to search for first: texts in one piece have other borders."""
 NAME = re.compile(r":(?<![^\W_]:)(?<!::)([a-z0-9_+-]{1,80}):(?![^\W_]|:)")
 
 
@@ -26,10 +26,10 @@ def filter_emoji(draft: Draft) -> None:
     document = draft.document
     if ANYWHERE.search(document.all_text()) is None:
         return
-    for place in document.texts_outside(NOT_IN):
-        text = document.html[place]
+    for index in document.texts_outside(NOT_IN):
+        text = document.html[index]
         if text.count(":") > 1:
-            document.html[place] = NAME.sub(emoji, text)
+            document.html[index] = NAME.sub(emoji, text)
 
 
 def emoji(match: re.Match[str]) -> str:

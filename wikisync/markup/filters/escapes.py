@@ -10,7 +10,7 @@ MARK = "<span data-escaped-char"
 def filter_escapes(draft: Draft) -> None:
     """Take the marks away; the characters stay."""
     document = draft.document
-    for place in document.starts.get("span", ()):
-        if document.html[place].startswith(MARK):
-            document.html[place] = ""
-            document.html[document.close[place]] = ""
+    for index in document.starts.get("span", ()):
+        if document.html[index].startswith(MARK):
+            document.html[index] = ""
+            document.html[document.close[index]] = ""

@@ -22,18 +22,18 @@ NOTE_ID = re.compile(r' id="(fn[^"]*)"')
 def filter_footnotes(draft: Draft) -> None:
     """Mark the section of footnotes and the links to and from them for themes."""
     document = draft.document
-    for place in document.starts.get("section", ()):
-        if "data-footnotes" in document.html[place]:
+    for index in document.starts.get("section", ()):
+        if "data-footnotes" in document.html[index]:
             draft.features.add("footnote")
-            document.html[place] = (
+            document.html[index] = (
                 '<section class="footnotes" role="doc-endnotes" data-footnotes>'
             )
-    for place in document.starts.get("a", ()):
-        tag = document.html[place]
+    for index in document.starts.get("a", ()):
+        tag = document.html[index]
         if " data-footnote-ref" in tag:
-            document.html[place] = tag.replace("<a ", '<a role="doc-noteref" ', 1)
+            document.html[index] = tag.replace("<a ", '<a role="doc-noteref" ', 1)
         elif " data-footnote-backref" in tag:
-            document.html[place] = tag.replace(
+            document.html[index] = tag.replace(
                 "<a ", '<a class="footnote-backref" role="doc-backlink" ', 1
             )
     drop_second_ids(draft)
@@ -44,11 +44,11 @@ def drop_second_ids(draft: Draft) -> None:
     document = draft.document
     seen: set[str] = set()
     for name in ("li", "a"):
-        for place in document.starts.get(name, ()):
-            found = NOTE_ID.search(document.html[place])
+        for index in document.starts.get(name, ()):
+            found = NOTE_ID.search(document.html[index])
             if found is None:
                 continue
             name_of_note = escape(unquote(unescape(found[1])))
             written = f' id="{name_of_note}"' if name_of_note not in seen else ""
-            document.html[place] = document.html[place].replace(found[0], written, 1)
+            document.html[index] = document.html[index].replace(found[0], written, 1)
             seen.add(name_of_note)

@@ -27,7 +27,7 @@ LABEL_CODE = re.compile(r"-([2-7][0-9A-F]|[89A-F][0-9A-F])")
 WRITTEN = str.maketrans(
     {"“": '"', "”": '"', "‘": "'", "’": "'", "–": "--", "—": "--", "…": "..."}
 )
-"""What RDoc's labels have in place of the signs that it shows."""
+"""What RDoc's labels have instead of the signs that it shows."""
 
 
 def filter_heading_links(draft: Draft) -> None:
@@ -42,18 +42,18 @@ def filter_heading_links(draft: Draft) -> None:
 
 
 def lead_labels(draft: Draft) -> None:
-    """Write the ids of headings in place of the labels that RDoc gives them."""
+    """Write the ids of headings instead of the labels that RDoc gives them."""
     document = draft.document
     ids = {label_of(entry.text): entry.id for entry in reversed(draft.toc)}
-    for place in document.starts.get("a", ()):
-        if LABEL not in document.html[place]:
+    for index in document.starts.get("a", ()):
+        if LABEL not in document.html[index]:
             continue
-        attributes = document.attributes(place)
+        attributes = document.attributes(index)
         page, _, label = attributes["href"].partition(LABEL)
         own = None if page else ids.get(label)
         identity = own or id_of(unquote_plus(LABEL_CODE.sub(r"%\1", label)))
         attributes["href"] = f"{page}#{identity}"
-        document.html[place] = f"<a{format_attributes(attributes)}>"
+        document.html[index] = f"<a{format_attributes(attributes)}>"
 
 
 def label_of(text: str) -> str:
@@ -66,19 +66,19 @@ def lead_org_links(draft: Draft) -> None:
     """One that shows its address goes without the star."""
     document = draft.document
     headings: dict[str, str] | None = None
-    for place in document.starts.get("a", ()):
-        if 'href="*' not in document.html[place]:
+    for index in document.starts.get("a", ()):
+        if 'href="*' not in document.html[index]:
             continue
-        attributes = document.attributes(place)
+        attributes = document.attributes(index)
         written = attributes["href"]
         if headings is None:
             headings = headings_by_name(draft.toc)
         name = name_of(unquote(written[1:]))
         # One that is not there is reported as a heading, not as a page.
         attributes["href"] = f"#{headings.get(name, name)}"
-        document.html[place] = f"<a{format_attributes(attributes)}>"
-        if document.text(place) in (written, unquote(written)):
-            document.html[place + 1] = document.html[place + 1].removeprefix("*")
+        document.html[index] = f"<a{format_attributes(attributes)}>"
+        if document.text(index) in (written, unquote(written)):
+            document.html[index + 1] = document.html[index + 1].removeprefix("*")
 
 
 def headings_by_name(toc: list[TocEntry]) -> dict[str, str]:

@@ -25,15 +25,17 @@ def filter_headings(draft: Draft) -> None:
     known = known_ids(document)
     counts: dict[str, int] = {}
     draft.ids |= known
-    places = sorted(place for name in LEVELS for place in document.starts.get(name, ()))
+    indices = sorted(
+        index for name in LEVELS for index in document.starts.get(name, ())
+    )
     taken: set[str] = set()
-    for place in places:
-        text = heading_text(document, place)
-        given = document.attributes(place).get("id", "").removeprefix(PREFIX)
+    for index in indices:
+        text = heading_text(document, index)
+        given = document.attributes(index).get("id", "").removeprefix(PREFIX)
         identity = given if given and given not in taken else ""
         identity = identity or free_id(id_of(text), taken, counts)
         taken.add(identity)
-        rewrite_heading(draft, place, identity, text)
+        rewrite_heading(draft, index, identity, text)
     draft.ids |= taken
 
 
@@ -45,14 +47,14 @@ def known_ids(document: Document) -> set[str]:
     """
     known: set[str] = set()
     html = document.html
-    for place in range(1, len(html), 2):
-        tag = html[place]
+    for index in range(1, len(html), 2):
+        tag = html[index]
         # most tags have no attribute at all
         if "=" not in tag or (" id=" not in tag and " name=" not in tag):
             continue
-        attributes = document.attributes(place)
-        if PREFIX in tag and document.names[place] not in LEVELS:
-            document.html[place] = tag.replace(f' id="{PREFIX}', ' id="')
+        attributes = document.attributes(index)
+        if PREFIX in tag and document.names[index] not in LEVELS:
+            document.html[index] = tag.replace(f' id="{PREFIX}', ' id="')
         known.update(
             attributes[name].removeprefix(PREFIX)
             for name in ("id", "name")
@@ -61,14 +63,14 @@ def known_ids(document: Document) -> set[str]:
     return known
 
 
-def heading_text(document: Document, place: int) -> str:
+def heading_text(document: Document, index: int) -> str:
     """A heading's plain text without the marks of footnotes."""
-    end = document.close[place]
-    if "sup" not in document.names[place:end]:
-        return document.text_between(place, end)
+    end = document.close[index]
+    if "sup" not in document.names[index:end]:
+        return document.text_between(index, end)
     pieces: list[str] = []
-    start = place
-    for inside in range(place + 2, end, 2):
+    start = index
+    for inside in range(index + 2, end, 2):
         if document.names[inside] == "sup" and inside >= start:
             after = document.close[inside]
             if any("data-footnote-ref" in tag for tag in document.html[inside:after]):
@@ -115,27 +117,27 @@ def free_id(wanted: str, taken: set[str], counts: dict[str, int]) -> str:
     return f"{wanted}-{number}"
 
 
-def rewrite_heading(draft: Draft, place: int, identity: str, text: str) -> None:
+def rewrite_heading(draft: Draft, index: int, identity: str, text: str) -> None:
     """Write the id and the link into a heading, and note the heading."""
     document = draft.document
-    name = document.names[place]
+    name = document.names[index]
     label = draft.filled(" ".join(text.split()))
     draft.toc.append(TocEntry(LEVELS[name], identity, label))
-    draft.heading_places.append(place)
+    draft.heading_indices.append(index)
     tag = f'<{name} id="{escape(identity)}">' if identity else f"<{name}>"
-    document.html[place] = tag
-    if draft.options.anchors and identity and not holds_link(document, place):
-        document.html[document.close[place]] = (
+    document.html[index] = tag
+    if draft.options.anchors and identity and not holds_link(document, index):
+        document.html[document.close[index]] = (
             f'<a class="anchor" href="#{escape(identity)}"'
             f' aria-label="Link to heading: {escape(label)}"></a></{name}>'
         )
 
 
-def holds_link(document: Document, place: int) -> bool:
+def holds_link(document: Document, index: int) -> bool:
     """Whether a heading has a link to itself that its parser has written."""
-    end = document.close[place]
-    return "a" in document.names[place:end] and any(
+    end = document.close[index]
+    return "a" in document.names[index:end] and any(
         document.names[inside] == "a"
         and "anchor" in document.attributes(inside).get("class", "").split()
-        for inside in range(place + 2, end, 2)
+        for inside in range(index + 2, end, 2)
     )

@@ -21,10 +21,10 @@ def filter_inline_diff(draft: Draft) -> None:
     whole = document.all_text()
     if "}" not in whole and "]" not in whole:
         return
-    for place in document.texts_outside(NOT_IN):
-        text = document.html[place]
+    for index in document.texts_outside(NOT_IN):
+        text = document.html[index]
         if "+}" in text or "-}" in text or "+]" in text or "-]" in text:
-            document.html[place] = DIFF.sub(marked, text)
+            document.html[index] = DIFF.sub(marked, text)
 
 
 def marked(match: re.Match[str]) -> str:

@@ -23,19 +23,19 @@ SIZE = re.compile(r"\d{1,4}(?:\.\d+)?(%|px)?")
 
 
 def filter_links(draft: Draft) -> None:
-    """Put a ``LinkRef`` in the place of each link and picture."""
+    """Put a ``LinkRef`` instead of each link and picture."""
     document = draft.document
-    for place in document.starts.get("a", ()):
-        if document.html[place].startswith("<a"):
-            take_link(document, place)
-    for place in document.starts.get("img", ()):
-        if document.html[place] and place not in document.links:
-            take_picture(document, place)
+    for index in document.starts.get("a", ()):
+        if document.html[index].startswith("<a"):
+            take_link(document, index)
+    for index in document.starts.get("img", ()):
+        if document.html[index] and index not in document.links:
+            take_picture(document, index)
 
 
-def take_link(document: Document, place: int) -> None:
+def take_link(document: Document, index: int) -> None:
     """A wiki link as a whole element, any other link as its start tag."""
-    attributes = document.attributes(place)
+    attributes = document.attributes(index)
     href = attributes.get("href")
     own = {
         name: value
@@ -46,19 +46,19 @@ def take_link(document: Document, place: int) -> None:
     if href is None:
         if ATTRIBUTE in attributes:
             # an address that may not be was taken away, and its line stayed
-            document.html[place] = f"<a{rest}>"
+            document.html[index] = f"<a{rest}>"
         return
     line = line_of(attributes)
     kind: Literal["wikilink", "address"] = "wikilink"
     if "data-wikilink" not in attributes:
         # the service's own objects have this in their addresses
-        if "/-/" not in href or unescape(document.html[place + 1]) != href:
-            document.links[place] = LinkRef("link", href, rest, line=line)
+        if "/-/" not in href or unescape(document.html[index + 1]) != href:
+            document.links[index] = LinkRef("link", href, rest, line=line)
             return
         kind = "address"
-    inner = document.inner(place)
-    document.replace(place, "")
-    document.links[place] = LinkRef(kind, href, rest, inner, line=line)
+    inner = document.inner(index)
+    document.replace(index, "")
+    document.links[index] = LinkRef(kind, href, rest, inner, line=line)
 
 
 def line_of(attributes: dict[str, str]) -> int:
@@ -68,22 +68,22 @@ def line_of(attributes: dict[str, str]) -> int:
     return int(written) if is_line else 0
 
 
-def take_picture(document: Document, place: int) -> None:
-    """A picture, video or sound; which of them it is, its name will tell."""
-    attributes = document.attributes(place)
+def take_picture(document: Document, index: int) -> None:
+    """A picture, video or sound; its name shows which."""
+    attributes = document.attributes(index)
     src = attributes.get("src")
     if not src:
-        document.html[place] = ""
+        document.html[index] = ""
         return
     kept = {name: attributes[name] for name in PICTURE_ATTRIBUTES if name in attributes}
     for name in ("width", "height"):
         if name in kept and not SIZE.fullmatch(kept[name]):
             del kept[name]
-    document.links[place] = LinkRef(
+    document.links[index] = LinkRef(
         "picture",
         src,
         format_attributes(kept),
         attributes.get("alt", ""),
-        is_in_link=document.is_within(place, LINKS),
+        is_in_link=document.is_within(index, LINKS),
         line=line_of(attributes),
     )

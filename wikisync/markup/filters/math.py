@@ -19,15 +19,15 @@ def filter_math(draft: Draft) -> None:
     document = draft.document
     refused: list[str] = []
     for name in ELEMENTS:
-        for place in document.starts.get(name, ()):
-            tag = document.html[place]
+        for index in document.starts.get(name, ()):
+            tag = document.html[index]
             if "math" not in tag or not tag.startswith(f"<{name}"):
                 continue
-            style = style_of(document.attributes(place))
+            style = style_of(document.attributes(index))
             if not style:
                 continue
             draft.features.add("math")
-            source = document.text(place).strip()
+            source = document.text(index).strip()
             is_display = style == "display"
             if draft.options.math == "source":
                 html = source_html(source, is_display=is_display)
@@ -41,7 +41,7 @@ def filter_math(draft: Draft) -> None:
                         f'<span class="math" data-math-style="{style}"'
                         f' data-tex="{escape(source)}">{formula}</span>'
                     )
-            document.replace(place, html)
+            document.replace(index, html)
     if refused:
         more = f" (and {len(refused) - 1} more)" if len(refused) > 1 else ""
         draft.report(

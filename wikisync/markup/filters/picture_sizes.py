@@ -17,9 +17,9 @@ FLOAT = re.compile(r"(?:^|\s)\.(float-(?:left|right|none))(?=\s|$)")
 def filter_picture_sizes(draft: Draft) -> None:
     """Move both into the picture; braces that hold neither stay as text."""
     document = draft.document
-    for place in document.starts.get("img", ()):
-        match = BRACES.match(document.html[place + 1])
-        if match is None or not document.html[place]:
+    for index in document.starts.get("img", ()):
+        match = BRACES.match(document.html[index + 1])
+        if match is None or not document.html[index]:
             continue
         found = dict(SIZE.findall(match[1]))
         side = FLOAT.search(match[1])
@@ -27,6 +27,6 @@ def filter_picture_sizes(draft: Draft) -> None:
             found["class"] = side[1]
         if not found:
             continue
-        attributes = {**document.attributes(place), **found}
-        document.html[place] = f"<img{format_attributes(attributes)}>"
-        document.html[place + 1] = document.html[place + 1][match.end() :]
+        attributes = {**document.attributes(index), **found}
+        document.html[index] = f"<img{format_attributes(attributes)}>"
+        document.html[index + 1] = document.html[index + 1][match.end() :]

@@ -32,10 +32,10 @@ def filter_placeholders(draft: Draft) -> None:
         return
     filler = Filler(draft.options.placeholders)
     document = draft.document
-    for place in document.texts_outside(NOT_IN):
-        text = document.html[place]
-        if "%{" in text and not (place and FORMULA in document.html[place - 1]):
-            document.html[place] = filler.html(text)
+    for index in document.texts_outside(NOT_IN):
+        text = document.html[index]
+        if "%{" in text and not (index and FORMULA in document.html[index - 1]):
+            document.html[index] = filler.html(text)
 
 
 def fill_addresses(html: str, values: Mapping[str, str]) -> str:

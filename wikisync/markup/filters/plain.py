@@ -15,8 +15,8 @@ def filter_plain(draft: Draft) -> None:
     """Note the page's text; changes nothing.  Runs before texts are rewritten."""
     document = draft.document
     bounds = [0]
-    bounds += [document.close[place] + 1 for place in draft.heading_places]
-    ends = [*draft.heading_places, len(document.html)]
+    bounds += [document.close[index] + 1 for index in draft.heading_indices]
+    ends = [*draft.heading_indices, len(document.html)]
     pieces = text_pieces(draft)
     texts = [
         " ".join(entities.unescape("".join(pieces[start:end])).split())
@@ -38,10 +38,10 @@ def text_pieces(draft: Draft) -> list[str]:
     document = draft.document
     pieces = document.html.copy()
     pieces[1::2] = [GAPS.get(name, "") for name in document.names[1::2]]
-    for place in document.starts.get("img", ()):
-        pieces[place] = entities.escape(document.attributes(place).get("alt", ""))
-    for place in document.starts.get("a", ()):
-        if " data-footnote-" in document.html[place]:
-            end = document.close[place]
-            pieces[place:end] = [""] * (end - place)
+    for index in document.starts.get("img", ()):
+        pieces[index] = entities.escape(document.attributes(index).get("alt", ""))
+    for index in document.starts.get("a", ()):
+        if " data-footnote-" in document.html[index]:
+            end = document.close[index]
+            pieces[index:end] = [""] * (end - index)
     return pieces

@@ -19,8 +19,8 @@ NOT_IN = frozenset({"pre", "code", "tt", "a", "math"})
 def filter_references(draft: Draft) -> None:
     """Split texts at their references; the address is not known here."""
     document = draft.document
-    places = document.texts_outside(NOT_IN)
-    texts = [document.html[place] for place in places]
+    indices = document.texts_outside(NOT_IN)
+    texts = [document.html[index] for index in indices]
     for number in candidates(texts):
         text = texts[number]
         if not may_hold_reference(text):
@@ -37,4 +37,4 @@ def filter_references(draft: Draft) -> None:
             pieces.append(LinkRef("reference", reference.written(), "", shown))
             start = match.end()
         if pieces:
-            document.split_texts[places[number]] = [*pieces, text[start:]]
+            document.split_texts[indices[number]] = [*pieces, text[start:]]

@@ -24,13 +24,13 @@ def filter_tables(draft: Draft) -> None:
             f" more than {draft.options.table_cells_max}"
         )
     framed_until = -1
-    for place in document.starts.get("table", ()):
+    for index in document.starts.get("table", ()):
         # Asciidoctor sets admonitions, callouts and some lists as bare tables.
-        if draft.page.format is Format.ASCIIDOC and document.html[place] == "<table>":
-            document.html[place] = '<table role="presentation">'
+        if draft.page.format is Format.ASCIIDOC and document.html[index] == "<table>":
+            document.html[index] = '<table role="presentation">'
             continue
         draft.features.add("table")
-        if place > framed_until:
-            framed_until = document.close[place]
-            document.html[place] = FRAME + document.html[place]
-            document.html[document.close[place]] = "</table></div>"
+        if index > framed_until:
+            framed_until = document.close[index]
+            document.html[index] = FRAME + document.html[index]
+            document.html[document.close[index]] = "</table></div>"

@@ -30,43 +30,43 @@ def filter_tasks(draft: Draft) -> None:
     document = draft.document
     if draft.page.format is Format.ORG:
         read_org_boxes(draft)
-    for place in document.starts.get("input", ()):
-        if not document.html[place]:
+    for index in document.starts.get("input", ()):
+        if not document.html[index]:
             continue
-        attributes = document.attributes(place)
+        attributes = document.attributes(index)
         sign = attributes.get(SIGN, "~" if "data-inapplicable" in attributes else "x")
         if sign not in {"~", "x", "X"}:
-            document.html[place] = escape(f"[{sign}]")
+            document.html[index] = escape(f"[{sign}]")
             continue
         draft.features.add("task")
         is_inapplicable = sign == "~"
         is_checked = "checked" in attributes and not is_inapplicable
         state = "checked" if is_checked else "open"
         state = "inapplicable" if is_inapplicable else state
-        text = " ".join(item_text(draft, place).split())[:LABEL_CHARS_MAX]
+        text = " ".join(item_text(draft, index).split())[:LABEL_CHARS_MAX]
         label = f"{STATES[state]}: {text}" if text else STATES[state]
-        document.html[place] = (
+        document.html[index] = (
             '<input type="checkbox" class="task-list-item-checkbox" disabled'
             f"{' checked' if is_checked else ''}"
             f"{' data-inapplicable' if is_inapplicable else ''}"
             f' aria-label="{escape(label)}">'
         )
         if is_inapplicable:
-            draft.struck.extend(struck_run(document, place))
+            draft.struck.extend(struck_run(document, index))
 
 
-def struck_run(document: Document, place: int) -> list[tuple[int, int]]:
+def struck_run(document: Document, index: int) -> list[tuple[int, int]]:
     """What to strike of the item whose box is there: its text up to a block.
 
     Returns:
-        The places of the tags around it, or nothing.
+        The indices of the tags around it, or nothing.
     """
-    item = document.parents[place]
+    item = document.parents[index]
     if document.names[item] != "li":
         return []
     document.html[item] = document.html[item].replace(TASK, THIRD_STATE, 1)
     html = document.html
-    start, end = place, end_of_run(document, place)
+    start, end = index, end_of_run(document, index)
     if document.names[end] == "p" and not "".join(html[start + 1 : end]).strip():
         start, end = end, document.close[end]
     if not "".join(html[start + 1 : end]).strip():
@@ -76,10 +76,10 @@ def struck_run(document: Document, place: int) -> list[tuple[int, int]]:
     return [(start, end)]
 
 
-def end_of_run(document: Document, place: int) -> int:
-    """Place of the first tag behind a box that begins a block or ends the item."""
+def end_of_run(document: Document, index: int) -> int:
+    """Index of the first tag behind a box that begins a block or ends the item."""
     names, close = document.names, document.close
-    here = place + 2
+    here = index + 2
     while names[here][0] != "/":
         if any(name in ENDS_RUN for name in names[here : close[here] + 1 : 2]):
             break
@@ -102,33 +102,33 @@ def read_org_boxes(draft: Draft) -> None:
     A partly done task is an open one.
     """
     document = draft.document
-    for place in document.starts.get("li", ()):
-        found = ORG_BOX.match(document.html[place + 1])
+    for index in document.starts.get("li", ()):
+        found = ORG_BOX.match(document.html[index + 1])
         if found is None:
             continue
         draft.features.add("task")
-        document.html[place + 1] = document.html[place + 1][found.end() :]
+        document.html[index + 1] = document.html[index + 1][found.end() :]
         is_checked = found[1] in "xX"
-        text = " ".join(item_text(draft, place).split())[:LABEL_CHARS_MAX]
+        text = " ".join(item_text(draft, index).split())[:LABEL_CHARS_MAX]
         state = STATES["checked" if is_checked else "open"]
-        document.html[place] = (
+        document.html[index] = (
             '<li class="task-list-item">'
             '<input type="checkbox" class="task-list-item-checkbox" disabled'
             f"{' checked' if is_checked else ''}"
             f' aria-label="{escape(f"{state}: {text}" if text else state)}">'
         )
-        parent = document.parents[place]
+        parent = document.parents[index]
         if document.html[parent] in {"<ul>", "<ol>"}:
             document.html[parent] = document.html[parent][:-1] + ' class="task-list">'
 
 
-def item_text(draft: Draft, place: int) -> str:
+def item_text(draft: Draft, index: int) -> str:
     """Text that follows a box, or of an item, up to the next list or the end."""
     document = draft.document
-    is_item = document.names[place] == "li"
-    end = document.close[place if is_item else document.parents[place]]
-    for inside in range(place + 2, end, 2):
+    is_item = document.names[index] == "li"
+    end = document.close[index if is_item else document.parents[index]]
+    for inside in range(index + 2, end, 2):
         if document.names[inside] in {"ul", "ol", "input"}:
             end = inside
             break
-    return document.text_between(place + 1, end - 1)
+    return document.text_between(index + 1, end - 1)

@@ -27,17 +27,17 @@ def filter_toc(draft: Draft) -> None:
     document = draft.document
     contents: str | None = None
     entries_left = ENTRIES_MAX
-    for place in document.starts.get("p", ()):
-        if document.close[place] - place > len("[<a></a>]"):
+    for index in document.starts.get("p", ()):
+        if document.close[index] - index > len("[<a></a>]"):
             continue
-        inner = document.inner(place)
+        inner = document.inner(index)
         if TAG_TEXT.fullmatch(inner) or WIKILINK.fullmatch(inner):
             if contents is not None and len(draft.toc) > entries_left:
                 return
             if contents is None:
                 contents = toc_html(draft.toc)
             entries_left -= len(draft.toc)
-            document.replace(place, contents)
+            document.replace(index, contents)
 
 
 def toc_html(entries: Sequence[TocEntry]) -> str:

@@ -18,7 +18,7 @@ ALERT = re.compile(
 
 
 def alert_rule(md: MarkdownIt) -> None:
-    """Put the rule before quotes, which it looks like."""
+    """Put the rule before quotes, which begin alike."""
     md.block.ruler.before(
         "blockquote",
         "alert",
@@ -35,8 +35,8 @@ def alert(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bo
     assert isinstance(state, GlfmState)
     if not is_quoted(state, start_line):
         return False
-    place = state.bMarks[start_line] + state.tShift[start_line]
-    match = ALERT.fullmatch(state.src, place + 1, state.eMarks[start_line])
+    position = state.bMarks[start_line] + state.tShift[start_line]
+    match = ALERT.fullmatch(state.src, position + 1, state.eMarks[start_line])
     if match is None:
         return False
     if silent:

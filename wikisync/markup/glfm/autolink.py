@@ -2,7 +2,7 @@
 
 Wider than the extension of that name elsewhere: the service takes every scheme,
 and finds addresses that have one behind quotes and inside brackets.  Each word is
-looked through once, however many schemes it holds, so the whole is linear in the text.
+read once, however many schemes it holds, so the whole is linear in the text.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ ENTITY = re.compile(r"&[A-Za-z]+;\Z")
 ENTITY_CHARS_MAX = 40
 PLAIN_HOST = re.compile(r"([A-Za-z0-9.-]++)(?:[/:?#)]|\Z)")
 WORDS = "words"
-"""Key of the environment: the ``Word`` that was looked at last."""
-"""The hosts of nearly all addresses; what else may be one takes a closer look."""
+"""Key of the environment: the ``Word`` that was read last."""
+"""The hosts of nearly all addresses; what else may be one is parsed further."""
 BEFORE_WWW = frozenset(" \t\r\n*_~([")
 LOCAL = string.ascii_letters + string.digits + ".+_-"
 DOMAIN = re.compile(r"([A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)++)(/[A-Za-z0-9@./]+)?")
@@ -47,44 +47,46 @@ def autolink_rule(md: MarkdownIt) -> None:
 def bare_url(state: StateInline, silent: bool) -> bool:
     """``scheme://host...`` seen at its colon; the scheme is text read before.
 
-    The host may be empty, and a look ahead sees the address too: it swallows the
+    The host may be empty, and lookahead sees the address too: it swallows the
     brackets of ``[http://x.y][r]``, as the service's parser does.
     """
-    place = state.pos
-    if state.linkLevel > 0 or not state.src.startswith("://", place):
+    position = state.pos
+    if state.linkLevel > 0 or not state.src.startswith("://", position):
         return False
-    start = place + len("://")
+    start = position + len("://")
     end = end_of_address(state, start, is_short=True)
     if end < 0 or start == state.posMax:
         return False
     if silent:
         state.pos = end
         return True
-    found = SCHEME_BEHIND.search(state.src[max(0, place - SCHEME_CHARS_MAX) : place])
+    found = SCHEME_BEHIND.search(
+        state.src[max(0, position - SCHEME_CHARS_MAX) : position]
+    )
     scheme = found[0] if found else ""
     if not state.pending.endswith(scheme):
         return False
     if scheme:
         state.pending = state.pending[: -len(scheme)]
-    push_link(state, state.src[place - len(scheme) : end], "")
+    push_link(state, state.src[position - len(scheme) : end], "")
     state.pos = end
     return True
 
 
 def bare_www(state: StateInline, silent: bool) -> bool:
     """``www.host...`` where a word begins."""
-    place = state.pos
-    if state.linkLevel > 0 or not state.src.startswith("www.", place):
+    position = state.pos
+    if state.linkLevel > 0 or not state.src.startswith("www.", position):
         return False
-    if place and state.src[place - 1] not in BEFORE_WWW:
+    if position and state.src[position - 1] not in BEFORE_WWW:
         return False
-    end = end_of_address(state, place, is_short=False)
+    end = end_of_address(state, position, is_short=False)
     if end < 0:
         return False
     if silent:
         state.pos = end
         return True
-    push_link(state, state.src[place:end], "http://")
+    push_link(state, state.src[position:end], "http://")
     state.pos = end
     return True
 
@@ -109,18 +111,18 @@ def push_link(state: StateInline, address: str, prefix: str) -> None:
 
 
 class Word(NamedTuple):
-    """A stretch of a text without spaces, from where it was first looked at."""
+    """A stretch of a text without spaces, from where it was first read."""
 
     source: str
     limit: int
     start: int
     end: int
     bracket: int
-    """Place of its last ``](``, or -1."""
+    """Position of its last ``](``, or -1."""
 
 
 def word_at(state: StateInline, start: int) -> Word:
-    """The word that holds a place; looking again in the same one costs nothing."""
+    """The word that holds a position; asking again in the same one costs nothing."""
     known: Word | None = state.env.get(WORDS)
     if (
         known is not None
@@ -229,17 +231,17 @@ def split_emails(state: StateCore, token: Token) -> list[Token]:
     """One text as texts and links."""
     content = token.content
     out: list[Token] = []
-    start = place = 0
-    while (sign := content.find("@", place)) >= 0:
+    start = position = 0
+    while (sign := content.find("@", position)) >= 0:
         # the search for a name goes back to the sign before: each character once
-        local = place + len(content[place:sign].rstrip(LOCAL))
-        before = content[max(place, local - MAIL_SCHEME_CHARS_MAX - 1) : local]
+        local = position + len(content[position:sign].rstrip(LOCAL))
+        before = content[max(position, local - MAIL_SCHEME_CHARS_MAX - 1) : local]
         found = MAIL_SCHEME.search(before)
         scheme = found[0] if found else ""
         end = email_end(content, sign, scheme) if local < sign else -1
         if end < 0:
             # what cannot be a domain may be the name in front of the next sign
-            place = sign + 1
+            position = sign + 1
             continue
         first = local - len(scheme)
         out.append(text_token(token, content[start:first]))
@@ -249,7 +251,7 @@ def split_emails(state: StateCore, token: Token) -> list[Token]:
         link.attrs = {"href": state.md.normalizeLink(prefix + address)}
         out += [link, text_token(token, address)]
         out.append(Token("link_close", "a", -1, level=token.level))
-        start = place = end
+        start = position = end
     out.append(text_token(token, content[start:]))
     return [made for made in out if made.type != "text" or made.content]
 

@@ -73,8 +73,8 @@ class BlockRuler(Ruler[RuleFuncBlockType]):
         }
 
         def ask(state: StateBlock, line: int, end_line: int, silent: bool) -> bool:
-            place = state.bMarks[line] + state.tShift[line]
-            first = state.src[place : place + 1]
+            position = state.bMarks[line] + state.tShift[line]
+            first = state.src[position : position + 1]
             for rule in table.get(first, others):
                 if rule(state, line, end_line, silent):
                     return True

@@ -46,8 +46,10 @@ def blockquote(state: StateBlock, start_line: int, end_line: int, silent: bool) 
 
 def is_quoted(state: GlfmState, line: int) -> bool:
     """Whether a line bears the mark of a quote in the container that is open."""
-    place = state.bMarks[line] + state.tShift[line]
-    is_mark = state.src[place : place + 1] == ">" and place < state.eMarks[line]
+    position = state.bMarks[line] + state.tShift[line]
+    is_mark = (
+        state.src[position : position + 1] == ">" and position < state.eMarks[line]
+    )
     return is_mark and not state.is_code_block(line)
 
 
@@ -67,7 +69,7 @@ def take_lines(
         elif state.sCount[line] >= 0 and any(
             rule(state, line, end_line, True) for rule in rules
         ):
-            # no paragraph of the quote may look at this line
+            # no paragraph of the quote may take this line
             state.lineMax = line
             saved.append(marks_of(state, line))
             state.sCount[line] -= state.blkIndent
@@ -75,7 +77,7 @@ def take_lines(
         else:
             saved.append(marks_of(state, line))
             if state.sCount[line] >= 0:
-                # text, whatever it looks like
+                # text, whatever it begins with
                 state.sCount[line] = -1 - state.base(state.sCount[line])
         line += 1
     return line
@@ -85,23 +87,23 @@ def take_mark(state: GlfmState, line: int, saved: list[Marks]) -> bool:
     """Let a line begin behind its mark and one space; whether nothing is left of it."""
     saved.append(marks_of(state, line))
     source, end, column = state.src, state.eMarks[line], state.bsCount[line]
-    place = state.bMarks[line] + state.tShift[line] + 1
+    position = state.bMarks[line] + state.tShift[line] + 1
     offset = state.sCount[line] + 1
-    is_spaced = place < end and source[place] in " \t"
+    is_spaced = position < end and source[position] in " \t"
     # of a wider tab one column is taken, and the others are the content's
-    is_wide = is_spaced and source[place] == "\t" and (column + offset) % 4 != 3
+    is_wide = is_spaced and source[position] == "\t" and (column + offset) % 4 != 3
     if is_spaced and not is_wide:
-        place, offset = place + 1, offset + 1
-    state.bMarks[line] = place
+        position, offset = position + 1, offset + 1
+    state.bMarks[line] = position
     state.bsCount[line] = column + state.sCount[line] + 1 + is_spaced
     begin = offset
-    while place < end and source[place] in " \t":
-        is_tab = source[place] == "\t"
+    while position < end and source[position] in " \t":
+        is_tab = source[position] == "\t"
         offset += 4 - (offset + column + is_wide) % 4 if is_tab else 1
-        place += 1
+        position += 1
     state.sCount[line] = offset - begin
-    state.tShift[line] = place - state.bMarks[line]
-    return place >= end
+    state.tShift[line] = position - state.bMarks[line]
+    return position >= end
 
 
 def marks_of(state: GlfmState, line: int) -> Marks:

@@ -1,6 +1,6 @@
 """Code in running text, with what the service's parser forgets.
 
-Once it looked for the end of a run of backticks in vain, it remembers where the last
+Once it found no end of a run of backticks, it remembers where the last
 run of each length stands.  Each code span that it finds then overwrites that with its
 own end, so that the next span of the same length is text.
 """
@@ -14,7 +14,7 @@ from markdown_it.rules_inline import StateInline, backtick
 
 RUN = re.compile("`+")
 NO_END = 0
-"""Key, beside lengths of runs, of where the end of one was looked for in vain."""
+"""Key, beside lengths of runs, of where the end of one was not found."""
 
 
 def code_rule(md: MarkdownIt) -> None:
@@ -28,7 +28,7 @@ def code(state: StateInline, silent: bool) -> bool:
     if run is None or not backtick(state, silent):
         return False
     if silent:
-        return True  # the service's parser never looks ahead
+        return True  # the service's parser has no lookahead
     length = len(run[0])
     if state.pos == run.end():
         state.backticks[NO_END] = run.start()

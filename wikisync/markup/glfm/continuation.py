@@ -18,7 +18,7 @@ INDENTED = re.compile(r"\n[ \t]+")
 
 
 def continuation_rule(md: MarkdownIt) -> None:
-    """Take it out before anything is looked for in the text."""
+    """Take it out before the text is parsed."""
     md.core.ruler.before("inline", "continuation", continuation)
 
 

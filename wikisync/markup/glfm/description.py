@@ -29,8 +29,8 @@ def description(
     count = state.sCount[start_line]
     if count < state.blkIndent and not (silent and 0 <= state.ddIndent <= count):
         return False
-    place = state.bMarks[start_line] + state.tShift[start_line]
-    marker = MARKER.match(state.src, place, state.eMarks[start_line])
+    position = state.bMarks[start_line] + state.tShift[start_line]
+    marker = MARKER.match(state.src, position, state.eMarks[start_line])
     if marker is None:
         return False
     if silent:
@@ -111,8 +111,8 @@ def push_description(
 def parse_content(state: StateBlock, line: int, end_line: int, content: int) -> None:
     """Parse the blocks behind the marker and those indented as far."""
     assert isinstance(state, GlfmState)
-    place = state.bMarks[line] + state.tShift[line]
-    width = content - place
+    position = state.bMarks[line] + state.tShift[line]
+    width = content - position
     old = (
         state.ddIndent,
         state.blkIndent,

@@ -2,7 +2,7 @@
 
 CommonMark lets ``**text！**more`` open and not close, since it waits for a space
 behind the sign; the service's parser takes the letters and signs of Chinese, Japanese
-and Korean, which have no spaces, for letters.  And it looks past tildes: the second
+and Korean, which have no spaces, for letters.  And it reads past tildes: the second
 run in ``**a ~~**`` stands behind a space and cannot close.
 """
 
@@ -22,7 +22,7 @@ class FlankedState(StateInline):
     """Running text whose runs of ``*``, ``_`` and ``~`` see these neighbours."""
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:  # noqa: N802, N803 - overridden
-        """Whether the run at a place can open, and can close, and its length."""
+        """Whether the run at a position can open, and can close, and its length."""
         marker, end = self.src[start], start + 1
         while end < self.posMax and self.src[end] == marker:
             end += 1

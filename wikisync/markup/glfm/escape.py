@@ -15,14 +15,14 @@ def escape_rule(md: MarkdownIt) -> None:
 
 def escaped(state: StateInline, silent: bool) -> bool:
     """A backslash before ASCII punctuation."""
-    place = state.pos + 1
-    if state.src[state.pos] != "\\" or place >= state.posMax:
+    position = state.pos + 1
+    if state.src[state.pos] != "\\" or position >= state.posMax:
         return False
-    if state.src[place] not in ESCAPABLE:
+    if state.src[position] not in ESCAPABLE:
         return False
     if not silent:
         token = state.push("escaped", "", 0)
-        token.content = state.src[place]
+        token.content = state.src[position]
         token.markup = "\\" + token.content
-    state.pos = place + 1
+    state.pos = position + 1
     return True

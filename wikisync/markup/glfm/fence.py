@@ -33,9 +33,9 @@ def indent_characters(state: StateBlock, line: int) -> int:
     if "\t" not in state.src[start : start + count]:
         return state.sCount[line] - state.blkIndent
     column = 0
-    for place in range(count):
+    for position in range(count):
         if column >= state.blkIndent:
-            return count - place
-        is_tab = state.src[start + place] == "\t"
+            return count - position
+        is_tab = state.src[start + position] == "\t"
         column += 4 - (column + state.bsCount[line]) % 4 if is_tab else 1
     return int(column > state.blkIndent)

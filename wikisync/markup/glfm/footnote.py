@@ -1,7 +1,7 @@
 """Footnotes as the service's parser has them: names, not numbers, as ids.
 
-A name is the same in capitals, two notes of one name are both shown, and looking for
-the end of a name takes no longer the longer the page is.
+A name is the same in capitals, two notes of one name are both shown, and the
+time to find the end of a name does not grow with the page.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NOTES = "notes"
 DEFINITION = re.compile(r"\[\^([^\] \t\n\0]{1,1000}+)\]:[ \t]*")
 CONTENT_INDENT = 4
 MENTION = re.compile(r"\[\^([^\] \n]{1,1000}+)\]")
-"""Longer names are none; without an end every ``[^`` would look through the page."""
+"""Longer names are none; without an end every ``[^`` would read the whole page."""
 
 
 class Notes(Struct):
@@ -43,7 +43,7 @@ class Notes(Struct):
     mentions: dict[str, int] = field(default_factory=dict)
     """How often each is mentioned, in the order of the first mentions."""
     numbers: dict[str, int] = field(default_factory=dict)
-    """Place of each in that order, from 1."""
+    """Position of each in that order, from 1."""
 
 
 def footnote_rule(md: MarkdownIt) -> None:
@@ -62,8 +62,8 @@ def footnote_rule(md: MarkdownIt) -> None:
 
 def definition(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
     """A note: what stands behind its name, and all blocks that are indented by four."""
-    place = state.bMarks[start_line] + state.tShift[start_line]
-    found = DEFINITION.match(state.src, place, state.eMarks[start_line])
+    position = state.bMarks[start_line] + state.tShift[start_line]
+    found = DEFINITION.match(state.src, position, state.eMarks[start_line])
     if found is None or state.is_code_block(start_line):
         return False
     if silent:
@@ -102,8 +102,8 @@ def end_of_note(state: GlfmState, start_line: int, end_line: int) -> int:
             if is_near and state.eMarks[line] > state.bMarks[line]:
                 return line
         elif is_near:
-            place = state.bMarks[line] + state.tShift[line]
-            is_next = DEFINITION.match(state.src, place, state.eMarks[line])
+            position = state.bMarks[line] + state.tShift[line]
+            is_next = DEFINITION.match(state.src, position, state.eMarks[line])
             if is_next or state.isEmpty(line - 1):
                 break
     return end_line
@@ -144,7 +144,7 @@ def mention(state: StateInline, silent: bool) -> bool:
 class Definition(NamedTuple):
     """A note as it is written."""
 
-    place: int
+    position: int
     """Number of the page's tokens before it."""
     label: str
     content: list[Token]
@@ -163,18 +163,18 @@ def move_to_end(state: StateCore) -> None:
     page, defined = take_definitions(state.tokens)
     last = {key_of(each.label): each for each in defined}
     shown = [
-        (each, each.place, 0)
+        (each, each.position, 0)
         for each in defined
         if each is not last[key_of(each.label)]
     ]
     shown += [(last[key], len(page), count) for key, count in notes.mentions.items()]
     out: list[Token] = []
     start = 0
-    for number, (each, place, mentions) in enumerate(shown, 1):
-        out += page[start:place]
+    for number, (each, position, mentions) in enumerate(shown, 1):
+        out += page[start:position]
         out += [Token("footnote_block_open", "", 1)] if number == 1 else []
         out += note(each.label, each.content, number, mentions)
-        start = place
+        start = position
     out += page[start:]
     out += [Token("footnote_block_close", "", -1)] if shown else []
     state.tokens = out

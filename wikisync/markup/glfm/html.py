@@ -36,8 +36,8 @@ def html(state: StateBlock, start_line: int, end_line: int, silent: bool) -> boo
         and _is_outside(state, start_line)
         and not state.is_code_block(start_line)
     ):
-        place = state.bMarks[start_line] + state.tShift[start_line]
-        if LONE_TAG.search(state.src[place : state.eMarks[start_line]]):
+        position = state.bMarks[start_line] + state.tShift[start_line]
+        if LONE_TAG.search(state.src[position : state.eMarks[start_line]]):
             return True
     if state.eMarks[start_line] == len(state.src) and is_cut_off(state, start_line):
         return False
@@ -46,8 +46,8 @@ def html(state: StateBlock, start_line: int, end_line: int, silent: bool) -> boo
 
 def is_cut_off(state: StateBlock, line: int) -> bool:
     """Whether the page ends with the name of a tag, which then begins no block."""
-    place = state.bMarks[line] + state.tShift[line]
-    return CUT_OFF.fullmatch(state.src, place) is not None
+    position = state.bMarks[line] + state.tShift[line]
+    return CUT_OFF.fullmatch(state.src, position) is not None
 
 
 def tag(state: StateInline, silent: bool) -> bool:

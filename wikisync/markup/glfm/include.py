@@ -27,21 +27,21 @@ def include_files(source: str, include: Include, lines: LineMap | None = None) -
     Args:
         source: the page's text.
         include: where texts come from.
-        lines: told how the lines of the source have moved.
+        lines: is given how the lines of the source have moved.
 
     Raises:
         RenderError: the texts together are larger than a page may be.
     """
     if "::include{" not in source:
         return source
-    count = size = line = place = 0
+    count = size = line = position = 0
 
     def replaced(match: re.Match[str]) -> str:
-        nonlocal line, place
+        nonlocal line, position
         text = text_for(match)
         if lines is not None:
-            line += source.count("\n", place, match.start())
-            place = match.start()
+            line += source.count("\n", position, match.start())
+            position = match.start()
             lines.add_included(line + 1, text.count("\n") + 1)
         return text
 

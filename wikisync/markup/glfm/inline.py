@@ -1,7 +1,7 @@
 """markdown-it's loop over running text, asking only rules that can apply.
 
 The library asks every rule at every character that stops plain text; most pages
-have thousands of such places and 18 rules.  Here a rule names the characters that
+have thousands of such positions and 18 rules.  Here a rule names the characters that
 it starts with, which makes parsing 1.5 times as fast and changes no result.
 """
 
@@ -42,7 +42,7 @@ STOP = re.compile(r"[\n$&*<\[\]\\_`~]|!\[|://|www\.")
 
 
 class GlfmInline(ParserInline):
-    """The loop, and the same loop for looking ahead."""
+    """The loop, and the same loop for lookahead."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,14 +62,14 @@ class GlfmInline(ParserInline):
         return self._by_start.get(character, ())
 
     def rules_for(
-        self, state: StateInline, place: int
+        self, state: StateInline, position: int
     ) -> tuple[RuleFuncInlineType, ...]:
-        """Rules worth asking at a place; nothing with a bracket where none closes.
+        """Rules worth asking at a position; nothing with a bracket where none closes.
 
-        Without that a page of ``![a`` asks a hundred levels deep at every place.
+        Without that a page of ``![a`` asks a hundred levels deep at every position.
         """
-        character = state.src[place]
-        if character in "![" and last_bracket(state) < place:
+        character = state.src[position]
+        if character in "![" and last_bracket(state) < position:
             return ()
         return self.rules_at(character)
 
@@ -88,55 +88,55 @@ class GlfmInline(ParserInline):
         source, end = state.src, state.posMax
         is_open = state.level < state.md.options["maxNesting"]
         while state.pos < end:
-            place = state.pos
-            found = STOP.search(source, place, end)
+            position = state.pos
+            found = STOP.search(source, position, end)
             stop = found.start() if found else end
-            if stop > place:
-                state.append_pending(source[place:stop])
+            if stop > position:
+                state.append_pending(source[position:stop])
                 state.pos = stop
                 continue
-            for rule in self.rules_for(state, place) if is_open else ():
+            for rule in self.rules_for(state, position) if is_open else ():
                 if rule(state, False):
                     break
             else:
-                state.append_pending(source[place])
-                state.pos = place + 1
+                state.append_pending(source[position])
+                state.pos = position + 1
             # each rule that says yes moves on; without that this would never end
-            assert state.pos > place
+            assert state.pos > position
         if state.pending:
             state.pushPending()
 
     def skipToken(self, state: StateInline) -> None:  # noqa: N802 - overridden
-        """Move behind the next token, remembering for each place where that is."""
-        place = state.pos
-        if (known := state.cache.get(place)) is not None:
+        """Move behind the next token, remembering for each position where that is."""
+        position = state.pos
+        if (known := state.cache.get(position)) is not None:
             state.pos = known
             return
-        state.cache[place] = state.pos = self._skipped(state)
+        state.cache[position] = state.pos = self._skipped(state)
 
     def _skipped(self, state: StateInline) -> int:
-        place = state.pos
+        position = state.pos
         if state.level >= state.md.options["maxNesting"]:
             return state.posMax
-        found = STOP.search(state.src, place, state.posMax)
+        found = STOP.search(state.src, position, state.posMax)
         stop = found.start() if found else state.posMax
-        if stop > place:
+        if stop > position:
             return stop
-        for rule in self.rules_for(state, place):
-            # the level guards against recursion: a look ahead makes no tokens
+        for rule in self.rules_for(state, position):
+            # the level guards against recursion: lookahead makes no tokens
             state.level += 1
             is_match = rule(state, True)
             state.level -= 1
             if is_match:
-                assert state.pos > place
+                assert state.pos > position
                 return state.pos
-        return place + 1
+        return position + 1
 
 
 def last_bracket(state: StateInline) -> int:
-    """Place of the last ``]`` of the text that is parsed, or -1; looked for once.
+    """Position of the last ``]`` of the text that is parsed, or -1; searched for once.
 
-    It is kept beside what ``skipToken`` remembers, whose keys are places.
+    It is kept beside what ``skipToken`` remembers, whose keys are positions.
     """
     key = -1 - state.posMax
     known = state.cache.get(key)

@@ -1,4 +1,4 @@
-"""The line of each link and picture, where the engine's tokens tell it."""
+"""The line of each link and picture, where the engine's tokens have it."""
 
 from __future__ import annotations
 

@@ -51,8 +51,8 @@ def list_block(state: StateBlock, start_line: int, end_line: int, silent: bool) 
 
 def marker_at(state: GlfmState, line: int) -> re.Match[str] | None:
     """The marker that a line begins with; its first group is the item's number."""
-    place = state.bMarks[line] + state.tShift[line]
-    marker = MARKER.match(state.src, place, state.eMarks[line])
+    position = state.bMarks[line] + state.tShift[line]
+    marker = MARKER.match(state.src, position, state.eMarks[line])
     if marker and marker[1] is not None and marker.end() == len(state.src):
         return None
     return marker

@@ -50,20 +50,20 @@ def math_inline(state: StateInline, silent: bool) -> bool:
 
 
 def find_end(state: StateInline, start: int, width: int) -> int:
-    """Place of the closing dollars, or -1."""
+    """Position of the closing dollars, or -1."""
     source, is_single = state.src, width == 1
     if is_single and (start >= state.posMax or source[start] in SPACES):
         return -1
-    place = source.find("$", start, state.posMax)
-    while place >= 0:
-        before, end = source[place - 1], place + 1
+    position = source.find("$", start, state.posMax)
+    while position >= 0:
+        before, end = source[position - 1], position + 1
         if is_single and before in SPACES:
             return -1
         if is_single and before != "\\":
-            return -1 if source[end : end + 1] in DIGITS else place
-        if not is_single and source.startswith("$$", place, state.posMax):
-            return place
-        place = source.find("$", end, state.posMax)
+            return -1 if source[end : end + 1] in DIGITS else position
+        if not is_single and source.startswith("$$", position, state.posMax):
+            return position
+        position = source.find("$", end, state.posMax)
     return -1
 
 
@@ -83,9 +83,9 @@ def math_code(state: StateInline, silent: bool) -> bool:
 
 
 def last_close(state: StateInline) -> int:
-    """Place of the last closing sign of the whole text, or -1; looked for once.
+    """Position of the last closing sign of the whole text, or -1; searched for once.
 
-    It is kept beside what ``skipToken`` remembers, whose keys are places, and beside
+    It is kept beside what ``skipToken`` remembers, whose keys are positions, and beside
     the last brackets, whose keys are negative and not so low.
     """
     key = -2 - len(state.src)
@@ -109,7 +109,7 @@ def render_math(
     options: OptionsDict,  # noqa: ARG001
     env: EnvType,  # noqa: ARG001
 ) -> str:
-    """The element that the filter for formulas looks for."""
+    """The element that the filter for formulas rewrites."""
     token = tokens[idx]
     return (
         f'<{token.tag} data-math-style="{token.info}">'

@@ -31,8 +31,8 @@ def fenced_quote(
     """A fenced quote or alert; without a closing fence it ends with its container."""
     if state.is_code_block(start_line):
         return False
-    place = state.bMarks[start_line] + state.tShift[start_line]
-    fence = FENCE.match(state.src, place, state.eMarks[start_line])
+    position = state.bMarks[start_line] + state.tShift[start_line]
+    fence = FENCE.match(state.src, position, state.eMarks[start_line])
     if fence is None:
         return False
     rest = state.src[fence.end() : state.eMarks[start_line]]
@@ -56,10 +56,10 @@ def find_close(
 ) -> tuple[int, bool]:
     """Line of the closing fence, and whether it is one or the container's end."""
     while line < end_line:
-        place = state.bMarks[line] + state.tShift[line]
-        if place < state.eMarks[line] and state.sCount[line] < state.blkIndent:
+        position = state.bMarks[line] + state.tShift[line]
+        if position < state.eMarks[line] and state.sCount[line] < state.blkIndent:
             return line, False
-        match = ONLY_FENCE.fullmatch(state.src, place, state.eMarks[line])
+        match = ONLY_FENCE.fullmatch(state.src, position, state.eMarks[line])
         if match and len(match[1]) >= width and not state.is_code_block(line):
             return line, True
         line += 1

@@ -27,15 +27,15 @@ def definitions(
 ) -> bool:
     """All definitions that a paragraph begins with, and what is left of it."""
     assert isinstance(state, GlfmState)
-    place = state.bMarks[start_line] + state.tShift[start_line]
-    if state.src[place : place + 1] != "[" or state.is_code_block(start_line):
+    position = state.bMarks[start_line] + state.tShift[start_line]
+    if state.src[position : position + 1] != "[" or state.is_code_block(start_line):
         return False
     state.has_odd_dashes = False
     stop = paragraph_end(state, start_line, end_line)
     if stop < end_line and is_taken(state, stop, end_line):
         return False
     line, line_max = start_line, state.lineMax
-    state.lineMax = stop  # the library's rule looks no further than this
+    state.lineMax = stop  # the library's rule reads no further than this
     while line < stop and reference(state, line, stop, silent):
         if silent:
             break

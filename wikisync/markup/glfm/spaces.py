@@ -1,6 +1,6 @@
 """Wide spaces, which markdown-it trims like others at the ends of lines and cells.
 
-To the service's parser they are text there.  While blocks are looked for other
+To the service's parser they are text there.  While blocks are searched for other
 characters stand in for them.
 """
 
@@ -19,7 +19,7 @@ WIDE = (
 FIRST_STANDIN = 0xFFF00
 """Of a private plane: a page that uses these characters itself keeps its spaces as
 markdown-it has them."""
-STANDINS = {ord(wide): FIRST_STANDIN + place for place, wide in enumerate(WIDE)}
+STANDINS = {ord(wide): FIRST_STANDIN + position for position, wide in enumerate(WIDE)}
 MEANT = {standin: wide for wide, standin in STANDINS.items()}
 HIDDEN = "spaces"
 """Key of the environment: whether there are stand-ins."""
@@ -33,7 +33,7 @@ def spaces_rule(md: MarkdownIt) -> None:
 
 
 def hide_spaces(state: StateCore) -> None:
-    """Put stand-ins in their places."""
+    """Put stand-ins in their positions."""
     # one search for each is ten times as fast as one for all of them
     has_wide = any(wide in state.src for wide in WIDE)
     state.env[HIDDEN] = has_wide and TAKEN.search(state.src) is None

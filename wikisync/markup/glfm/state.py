@@ -43,8 +43,8 @@ class GlfmState(StateBlock):
         if count >= self.blkIndent:
             return ""
         base = self.base(count) if count >= 0 else -1 - count
-        place = self.bMarks[line]
-        return self.src[place + base : place + self.tShift[line]]
+        position = self.bMarks[line]
+        return self.src[position + base : position + self.tShift[line]]
 
     def getLines(  # noqa: N802 - overridden
         self,

@@ -40,8 +40,10 @@ def pipe_table(state: StateBlock, start_line: int, end_line: int, silent: bool) 
     below = start_line + 1
     if state.has_odd_dashes or below >= end_line:
         return False
-    place = state.bMarks[below] + state.tShift[below]
-    if not state.src.startswith(("|", "-", ":"), place) or is_underline(state, below):
+    position = state.bMarks[below] + state.tShift[below]
+    if not state.src.startswith(("|", "-", ":"), position) or is_underline(
+        state, below
+    ):
         return False
     if table(state, start_line, end_line, silent):
         return True
@@ -49,7 +51,7 @@ def pipe_table(state: StateBlock, start_line: int, end_line: int, silent: bool) 
     state.has_odd_dashes = (
         is_inside
         and not state.is_code_block(below)
-        and DASHES.fullmatch(state.src, place, state.eMarks[below]) is not None
+        and DASHES.fullmatch(state.src, position, state.eMarks[below]) is not None
     )
     return False
 
@@ -58,8 +60,8 @@ def lone_pipe(state: StateBlock, start_line: int, _end_line: int, silent: bool) 
     """Whether a row has no cell at all; the service's parser takes none there."""
     if not silent or state.parentType != "table":
         return False
-    place = state.bMarks[start_line] + state.tShift[start_line]
-    return state.src[place : state.eMarks[start_line]].strip() == "|"
+    position = state.bMarks[start_line] + state.tShift[start_line]
+    return state.src[position : state.eMarks[start_line]].strip() == "|"
 
 
 def is_underline(state: StateBlock, line: int) -> bool:
@@ -69,5 +71,5 @@ def is_underline(state: StateBlock, line: int) -> bool:
     """
     if state.is_code_block(line) or state.sCount[line] < state.blkIndent:
         return False
-    place = state.bMarks[line] + state.tShift[line]
-    return UNDERLINE.fullmatch(state.src, place, state.eMarks[line]) is not None
+    position = state.bMarks[line] + state.tShift[line]
+    return UNDERLINE.fullmatch(state.src, position, state.eMarks[line]) is not None

@@ -1,4 +1,4 @@
-"""``[[page]]`` and ``[[text|page]]``; where they lead, the link index will tell."""
+"""``[[page]]`` and ``[[text|page]]``; the link index resolves them."""
 
 from __future__ import annotations
 
@@ -49,22 +49,22 @@ def push_text(state: StateInline, raw: str) -> None:
             state.push("escaped" if number % 2 else "text", "", 0).content = content
 
 
-def is_in_opening(source: str, place: int) -> bool:
-    """Whether the sign before a place makes one opening with the bracket there."""
-    if not place or source[place - 1] not in "![":
+def is_in_opening(source: str, position: int) -> bool:
+    """Whether the sign before a position makes one opening with the bracket there."""
+    if not position or source[position - 1] not in "![":
         return False
-    sign = first = place - 1
+    sign = first = position - 1
     while first and source[first - 1] == "\\":
         first -= 1
     return (sign - first) % 2 == 0
 
 
-def is_in_brackets(source: str, place: int) -> bool:
-    """Whether the last bracket before a place is an open one.
+def is_in_brackets(source: str, position: int) -> bool:
+    """Whether the last bracket before a position is an open one.
 
     The service's parser knows no wiki link there, be it the text of a link or not.
     """
-    last = source.rfind("[", 0, place)
-    if last < 0 or source.find("]", last, place) >= 0:
+    last = source.rfind("[", 0, position)
+    if last < 0 or source.find("]", last, position) >= 0:
         return False
     return source[last - 1 : last] != "\\"

@@ -2,7 +2,7 @@
 
 A block is read from a list of lines; what stands inside of it is read again from
 its own lines, down to ``DEPTH_MAX`` and from there as text.  Ends of blocks are
-looked up in a list made once for each list of lines.
+found in a list made once for each list of lines.
 """
 
 from __future__ import annotations
@@ -317,7 +317,7 @@ class Blocks:
 
 
 class _Lines:
-    """A place in some lines, and where their blocks end."""
+    """A position in some lines, and where their blocks end."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.lines = lines
@@ -357,9 +357,9 @@ class _Lines:
         closing = closing.lower()
         if not self._ends:
             self._index_ends()
-        places = self._ends.get(closing, [])
-        index = bisect.bisect_left(places, (self.at if start is None else start) + 1)
-        return places[index] if index < len(places) else None
+        positions = self._ends.get(closing, [])
+        index = bisect.bisect_left(positions, (self.at if start is None else start) + 1)
+        return positions[index] if index < len(positions) else None
 
     def _index_ends(self) -> None:
         self._ends[""] = []

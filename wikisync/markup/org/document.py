@@ -267,7 +267,7 @@ def _selected(
 
 
 class _Includes:
-    """Puts included pages in the place of their directives."""
+    """Replaces directives by the pages that they include."""
 
     def __init__(self, include: Include) -> None:
         self._include = include

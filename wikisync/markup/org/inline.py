@@ -1,7 +1,7 @@
 """Marks, links and signs in a text of an Org page, in one forward scan.
 
 Where a mark may close does not depend on where it opened, so every marker's
-closing places are listed once and looked up; a line of ten thousand markers
+closing positions are listed once; a line of ten thousand markers
 costs one pass.
 """
 
@@ -106,8 +106,8 @@ class Inline:
             # What a program gives is known to the editor alone.
             return None
 
-        def argument(place: re.Match[str]) -> str:
-            number = int(place[1])
+        def argument(parameter: re.Match[str]) -> str:
+            number = int(parameter[1])
             if number == 0:
                 return found[2] or ""
             return arguments[number - 1].strip() if number <= len(arguments) else ""
@@ -181,7 +181,7 @@ class _Scan:
         self._is_in_mark = is_in_mark
         self._pieces: list[str] = []
         self._typography = Typography()
-        self._places: dict[str, list[int]] = {}
+        self._positions: dict[str, list[int]] = {}
         self._closers: dict[str, list[int]] = {}
 
     def html(self) -> str:
@@ -354,7 +354,7 @@ class _Scan:
         after = self._text[start + 1] if start + 1 < len(self._text) else " "
         if before not in BEFORE_MARK or after.isspace() or after == marker:
             return None
-        closers = self._closing_places(marker)
+        closers = self._closing_positions(marker)
         index = bisect.bisect_left(closers, start + 2)
         if index == len(closers):
             return None
@@ -375,46 +375,46 @@ class _Scan:
         )
         return f"{opened}{inner}{closed}", end + 1
 
-    def _closing_places(self, marker: str) -> list[int]:
+    def _closing_positions(self, marker: str) -> list[int]:
         """Where a marker may close: behind text, before space or punctuation."""
         known = self._closers.get(marker)
         if known is None:
             text = self._text
             known = [
-                place
-                for place in self._all(marker)
-                if place
-                and not text[place - 1].isspace()
-                and (text[place + 1 : place + 2] or self._after) in AFTER_MARK
+                position
+                for position in self._all(marker)
+                if position
+                and not text[position - 1].isspace()
+                and (text[position + 1 : position + 2] or self._after) in AFTER_MARK
             ]
             self._closers[marker] = known
         return known
 
     def _balanced(self, start: int, opening: str, closing: str) -> int | None:
         """Where the bracket closes that opened before ``start``."""
-        level, place = 1, start
+        level, position = 1, start
         while True:
-            closes = self._next(closing, place)
+            closes = self._next(closing, position)
             if closes < 0 or closes - start > SPAN_CHARACTERS_MAX:
                 return None
-            opens = self._next(opening, place)
+            opens = self._next(opening, position)
             if 0 <= opens < closes:
-                level, place = level + 1, opens + 1
+                level, position = level + 1, opens + 1
                 continue
-            level, place = level - 1, closes + 1
+            level, position = level - 1, closes + 1
             if level == 0:
                 return closes
 
     def _next(self, token: str, start: int) -> int:
-        places = self._all(token)
-        index = bisect.bisect_left(places, start)
-        return places[index] if index < len(places) else -1
+        positions = self._all(token)
+        index = bisect.bisect_left(positions, start)
+        return positions[index] if index < len(positions) else -1
 
     def _all(self, token: str) -> list[int]:
-        places = self._places.get(token)
-        if places is None:
-            # A look-ahead also finds the second of the brackets in "]]]".
+        positions = self._positions.get(token)
+        if positions is None:
+            # Lookahead also finds the second of the brackets in "]]]".
             pattern = f"(?={re.escape(token)})"
-            places = [found.start() for found in re.finditer(pattern, self._text)]
-            self._places[token] = places
-        return places
+            positions = [found.start() for found in re.finditer(pattern, self._text)]
+            self._positions[token] = positions
+        return positions

@@ -34,7 +34,7 @@ def blocks_html(source: str) -> str:
 
 
 class _Reader:
-    """A place in the tokens, and the HTML written so far."""
+    """A position in the tokens, and the HTML written so far."""
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines

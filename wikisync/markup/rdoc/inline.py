@@ -1,9 +1,9 @@
-"""Marks and links in a line of RDoc text, in forward scans of constant look-ahead.
+"""Marks and links in a line of RDoc text, in forward scans of constant lookahead.
 
 The order is the reference's: what is escaped is hidden, then words are marked,
 then tags, code before the rest because nothing is marked inside of it; then
-links are looked for in what is left.  A mark that has been read is replaced by
-``NUL`` and kept in its place, so that offsets hold from step to step.
+links are read from what is left.  A mark that has been read is replaced by
+``NUL`` and kept in its position, so that offsets hold from step to step.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def mark_words(line: _Line, delimiter: str) -> None:
 
     def replace(found: re.Match[str]) -> str:
         start, end = found.span(1)
-        for place in range(start, end):
-            line.marks[place] |= mark
+        for position in range(start, end):
+            line.marks[position] |= mark
         return f"{NUL}{found[1]}{NUL}"
 
     for _ in range(PASSES_MAX):
@@ -121,8 +121,8 @@ def mark_tags(line: _Line, *, is_code: bool) -> None:
             edges[mark].append((start.end(), end.start()))
     for mark, intervals in edges.items():
         for first, last in _merged(intervals):
-            for place in range(first, last):
-                line.marks[place] |= mark
+            for position in range(first, last):
+                line.marks[position] |= mark
     line.text = _blanked(line.text, taken)
 
 

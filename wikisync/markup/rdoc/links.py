@@ -1,6 +1,6 @@
 """Links in a line of RDoc text: where the next one stands, and its HTML.
 
-Brackets and spaces are looked up in lists made once, so that a line of ten
+Brackets and spaces are found in lists made once, so that a line of ten
 thousand brackets costs one pass.
 """
 
@@ -72,7 +72,7 @@ class LinkScanner:
         self._text = text
         self._marks = marks
         self._has_links = any(mark in text for mark in LINK_MARKS)
-        self._places: dict[str, list[int]] = {}
+        self._positions: dict[str, list[int]] = {}
         self._dead_until = 0
         """Before this offset no word can be a label: its run has no target."""
 
@@ -174,14 +174,14 @@ class LinkScanner:
         return len(self._text) if end < 0 else end
 
     def _next(self, character: str, start: int) -> int:
-        """Like ``str.find``, by a list of places that is made once."""
-        places = self._places.get(character)
-        if places is None:
+        """Like ``str.find``, by a list of positions that is made once."""
+        positions = self._positions.get(character)
+        if positions is None:
             pattern = re.escape(character)
-            places = [found.start() for found in re.finditer(pattern, self._text)]
-            self._places[character] = places
-        index = bisect.bisect_left(places, start)
-        return places[index] if index < len(places) else -1
+            positions = [found.start() for found in re.finditer(pattern, self._text)]
+            self._positions[character] = positions
+        index = bisect.bisect_left(positions, start)
+        return positions[index] if index < len(positions) else -1
 
 
 def link_html(
@@ -266,10 +266,10 @@ def _image_html(target: str) -> str:
     """An image by ``url`` or ``url:alt``."""
     scheme = SCHEME.match(target)
     search_from = scheme.end() if scheme and target[scheme.end() :][:1] == "/" else 0
-    place = target.find(":", search_from)
-    if place < 0:
+    position = target.find(":", search_from)
+    if position < 0:
         return _img(target, None)
-    return _img(target[:place], target[place + 1 :])
+    return _img(target[:position], target[position + 1 :])
 
 
 def _img(source: str, alt: str | None) -> str:

@@ -16,7 +16,7 @@ from wikisync.service.rows import from_row
 from wikisync.service.tables import Tables
 
 BEING_MEASURED = 2
-"""In the place of yes or no: a change meanwhile makes it no."""
+"""Neither yes nor no: a change meanwhile makes it no."""
 
 
 class Upload(Struct, frozen=True):
@@ -99,7 +99,7 @@ def settle_empty(
 ) -> None:
     """Note that unmeasured projects without any files take nothing.
 
-    The files are looked at here, between two changes of the records: of a file that
+    The files are listed here, between two changes of the records: of a file that
     comes later the records hear later, and its project is unmeasured again.
     """
     if tables.one("SELECT 1 FROM project WHERE is_measured = 0", ()) is None:

@@ -62,7 +62,7 @@ _SIMPLE_TEXT = re.compile(r"[\w ,;()'\"/?!-]*(?:[\w ,;()'\"/?!-]|\.(?= |$))*")
 
 
 class Extras(Struct, frozen=True):
-    """What a view needs beside the project, looked up for all of a list at once."""
+    """What a view needs beside the project, read for all of a list at once."""
 
     shares: Mapping[int, Sequence[Share]] = field(default_factory=dict)
     visible_groups: frozenset[int] = frozenset()
@@ -244,8 +244,8 @@ def avatar_url(call: Call, project: Project) -> str | None:
     """Where a project's picture is."""
     if project.avatar is None:
         return None
-    place = "uploads/-/system/project/avatar"
-    return f"{call.service.url}/{place}/{project.id}/{quote(project.avatar)}"
+    folder = "uploads/-/system/project/avatar"
+    return f"{call.service.url}/{folder}/{project.id}/{quote(project.avatar)}"
 
 
 def description_html(description: str | None) -> str:

@@ -219,7 +219,7 @@ class Program:
     def __init__(self, files: Mapping[str, str]) -> None:
         self._files = files
         self._code = compile(files[PROGRAM], PROGRAM, "exec")
-        # It looks for this module of its own each time it is loaded.
+        # It imports this module of its own each time it is loaded.
         contents = types.ModuleType("asciidoc3_toc_generator")
         contents.__dict__["gen_toc"] = refused
         sys.modules[contents.__name__] = contents
@@ -237,7 +237,7 @@ class Program:
             with contextlib.redirect_stderr(io.StringIO()) as messages:
                 space["execute"](PROGRAM, options, [io.StringIO(source)])
         except SystemExit as error:
-            # Of mistakes that do not end a page it tells when all is written.
+            # It reports mistakes that do not end a page when all is written.
             if error.code and error.__context__ is not None:
                 lines = messages.getvalue().strip().splitlines() or ["it failed"]
                 raise PageError(lines[-1]) from error
@@ -275,7 +275,7 @@ class Program:
         )
         for name in ("subprocess", "shutil", "zipfile", "mimetypes", "base64"):
             space[name] = None
-        # It looks around for pictures that are not where they should be.
+        # It searches for pictures that are not where they should be.
         space["glob"] = types.SimpleNamespace(glob=lambda _: [])
         section = space["Section"]
 
@@ -295,7 +295,7 @@ class Program:
 
 
 class Resolver:
-    """Puts included texts in the place of their directives."""
+    """Replaces directives by the texts that they include."""
 
     def __init__(self, ask: Callable[[dict[str, object]], dict[str, Any]]) -> None:
         self._ask = ask
@@ -333,7 +333,7 @@ class Resolver:
 
 
 def older(source: str) -> str:
-    """A page in the older language, as far as lines tell."""
+    """A page in the older language, as far as lines show it."""
     defined = {found[1] for line in source.splitlines() if (found := ENTRY.match(line))}
     closing = previous = ""
     lines: list[str] = []

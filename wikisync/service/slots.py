@@ -1,6 +1,6 @@
-"""Places for dear work: so many at once, so many waiting, and never all for strangers.
+"""Slots for dear work: so many at once, so many waiting, and never all for strangers.
 
-Callers without a token get half of the places, so that however many of them come,
+Callers without a token get half of the slots, so that however many of them come,
 somebody with one is served.
 """
 
@@ -11,15 +11,15 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 
-class NoPlace(Exception):
+class NoSlot(Exception):
     """So many are at work and waiting that one more is sent away."""
 
 
-class Places:
-    """Places for one kind of work, taken in the order of asking."""
+class Slots:
+    """Slots for one kind of work, taken in the order of asking."""
 
     def __init__(self, at_once: int, waiting_max: int, waiting_s: float) -> None:
-        """Make places.
+        """Make slots.
 
         Args:
             at_once: how many may be at work.
@@ -32,15 +32,15 @@ class Places:
 
     @asynccontextmanager
     async def taken(self, *, is_stranger: bool) -> AsyncIterator[None]:
-        """Hold a place while the block lasts.
+        """Hold a slot while the block lasts.
 
         Raises:
-            NoPlace: nobody else can wait, or it took too long.
+            NoSlot: nobody else can wait, or it took too long.
         """
         shares = [self._strangers, self._all] if is_stranger else [self._all]
         for share in shares:
             if share.is_full:
-                raise NoPlace
+                raise NoSlot
         async with AsyncExitStack() as stack:
             for share in shares:
                 stack.enter_context(share)
@@ -49,12 +49,12 @@ class Places:
                     for share in shares:
                         await stack.enter_async_context(share.at_work)
             except TimeoutError:
-                raise NoPlace from None
+                raise NoSlot from None
             yield
 
 
 class _Share:
-    """Some of the places; as a context, somebody who has or wants one of them."""
+    """Some of the slots; as a context, somebody who has or wants one of them."""
 
     def __init__(self, at_once: int, waiting_max: int) -> None:
         self.at_work = asyncio.Semaphore(at_once)
