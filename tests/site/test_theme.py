@@ -570,7 +570,7 @@ def test_project_s_search_form_may_differ_on_each_page(tmp_path: Path) -> None:
 def test_shared_texts_of_a_large_site_are_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wikisync.site.theme.SHARED_TEXTS_MAX", 2)
+    monkeypatch.setattr("wikisync.site.theme_functions.SHARED_TEXTS_MAX", 2)
     project = write_files(tmp_path, {"templates/try.html": SHARED})
     theme, context = load_theme("default", project=project), full_context()
     shown = [

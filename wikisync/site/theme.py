@@ -13,31 +13,26 @@ relative to the page being rendered.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import posixpath
 import re
 import traceback
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Mapping
-from datetime import date
-from functools import cached_property, lru_cache
-from operator import is_
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from wikisync.errors import SiteError
-from wikisync.model import AttachmentPath, Digest, Format, Page, Slug, digest_of
+from wikisync.model import Digest, digest_of
 from wikisync.site.addresses import (
     ASSETS_FOLDER,
-    NOT_FOUND_PAGE,
-    relative_url,
     root_url,
 )
 from wikisync.site.theme_checks import theme_problems
+from wikisync.site.theme_functions import theme_filters, theme_functions
 from wikisync.site.theme_layers import (
     Layer,
     builtin_folder,
@@ -57,16 +52,12 @@ from wikisync.site.theme_manifest import (
 
 if TYPE_CHECKING:
     from jinja2 import BaseLoader, Environment
-    from jinja2.runtime import Context
-    from markupsafe import Markup
 
     from wikisync.model import Problem
 
 _FILE_OPTIONS = frozenset({"extra_css", "extra_js", "logo", "favicon"})
 """Options of any theme that name static files."""
 _PROJECT = "project"
-SHARED_TEXTS_MAX = 8192
-"""Texts kept for the pages of the same directories."""
 _CSS_URL = re.compile(r"""url\(\s*(["']?)([^"')]+)\1\s*\)""")
 _EMPTY: Mapping[str, Any] = {
     "wiki": None,
@@ -292,19 +283,6 @@ def load_theme(
     return Theme(tuple(chain), resolved)
 
 
-def link_from(at: str, target: str, fragment: str = "") -> str:
-    """The link from one output path to another; a whole URL stays as it is."""
-    if "://" in target:
-        return target
-    return relative_url(at, target, fragment)
-
-
-@lru_cache(maxsize=16)
-def csp_hash(text: str) -> str:
-    """The source expression that allows one inline script or style."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
 def _fingerprinted(static: Mapping[str, bytes]) -> dict[str, tuple[str, bytes]]:
     """Name to (name with hash, bytes); style sheets point at the hashed names."""
     hashed = {
@@ -389,8 +367,8 @@ def _make_environment(theme: Theme, layers: tuple[Layer, ...]) -> Environment:
         auto_reload=False,
         bytecode_cache=compiled_templates(kind),
     )
-    environment.filters |= _filters(theme)
-    environment.globals |= _functions(theme)
+    environment.filters |= theme_filters(theme)
+    environment.globals |= theme_functions(theme)
     return environment
 
 
@@ -405,196 +383,6 @@ def _layer_loader(layer: Layer) -> BaseLoader:
         return decoded(layer.files[path], source), str(source), lambda: True
 
     return FunctionLoader(load)
-
-
-def _filters(theme: Theme) -> dict[str, Callable[..., Any]]:
-    """The filters of ``docs/themes.md``.
-
-    Those that depend on the page take the context: Jinja computes a plain
-    filter of a constant once, and would keep the first page's link for all.
-    """
-    from jinja2 import pass_context
-
-    @pass_context
-    def url(context: Context, target: str, fragment: str = "") -> str:
-        return _link(context, target, fragment)
-
-    @pass_context
-    def as_date(context: Context, value: date | str) -> str:
-        day = date.fromisoformat(value[:10]) if isinstance(value, str) else value
-        months = theme.text("months", _lang(context)).split()
-        return theme.text("date_format", _lang(context)).format(
-            day=day.day, month=months[day.month - 1], year=day.year
-        )
-
-    @pass_context
-    def plural(context: Context, count: int, key: str) -> str:
-        lang = _lang(context)
-        form = "one" if count == 1 else "other"
-        number = f"{count:,}".replace(",", theme.text("thousands", lang))
-        return theme.text(f"{key}_{form}", lang).format(n=number)
-
-    return {"url": url, "date": as_date, "plural": plural, "csp_hash": csp_hash}
-
-
-class _SharedTexts:
-    """Texts that all pages of a directory share, so that each is rendered once.
-
-    Most of a page's tree is closed entries, which stand on hundreds of its
-    neighbours, with the same links.
-    """
-
-    def __init__(self) -> None:
-        self._texts: dict[tuple[object, ...], tuple[tuple[object, ...], Markup]] = {}
-
-    def text(
-        self,
-        folder: str,
-        name: str,
-        values: tuple[object, ...],
-        render: Callable[[], Markup],
-    ) -> Markup:
-        """The text that shows some values on the pages of a directory."""
-        key = (folder, name, *map(id, values))
-        known = self._texts.get(key)
-        # another value may have the address in memory of one that is gone
-        if known is not None and all(map(is_, known[0], values)):
-            return known[1]
-        return self._keep(key, values, render())
-
-    def each(
-        self,
-        folder: str,
-        name: str,
-        values: Iterable[object],
-        render: Callable[[object], Markup],
-        is_own: Callable[[object], bool],
-    ) -> str:
-        """The texts of many values, one after the other.
-
-        ``is_own`` marks a value that one page alone shows in that way.
-        """
-        texts = self._texts
-        shown: list[Markup] = []
-        for value in values:
-            key = (folder, name, id(value))
-            known = texts.get(key)
-            if known is not None and known[0][0] is value:
-                shown.append(known[1])
-            elif is_own(value):
-                shown.append(render(value))
-            else:
-                shown.append(self._keep(key, (value,), render(value)))
-        return "".join(shown)
-
-    def _keep(
-        self, key: tuple[object, ...], values: tuple[object, ...], text: Markup
-    ) -> Markup:
-        if len(self._texts) >= SHARED_TEXTS_MAX:
-            self._texts.clear()
-        self._texts[key] = (values, text)
-        return text
-
-
-def _functions(theme: Theme) -> dict[str, Any]:
-    from jinja2 import pass_context
-    from markupsafe import Markup
-
-    texts = _SharedTexts()
-
-    @pass_context
-    def shared(
-        context: Context, name: str, *values: object, caller: Callable[[], Markup]
-    ) -> Markup:
-        return texts.text(_folder(context), name, values, caller)
-
-    @pass_context
-    def shared_each(
-        context: Context,
-        name: str,
-        values: Iterable[object],
-        unless: str = "",
-        *,
-        caller: Callable[[object], Markup],
-    ) -> Markup:
-        def is_own(value: object) -> bool:
-            return bool(unless and context.environment.getattr(value, unless))
-
-        text = texts.each(_folder(context), name, values, caller, is_own)
-        return Markup(text)  # noqa: S704 - of texts that are escaped
-
-    @pass_context
-    def asset(context: Context, name: str) -> str:
-        return _link(context, theme.asset_path(name))
-
-    @pass_context
-    def t(context: Context, key: str) -> str:
-        return theme.text(key, _lang(context))
-
-    def markdown(text: str) -> Markup:
-        return Markup(_render_markdown(text))  # noqa: S704 - sanitised by markup
-
-    def inline_svg(name: str) -> Markup:
-        return Markup(theme.icon(name))  # noqa: S704 - a file of the theme
-
-    return {
-        "asset": asset,
-        "t": t,
-        "inline_svg": inline_svg,
-        "markdown": markdown,
-        "shared": shared,
-        "shared_each": shared_each,
-    }
-
-
-def _render_markdown(text: str) -> str:
-    """Safe HTML of a text from options or front matter; it has no pages to link."""
-    # few themes need the parsers, and a site that stays as it is never does
-    from wikisync.markup.links import LinkIndex
-    from wikisync.markup.page import parse_page
-    from wikisync.markup.resolve import finish_page
-
-    parsed = parse_page(Page(Slug("text"), Format.MARKDOWN, text))
-    return finish_page(parsed, LinkIndex((), ()), _NoUrls()).html
-
-
-class _NoUrls:
-    """The addresses of a text that stands alone."""
-
-    def page(self, slug: Slug, fragment: str) -> str:
-        raise AssertionError(f"an empty index knows no page {slug}#{fragment}")
-
-    def attachment(self, path: AttachmentPath) -> str:
-        raise AssertionError(f"an empty index knows no attachment {path}")
-
-    def missing(self, target: str) -> str | None:  # noqa: ARG002 - the protocol's
-        return None
-
-
-def _link(context: Context, target: str, fragment: str = "") -> str:
-    """A link from the page in hand.
-
-    The page for "not found" is answered at any address, so that only it has
-    links from the top of the host, where the site's address is known.
-    """
-    at = context["at"]
-    link = link_from(at, target, fragment)
-    if at == NOT_FOUND_PAGE and "://" not in target:
-        address = context.environment.getattr(context["site"], "url")
-        if address:
-            return f"{urlsplit(str(address)).path.rstrip('/')}/{link}"
-    return link
-
-
-def _folder(context: Context) -> str:
-    """What pages with the same links have in common."""
-    at = str(context["at"])
-    # the links of this page begin at the top of the host
-    return at if at == NOT_FOUND_PAGE else at.rpartition("/")[0]
-
-
-def _lang(context: Context) -> str:
-    return str(context.environment.getattr(context["site"], "lang"))
 
 
 def _location(exc: Exception, layers: tuple[Layer, ...]) -> str | None:

@@ -1,0 +1,245 @@
+"""The filters and functions that templates call; the contract is ``docs/themes.md``.
+
+They are the same for all pages: what depends on the page comes from its context.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterable
+from datetime import date
+from functools import lru_cache
+from operator import is_
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
+
+from wikisync.model import AttachmentPath, Format, Page, Slug
+from wikisync.site.addresses import (
+    NOT_FOUND_PAGE,
+    relative_url,
+)
+
+if TYPE_CHECKING:
+    from jinja2.runtime import Context
+    from markupsafe import Markup
+
+SHARED_TEXTS_MAX = 8192
+"""Texts kept for the pages of the same directories."""
+
+
+class Texts(Protocol):
+    """What the functions take from a theme."""
+
+    def text(self, key: str, lang: str) -> str:
+        """One of its strings."""
+
+    def asset_path(self, name: str) -> str:
+        """Output path of a static file."""
+
+    def icon(self, name: str) -> str:
+        """A picture of the theme, as SVG."""
+
+
+def link_from(at: str, target: str, fragment: str = "") -> str:
+    """The link from one output path to another; a whole URL stays as it is."""
+    if "://" in target:
+        return target
+    return relative_url(at, target, fragment)
+
+
+@lru_cache(maxsize=16)
+def csp_hash(text: str) -> str:
+    """The source expression that allows one inline script or style."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def theme_filters(theme: Texts) -> dict[str, Callable[..., Any]]:
+    """The filters of ``docs/themes.md``.
+
+    Those that depend on the page take the context: Jinja computes a plain
+    filter of a constant once, and would keep the first page's link for all.
+    """
+    from jinja2 import pass_context
+
+    @pass_context
+    def url(context: Context, target: str, fragment: str = "") -> str:
+        return _link(context, target, fragment)
+
+    @pass_context
+    def as_date(context: Context, value: date | str) -> str:
+        day = date.fromisoformat(value[:10]) if isinstance(value, str) else value
+        months = theme.text("months", _lang(context)).split()
+        return theme.text("date_format", _lang(context)).format(
+            day=day.day, month=months[day.month - 1], year=day.year
+        )
+
+    @pass_context
+    def plural(context: Context, count: int, key: str) -> str:
+        lang = _lang(context)
+        form = "one" if count == 1 else "other"
+        number = f"{count:,}".replace(",", theme.text("thousands", lang))
+        return theme.text(f"{key}_{form}", lang).format(n=number)
+
+    return {"url": url, "date": as_date, "plural": plural, "csp_hash": csp_hash}
+
+
+class _SharedTexts:
+    """Texts that all pages of a directory share, so that each is rendered once.
+
+    Most of a page's tree is closed entries, which stand on hundreds of its
+    neighbours, with the same links.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[tuple[object, ...], tuple[tuple[object, ...], Markup]] = {}
+
+    def text(
+        self,
+        folder: str,
+        name: str,
+        values: tuple[object, ...],
+        render: Callable[[], Markup],
+    ) -> Markup:
+        """The text that shows some values on the pages of a directory."""
+        key = (folder, name, *map(id, values))
+        known = self._texts.get(key)
+        # another value may have the address in memory of one that is gone
+        if known is not None and all(map(is_, known[0], values)):
+            return known[1]
+        return self._keep(key, values, render())
+
+    def each(
+        self,
+        folder: str,
+        name: str,
+        values: Iterable[object],
+        render: Callable[[object], Markup],
+        is_own: Callable[[object], bool],
+    ) -> str:
+        """The texts of many values, one after the other.
+
+        ``is_own`` marks a value that one page alone shows in that way.
+        """
+        texts = self._texts
+        shown: list[Markup] = []
+        for value in values:
+            key = (folder, name, id(value))
+            known = texts.get(key)
+            if known is not None and known[0][0] is value:
+                shown.append(known[1])
+            elif is_own(value):
+                shown.append(render(value))
+            else:
+                shown.append(self._keep(key, (value,), render(value)))
+        return "".join(shown)
+
+    def _keep(
+        self, key: tuple[object, ...], values: tuple[object, ...], text: Markup
+    ) -> Markup:
+        if len(self._texts) >= SHARED_TEXTS_MAX:
+            self._texts.clear()
+        self._texts[key] = (values, text)
+        return text
+
+
+def theme_functions(theme: Texts) -> dict[str, Any]:
+    """The functions of ``docs/themes.md``."""
+    from jinja2 import pass_context
+    from markupsafe import Markup
+
+    texts = _SharedTexts()
+
+    @pass_context
+    def shared(
+        context: Context, name: str, *values: object, caller: Callable[[], Markup]
+    ) -> Markup:
+        return texts.text(_folder(context), name, values, caller)
+
+    @pass_context
+    def shared_each(
+        context: Context,
+        name: str,
+        values: Iterable[object],
+        unless: str = "",
+        *,
+        caller: Callable[[object], Markup],
+    ) -> Markup:
+        def is_own(value: object) -> bool:
+            return bool(unless and context.environment.getattr(value, unless))
+
+        text = texts.each(_folder(context), name, values, caller, is_own)
+        return Markup(text)  # noqa: S704 - of texts that are escaped
+
+    @pass_context
+    def asset(context: Context, name: str) -> str:
+        return _link(context, theme.asset_path(name))
+
+    @pass_context
+    def t(context: Context, key: str) -> str:
+        return theme.text(key, _lang(context))
+
+    def markdown(text: str) -> Markup:
+        return Markup(_render_markdown(text))  # noqa: S704 - sanitised by markup
+
+    def inline_svg(name: str) -> Markup:
+        return Markup(theme.icon(name))  # noqa: S704 - a file of the theme
+
+    return {
+        "asset": asset,
+        "t": t,
+        "inline_svg": inline_svg,
+        "markdown": markdown,
+        "shared": shared,
+        "shared_each": shared_each,
+    }
+
+
+def _render_markdown(text: str) -> str:
+    """Safe HTML of a text from options or front matter; it has no pages to link."""
+    # few themes need the parsers, and a site that stays as it is never does
+    from wikisync.markup.links import LinkIndex
+    from wikisync.markup.page import parse_page
+    from wikisync.markup.resolve import finish_page
+
+    parsed = parse_page(Page(Slug("text"), Format.MARKDOWN, text))
+    return finish_page(parsed, LinkIndex((), ()), _NoUrls()).html
+
+
+class _NoUrls:
+    """The addresses of a text that stands alone."""
+
+    def page(self, slug: Slug, fragment: str) -> str:
+        raise AssertionError(f"an empty index knows no page {slug}#{fragment}")
+
+    def attachment(self, path: AttachmentPath) -> str:
+        raise AssertionError(f"an empty index knows no attachment {path}")
+
+    def missing(self, target: str) -> str | None:  # noqa: ARG002 - the protocol's
+        return None
+
+
+def _link(context: Context, target: str, fragment: str = "") -> str:
+    """A link from the page in hand.
+
+    The page for "not found" is answered at any address, so that only it has
+    links from the top of the host, where the site's address is known.
+    """
+    at = context["at"]
+    link = link_from(at, target, fragment)
+    if at == NOT_FOUND_PAGE and "://" not in target:
+        address = context.environment.getattr(context["site"], "url")
+        if address:
+            return f"{urlsplit(str(address)).path.rstrip('/')}/{link}"
+    return link
+
+
+def _folder(context: Context) -> str:
+    """What pages with the same links have in common."""
+    at = str(context["at"])
+    # the links of this page begin at the top of the host
+    return at if at == NOT_FOUND_PAGE else at.rpartition("/")[0]
+
+
+def _lang(context: Context) -> str:
+    return str(context.environment.getattr(context["site"], "lang"))
