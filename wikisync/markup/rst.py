@@ -20,6 +20,7 @@ from docutils.utils import SystemMessage
 from wikisync.errors import RenderError
 from wikisync.markup.context import ParseContext
 from wikisync.markup.tokens import escape
+from wikisync.packaged import packaged_rows
 
 SOURCE_CHARACTERS_MAX = 256 << 10
 MARKS_IN_PARAGRAPH_MAX = 2000
@@ -43,41 +44,9 @@ SETTINGS: Mapping[str, object] = {
     "traceback": True,
 }
 
+_ROWS = tuple(packaged_rows(__package__, "rst.txt"))
 TAGS: Mapping[str, str] = {
-    "paragraph": "p",
-    "bullet_list": "ul",
-    "definition_list": "dl",
-    "term": "dt",
-    "definition": "dd",
-    "field_list": "dl",
-    "field_name": "dt",
-    "field_body": "dd",
-    "docinfo": "dl",
-    "option_list": "dl",
-    "option_group": "dt",
-    "description": "dd",
-    "block_quote": "blockquote",
-    "attribution": "p",
-    "figure": "figure",
-    "caption": "figcaption",
-    "legend": "div",
-    "container": "div",
-    "compound": "div",
-    "topic": "div",
-    "emphasis": "em",
-    "strong": "strong",
-    "literal": "code",
-    "problematic": "code",
-    "option_string": "code",
-    "subscript": "sub",
-    "superscript": "sup",
-    "title_reference": "cite",
-    "abbreviation": "abbr",
-    "acronym": "abbr",
-    "thead": "thead",
-    "tbody": "tbody",
-    "row": "tr",
-    "table": "table",
+    node: tag for kind, tag, *names in _ROWS if kind == "tag" for node in names
 }
 """Nodes that are one element with their children inside."""
 DROPPED = frozenset(
@@ -90,16 +59,10 @@ DOCINFO = frozenset(
     ]
 )
 ADMONITIONS: Mapping[str, str] = {
-    "attention": "important",
-    "caution": "caution",
-    "danger": "caution",
-    "error": "caution",
-    "hint": "tip",
-    "important": "important",
-    "note": "note",
-    "tip": "tip",
-    "warning": "warning",
-    "admonition": "note",
+    name: style
+    for kind, style, *names in _ROWS
+    if kind == "admonition"
+    for name in names
 }
 """To the five kinds that themes style."""
 ENUMERATIONS: Mapping[str, str] = {

@@ -22,87 +22,29 @@ from wikisync.markup.nesting import tame
 from wikisync.markup.tokens import Document
 from wikisync.markup.urls import LINK_SCHEMES, MEDIA_SCHEMES, is_safe_url
 from wikisync.model import Format
+from wikisync.packaged import packaged_rows
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8"})
-TAGS = frozenset(
-    [
-        *HEADINGS,
-        *("a", "abbr", "b", "bdo", "blockquote", "br", "caption", "cite", "code"),
-        *("dd", "del", "details", "dfn", "div", "dl", "dt", "em", "figcaption"),
-        *("figure", "hr", "i", "img", "input", "ins", "kbd", "li", "mark", "ol", "p"),
-        *("pre", "q", "rp", "rt", "ruby", "s", "samp", "section", "small", "span"),
-        *("strike", "strong", "sub", "summary", "sup", "table", "tbody", "td"),
-        *("tfoot", "th", "thead", "time", "tr", "tt", "ul", "var", "wbr"),
-    ]
-)
-DOCUMENT_TAGS = TAGS | {"u", "col", "colgroup"}
 DROPPED_WITH_CONTENT = frozenset({"script", "style"})
 
-GLOBAL_ATTRIBUTES = frozenset(
-    [
-        *("abbr", "align", "alt", "axis", "border", "cellpadding", "cellspacing"),
-        *("char", "charoff", "class", "clear", "cols", "colspan", "color", "compact"),
-        *("coords", "datetime", "dir", "headers", "height", "hreflang", "hspace"),
-        *("id", "itemprop", "label", "lang", "nowrap", "open", "progress", "rev"),
-        *("rows", "rowspan", "rules", "scope", "shape", "size", "span"),
-        *("start", "summary", "title", "type", "valign", "value"),
-        *("vspace", "width", "data-math-style", "data-escaped-char"),
-    ]
-)
-TAG_ATTRIBUTES: dict[str, frozenset[str]] = {
-    "a": frozenset(
-        [
-            *("href", "name", "rel", "data-wikilink", "data-footnote-ref"),
-            *("data-footnote-backref", "data-footnote-backref-idx", "aria-label"),
-            ATTRIBUTE,
-        ]
-    ),
-    "img": frozenset({"src", "data-diagram", "data-diagram-src", ATTRIBUTE}),
-    "input": frozenset({"checked", "disabled", "data-inapplicable", SIGN}),
-    "div": frozenset({"itemscope", "itemtype"}),
-    "section": frozenset({"data-footnotes"}),
-    "blockquote": frozenset({"cite"}),
-    "del": frozenset({"cite"}),
-    "ins": frozenset({"cite"}),
-    "q": frozenset({"cite"}),
-    "pre": frozenset({"data-canonical-lang", "data-lang-params", "data-meta"}),
-    "td": frozenset({"style"}),
-    "th": frozenset({"style"}),
-}
 
-ALERT_KINDS = ("note", "tip", "important", "caution", "warning")
-MARKDOWN_CLASSES: dict[str, frozenset[str]] = {
-    "div": frozenset(
-        ["markdown-alert", *(f"markdown-alert-{kind}" for kind in ALERT_KINDS)]
-    ),
-    "p": frozenset({"markdown-alert-title"}),
-    "ul": frozenset({"task-list", "contains-task-list"}),
-    "ol": frozenset({"task-list", "contains-task-list"}),
-    "li": frozenset({"task-list-item", "inapplicable"}),
-    "input": frozenset({"task-list-item-checkbox"}),
-    "span": frozenset({"idiff", "left", "right", "addition", "deletion"}),
-}
-DOCUMENT_CLASSES = frozenset(
-    [
-        *("admonitionblock", *ALERT_KINDS, "icon", "content", "title", "anchor"),
-        *("icon-note", "icon-tip", "icon-important", "icon-caution", "icon-warning"),
-        *("fa", "fa-check-square-o", "fa-square-o", "conum", "colist", "arabic"),
-        *("checklist", "none", "no-bullet", "unnumbered", "unstyled", "horizontal"),
-        *("hdlist", "dlist", "qanda", "quoteblock", "verseblock", "attribution"),
-        *("sidebarblock", "exampleblock", "listingblock", "literalblock", "imageblock"),
-        *("tableblock", "stemblock", "openblock", "abstract", "partintro", "lead"),
-        *("big", "small", "underline", "overline", "line-through", "button", "menu"),
-        *("menuseq", "menuitem", "submenu", "caret", "footnote", "footnoteref"),
-        *("footnotes", "footref", "toc", "todo", "done", "tag", "timestamp", "verse"),
-        *("target", "label", "gist", "rdoc-term", "halign-left", "halign-right"),
-        *("halign-center", "valign-top", "valign-middle", "valign-bottom", "frame-all"),
-        *("grid-all", "frame-ends", "frame-sides", "frame-none", "grid-rows"),
-        *("grid-cols", "grid-none", "stretch", "fit-content", "stripes-even"),
-        *("stripes-odd", "stripes-all", "stripes-hover", "stripes-none", "text-left"),
-        *("text-center", "text-right", "text-justify", "thumb", "th", "related"),
-    ]
-)
-"""Classes that the parsers of the other formats write and themes may style."""
+def _allowed(kind: str) -> dict[str, frozenset[str]]:
+    """Rows of the allow list: what is allowed, by the element it is allowed in."""
+    found: dict[str, frozenset[str]] = {}
+    for row, name, *words in packaged_rows(__package__, "sanitize.txt"):
+        if row == kind:
+            found[name] = found.get(name, frozenset()).union(words)
+    return found
+
+
+_TAGS, TAG_ATTRIBUTES = _allowed("tags"), _allowed("attributes")
+TAGS = _TAGS["all"]
+DOCUMENT_TAGS = TAGS | _TAGS["documents"]
+GLOBAL_ATTRIBUTES = TAG_ATTRIBUTES.pop("*")
+for _tag, _attribute in (("a", ATTRIBUTE), ("img", ATTRIBUTE), ("input", SIGN)):
+    TAG_ATTRIBUTES[_tag] |= {_attribute}
+MARKDOWN_CLASSES = _allowed("classes")
+DOCUMENT_CLASSES = MARKDOWN_CLASSES.pop("*")
 
 FOOTNOTE_ID = re.compile(r"fn(ref)?-[^\s\"'<>]+")
 DOCUMENT_ID = re.compile(r"(user-content-|_footnote(ref|def)_)[^\s\"'<>]*")

@@ -24,33 +24,11 @@ EMPTY = frozenset({"", "\n"})
 
 BLOCKS = frozenset(
     [
-        *(
-            "address",
-            "article",
-            "aside",
-            "blockquote",
-            "br",
-            "caption",
-            "dd",
-            "details",
-        ),
-        *("div", "dl", "dt", "figcaption", "figure", "footer", "h1", "h2", "h3", "h4"),
-        *(
-            "h5",
-            "h6",
-            "h7",
-            "h8",
-            "header",
-            "hr",
-            "li",
-            "main",
-            "nav",
-            "ol",
-            "p",
-            "pre",
-        ),
-        *("section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr"),
-        *("ul",),
+        *("address", "article", "aside", "blockquote", "br", "caption", "dd"),
+        *("details", "div", "dl", "dt", "figcaption", "figure", "footer", "h1", "h2"),
+        *("h3", "h4", "h5", "h6", "h7", "h8", "header", "hr", "li", "main", "nav"),
+        *("ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot"),
+        *("th", "thead", "tr", "ul"),
     ]
 )
 """Elements between which two words are two words."""
@@ -220,6 +198,11 @@ def parse_attributes(tag: str) -> dict[str, str]:
 def escape(text: str) -> str:
     """Text as HTML, for element content and quoted values alike."""
     return entities.escape(text, quote=True) if SPECIAL.search(text) else text
+
+
+def escape_marks(text: str) -> str:
+    """Text for an element or an attribute in double quotes; apostrophes stay."""
+    return entities.escape(text, quote=False).replace('"', "&quot;")
 
 
 def format_attributes(attributes: dict[str, str]) -> str:

@@ -20,29 +20,12 @@ PATTERN_CHARS_MAX = 255
 BUILD_TIMEOUT_S = range(600, 31 * 24 * 3600 + 1)
 RANKS: Mapping[Visibility, int] = {"private": 0, "internal": 10, "public": 20}
 RESERVED_PATHS = frozenset(
-    {
-        "-",
-        "badges",
-        "blame",
-        "blob",
-        "builds",
-        "commits",
-        "create",
-        "create_dir",
-        "edit",
-        "environments/folders",
-        "files",
-        "find_file",
-        "gitlab-lfs/objects",
-        "info/lfs/objects",
-        "new",
-        "preview",
-        "raw",
-        "refs",
-        "tree",
-        "update",
+    [
+        *("-", "badges", "blame", "blob", "builds", "commits", "create", "create_dir"),
+        *("edit", "environments/folders", "files", "find_file", "gitlab-lfs/objects"),
+        *("info/lfs/objects", "new", "preview", "raw", "refs", "tree", "update"),
         "wikis",
-    }
+    ]
 )
 """Paths that would be taken for parts of a project's own addresses."""
 

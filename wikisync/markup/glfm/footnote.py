@@ -7,19 +7,18 @@ time to find the end of a name does not grow with the page.
 from __future__ import annotations
 
 import re
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
 import mdurl
 from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererProtocol
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
-from markdown_it.utils import EnvType, OptionsDict
 from msgspec import Struct, field
 
+from wikisync.markup.glfm.renderer import rule
 from wikisync.markup.glfm.state import GlfmState
 from wikisync.markup.tokens import escape
 
@@ -52,12 +51,8 @@ def footnote_rule(md: MarkdownIt) -> None:
     md.block.ruler.before("reference", "footnote_def", definition, {"alt": ended})
     md.inline.ruler.after("image", "footnote_ref", mention)
     md.core.ruler.after("inline", "footnote_tail", move_to_end)
-    md.add_render_rule("footnote_ref", render_ref)
-    md.add_render_rule("footnote_block_open", render_block_open)
-    md.add_render_rule("footnote_block_close", render_block_close)
-    md.add_render_rule("footnote_open", render_open)
-    md.add_render_rule("footnote_close", render_close)
-    md.add_render_rule("footnote_anchor", render_anchor)
+    for name, render in RENDERED.items():
+        md.add_render_rule(name, rule(render))
 
 
 def definition(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
@@ -232,13 +227,7 @@ def mention_name(token: Token) -> str:
     return f"{name_of(token)}-{count}" if count > 1 else name_of(token)
 
 
-def render_ref(
-    self: RendererProtocol,  # noqa: ARG001 - the renderer's signature
-    tokens: Sequence[Token],
-    idx: int,
-    options: OptionsDict,  # noqa: ARG001
-    env: EnvType,  # noqa: ARG001
-) -> str:
+def render_ref(tokens: Sequence[Token], idx: int) -> str:
     """The raised number in the text."""
     token = tokens[idx]
     return (
@@ -248,39 +237,7 @@ def render_ref(
     )
 
 
-def render_block_open(*_: object) -> str:
-    """Start of the notes at the page's end."""
-    return '<section class="footnotes" data-footnotes>\n<ol>\n'
-
-
-def render_block_close(*_: object) -> str:
-    """End of the notes."""
-    return "</ol>\n</section>\n"
-
-
-def render_open(
-    self: RendererProtocol,  # noqa: ARG001
-    tokens: Sequence[Token],
-    idx: int,
-    options: OptionsDict,  # noqa: ARG001
-    env: EnvType,  # noqa: ARG001
-) -> str:
-    """Start of one note."""
-    return f'<li id="fn-{name_of(tokens[idx])}">\n'
-
-
-def render_close(*_: object) -> str:
-    """End of one note."""
-    return "</li>\n"
-
-
-def render_anchor(
-    self: RendererProtocol,  # noqa: ARG001
-    tokens: Sequence[Token],
-    idx: int,
-    options: OptionsDict,  # noqa: ARG001
-    env: EnvType,  # noqa: ARG001
-) -> str:
+def render_anchor(tokens: Sequence[Token], idx: int) -> str:
     """The link from a note back to one of its mentions."""
     token = tokens[idx]
     number, count = token.meta["number"], token.meta["mention"]
@@ -293,3 +250,16 @@ def render_anchor(
         f' data-footnote-backref data-footnote-backref-idx="{label}"'
         f' aria-label="Back to reference {label}">↩{raised}</a>{end}'
     )
+
+
+RENDERED: Mapping[str, Callable[[Sequence[Token], int], str]] = {
+    "footnote_ref": render_ref,
+    "footnote_block_open": lambda _tokens, _idx: (
+        '<section class="footnotes" data-footnotes>\n<ol>\n'
+    ),
+    "footnote_block_close": lambda _tokens, _idx: "</ol>\n</section>\n",
+    "footnote_open": lambda tokens, idx: f'<li id="fn-{name_of(tokens[idx])}">\n',
+    "footnote_close": lambda _tokens, _idx: "</li>\n",
+    "footnote_anchor": render_anchor,
+}
+"""Type of token to its HTML."""

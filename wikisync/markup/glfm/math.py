@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import string
+from collections.abc import Sequence
 
 from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererProtocol
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
-from markdown_it.utils import EnvType, OptionsDict
 
+from wikisync.markup.glfm.renderer import rule
 from wikisync.markup.tokens import escape
 
 DOLLARS = re.compile(r"\$+")
@@ -26,7 +26,7 @@ DIGITS = frozenset(string.digits)
 def math_rule(md: MarkdownIt) -> None:
     """Enable formulas in running text."""
     md.inline.ruler.before("escape", "math_inline", math_inline)
-    md.add_render_rule("math_inline", render_math)
+    md.add_render_rule("math_inline", rule(render_math))
 
 
 def math_inline(state: StateInline, silent: bool) -> bool:
@@ -102,13 +102,7 @@ def push_math(state: StateInline, content: str, style: str, tag: str) -> None:
     token.info = style
 
 
-def render_math(
-    self: RendererProtocol,  # noqa: ARG001 - the renderer's signature
-    tokens: list[Token],
-    idx: int,
-    options: OptionsDict,  # noqa: ARG001
-    env: EnvType,  # noqa: ARG001
-) -> str:
+def render_math(tokens: Sequence[Token], idx: int) -> str:
     """The element that the filter for formulas rewrites."""
     token = tokens[idx]
     return (

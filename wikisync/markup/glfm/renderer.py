@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from markdown_it.common.utils import escapeHtml, unescapeAll
 from markdown_it.renderer import RendererHTML
@@ -22,11 +22,20 @@ TEXT_TYPES = frozenset(
 )
 
 
+def rule(render: Callable[[Sequence[Token], int], str]) -> Callable[..., str]:
+    """A rule of the library's renderer that needs the tokens alone."""
+    return lambda _self, tokens, idx, _options, _env: render(tokens, idx)
+
+
 class GlfmRenderer(RendererHTML):
     """markdown-it's renderer where the service's HTML differs.
 
     Method names are token types; the base class calls them by name.
     """
+
+    s_open = rule(lambda _tokens, _idx: "<del>")
+    s_close = rule(lambda _tokens, _idx: "</del>")
+    th_open = td_open = rule(lambda tokens, idx: cell(tokens[idx]))
 
     def text(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
@@ -44,30 +53,6 @@ class GlfmRenderer(RendererHTML):
         if token.nesting == -1 and not token.attrs and not token.hidden:
             return f"</{token.tag}>\n" if token.block else f"</{token.tag}>"
         return super().renderToken(tokens, idx, options, env)
-
-    def s_open(
-        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
-    ) -> str:
-        """Struck text."""
-        return "<del>"
-
-    def s_close(
-        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
-    ) -> str:
-        """End of struck text."""
-        return "</del>"
-
-    def th_open(
-        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
-    ) -> str:
-        """A cell with its alignment as an attribute."""
-        return cell(tokens[idx])
-
-    def td_open(
-        self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
-    ) -> str:
-        """A cell with its alignment as an attribute."""
-        return cell(tokens[idx])
 
     def fence(
         self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType
@@ -113,7 +98,7 @@ def is_before_block(tokens: Sequence[Token], idx: int) -> bool:
 
 
 def cell(token: Token) -> str:
-    """Start tag of a table cell."""
+    """Start tag of a table cell, with its alignment as an attribute."""
     style = str(token.attrs.get("style", ""))
     if style.startswith(ALIGN):
         return f'<{token.tag} align="{escape(style.removeprefix(ALIGN))}">'

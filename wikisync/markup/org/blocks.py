@@ -16,7 +16,7 @@ from wikisync.markup.org.inline import Inline
 from wikisync.markup.org.lines import Item, read_item
 from wikisync.markup.org.settings import Settings
 from wikisync.markup.org.tables import table_html
-from wikisync.markup.org.typography import escape
+from wikisync.markup.tokens import escape_marks as escape
 
 DEPTH_MAX = 24
 """Lists and blocks inside each other."""

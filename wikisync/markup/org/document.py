@@ -19,7 +19,7 @@ from wikisync.markup.org import lines as grammar
 from wikisync.markup.org.blocks import Blocks
 from wikisync.markup.org.inline import TARGET, Inline, target_id
 from wikisync.markup.org.settings import Settings, read_settings
-from wikisync.markup.org.typography import escape
+from wikisync.markup.tokens import escape_marks as escape
 
 INCLUDE = re.compile(
     r"^\s*#\+include:\s*(?:\"([^\"]+)\"|(\S+))\s*(.*?)\s*$", re.IGNORECASE

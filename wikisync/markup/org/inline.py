@@ -14,7 +14,8 @@ from collections.abc import Callable
 from wikisync.markup.org.entities import ENTITIES
 from wikisync.markup.org.links import link_html
 from wikisync.markup.org.settings import Settings
-from wikisync.markup.org.typography import Typography, escape
+from wikisync.markup.org.typography import Typography
+from wikisync.markup.tokens import escape_marks as escape
 
 DEPTH_MAX = 8
 """Texts inside of texts: labels of links, contents of marks and scripts."""
@@ -72,11 +73,14 @@ class Inline:
 
     def __init__(self, settings: Settings, notes: Notes) -> None:
         self._settings = settings
-        self._notes = notes
-        self._has_scripts = settings.is_on("^", default=True)
-        self._has_notes = settings.is_on("f", default=False)
-        self._has_entities = settings.is_on("e", default=True)
-        self._has_math = settings.has_math
+        self.note = notes
+        self.has_scripts = settings.is_on("^", default=True)
+        """Whether braces behind ``_`` and ``^`` lower and raise."""
+        self.has_notes = settings.is_on("f", default=False)
+        """Whether footnotes are shown as such."""
+        self.has_entities = settings.is_on("e", default=True)
+        """Whether a name behind a backslash is a sign."""
+        self.has_math = settings.has_math
         self._macros = 0
 
     def html_of(
@@ -114,10 +118,6 @@ class Inline:
 
         return MACRO_ARGUMENT.sub(argument, body)[:MACRO_CHARACTERS_MAX]
 
-    def note(self, name: str, definition: str | None) -> str:
-        """The reference to a footnote."""
-        return self._notes(name, definition)
-
     def link(self, target: str, label: str | None, depth: int, *, inside: bool) -> str:
         """A link; inside of another one only what it shows."""
         return link_html(
@@ -127,26 +127,6 @@ class Inline:
             render=lambda text: self.html_of(text, depth + 1, is_in_link=True),
             is_in_link=inside,
         )
-
-    @property
-    def has_scripts(self) -> bool:
-        """Whether braces behind ``_`` and ``^`` lower and raise."""
-        return self._has_scripts
-
-    @property
-    def has_notes(self) -> bool:
-        """Whether footnotes are shown as such."""
-        return self._has_notes
-
-    @property
-    def has_math(self) -> bool:
-        """Whether TeX is read as formulas."""
-        return self._has_math
-
-    @property
-    def has_entities(self) -> bool:
-        """Whether a name behind a backslash is a sign."""
-        return self._has_entities
 
 
 def math_html(formula: str, *, is_inline: bool) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from wikisync.markup.org.settings import Settings, expand_abbreviation
-from wikisync.markup.org.typography import escape
+from wikisync.markup.tokens import escape_marks as escape
 
 IMAGE = re.compile(
     r"\.(?:gif|jpe?g|png|svgz?|webp|bmp|tiff?)(?:[?#].*)?$", re.IGNORECASE

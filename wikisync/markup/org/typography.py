@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import re
 
+from wikisync.markup.tokens import escape_marks
+
 SPECIAL = re.compile(r"-{2,3}(?!-)|\.\.\.|``|''|\"|'")
 OPENS_BEHIND = frozenset(" \t\n([{<-–—/\u00a0“‘\"'")
-
-
-def escape(text: str) -> str:
-    """Text for an element or an attribute in double quotes."""
-    return (
-        text.replace("&", "&amp;")
-        .replace("<", "&lt;")
-        .replace(">", "&gt;")
-        .replace('"', "&quot;")
-    )
 
 
 class Typography:
@@ -36,7 +28,7 @@ class Typography:
             following = around[found.end() + 1]
             return _sign(found[0], previous, following)
 
-        return escape(SPECIAL.sub(replace, text))
+        return escape_marks(SPECIAL.sub(replace, text))
 
 
 def _sign(mark: str, previous: str, following: str) -> str:

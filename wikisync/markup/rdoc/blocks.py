@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wikisync.markup.rdoc.inline import inline_html
 from wikisync.markup.rdoc.tokens import LISTS, Kind, Token, read_tokens
-from wikisync.markup.rdoc.typography import escape
+from wikisync.markup.tokens import escape_marks as escape
 
 DEPTH_MAX = 80
 """Lists and quotes inside each other; deeper ones are shown as text."""

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from wikisync.markup.rdoc.links import LinkScanner, link_html
-from wikisync.markup.rdoc.typography import Typography, escape
+from wikisync.markup.rdoc.typography import Typography
+from wikisync.markup.tokens import escape_marks as escape
 
 NUL = "\0"
 HIDDEN = dict(zip("<*_+", "\1\2\3\4", strict=True))

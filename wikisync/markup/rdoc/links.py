@@ -13,7 +13,7 @@ from enum import Enum, auto
 
 from msgspec import Struct
 
-from wikisync.markup.rdoc.typography import escape
+from wikisync.markup.tokens import escape_marks as escape
 
 ID_PREFIX = "user-content-"
 """The sanitiser's list lets ids through that begin so; the filters take it off."""

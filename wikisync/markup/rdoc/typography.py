@@ -8,22 +8,14 @@ from __future__ import annotations
 
 import re
 
+from wikisync.markup.tokens import escape_marks
+
 SPECIAL = re.compile(
     r"\\(?P<escaped>\S)|(?P<dots>\.{3,4})|\((?P<sign>[cCrR])\)|-{2,3}|\"|``|'+|`"
 )
 SIGNS = {"c": "©", "r": "®"}
 TAGS_AT_END = re.compile(r"(?:<[^<>]*>)+$")
 WORD = re.compile(r"[A-Za-z0-9_]")
-
-
-def escape(text: str) -> str:
-    """Text for an element or an attribute in double quotes."""
-    return (
-        text.replace("&", "&amp;")
-        .replace("<", "&lt;")
-        .replace(">", "&gt;")
-        .replace('"', "&quot;")
-    )
 
 
 class Typography:
@@ -47,7 +39,7 @@ class Typography:
         if at < len(text):
             pieces.append(text[at:])
             self._is_after_word = WORD.match(pieces[-1][-1]) is not None
-        return escape("".join(pieces))
+        return escape_marks("".join(pieces))
 
     def pass_over(self, html: str) -> None:
         """Take note of a text that is already set: a quote behind it may close.

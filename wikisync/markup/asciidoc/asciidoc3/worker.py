@@ -48,25 +48,9 @@ RESULT_MAX = 4 << 20
 
 FORBIDDEN = (
     *("open", "subprocess.", "os.", "shutil.", "socket.", "ctypes.", "pty.", "glob."),
-    *(
-        "tempfile.",
-        "mmap.",
-        "import",
-        "code.",
-        "urllib.",
-        "http.",
-        "ftplib.",
-        "pathlib.",
-    ),
-    *(
-        "pickle.",
-        "marshal.",
-        "sys._getframe",
-        "signal.",
-        "fcntl.",
-        "resource.",
-        "builtins.",
-    ),
+    *("tempfile.", "mmap.", "import", "code.", "urllib.", "http.", "ftplib."),
+    *("pathlib.", "pickle.", "marshal.", "sys._getframe", "signal.", "fcntl."),
+    *("resource.", "builtins."),
 )
 """Starts of the names of audit events that no page has a need of."""
 
@@ -161,19 +145,9 @@ def refused(*_: object, **__: object) -> Any:
 def limited_os(files: Mapping[str, str]) -> types.SimpleNamespace:
     """What asciidoc3 knows as ``os``: names of paths, and the files in memory."""
     folders = {ROOT}
+    plain = ("join", "dirname", "basename", "splitext", "normpath", "isabs", "split")
     path = types.SimpleNamespace(
-        **{
-            name: getattr(posixpath, name)
-            for name in (
-                "join",
-                "dirname",
-                "basename",
-                "splitext",
-                "normpath",
-                "isabs",
-                "split",
-            )
-        },
+        **{name: getattr(posixpath, name) for name in plain},
         sep="/",
         commonprefix=posixpath.commonprefix,
         realpath=posixpath.normpath,
