@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from html import unescape
 from http import HTTPStatus
+from typing import TypeVar
 
 import msgspec
 
@@ -67,6 +68,7 @@ IMPORT_HINT = (
 )
 LIMIT_HINT = "wait and try again, or use this token in fewer programs"
 
+E = TypeVar("E", bound=RemoteError)
 _FIELDS = json_decoder(dict[str, object])
 
 
@@ -104,6 +106,18 @@ def error_of(
     if status >= HTTPStatus.BAD_REQUEST:
         return _rejected(answer, purpose)
     return violation(answer, purpose, f"unexpected status {_named(status)}")
+
+
+def _made(
+    kind: type[E], answer: Answer, purpose: Purpose, reason: str, hint: str | None
+) -> E:
+    """An error with what the service says of it."""
+    return kind(
+        f"cannot {purpose.action}: {reason}; {_quoted(answer)}",
+        url=answer.url,
+        status=answer.status,
+        hint=hint,
+    )
 
 
 def _is_of_gateway(answer: Answer, purpose: Purpose) -> bool:
@@ -213,42 +227,26 @@ def _rejected(answer: Answer, purpose: Purpose) -> RemoteError:
     if "moved project" in said(answer).lower():
         reason = "the project was moved to another path"
         hint = f"use its new path; see it with wikisync project show {purpose.owner}"
-    return Rejected(
-        f"cannot {purpose.action}: {reason}; {_quoted(answer)}",
-        url=answer.url,
-        status=answer.status,
-        hint=hint or None,
-    )
+    return _made(Rejected, answer, purpose, reason, hint or None)
 
 
 def _unauthorized(answer: Answer, purpose: Purpose) -> AuthenticationFailed:
     text = said(answer).lower()
     if not purpose.has_token:
         reason, hint = "no token is set, and the service requires one", TOKEN_HINT
-    elif "expired" in text:
-        reason = "the token has expired"
-        hint = f"create a new token and replace the old one in: {ACCESS_PLACES}"
-    elif "revoked" in text:
-        reason = "the token was revoked"
+    elif "expired" in text or "revoked" in text:
+        became = "has expired" if "expired" in text else "was revoked"
+        reason = f"the token {became}"
         hint = f"create a new token and replace the old one in: {ACCESS_PLACES}"
     else:
         reason = "the service does not know this token"
         hint = f"check {ACCESS_PLACES}; or {NEW_ACCESS} put it there"
-    return AuthenticationFailed(
-        f"cannot {purpose.action}: {reason}; {_quoted(answer)}",
-        url=answer.url,
-        status=answer.status,
-        hint=hint,
-    )
+    return _made(AuthenticationFailed, answer, purpose, reason, hint)
 
 
 def _forbidden(answer: Answer, purpose: Purpose) -> PermissionDenied:
-    reason, hint = _forbidden_because(answer, purpose)
-    return PermissionDenied(
-        f"cannot {purpose.action}: {reason}; {_quoted(answer)}",
-        url=answer.url,
-        status=answer.status,
-        hint=hint,
+    return _made(
+        PermissionDenied, answer, purpose, *_forbidden_because(answer, purpose)
     )
 
 
@@ -257,10 +255,7 @@ def _forbidden_because(answer: Answer, purpose: Purpose) -> tuple[str, str]:
     if fields.get("error") == "insufficient_scope":
         return _scope_missing(str(fields.get("scope") or ""), purpose)
     if "import source" in said(answer).lower():
-        return (
-            "the service does not allow imports from URLs",
-            IMPORT_HINT,
-        )
+        return "the service does not allow imports from URLs", IMPORT_HINT
     if "account" in said(answer).lower():
         return (
             "the account of this token is blocked",
@@ -274,10 +269,7 @@ def _forbidden_because(answer: Answer, purpose: Purpose) -> tuple[str, str]:
             PROJECT_ROLE_HINT if purpose.about == "project" else WRITE_ROLE_HINT,
         )
     if purpose.about in {"wiki", "page"} and purpose.owner_kind == "group":
-        return (
-            "its wiki is not available",
-            GROUP_WIKI_HINT,
-        )
+        return "its wiki is not available", GROUP_WIKI_HINT
     if purpose.about in {"wiki", "page"}:
         return (
             "its wiki is disabled or hidden from this token",
@@ -364,16 +356,9 @@ _VAGUE = frozenset({"", "404 not found", "not found"})
 
 def _unknown_route(purpose: Purpose) -> tuple[str, str]:
     if purpose.owner_kind == "group" and purpose.about in {"wiki", "page"}:
-        return (
-            "this service has no group wikis",
-            GROUP_WIKI_HINT,
-        )
-    if "/" in purpose.owner:
-        return (
-            "the service knows no such address",
-            PROXY_HINT,
-        )
-    return "the service knows no such address", NOT_THE_API_HINT
+        return "this service has no group wikis", GROUP_WIKI_HINT
+    hint = PROXY_HINT if "/" in purpose.owner else NOT_THE_API_HINT
+    return "the service knows no such address", hint
 
 
 def _quoted(answer: Answer) -> str:

@@ -262,26 +262,13 @@ def _check_free(
     tables: Tables, namespace_id: int, full_path: str, name: str, own_id: int
 ) -> None:
     values = {"space": namespace_id, "path": full_path, "name": name, "own": own_id}
-    fields = [
-        field
-        for field, query in (
-            (
-                "name",
-                (
-                    "SELECT 1 FROM project WHERE namespace_id = :space AND name = :name"
-                    " AND id <> :own"
-                ),
-            ),
-            (
-                "path",
-                (
-                    "SELECT 1 FROM project WHERE full_path = :path AND id <> :own UNION"
-                    " SELECT 1 FROM namespace WHERE full_path = :path"
-                ),
-            ),
-        )
-        if tables.db.execute(query, values).fetchone() is not None
-    ]
+    queries = {
+        "name": "SELECT 1 FROM project WHERE namespace_id = :space AND name = :name"
+        " AND id <> :own",
+        "path": "SELECT 1 FROM project WHERE full_path = :path AND id <> :own UNION"
+        " SELECT 1 FROM namespace WHERE full_path = :path",
+    }
+    fields = [name for name, query in queries.items() if tables.one(query, values)]
     if fields:
         raise Taken(*fields)
 
