@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from markdown_it import MarkdownIt
 from markdown_it.common.utils import unescapeAll
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
@@ -15,16 +14,6 @@ from wikisync.markup.glfm.state import GlfmState
 ALERT = re.compile(
     r"[ \t]+\[!(note|tip|important|caution|warning)\][ \t]*([^\n]*)", re.IGNORECASE
 )
-
-
-def alert_rule(md: MarkdownIt) -> None:
-    """Put the rule before quotes, which begin alike."""
-    md.block.ruler.before(
-        "blockquote",
-        "alert",
-        alert,
-        {"alt": ["paragraph", "reference", "blockquote", "list"]},
-    )
 
 
 def alert(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:

@@ -12,7 +12,6 @@ import string
 import unicodedata
 from typing import NamedTuple
 
-from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.rules_inline.autolink import autolink
@@ -34,14 +33,6 @@ LOCAL = string.ascii_letters + string.digits + ".+_-"
 DOMAIN = re.compile(r"([A-Za-z0-9_-]++(?:\.[A-Za-z0-9_-]++)++)(/[A-Za-z0-9@./]+)?")
 MAIL_SCHEME = re.compile(r"(?<![A-Za-z0-9])(?:mailto|xmpp):\Z")
 MAIL_SCHEME_CHARS_MAX = len("mailto:")
-
-
-def autolink_rule(md: MarkdownIt) -> None:
-    """Enable bare addresses."""
-    md.inline.ruler.push("bare_www", bare_www)
-    md.inline.ruler.push("bare_url", bare_url)
-    md.inline.ruler.at("autolink", bracketed)
-    md.core.ruler.after("inline", "bare_email", bare_email)
 
 
 def bare_url(state: StateInline, silent: bool) -> bool:

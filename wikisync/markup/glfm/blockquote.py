@@ -7,18 +7,11 @@ margin however deep the quotes.
 
 from __future__ import annotations
 
-from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 
 from wikisync.markup.glfm.state import GlfmState
 
 Marks = tuple[int, int, int, int]
-
-
-def blockquote_rule(md: MarkdownIt) -> None:
-    """Replace the library's rule."""
-    ended = ["paragraph", "reference", "blockquote", "list"]
-    md.block.ruler.at("blockquote", blockquote, {"alt": ended})
 
 
 def blockquote(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:

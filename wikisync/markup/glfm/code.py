@@ -9,17 +9,11 @@ from __future__ import annotations
 
 import re
 
-from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, backtick
 
 RUN = re.compile("`+")
 NO_END = 0
 """Key, beside lengths of runs, of where the end of one was not found."""
-
-
-def code_rule(md: MarkdownIt) -> None:
-    """Replace the library's rule."""
-    md.inline.ruler.at("backticks", code)
 
 
 def code(state: StateInline, silent: bool) -> bool:

@@ -9,17 +9,11 @@ from __future__ import annotations
 
 import re
 
-from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 
 from wikisync.markup.glfm.state import LAZY_SPACES
 
 INDENTED = re.compile(r"\n[ \t]+")
-
-
-def continuation_rule(md: MarkdownIt) -> None:
-    """Take it out before the text is parsed."""
-    md.core.ruler.before("inline", "continuation", continuation)
 
 
 def continuation(state: StateCore) -> None:

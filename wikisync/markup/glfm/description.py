@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import re
 
-from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
 from wikisync.markup.glfm.state import GlfmState
 
 MARKER = re.compile(r"[:~][ \t]+")
-
-
-def description_rule(md: MarkdownIt) -> None:
-    """Let ``: text`` end a paragraph, which then is the term."""
-    md.block.ruler.before(
-        "pipe_table", "description", description, {"alt": ["paragraph", "reference"]}
-    )
 
 
 def description(

@@ -9,11 +9,11 @@ import mdurl
 from markdown_it import MarkdownIt
 from markdown_it.parser_block import ParserBlock
 
-from wikisync.markup.glfm import RULES
 from wikisync.markup.glfm.block import GlfmBlock
 from wikisync.markup.glfm.inline import GlfmInline
 from wikisync.markup.glfm.lines import LINES
 from wikisync.markup.glfm.renderer import GlfmRenderer
+from wikisync.markup.glfm.rules import add_rules
 from wikisync.markup.glfm.tasks import SIGNS
 from wikisync.markup.lines import LineMap
 
@@ -56,6 +56,5 @@ def make_engine(block: ParserBlock) -> MarkdownIt:
     markdown.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005
     # no host becomes punycode: the service keeps what the page says
     markdown.normalizeLink = encode_url  # type: ignore[method-assign]
-    for rule in RULES:
-        markdown.use(rule)
+    add_rules(markdown)
     return markdown

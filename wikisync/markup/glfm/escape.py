@@ -2,15 +2,9 @@ r"""``\#1``: an escaped character keeps a mark, so that it is no reference later
 
 from __future__ import annotations
 
-from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 
 ESCAPABLE = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-
-
-def escape_rule(md: MarkdownIt) -> None:
-    """Put the rule before markdown-it's own, which still breaks lines."""
-    md.inline.ruler.before("escape", "escaped", escaped)
 
 
 def escaped(state: StateInline, silent: bool) -> bool:

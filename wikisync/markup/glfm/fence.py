@@ -6,14 +6,7 @@ fence has characters in front of it, and not as many as it has columns.
 
 from __future__ import annotations
 
-from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, fence
-
-
-def fence_rule(md: MarkdownIt) -> None:
-    """Replace the library's rule."""
-    ended = ["paragraph", "reference", "blockquote", "list"]
-    md.block.ruler.at("fence", fenced, {"alt": ended})
 
 
 def fenced(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:

@@ -11,14 +11,12 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
 import mdurl
-from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from msgspec import Struct, field
 
-from wikisync.markup.glfm.renderer import rule
 from wikisync.markup.glfm.state import GlfmState
 from wikisync.markup.tokens import escape
 
@@ -43,16 +41,6 @@ class Notes(Struct):
     """How often each is mentioned, in the order of the first mentions."""
     numbers: dict[str, int] = field(default_factory=dict)
     """Position of each in that order, from 1."""
-
-
-def footnote_rule(md: MarkdownIt) -> None:
-    """Enable ``[^name]``; notes in the text (``^[...]``) are not the service's."""
-    ended = ["paragraph", "reference", "blockquote"]
-    md.block.ruler.before("reference", "footnote_def", definition, {"alt": ended})
-    md.inline.ruler.after("image", "footnote_ref", mention)
-    md.core.ruler.after("inline", "footnote_tail", move_to_end)
-    for name, render in RENDERED.items():
-        md.add_render_rule(name, rule(render))
 
 
 def definition(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:

@@ -13,20 +13,12 @@ from __future__ import annotations
 
 import re
 
-from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block.html_block import HTML_SEQUENCES, html_block
 from markdown_it.rules_inline import StateInline, html_inline
 
 CUT_OFF = re.compile(r"</?[A-Za-z][A-Za-z0-9-]*")
 LONE_TAG = HTML_SEQUENCES[-1][0]
-
-
-def html_rule(md: MarkdownIt) -> None:
-    """Replace the library's rules."""
-    alternatives = ["paragraph", "reference", "blockquote"]
-    md.block.ruler.at("html_block", html, {"alt": alternatives})
-    md.inline.ruler.at("html_inline", tag)
 
 
 def html(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:

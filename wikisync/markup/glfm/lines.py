@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 from markdown_it.token import Token
 
@@ -12,11 +11,6 @@ LINES = "lines"
 """Key of the environment under which the ``LineMap`` lies."""
 BREAKS = frozenset({"softbreak", "hardbreak"})
 LINKS = frozenset({"link_open", "image"})
-
-
-def lines_rule(md: MarkdownIt) -> None:
-    """Number links when all texts are parsed."""
-    md.core.ruler.push("lines", number_links)
 
 
 def number_links(state: StateCore) -> None:

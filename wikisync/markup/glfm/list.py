@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
@@ -18,12 +17,6 @@ MARKER = re.compile(r"(?:[-+*]|(\d{1,9})[.)])(?=[ \t]|$)")
 """A number that the page ends with is none; at any other end of a line it is one."""
 WIDEST_GAP = 4
 """Columns between marker and content; wider gaps are one column and code."""
-
-
-def list_rule(md: MarkdownIt) -> None:
-    """Replace the library's rule."""
-    ended = ["paragraph", "reference", "blockquote"]
-    md.block.ruler.at("list", list_block, {"alt": ended})
 
 
 def list_block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:

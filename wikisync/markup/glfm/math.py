@@ -10,23 +10,15 @@ import re
 import string
 from collections.abc import Sequence
 
-from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from wikisync.markup.glfm.renderer import rule
 from wikisync.markup.tokens import escape
 
 DOLLARS = re.compile(r"\$+")
 CODE_OPEN, CODE_CLOSE = "$`", "`$"
 SPACES = frozenset(" \t\n")
 DIGITS = frozenset(string.digits)
-
-
-def math_rule(md: MarkdownIt) -> None:
-    """Enable formulas in running text."""
-    md.inline.ruler.before("escape", "math_inline", math_inline)
-    md.add_render_rule("math_inline", rule(render_math))
 
 
 def math_inline(state: StateInline, silent: bool) -> bool:

@@ -6,23 +6,12 @@ import contextlib
 import re
 from collections.abc import Iterator
 
-from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 
 from wikisync.markup.glfm.alert import ALERT, mark_alert
 
 FENCE = re.compile(r">{3,}")
 ONLY_FENCE = re.compile(r"(>{3,})[ \t]*")
-
-
-def quote_rule(md: MarkdownIt) -> None:
-    """Put the rule before alerts and quotes, which begin with the same sign."""
-    md.block.ruler.before(
-        "alert",
-        "fenced_quote",
-        fenced_quote,
-        {"alt": ["paragraph", "reference", "blockquote", "list"]},
-    )
 
 
 def fenced_quote(

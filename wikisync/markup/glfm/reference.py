@@ -9,17 +9,11 @@ from three, and three dashes are text.
 
 from __future__ import annotations
 
-from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, lheading, paragraph, reference
 
 from wikisync.markup.glfm.description import description
 from wikisync.markup.glfm.state import CODE_INDENT, GlfmState
 from wikisync.markup.glfm.table import is_underline, pipe_table
-
-
-def reference_rule(md: MarkdownIt) -> None:
-    """Replace the library's rule."""
-    md.block.ruler.at("reference", definitions)
 
 
 def definitions(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 from markdown_it.rules_core import StateCore
 
@@ -24,12 +23,6 @@ MEANT = {standin: wide for wide, standin in STANDINS.items()}
 HIDDEN = "spaces"
 """Key of the environment: whether there are stand-ins."""
 TAKEN = re.compile(f"[{chr(min(MEANT))}-{chr(max(MEANT))}]")
-
-
-def spaces_rule(md: MarkdownIt) -> None:
-    """Hide them while blocks are found, and show them before texts are parsed."""
-    md.core.ruler.before("block", "hide_spaces", hide_spaces)
-    md.core.ruler.after("block", "show_spaces", show_spaces)
 
 
 def hide_spaces(state: StateCore) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_block.table import table
 
@@ -13,19 +12,6 @@ from wikisync.markup.glfm.state import GlfmState
 UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*")
 CELL = r"[ \t]*:?-+:?[ \t]*"
 DASHES = re.compile(rf"\|?{CELL}(?:\|{CELL})*(?:\|[ \t]*)?")
-
-
-def table_rule(md: MarkdownIt) -> None:
-    """Enable tables, and let a line that is only a pipe end one.
-
-    The library asks for them first; but a line that begins a list, a quote or a heading
-    is no row of headings, whatever stands below it.
-    """
-    md.disable("table")
-    block = md.block.ruler
-    ended = ["paragraph", "reference"]
-    block.before("lheading", "pipe_table", pipe_table, {"alt": ended})
-    block.before("paragraph", "lone_pipe", lone_pipe, {"alt": ["blockquote"]})
 
 
 def pipe_table(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:

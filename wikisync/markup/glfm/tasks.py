@@ -9,7 +9,6 @@ import re
 from collections.abc import Sequence
 from html import unescape
 
-from markdown_it import MarkdownIt
 from markdown_it.common.utils import normalizeReference
 from markdown_it.renderer import RendererProtocol
 from markdown_it.rules_core import StateCore
@@ -26,12 +25,6 @@ SIGNS = "signs"
 """Key of the environment: whether boxes bear their signs."""
 LISTS = frozenset({"bullet_list_open", "ordered_list_open"})
 BOX_CLASS = "task-list-item-checkbox"
-
-
-def tasks_rule(md: MarkdownIt) -> None:
-    """Find boxes before the texts are parsed, when all definitions are known."""
-    md.core.ruler.before("inline", "tasks", find_tasks)
-    md.add_render_rule("task_box", render_box)
 
 
 def find_tasks(state: StateCore) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from markdown_it import MarkdownIt
 from markdown_it.common.utils import unescapeAll
 from markdown_it.rules_inline import StateInline
 
@@ -12,11 +11,6 @@ WIKILINK = re.compile(
     r"\[\[((?:[^\[\]|\\]|\\.)*+)(?:\|((?:[^\[\]|\\]|\\.)*+))?\]\]", re.DOTALL
 )
 ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-
-
-def wikilink_rule(md: MarkdownIt) -> None:
-    """Enable wiki links, which win over links in brackets."""
-    md.inline.ruler.before("link", "wikilink", wikilink)
 
 
 def wikilink(state: StateInline, silent: bool) -> bool:
