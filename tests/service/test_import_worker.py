@@ -15,7 +15,6 @@ from wikisync.frames import read_frames, write_frame
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
 from wikisync.service.import_worker import (
-    GRACE_S,
     FetchFailed,
     FetchJob,
     fetch_repository,
@@ -163,16 +162,14 @@ async def test_repository_that_is_too_large_is_not_taken(
 
 
 async def test_server_that_says_nothing_is_left_at_the_deadline(tmp_path: Path) -> None:
-    begin = asyncio.get_running_loop().time()
     async with silent_server() as silent:
         address = silent.url.replace("//", "//u:secret@") + "/x.git"
         text = await failure(job(address, tmp_path / "copy", deadline_s=0.5))
 
+    # of one that ended itself later the text says that git broke off
     assert text == (
         f"The repository at {silent.url}/x.git did not arrive within 0.5 seconds."
     )
-    # it was ended, and did not end itself later
-    assert asyncio.get_running_loop().time() - begin < GRACE_S
 
 
 async def test_process_ends_when_nobody_waits_for_it_any_more(tmp_path: Path) -> None:
