@@ -9,9 +9,8 @@ from wikisync.model import Digest, Format, PageState, Slug, Snapshot, WikiOwner
 from wikisync.sync.decide.identity import (
     Agreement,
     Between,
-    Known,
+    Identified,
     Located,
-    Stranger,
     WikiRecord,
     carried_records,
     record_before,
@@ -28,23 +27,26 @@ THEIRS = Located(WikiOwner("project", "g/a"), 9)
 @pytest.mark.parametrize(
     ("by_id", "by_path", "known_id", "is_given", "expected"),
     [
-        pytest.param(None, OURS, None, False, Known(OURS), id="never met before"),
-        pytest.param(OURS, None, 7, False, Known(OURS), id="where it was"),
-        pytest.param(MOVED, MOVED, 7, False, Known(MOVED), id="renamed"),
+        pytest.param(None, OURS, None, False, Identified(OURS), id="never met before"),
+        pytest.param(OURS, None, 7, False, Identified(OURS), id="where it was"),
+        pytest.param(MOVED, MOVED, 7, False, Identified(MOVED), id="renamed"),
         pytest.param(
-            *(MOVED, None, 7, False, Known(MOVED, is_certain=False)),
+            *(MOVED, None, 7, False, Identified(MOVED, is_certain=False)),
             id="only the id is the same",
         ),
-        pytest.param(MOVED, None, 7, True, Known(MOVED), id="the id is given"),
+        pytest.param(MOVED, None, 7, True, Identified(MOVED), id="the id is given"),
         pytest.param(
-            *(MOVED, THEIRS, 7, False, Stranger(THEIRS, MOVED)), id="path reused"
+            *(MOVED, THEIRS, 7, False, Identified(THEIRS, is_other=True, ours=MOVED)),
+            id="path reused",
         ),
         pytest.param(
-            *(MOVED, THEIRS, 7, True, Stranger(THEIRS, MOVED)),
+            *(MOVED, THEIRS, 7, True, Identified(THEIRS, is_other=True, ours=MOVED)),
             id="path reused, although the id is given",
         ),
-        pytest.param(*(None, THEIRS, 7, False, Stranger(THEIRS, None)), id="made anew"),
-        pytest.param(None, OURS, 7, False, Known(OURS), id="came back meanwhile"),
+        pytest.param(
+            *(None, THEIRS, 7, False, Identified(THEIRS, is_other=True)), id="made anew"
+        ),
+        pytest.param(None, OURS, 7, False, Identified(OURS), id="came back meanwhile"),
         pytest.param(None, None, 7, False, None, id="gone or hidden"),
         pytest.param(None, None, None, False, None, id="never there"),
     ],
@@ -54,14 +56,14 @@ def test_an_id_and_a_path_together_say_whose_wiki_it_is(
     by_path: Located | None,
     known_id: int | None,
     is_given: bool,
-    expected: Known | Stranger | None,
+    expected: Identified | None,
 ) -> None:
     found = whose(by_id, by_path, path="g/a", known_id=known_id, is_given=is_given)
     assert found == expected
 
 
 def test_paths_are_compared_as_the_service_does() -> None:
-    assert whose(OURS, None, path="G/A", known_id=7, is_given=False) == Known(OURS)
+    assert whose(OURS, None, path="G/A", known_id=7, is_given=False) == Identified(OURS)
 
 
 # -- records -----------------------------------------------------------------------

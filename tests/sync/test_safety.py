@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from wikisync.model import Digest, Format, PageState, Slug, Snapshot, digest_of
@@ -99,8 +101,13 @@ def pulls(count: int) -> list[Action]:
     return [Pull(slug, MD, D, NEW) for slug in list(BASE)[:count]]
 
 
+def asked(batches: Sequence[Batch]) -> list[Batch]:
+    """Batches that a person is asked about."""
+    return [batch for batch in batches if batch.decision is Decision.WAITING]
+
+
 def waiting(actions: list[Action], memory: tuple[Batch, ...] = ()) -> Batch:
-    (batch,) = hold_batches(Plan.from_actions(actions), BASE, memory).waiting
+    (batch,) = asked(hold_batches(Plan.from_actions(actions), BASE, memory).batches)
     return batch
 
 
@@ -146,10 +153,10 @@ def test_pages_that_come_meanwhile_say_no_yes(pages: int, gone: int) -> None:
     first = hold_batches(deletes, tracked(pages))
     again = hold_batches(deletes, tracked(pages + 30), first.batches)
     assert not again.plan.actions
-    assert [batch.id for batch in again.waiting] == [
-        batch.id for batch in first.waiting
+    assert [batch.id for batch in asked(again.batches)] == [
+        batch.id for batch in asked(first.batches)
     ]
-    assert str(again.waiting[0]).startswith(f"{gone} of {pages} pages")
+    assert str(asked(again.batches)[0]).startswith(f"{gone} of {pages} pages")
 
 
 def test_batch_is_withdrawn_when_the_pages_reappear() -> None:
@@ -167,7 +174,7 @@ def test_yes_covers_no_page_that_was_not_on_the_list() -> None:
     memory = decide((waiting(remote_deletes(12)),), 1, Decision.APPROVED)
     result = hold_batches(Plan.from_actions(remote_deletes(30)), BASE, memory)
     assert result.plan == Plan.from_actions(remote_deletes(12))
-    assert [(b.id, len(b.members)) for b in result.waiting] == [(2, 18)]
+    assert [(b.id, len(b.members)) for b in asked(result.batches)] == [(2, 18)]
 
 
 def test_yes_covers_no_text_that_came_later() -> None:
@@ -175,7 +182,7 @@ def test_yes_covers_no_text_that_came_later() -> None:
     edited = [DeleteRemote(slug, NEW, MD) for slug in list(BASE)[:12]]
     result = hold_batches(Plan.from_actions(edited), BASE, memory)
     assert result.plan == Plan()
-    assert result.waiting[0].id == 2
+    assert asked(result.batches)[0].id == 2
 
 
 @pytest.mark.parametrize("is_remote", [True, False])
@@ -201,7 +208,7 @@ def test_decision_is_about_one_batch_alone() -> None:
     memory = decide(hold_batches(plan, BASE).batches, 2, Decision.APPROVED)
     result = hold_batches(plan, BASE, memory)
     assert result.plan == Plan.from_actions(pulls(41))
-    assert [batch.kind for batch in result.waiting] == [BatchKind.DELETES_THERE]
+    assert [batch.kind for batch in asked(result.batches)] == [BatchKind.DELETES_THERE]
 
 
 def test_number_that_no_batch_has_decides_nothing() -> None:
@@ -229,14 +236,14 @@ def test_too_many_changes_of_one_side_wait(kind: BatchKind, actions: object) -> 
     assert hold_batches(some, BASE).plan == some
     many = Plan.from_actions([*actions(41), *remote_deletes(1, first=90)])
     result = hold_batches(many, BASE)
-    assert [batch.kind for batch in result.waiting] == [kind]
+    assert [batch.kind for batch in asked(result.batches)] == [kind]
     assert result.plan == Plan.from_actions(remote_deletes(1, first=90))
 
 
 def test_merge_counts_as_a_change_of_both_sides() -> None:
     merges = [Merge(slug, MD, NEW, NEW) for slug in list(BASE)[:41]]
     result = hold_batches(Plan.from_actions(list(merges)), BASE)
-    kinds = {batch.kind for batch in result.waiting}
+    kinds = {batch.kind for batch in asked(result.batches)}
     assert kinds == {BatchKind.CHANGES_HERE, BatchKind.CHANGES_THERE}
     assert result.plan == Plan()
 
@@ -245,7 +252,7 @@ def test_refused_change_stays_held_until_the_text_is_another() -> None:
     memory = decide((waiting(pushes(41)),), 1, Decision.REFUSED)
     result = hold_batches(Plan.from_actions(pushes(41)), BASE, memory)
     assert result.plan == Plan()
-    assert result.waiting == ()
+    assert asked(result.batches) == []
     assert hold_batches(Plan.from_actions(pulls(3)), BASE, memory).batches == ()
 
 
@@ -285,7 +292,7 @@ def test_page_that_shrinks_is_found_under_its_new_name() -> None:
     plan = reconcile(base, here, there)
     result = hold_batches(plan, base, shrunk=shrunk_pages(plan, base, here, there))
     assert result.plan == Plan((MoveRemote(old, new, old, MD, D),))
-    assert [batch.kind for batch in result.waiting] == [BatchKind.SHRUNK_THERE]
+    assert [batch.kind for batch in asked(result.batches)] == [BatchKind.SHRUNK_THERE]
 
 
 def test_page_renamed_on_both_sides_shrinks_by_the_size_it_had() -> None:
@@ -309,7 +316,7 @@ def test_page_renamed_on_both_sides_shrinks_by_the_size_it_had() -> None:
 def test_shrunken_page_is_asked_about_once(action: Action, kind: BatchKind) -> None:
     shrunk = frozenset({Slug("page-0000")})
     result = hold_batches(Plan((action,)), BASE, shrunk=shrunk)
-    assert [batch.kind for batch in result.waiting] == [kind]
+    assert [batch.kind for batch in asked(result.batches)] == [kind]
 
 
 def test_renames_are_no_removals() -> None:
@@ -334,7 +341,7 @@ def removed_before(count: int, first: int = 50) -> dict[BatchKind, frozenset[Slu
 def test_removals_within_an_hour_count_together() -> None:
     plan = Plan.from_actions(remote_deletes(4))
     assert hold_batches(plan, BASE, removed=removed_before(6)).plan == plan
-    assert len(hold_batches(plan, BASE, removed=removed_before(7)).waiting) == 1
+    assert len(asked(hold_batches(plan, BASE, removed=removed_before(7)).batches)) == 1
 
 
 def test_a_removal_that_is_planned_again_counts_once() -> None:
@@ -360,5 +367,5 @@ def test_pages_of_an_emptied_directory_wait_however_few_they_are() -> None:
     plan = Plan.from_actions(remote_deletes(4))
     result = hold_batches(plan, BASE, emptied=emptied)
     assert [one.slug for one in result.plan.removals] == [list(BASE)[3]]
-    assert [batch.kind for batch in result.waiting] == [BatchKind.EMPTIED]
-    assert "its disk were not mounted" in str(result.waiting[0])
+    assert [batch.kind for batch in asked(result.batches)] == [BatchKind.EMPTIED]
+    assert "its disk were not mounted" in str(asked(result.batches)[0])

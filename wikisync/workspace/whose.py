@@ -26,9 +26,8 @@ from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.identity import (
     Agreement,
     Between,
-    Known,
+    Identified,
     Located,
-    Stranger,
     WikiRecord,
     carried_note,
     carried_records,
@@ -223,7 +222,7 @@ def _others(
     return {one.owner: one.folder for one in wikis if one is not section}
 
 
-async def _locate(client: Client, section: WikiSection, known: WikiState) -> Known:
+async def _locate(client: Client, section: WikiSection, known: WikiState) -> Identified:
     """The wiki that the configuration and the record mean.
 
     Raises:
@@ -253,7 +252,7 @@ async def _locate(client: Client, section: WikiSection, known: WikiState) -> Kno
     if found is None:
         assert missing is not None, "the request does not exist on the service"
         raise missing
-    if isinstance(found, Stranger):
+    if found.is_other:
         raise stranger_error(owner, str(known_id), found)
     return found
 

@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 
 from wikisync.errors import SyncError, WikisyncError
-from wikisync.sync.daemon.hints import Hints
+from wikisync.sync.daemon.hints import follow_hints
 from wikisync.sync.daemon.schedule import (
     FULL_SCAN_S,
     HINT_MAX_S,
@@ -93,19 +93,19 @@ class Daemon:
         """
         self._clock = clock
         self._wall = wall
-        self._chance = chance = chance or random.Random()
+        self._chance = chance or random.Random()
         self._after_cycle = after_cycle
         self._works = {work.name: work for work in wikis}
         self._schedule = Schedule(
             self._works,
             clock=clock,
-            chance=chance,
+            chance=self._chance,
             hint_max_s=hint_max_s,
             on_status=on_status,
             on_outage=on_outage,
             is_away=is_away,
         )
-        self._hints = Hints(self._works, lists, self._schedule, chance=chance)
+        self._lists = lists
 
     # -- for whoever asks, and whoever shows ---------------------------------------
 
@@ -142,7 +142,9 @@ class Daemon:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._own_cycles())
             group.create_task(self._scan())
-            group.create_task(self._hints.run())
+            group.create_task(
+                follow_hints(self._works, self._lists, self._schedule, self._chance)
+            )
             group.create_task(self._notice_sleep())
 
     async def _own_cycles(self) -> None:

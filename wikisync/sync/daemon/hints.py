@@ -40,34 +40,39 @@ class Later(Exception):
     """The service answers later, which says nothing of what was asked."""
 
 
-class Hints:
-    """Asks for the marks of all wikis of a daemon until it is cancelled."""
+async def follow_hints(
+    works: Mapping[str, WikiWork],
+    lists: Sequence[ActivityList],
+    schedule: Schedule,
+    chance: random.Random,
+) -> None:
+    """Ask for each wiki's mark, a few at the same time, until it is cancelled.
 
+    Args:
+        works: The wikis.
+        lists: Each has many of them.
+        schedule: When each is due.
+        chance: For jitter.
+    """
+    hints = _Hints(works, schedule, chance)
+    async with asyncio.TaskGroup() as group:
+        for one in lists:
+            listed = _ListedWikis(one, schedule, chance)
+            group.create_task(listed.run(await listed.ask()))
+        few = asyncio.Semaphore(HINTS_AT_ONCE)
+        for wiki_status in schedule.by_name.values():
+            group.create_task(hints.follow(wiki_status, few))
+
+
+class _Hints:
     def __init__(
-        self,
-        works: Mapping[str, WikiWork],
-        lists: Sequence[ActivityList],
-        schedule: Schedule,
-        *,
-        chance: random.Random,
+        self, works: Mapping[str, WikiWork], schedule: Schedule, chance: random.Random
     ) -> None:
-        """Name the wikis, and the lists that have many of them; nothing is asked."""
         self._works = works
-        self._lists = lists
         self._schedule = schedule
         self._chance = chance
 
-    async def run(self) -> None:
-        """Ask for each wiki's mark by itself, for a few at the same time."""
-        async with asyncio.TaskGroup() as group:
-            for one in self._lists:
-                listed = ListedWikis(one, self._schedule, chance=self._chance)
-                group.create_task(listed.run(await listed.ask()))
-            few = asyncio.Semaphore(HINTS_AT_ONCE)
-            for wiki_status in self._schedule.by_name.values():
-                group.create_task(self._follow(wiki_status, few))
-
-    async def _follow(self, wiki_status: WikiStatus, few: asyncio.Semaphore) -> None:
+    async def follow(self, wiki_status: WikiStatus, few: asyncio.Semaphore) -> None:
         # the first ones of many wikis are spread; by their jitter they stay so
         wait_s = self._chance.uniform(*self._schedule.hint_range_s(wiki_status))
         while True:
@@ -146,13 +151,12 @@ class Hints:
         return wait_s * self._chance.uniform(1.0, 1.0 + JITTER)
 
 
-class ListedWikis:
+class _ListedWikis:
     """Asks one list in which of its wikis something happened, until it is cancelled."""
 
     def __init__(
-        self, listed: ActivityList, schedule: Schedule, *, chance: random.Random
+        self, listed: ActivityList, schedule: Schedule, chance: random.Random
     ) -> None:
-        """Name the list; nothing is asked."""
         self._list = listed
         self._schedule = schedule
         self._chance = chance

@@ -52,20 +52,16 @@ class Located(Struct, frozen=True):
     """The day on which it was marked for deletion, or empty."""
 
 
-class Known(Struct, frozen=True):
-    """It is the wiki that is meant."""
+class Identified(Struct, frozen=True):
+    """What a path and a known id lead to."""
 
     there: Located
+    is_other: bool = False
+    """Another project or group has the path."""
+    ours: Located | None = None
+    """Then, where the known one is now; None where it is deleted or hidden."""
     is_certain: bool = True
     """False where the old path leads nowhere: then its pages have to agree."""
-
-
-class Stranger(Struct, frozen=True):
-    """Another project or group has the path."""
-
-    there: Located
-    ours: Located | None
-    """Where the known one is now; None where it is deleted or hidden."""
 
 
 def is_same_path(one: str, other: str) -> bool:
@@ -80,7 +76,7 @@ def whose(
     path: str,
     known_id: int | None,
     is_given: bool,
-) -> Known | Stranger | None:
+) -> Identified | None:
     """What the answers to a known id and to a path together mean.
 
     Args:
@@ -96,16 +92,15 @@ def whose(
     if by_id is None:
         if by_path is None:
             return None
-        is_other = known_id is not None and by_path.id != known_id
-        return Stranger(by_path, None) if is_other else Known(by_path)
+        return Identified(by_path, known_id is not None and by_path.id != known_id)
     if is_same_path(by_id.owner.full_path, path):
-        return Known(by_id)
+        return Identified(by_id)
     if by_path is not None and by_path.id != by_id.id:
-        return Stranger(by_path, by_id)
-    return Known(by_id, is_certain=is_given or by_path is not None)
+        return Identified(by_path, is_other=True, ours=by_id)
+    return Identified(by_id, is_certain=is_given or by_path is not None)
 
 
-def stranger_error(owner: WikiOwner, known_id: str, found: Stranger) -> Halted:
+def stranger_error(owner: WikiOwner, known_id: str, found: Identified) -> Halted:
     """What is said where another project or group has the path."""
     path, new = owner.full_path, found.there.id
     go_on = f"to sync the folder with the new one, add id = {new} next to the path"

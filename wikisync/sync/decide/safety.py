@@ -157,7 +157,7 @@ _REASONS = {
 }
 
 
-class Stopped(Struct, frozen=True):
+class _Stopped(Struct, frozen=True):
     """A plan after the safety stops."""
 
     plan: Plan
@@ -166,11 +166,6 @@ class Stopped(Struct, frozen=True):
     """What waits, and what was decided and is still to be done: the new memory."""
     skipped: tuple[Skip, ...] = ()
     """The differences that stay for it, each with its reason."""
-
-    @property
-    def waiting(self) -> tuple[Batch, ...]:
-        """Batches that a person is asked about."""
-        return tuple(b for b in self.batches if b.decision is Decision.WAITING)
 
 
 def hold_batches(
@@ -185,7 +180,7 @@ def hold_batches(
     kinds: Collection[BatchKind] = ALL_KINDS,
     agreed_to: frozenset[Slug] = frozenset(),
     last_id: int = 0,
-) -> Stopped:
+) -> _Stopped:
     """Take out of a plan what a person must say yes to.
 
     What was approved goes through, as long as the text is the one that was approved.
@@ -239,11 +234,11 @@ def hold_batches(
                         skipped[action.slug] = Skip(action.slug, reason)
         batches += asked
     actions = [action for left in outcome.values() for action in left]
-    return Stopped(Plan.from_actions(actions), tuple(batches), tuple(skipped.values()))
+    return _Stopped(Plan.from_actions(actions), tuple(batches), tuple(skipped.values()))
 
 
 def removed_unasked(
-    stopped: Stopped, agreed_to: frozenset[Slug] = frozenset()
+    stopped: _Stopped, agreed_to: frozenset[Slug] = frozenset()
 ) -> Mapping[BatchKind, frozenset[Slug]]:
     """By kind, pages that a plan removes without a person's yes."""
     approved = {member.slug for batch in stopped.batches for member in batch.members}

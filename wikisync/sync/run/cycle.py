@@ -77,7 +77,7 @@ from wikisync.sync.run.late import take_late_save
 from wikisync.sync.run.options import Confirm, CycleOptions, Outdated
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.pull import pull_pages
-from wikisync.sync.run.push import Pushes
+from wikisync.sync.run.push import Pushing, pushing
 from wikisync.sync.run.result import CycleResult, Held
 from wikisync.sync.run.troubles import (
     in_the_way,
@@ -268,12 +268,12 @@ class _Run:
         if not decided.plan.actions and not self._cycle.state.conflict_files():
             await self._fetch_attachments(decided)
             return
-        pushes = Pushes(self._cycle, decided.here, decided.there)
+        push = pushing(self._cycle, decided.here, decided.there)
         plan = decided.plan
         # before the renames: another page may get the name beside which the file lies
         await self._holds.remove_settled(decided)
         for move in plan.moves:
-            await self._one(move, decided, pushes)
+            await self._one(move, decided, push)
         # From here on pages go by the names that the plan gives them, but for those in
         # ``lost_names``, about which nothing more is done in this cycle.
         if self._cycle.state.conflict_files():
@@ -284,8 +284,8 @@ class _Run:
         await pull_pages(self._cycle, kept, decided.here, decided.there)
         note_writes(self._cycle, plan, is_first=not self._agreed)
         for merge in plan.merges:
-            await self._one(merge, decided, pushes)
-        await self._send(plan, pushes)
+            await self._one(merge, decided, push)
+        await self._send(plan, push)
         await self._fetch_attachments(decided)
         # All texts are where they go, or their errors are known: only now can be said
         # which removals would take away the last copy of one.
@@ -302,9 +302,9 @@ class _Run:
             if not isinstance(action, Delete):
                 continue
             if action.slug not in self._waiting:
-                await self._one(action, decided, pushes)
+                await self._one(action, decided, push)
 
-    async def _one(self, action: Action, decided: Decided, pushes: Pushes) -> None:
+    async def _one(self, action: Action, decided: Decided, push: Pushing) -> None:
         match action:
             case MoveLocal() | Rebind():
                 await move_here(self._cycle, action)
@@ -313,7 +313,7 @@ class _Run:
             case Merge():
                 await merge_here(self._cycle, action, decided.merges[action.slug])
             case MoveRemote() | DeleteRemote():
-                await pushes.run(action)
+                await push(action)
             case CreateLocal() | Pull() | Adopt() | CreateRemote() | Push():
                 pass  # many at a time
             case DropRecord() | Hold() | Skip():
@@ -321,14 +321,14 @@ class _Run:
             case _:
                 assert_never(action)
 
-    async def _send(self, plan: Plan, pushes: Pushes) -> None:
+    async def _send(self, plan: Plan, push: Pushing) -> None:
         """Texts for the wiki; while one is answered, the next is got ready."""
         if not plan.sends:
             return
         self._cycle.progress.start("pages to the wiki", len(plan.sends))
 
         async def send(action: Send) -> None:
-            await pushes.run(action)
+            await push(action)
             self._cycle.progress.advance()
 
         await each(plan.sends, send, in_flight=SENDS_MAX)

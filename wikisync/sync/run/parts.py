@@ -23,7 +23,7 @@ EVENTS_EACH_MAX = 200
 """Pages of one cycle that the log names each in a line of its own."""
 
 
-class Tally(Struct):
+class _Tally(Struct):
     """What one cycle did so far; counts pages."""
 
     pulled: int = 0
@@ -91,7 +91,7 @@ class Cycle(Struct, frozen=True):
     """Notified of long work."""
     outdated: Outdated | None = None
     """Returns the pages whose attachments changed here."""
-    tally: Tally = field(default_factory=Tally)
+    tally: _Tally = field(default_factory=_Tally)
     """What the cycle did so far; the one part that changes."""
 
     def note_done(self, action: Action, slug: Slug) -> None:

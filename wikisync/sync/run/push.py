@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from typing import assert_never
 
 from wikisync.errors import (
@@ -50,11 +51,26 @@ STEPS_TO_SEND = 3
 """Turns of the loop that a request needs from its turn to write to the socket."""
 
 
-class Pushes:
-    """Carries out what a plan wants of the wiki."""
+Pushing = Callable[[RemoteWrite], Awaitable[None]]
+"""Carries one action of a plan out on the wiki."""
+
+
+def pushing(cycle: Cycle, here: Snapshot, there: Snapshot) -> Pushing:
+    """What carries out the actions of the plan that was made on these two scans.
+
+    Each action is noted as an intent and sent, its answer is examined, and the base
+    learns what the service holds.  A cancelled action ends first, or leaves its intent.
+
+    Raises:
+        RemoteError: from a call: the service is gone or refuses the token.
+    """
+    return _Pushes(cycle, here, there).run
+
+
+class _Pushes:
+    """What one action leaves for the next ones of its cycle."""
 
     def __init__(self, cycle: Cycle, here: Snapshot, there: Snapshot) -> None:
-        """Args: ``here`` and ``there`` are the snapshots the plan was made on."""
         self._cycle = cycle
         self._here = here
         self._there = there
@@ -63,18 +79,8 @@ class Pushes:
         """Changes of this wiki wait; what can be read of it goes on."""
 
     async def run(self, action: RemoteWrite) -> None:
-        """One action: note the intent, send, look at the answer, note the base.
-
-        Cancelled, it comes to its end first, or leaves an intent.
-
-        Raises:
-            RemoteError: the service is gone or refuses the token.
-        """
-        if action.slug in self._cycle.tally.lost_names:
-            self._lose(action)  # why the rename before it failed was told
-            return
-        if self._is_limited:
-            self._lose(action)
+        if self._is_limited or action.slug in self._cycle.tally.lost_names:
+            self._lose(action)  # the first one of them reported why
             return
         try:
             await finish(self._send(action))

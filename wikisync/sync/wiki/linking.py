@@ -75,7 +75,7 @@ class Links(Protocol):
         ...
 
 
-class LinkedFiles(Protocol):
+class _LinkedFiles(Protocol):
     """The files beside the pages of one folder."""
 
     async def names(self) -> frozenset[str]:
@@ -117,7 +117,7 @@ class FileLinks:
     def __init__(
         self,
         wiki: RemoteReplica,
-        files: LinkedFiles,
+        files: _LinkedFiles,
         state: WikiState,
         *,
         links: Links,
