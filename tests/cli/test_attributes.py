@@ -11,8 +11,8 @@ import pytest
 from wikisync.api.endpoints import Endpoint
 from wikisync.api.parameters import parameters_of
 from wikisync.cli.attributes import parameter_options, read_newer, read_values
+from wikisync.cli.options import decorated
 from wikisync.cli.project import command
-from wikisync.cli.service_command import decorated
 from wikisync.errors import UsageError
 
 

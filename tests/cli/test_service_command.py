@@ -15,7 +15,7 @@ URL = "https://gitlab.example.com"
 @click.argument("project", required=False)
 @click.option("--name")
 @click.option("-y", "--yes", is_flag=True)
-@url_option()
+@url_option
 def probe(url: str, project: str | None, name: str | None, *, yes: bool) -> str:
     return f"{url} {project} {name} {yes}"
 

@@ -7,18 +7,14 @@ from pathlib import Path
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import workspace_option
+from wikisync.cli.options import network_disk_option, workspace_option
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
 
 
 @click.command(name="adopt", epilog="Example: wikisync adopt -C my-wikis")
-@workspace_option()
-@click.option(
-    "--network-disk",
-    is_flag=True,
-    help="Allow a network disk that only this machine writes to.",
-)
+@workspace_option
+@network_disk_option
 @click.pass_obj
 def command(console: Console, start: Path, *, network_disk: bool) -> int:
     """Accept the workspace's folders as they are: nothing counts as deleted.

@@ -15,8 +15,8 @@ from wikisync.sync.decide.safety import Decision
 
 @click.command(name="approve", epilog="Example: wikisync approve handbook:1")
 @click.argument("batch")
-@workspace_option()
-@token_option()
+@workspace_option
+@token_option
 @click.pass_obj
 def command(console: Console, start: Path, batch: str, token_file: Path | None) -> int:
     """Approve a batch that was held because it deletes or changes many pages.

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from wikisync.cli.console import Console, show_problems
+from wikisync.cli.options import (
+    folder_argument,
+    json_option,
+    replace_option,
+    retry_option,
+    strict_option,
+)
 from wikisync.cli.site_report import (
     broken_links_as_json,
     files_as_json,
-    replace_option,
     show_broken_links,
     site_summary,
 )
@@ -25,9 +30,7 @@ from wikisync.workspace.sentences import counted, problem_as_json
 @click.command(
     name="build", epilog="Example: wikisync build my-wikis -o public --strict"
 )
-@click.argument(
-    "folder", type=click.Path(path_type=Path), default=Path(), metavar="[FOLDER]"
-)
+@folder_argument
 @click.option(
     "-o",
     "--output",
@@ -43,16 +46,10 @@ from wikisync.workspace.sentences import counted, problem_as_json
 )
 @theme_options
 @compress_option
-@replace_option()
-@click.option(
-    "--retry",
-    is_flag=True,
-    help="Retry pages that exceeded the time or memory limit.",
-)
-@click.option(
-    "--strict", is_flag=True, help="Fail if there is a broken link or a problem."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@replace_option
+@retry_option
+@strict_option
+@json_option
 @click.pass_obj
 def command(
     console: Console,
@@ -101,7 +98,7 @@ def show_report(
     report, problems = built.report, built.problems
     show_problems(console, problems)
     if as_json:
-        console.result(json.dumps(_as_json(built), ensure_ascii=False, indent=2))
+        console.json(_as_json(built))
     else:
         show_broken_links(console, report, is_strict=is_strict)
         pages = counted(report.pages, "page")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import click
 
 from wikisync.cli.console import Console
+from wikisync.cli.options import folder_argument, json_option
 from wikisync.errors import ExitCode
 from wikisync.site.checking import CheckReport, check_wikis
 from wikisync.workspace.folders import cache_folder, find_shown
@@ -18,13 +18,11 @@ from wikisync.workspace.sentences import counted, problem_as_json
 @click.command(
     name="check", epilog="Example: wikisync check my-wikis/handbook --orphans"
 )
-@click.argument(
-    "folder", type=click.Path(path_type=Path), default=Path(), metavar="[FOLDER]"
-)
+@folder_argument
 @click.option(
     "--orphans", "shows_orphans", is_flag=True, help="List pages that no page links to."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option
 @click.pass_obj
 def command(
     console: Console, folder: Path, *, shows_orphans: bool, as_json: bool
@@ -45,7 +43,7 @@ def command(
         )
     if as_json:
         found = _as_json(report)
-        console.result(json.dumps(found, ensure_ascii=False, indent=2))
+        console.json(found)
     else:
         _show(console, report, shows_orphans=shows_orphans)
     return int(ExitCode.DONE if report.is_clean else ExitCode.HELD)

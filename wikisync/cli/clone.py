@@ -8,7 +8,6 @@ overwritten.  A folder with anything else in it is refused.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from pathlib import Path
 
@@ -16,6 +15,7 @@ import click
 
 from wikisync.cli.console import Console, show_problems
 from wikisync.cli.context import service_options
+from wikisync.cli.options import json_option
 from wikisync.cli.service_command import ServiceCommand
 from wikisync.workspace.cloning import clone
 from wikisync.workspace.discovery import Selection
@@ -37,7 +37,7 @@ from wikisync.workspace.service import open_selected
     is_flag=True,
     help="Delete local pages even if most of a wiki is gone.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option
 @click.pass_obj
 def command(
     console: Console,
@@ -92,7 +92,7 @@ def _report(console: Console, folder: Path, cloned: Pulled, *, as_json: bool) ->
             ],
             "problems": [problem_as_json(problem) for problem in cloned.problems],
         }
-        console.result(json.dumps(answer, ensure_ascii=False, indent=2))
+        console.json(answer)
         return exit_code_of(cloned)
     for wiki in cloned.wikis:
         console.result(

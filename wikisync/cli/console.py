@@ -68,6 +68,12 @@ class Console:
             ) from exc
         sys.stdout.flush()
 
+    def json(self, value: object) -> None:
+        """A value for programs, to stdout."""
+        import json
+
+        self.result(json.dumps(value, ensure_ascii=False, indent=2))
+
     def lines(self, *lines: str) -> None:
         """Sentences the command was asked for, to stdout, safe on a terminal."""
         self.result(_in_stdout("\n".join(map(visible_line, lines))))

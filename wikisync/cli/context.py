@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from wikisync.cli.options import decorated
 from wikisync.cli.service_command import token_option, url_option
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 
-
-def service_options(command: Command) -> Command:
+def service_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The service's URL and the options that name a token and wikis."""
-    decorators: list[Callable[..., Any]] = [
-        url_option(),
+    decorators = [
+        url_option,
         click.option(
             "--project",
             "projects",
@@ -43,8 +42,6 @@ def service_options(command: Command) -> Command:
             metavar="PATH",
             help="Skip the wiki of PATH and the wikis below it; repeatable.",
         ),
-        token_option(),
+        token_option,
     ]
-    for decorate in reversed(decorators):
-        command = decorate(command)
-    return command
+    return decorated(command, decorators)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -43,14 +42,14 @@ class Shown(Struct, frozen=True):
 
 @click.command(name="diff", epilog="Example: wikisync diff handbook/home.md")
 @click.argument("pages", nargs=-1, metavar="[PAGE]...")
-@workspace_option()
+@workspace_option
 @click.option(
     "--base",
     is_flag=True,
     help="Show local changes since the last sync, without contacting the wiki.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print both texts as JSON.")
-@token_option()
+@token_option
 @click.pass_obj
 def command(
     console: Console,
@@ -195,7 +194,7 @@ def _show(console: Console, shown: Sequence[Shown], *, as_json: bool) -> None:
             }
             for one in different
         ]
-        console.result(json.dumps(rows, ensure_ascii=False, indent=2))
+        console.json(rows)
         return
     is_coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     for one in different:

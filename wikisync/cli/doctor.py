@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,10 +23,10 @@ from wikisync.workspace.token import workspace_token
 
 
 @click.command(name="doctor", epilog="Example: wikisync doctor -C my-wikis")
-@workspace_option()
+@workspace_option
 @click.option("--offline", is_flag=True, help="Do not contact the service.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-@token_option()
+@token_option
 @click.pass_obj
 def command(
     console: Console,
@@ -48,7 +47,7 @@ def command(
             {"grade": one.grade, "sentence": one.sentence, "next_step": one.next_step}
             for one in found
         ]
-        console.result(json.dumps(rows, ensure_ascii=False, indent=2))
+        console.json(rows)
     else:
         for one in found:
             step = [f"       {one.next_step}"] if one.next_step else []

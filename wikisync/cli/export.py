@@ -7,7 +7,6 @@ is ever written to the service.
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -15,12 +14,17 @@ import click
 
 from wikisync.cli.console import Console, show_problems
 from wikisync.cli.context import service_options
-from wikisync.cli.options import markup_option
+from wikisync.cli.options import (
+    json_option,
+    markup_option,
+    replace_option,
+    retry_option,
+    strict_option,
+)
 from wikisync.cli.service_command import ServiceCommand
 from wikisync.cli.site_report import (
     broken_links_as_json,
     files_as_json,
-    replace_option,
     show_broken_links,
     site_summary,
 )
@@ -59,33 +63,27 @@ from wikisync.workspace.sentences import counted, problem_as_json
 @theme_options
 @compress_option
 @markup_option
-@click.option(
-    "--strict", is_flag=True, help="Fail if there is a broken link or a problem."
-)
+@strict_option
 @click.option(
     "--cache",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
     help="Folder for data that speeds up the next export.",
 )
-@click.option(
-    "--retry",
-    is_flag=True,
-    help="Retry pages that exceeded the time or memory limit.",
-)
+@retry_option
 @click.option(
     "--allow-emptying",
     is_flag=True,
     help="Remove pages from the site even if most of a wiki, or all of it, is gone.",
 )
-@replace_option()
+@replace_option
 @click.option(
     "--anonymous",
     "is_anonymous",
     is_flag=True,
     help="Allow an export without a token over one made with a token.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option
 @click.pass_obj
 def command(
     console: Console,
@@ -154,7 +152,7 @@ def show_report(
     show_problems(console, exported.problems, exported.notes)
     console.problems(_refused(exported))
     if as_json:
-        console.result(json.dumps(_as_json(exported), ensure_ascii=False, indent=2))
+        console.json(_as_json(exported))
     else:
         show_broken_links(console, exported.report, is_strict=is_strict)
         console.result(_summary(exported))

@@ -19,6 +19,7 @@ import click
 from wikisync.cli.console import Console
 from wikisync.cli.init_questions import Questions, can_ask
 from wikisync.cli.init_report import report, report_found
+from wikisync.cli.options import json_option, network_disk_option
 from wikisync.cli.service_command import URL_VARIABLE, token_option
 from wikisync.config import Config, ServiceSection, WikiSection, parse_config
 from wikisync.config.writing import render_config
@@ -84,7 +85,7 @@ FOLDERS_ASKED_MAX = 10
     metavar="PATH=NAME",
     help="Folder of a wiki, like docs/handbook=pages; repeatable.",
 )
-@token_option()
+@token_option
 @click.option(
     "--token-command",
     metavar="COMMAND",
@@ -94,12 +95,8 @@ FOLDERS_ASKED_MAX = 10
 @click.option(
     "--dry-run", is_flag=True, help="Check and show the result; write nothing."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option(
-    "--network-disk",
-    is_flag=True,
-    help="Allow a network disk that only this machine writes to.",
-)
+@json_option
+@network_disk_option
 @click.pass_obj
 def command(console: Console, /, root: Path, **options: Any) -> int:
     """Make FOLDER a workspace of wikis.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -103,7 +102,7 @@ def report(
     """Print what was done, or would be; give the exit code."""
     if as_json:
         shown = _as_json(planned, is_dry_run=is_dry_run)
-        console.result(json.dumps(shown, ensure_ascii=False, indent=2))
+        console.json(shown)
         return int(ExitCode.DONE)
     if is_dry_run:
         kept = [planned.kept_token.path] if planned.kept_token else []

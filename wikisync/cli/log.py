@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,7 +22,7 @@ SHOWN_MAX = 100_000
 
 @click.command(name="log", epilog="Example: wikisync log handbook/home.md --limit 10")
 @click.argument("page", required=False)
-@workspace_option()
+@workspace_option
 @click.option(
     "--limit",
     type=click.IntRange(1, SHOWN_MAX),
@@ -75,7 +74,7 @@ def _show(
             }
             for section, event in found
         ]
-        console.result(json.dumps(rows, ensure_ascii=False, indent=2))
+        console.json(rows)
         return
     if not found:
         console.note("nothing has been done yet")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import workspace_option
+from wikisync.cli.options import network_disk_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.moving import checked_addresses, compared_wikis, move_service
@@ -25,15 +25,11 @@ from wikisync.workspace.token import workspace_token
 )
 @click.argument("old")
 @click.argument("new")
-@workspace_option()
+@workspace_option
 @click.option("-y", "--yes", "is_yes", is_flag=True, help="Make the change.")
 @click.option("--offline", is_flag=True, help="Do not check the wikis at NEW.")
-@click.option(
-    "--network-disk",
-    is_flag=True,
-    help="Allow a network disk that only this machine writes to.",
-)
-@token_option()
+@network_disk_option
+@token_option
 @click.pass_obj
 def command(
     console: Console,

@@ -19,13 +19,13 @@ from wikisync.api.schema import WikiPageRecord
 from wikisync.api.wikis import Wiki
 from wikisync.cli.console import Console
 from wikisync.cli.here import wiki_here
+from wikisync.cli.options import decorated
 from wikisync.cli.project_changes import YES, confirm, report
-from wikisync.cli.project_lists import Columns, as_plain, connection_of, print_json
+from wikisync.cli.project_lists import Columns, as_plain, connection_of
 from wikisync.cli.service_command import (
     Connection,
     WorkspaceCommand,
     connection_options,
-    decorated,
     speak,
 )
 from wikisync.errors import ExitCode, FolderError, UsageError
@@ -166,7 +166,7 @@ def _run_list(connection: Connection, owner: WikiOwner, *, with_content: bool) -
     )
     assert pages is not None, "a read is never kept back"
     if connection.as_json:
-        print_json(connection.console, [as_plain(page) for page in pages])
+        connection.console.json([as_plain(page) for page in pages])
     else:
         rows = [[show(page) for show in PAGE_COLUMNS.values()] for page in pages]
         connection.console.table(list(PAGE_COLUMNS), rows)
@@ -188,7 +188,7 @@ def _run_get(
     )
     assert page is not None, "a read is never kept back"
     if connection.as_json:
-        print_json(connection.console, as_plain(page))
+        connection.console.json(as_plain(page))
     elif page.content:
         connection.console.result(page.content)
     return int(ExitCode.DONE)

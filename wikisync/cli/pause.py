@@ -22,7 +22,7 @@ REASON_CHARS_MAX = 500
 )
 @click.argument("wiki", required=False)
 @click.argument("reason", default="")
-@workspace_option()
+@workspace_option
 @click.pass_obj
 def command(console: Console, start: Path, wiki: str | None, reason: str) -> int:
     """Pause WIKI until `resume`: it is not read, written or checked for deletions.

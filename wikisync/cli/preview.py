@@ -12,6 +12,7 @@ import click
 
 from wikisync import processes
 from wikisync.cli.console import Console
+from wikisync.cli.options import folder_argument
 from wikisync.cli.theming import theme_choice, theme_options
 from wikisync.config import PreviewSection
 from wikisync.errors import ExitCode
@@ -25,9 +26,7 @@ from wikisync.workspace.previewing import editor_command, preview_inputs
     name="preview",
     epilog="Example: wikisync preview my-wikis --open",
 )
-@click.argument(
-    "folder", type=click.Path(path_type=Path), default=Path(), metavar="[FOLDER]"
-)
+@folder_argument
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),

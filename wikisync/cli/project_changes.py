@@ -14,7 +14,7 @@ from wikisync.api.endpoints import Endpoint
 from wikisync.api.projects import Deletion, Projects, Toggle
 from wikisync.cli.attributes import parameter_options, read_newer, read_values
 from wikisync.cli.console import Console
-from wikisync.cli.project_lists import as_plain, command_of, connection_of, print_json
+from wikisync.cli.project_lists import as_plain, command_of, connection_of
 from wikisync.cli.service_command import Connection, speak
 from wikisync.errors import ExitCode, UsageError
 from wikisync.terminal import one_line
@@ -51,7 +51,7 @@ def values_of(endpoint: Endpoint, options: Mapping[str, Any]) -> dict[str, Any]:
 def report(connection: Connection, result: object, line: str) -> int:
     """Print what came of a change: a line for people, the record for programs."""
     if connection.as_json:
-        print_json(connection.console, as_plain(result))
+        connection.console.json(as_plain(result))
     else:
         connection.console.result(one_line(line, None))
     return int(ExitCode.DONE)

@@ -21,11 +21,11 @@ from wikisync.cli.attributes import (
 )
 from wikisync.cli.console import Console
 from wikisync.cli.here import named_by, project_here
+from wikisync.cli.options import decorated
 from wikisync.cli.service_command import (
     Connection,
     WorkspaceCommand,
     connection_options,
-    decorated,
     speak,
 )
 from wikisync.errors import ExitCode, UsageError
@@ -86,11 +86,6 @@ def as_plain(record: object) -> Any:
     }
 
 
-def print_json(console: Console, value: object) -> None:
-    """A value as JSON for programs."""
-    console.result(json.dumps(value, ensure_ascii=False, indent=2))
-
-
 async def collect(
     listing: Listing[Any], limit: int | None, progress: Progress, label: str
 ) -> tuple[list[Any], int | None]:
@@ -116,7 +111,7 @@ def show_records(
     """Print a list for people or for programs."""
     console = connection.console
     if connection.as_json:
-        print_json(console, [as_plain(record) for record in records])
+        console.json([as_plain(record) for record in records])
         return int(ExitCode.DONE)
     rows = [[show(record) for show in columns.values()] for record in records]
     console.table(list(columns), rows)
@@ -131,18 +126,11 @@ def list_command(
     endpoint: Endpoint,
     text: str,
     columns: Columns,
-    open_list: Callable[[Projects, str, Mapping[str, Any]], Listing[Any]],
 ) -> click.Command:
     """A command that shows a list about one project."""
 
     def run(console: Console, project: str, **options: Any) -> int:
-        return show_list(
-            console,
-            endpoint,
-            columns,
-            lambda projects, values: open_list(projects, project, values),
-            options,
-        )
+        return show_list(console, endpoint, columns, [project], options)
 
     return _listing(name, text, run, [PROJECT], [endpoint])
 
@@ -151,10 +139,18 @@ def show_list(
     console: Console,
     endpoint: Endpoint,
     columns: Columns,
-    open_list: Callable[[Projects, Mapping[str, Any]], Listing[Any]],
+    about: Sequence[str],
     options: Mapping[str, Any],
 ) -> int:
-    """Read a list with the options given and print it."""
+    """Read a list with the options given and print it.
+
+    Args:
+        console: For the list.
+        endpoint: The operation.
+        columns: What is shown of each record.
+        about: The project or the user that it is about, if it is about one.
+        options: Of the command line.
+    """
     connection = connection_of(console, options)
     values = {**read_values(endpoint, options), "also": read_newer(options["newer"])}
     limit = options["limit"]
@@ -162,7 +158,7 @@ def show_list(
         limit = ROWS_SHOWN
 
     async def read(client: Client) -> tuple[list[Any], int | None]:
-        listing = open_list(Projects(client), values)
+        listing = getattr(Projects(client), endpoint)(*about, **values)
         with console.progress() as progress:
             return await collect(listing, limit or None, progress, "read the list")
 
@@ -255,35 +251,20 @@ def _run_list(
     starred_by: str | None,
     **options: Any,
 ) -> int:
-    places: list[tuple[str | None, Endpoint]] = [
+    lists: list[tuple[str | None, Endpoint]] = [
         (user, Endpoint.USER_LIST),
         (contributed_by, Endpoint.CONTRIBUTED_LIST),
         (starred_by, Endpoint.STARRED_LIST),
     ]
-    named = [(who, place) for who, place in places if who is not None]
+    named = [(who, endpoint) for who, endpoint in lists if who is not None]
     if len(named) > 1:
         raise UsageError(
             "only one of --user, --contributed-by and --starred-by can be given",
             hint="remove all but one",
         )
     endpoint = named[0][1] if named else Endpoint.LIST
-    who = [name for name, _ in named]
-
-    def open_list(projects: Projects, values: Mapping[str, Any]) -> Listing[Any]:
-        listed: Listing[Any] = getattr(projects, endpoint)(*who, **values)
-        return listed
-
-    return show_list(console, endpoint, PROJECT_COLUMNS, open_list, options)
-
-
-def _by_name(endpoint: Endpoint) -> Callable[..., Any]:
-    def open_list(
-        projects: Projects, project: str, values: Mapping[str, Any]
-    ) -> Listing[Any]:
-        listed: Listing[Any] = getattr(projects, endpoint)(project, **values)
-        return listed
-
-    return open_list
+    about = [who for who, _ in named]
+    return show_list(console, endpoint, PROJECT_COLUMNS, about, options)
 
 
 def _read_one(
@@ -308,7 +289,7 @@ def _run_show(console: Console, project: str, **options: Any) -> int:
     connection, record = _read_one(console, Endpoint.SHOW, project, options)
     plain = as_plain(record)
     if connection.as_json:
-        print_json(console, plain)
+        console.json(plain)
     else:
         rows = [[key, _cell(held)] for key, held in plain.items() if held is not None]
         console.table(["field", "value"], rows)
@@ -324,7 +305,7 @@ def _cell(value: object) -> object:
 def _run_languages(console: Console, project: str, **options: Any) -> int:
     connection, languages = _read_one(console, Endpoint.LANGUAGES, project, options)
     if connection.as_json:
-        print_json(console, languages)
+        console.json(languages)
     else:
         rows = [[name, f"{share:.2f}"] for name, share in languages.items()]
         console.table(["language", "per cent"], rows)
@@ -376,34 +357,29 @@ def commands() -> list[click.Command]:
             Endpoint.USERS,
             "List the users of PROJECT.",
             USER_COLUMNS,
-            _by_name(Endpoint.USERS),
         ),
         list_command(
             "groups",
             Endpoint.GROUPS,
             "List the groups above PROJECT.",
             GROUP_COLUMNS,
-            _by_name(Endpoint.GROUPS),
         ),
         list_command(
             "share-locations",
             Endpoint.SHARE_LOCATIONS,
             "List the groups that PROJECT can be shared with.",
             GROUP_COLUMNS,
-            _by_name(Endpoint.SHARE_LOCATIONS),
         ),
         list_command(
             "starrers",
             Endpoint.STARRERS,
             "List who starred PROJECT.",
             STARRER_COLUMNS,
-            _by_name(Endpoint.STARRERS),
         ),
         list_command(
             "forks",
             Endpoint.FORK_LIST,
             "List the forks of PROJECT.",
             PROJECT_COLUMNS,
-            _by_name(Endpoint.FORK_LIST),
         ),
     ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import click
 from msgspec.structs import replace
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import workspace_option
+from wikisync.cli.options import network_disk_option, workspace_option
 from wikisync.config import WikiSection
 from wikisync.errors import UsageError
 from wikisync.sync.decide.identity import WikiRecord
@@ -23,7 +22,7 @@ COLUMNS = ("record", "folder", "wiki", "id", "service", "pages", "synced", "stat
 
 @click.command(name="records", epilog="Example: wikisync records --use 1")
 @click.argument("wiki", required=False)
-@workspace_option()
+@workspace_option
 @click.option(
     "--use",
     "number",
@@ -32,11 +31,7 @@ COLUMNS = ("record", "folder", "wiki", "id", "service", "pages", "synced", "stat
     help="Use this record for WIKI and set aside the current one.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the records as JSON.")
-@click.option(
-    "--network-disk",
-    is_flag=True,
-    help="Allow a network disk that only this machine writes to.",
-)
+@network_disk_option
 @click.pass_obj
 def command(
     console: Console,
@@ -80,7 +75,7 @@ def command(
         records = [o for o in records if o.folder in folders or o.owner in owners]
     if as_json:
         rows = [_as_json(one) for one in records]
-        console.result(json.dumps(rows, ensure_ascii=False, indent=2))
+        console.json(rows)
     else:
         console.table(COLUMNS, [_row(one) for one in records])
     return 0

@@ -15,8 +15,8 @@ from wikisync.sync.decide.safety import Decision
 
 @click.command(name="refuse", epilog="Example: wikisync refuse handbook:1")
 @click.argument("batch")
-@workspace_option()
-@token_option()
+@workspace_option
+@token_option
 @click.pass_obj
 def command(console: Console, start: Path, batch: str, token_file: Path | None) -> int:
     """Reject a held batch; pages that it would delete are restored.

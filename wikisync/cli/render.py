@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import markup_option
+from wikisync.cli.options import json_option, markup_option
 from wikisync.errors import ExitCode, WikisyncError
 from wikisync.model import (
     Format,
@@ -48,7 +48,7 @@ from wikisync.workspace.rendering import chosen_markup
     help="Write NAME.html files into this folder instead of to standard output.",
 )
 @markup_option
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option
 @click.pass_obj
 def command(
     console: Console,

@@ -12,7 +12,7 @@ import click
 from msgspec import Struct
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import workspace_option
+from wikisync.cli.options import json_option, workspace_option
 from wikisync.cli.resolve_report import ResolveReport
 from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
@@ -68,7 +68,7 @@ CHOICES: Mapping[str, Choice] = {"mine": "mine", "wiki": "wiki", "both": "both"}
     name="resolve", epilog="Example: wikisync resolve handbook/home.md --both"
 )
 @click.argument("page")
-@workspace_option()
+@workspace_option
 @click.option("--mine", is_flag=True, help="Keep the local text where edits overlap.")
 @click.option("--wiki", is_flag=True, help="Keep the wiki's text where edits overlap.")
 @click.option("--both", is_flag=True, help="Keep both texts, the wiki's first.")
@@ -78,8 +78,8 @@ CHOICES: Mapping[str, Choice] = {"mine": "mine", "wiki": "wiki", "both": "both"}
     metavar="COMMAND",
     help="Open a merge tool; {base}, {here}, {wiki} and {result} stand for the files.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@token_option()
+@json_option
+@token_option
 @click.pass_obj
 def command(
     console: Console,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Literal
 
@@ -52,4 +51,4 @@ class ResolveReport:
             "sentence": sentence,
             "wikis": [wiki_as_json(one) for one in done],
         }
-        self._console.result(json.dumps(answer, ensure_ascii=False, indent=2))
+        self._console.json(answer)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import workspace_option
+from wikisync.cli.options import json_option, workspace_option
 from wikisync.cli.restore_all import restore_since
 from wikisync.errors import UsageError
 from wikisync.sync.decide.conflict import MARKER, has_marker
@@ -37,7 +36,7 @@ FIRST_LINE_CHARS_MAX = 60
     "wikisync restore --all --since 2h --dry-run",
 )
 @click.argument("page", required=False)
-@workspace_option()
+@workspace_option
 @click.option(
     "--at", "moment", metavar="TIME", help="Restore the page as it was at this time."
 )
@@ -54,7 +53,7 @@ FIRST_LINE_CHARS_MAX = 60
     help="With --all: undo local deletions and replacements since this time.",
 )
 @click.option("--list", "lists", is_flag=True, help="List the versions.")
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@json_option
 @click.option("--dry-run", is_flag=True, help="Show the result without writing it.")
 @click.pass_obj
 def command(
@@ -139,7 +138,7 @@ def _restore_page(
             asyncio.run(bring_back(local, known, slug, chosen, current))
     if as_json:
         answer = {"page": name, "is_written": not dry_run, **_as_json(chosen)}
-        console.result(json.dumps(answer, ensure_ascii=False, indent=2))
+        console.json(answer)
     elif dry_run:
         console.result(chosen.text)
     else:
@@ -164,7 +163,7 @@ def _as_json(version: Version) -> dict[str, object]:
 def _show(console: Console, versions: Sequence[Version], *, as_json: bool) -> None:
     if as_json:
         rows = [_as_json(one) for one in versions]
-        console.result(json.dumps(rows, ensure_ascii=False, indent=2))
+        console.json(rows)
         return
     if not versions:
         console.note(

@@ -7,7 +7,6 @@ created since stays, and what is in a file now is kept.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 
 from wikisync.cli.console import Console
@@ -41,7 +40,7 @@ def restore_since(
     """
     done, failed = asyncio.run(restore_pages(workspace, place, since, is_real=is_real))
     if as_json:
-        console.result(json.dumps(_as_json(done, failed, is_real=is_real), indent=2))
+        console.json(_as_json(done, failed, is_real=is_real))
     else:
         _show(console, done, since, is_real=is_real)
     for name, error in failed.items():

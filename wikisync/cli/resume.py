@@ -14,7 +14,7 @@ from wikisync.workspace.opening import open_workspace
 
 @click.command(name="resume", epilog="Example: wikisync resume handbook")
 @click.argument("wiki", required=False)
-@workspace_option()
+@workspace_option
 @click.pass_obj
 def command(console: Console, start: Path, wiki: str | None) -> int:
     """Resume the sync of WIKI, or of every paused wiki of the workspace."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import warnings
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -108,33 +108,28 @@ def _require_url(
     return value
 
 
-def url_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The option behind the first word of a ``ServiceCommand``."""
-    return click.option(
-        "--url",
-        envvar=URL_VARIABLE,
-        callback=_require_url,
-        is_eager=True,
-        metavar="URL",
-        help=f"URL of the service. [default: the first argument, or ${URL_VARIABLE}]",
-    )
-
-
-def token_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The option that names a file with the token."""
-    return click.option(
-        "--token-file",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="File with the token. [default: $WIKISYNC_TOKEN]",
-    )
+url_option = click.option(
+    "--url",
+    envvar=URL_VARIABLE,
+    callback=_require_url,
+    is_eager=True,
+    metavar="URL",
+    help=f"URL of the service. [default: the first argument, or ${URL_VARIABLE}]",
+)
+"""The option behind the first word of a ``ServiceCommand``."""
+token_option = click.option(
+    "--token-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File with the token. [default: $WIKISYNC_TOKEN]",
+)
 
 
 def connection_options(*, is_write: bool) -> list[Callable[..., Any]]:
     """Decorators for the service, ``--json``, and ``--dry-run`` where it writes."""
     found = [
-        url_option(),
-        token_option(),
+        url_option,
+        token_option,
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
     ]
     if is_write:
@@ -232,7 +227,7 @@ def show_request(connection: Connection, request: Request) -> None:
             "json": body,
             "form": [list(field) for field in request.form_fields],
         }
-        connection.console.result(json.dumps(shown, ensure_ascii=False, indent=2))
+        connection.console.json(shown)
         return
     query = f"?{request.query}" if request.query else ""
     lines = [f"{request.method} {request.path}{query}"]
@@ -249,12 +244,3 @@ def _without_password(address: str) -> str:
     scheme, separator, _user = before.partition("://")
     shown = f"{scheme}{separator}***{at}{after}" if at else after
     return f"{shown}?***" if "?" in address else shown
-
-
-def decorated(
-    function: Callable[..., Any], decorators: Sequence[Callable[..., Any]]
-) -> Callable[..., Any]:
-    """The function with all the decorators, the first outermost."""
-    for decorate in reversed(decorators):
-        function = decorate(function)
-    return function

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import click
 
 from wikisync.cli.console import Console
 from wikisync.markup.record import position_of
@@ -15,16 +11,6 @@ from wikisync.site.model import BuildReport
 from wikisync.workspace.sentences import counted
 
 BROKEN_LINKS_SHOWN_MAX = 20
-
-
-def replace_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The option that lets a site of other wikis be written over."""
-    return click.option(
-        "--replace",
-        "replaces",
-        is_flag=True,
-        help="Remove wikis from the site that this command does not include.",
-    )
 
 
 def site_summary(report: BuildReport, pages: str, problems: int, index: Path) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import time
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import exclude_option, workspace_option
+from wikisync.cli.options import exclude_option, json_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
 from wikisync.errors import WikisyncError
@@ -38,15 +37,15 @@ from wikisync.workspace.status import (
 
 @click.command(name="status", epilog="Example: wikisync status handbook")
 @click.argument("wikis", nargs=-1, metavar="[WIKI]...")
-@workspace_option()
+@workspace_option
 @click.option(
     "--offline",
     is_flag=True,
     help="Check the folders only; do not contact the service.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@exclude_option()
-@token_option()
+@json_option
+@exclude_option
+@token_option
 @click.pass_obj
 def command(
     console: Console,
@@ -126,7 +125,7 @@ def _show(
             "held_by": holder,
             "wikis": [status_as_json(one) for one in found],
         }
-        console.result(json.dumps(answer, ensure_ascii=False, indent=2))
+        console.json(answer)
         return
     for notice in notices:
         console.warn(notice)

@@ -10,7 +10,12 @@ from typing import Any
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import exclude_option, workspace_option
+from wikisync.cli.options import (
+    exclude_option,
+    json_option,
+    network_disk_option,
+    workspace_option,
+)
 from wikisync.cli.service_command import token_option
 from wikisync.cli.sync_report import report_sync
 from wikisync.errors import UsageError
@@ -24,7 +29,7 @@ from wikisync.workspace.sync_run import SyncRequest, sync_workspace
     epilog="Example: wikisync sync --dry-run\n\nwikisync sync handbook/home.md",
 )
 @click.argument("pages", nargs=-1, metavar="[PAGE]...")
-@workspace_option()
+@workspace_option
 @click.option(
     "--dry-run", is_flag=True, help="Show what would be done; change nothing."
 )
@@ -45,14 +50,10 @@ from wikisync.workspace.sync_run import SyncRequest, sync_workspace
     type=click.Choice(["push", "hold"]),
     help="First sync: upload pages that exist only locally, or hold them.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option(
-    "--network-disk",
-    is_flag=True,
-    help="Allow a network disk that only this machine writes to.",
-)
-@exclude_option()
-@token_option()
+@json_option
+@network_disk_option
+@exclude_option
+@token_option
 @click.pass_obj
 def command(
     console: Console, /, pages: tuple[str, ...], start: Path, **options: Any

@@ -33,12 +33,10 @@ def report_sync(
 ) -> None:
     """Print what came of every wiki, and problems that are of no single one."""
     if as_json:
-        import json
-
         wikis = [wiki_as_json(wiki) for wiki in done]
         problems = [problem_as_json(problem) for problem in beside]
         answer = {"wikis": wikis, "problems": problems}
-        console.result(json.dumps(answer, ensure_ascii=False, indent=2))
+        console.json(answer)
         _show_failures(console, done)
         return
     for wiki in done:

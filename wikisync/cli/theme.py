@@ -67,7 +67,7 @@ def list_themes(console: Console, *, as_json: bool) -> int:
         if theme is not None
     ]
     if as_json:
-        console.result(json.dumps(shown, ensure_ascii=False, indent=2))
+        console.json(shown)
     else:
         rows = [[value or "" for value in theme.values()] for theme in shown]
         console.table(("name", "version", "extends", "description"), rows)
@@ -92,7 +92,7 @@ def show_theme(console: Console, name: str, *, as_json: bool) -> int:
             "layers": [layer.name for layer in chain],
             "options": [_as_json(option) for option in options.values()],
         }
-        console.result(json.dumps(shown, ensure_ascii=False, indent=2))
+        console.json(shown)
         return int(ExitCode.DONE)
     console.note(f"{' > '.join(layer.name for layer in chain)}: {chain[0].folder}")
     rows = [

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from wikisync.cli.options import decorated
 from wikisync.errors import UsageError
 from wikisync.workspace.rendering import parse_settings
 from wikisync.workspace.theming import ThemeChoice
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 compress_option = click.option(
     "--compress",
@@ -21,7 +20,7 @@ compress_option = click.option(
 )
 
 
-def theme_options(command: Command) -> Command:
+def theme_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of how a site looks; see ``theme_choice``."""
     decorators = [
         click.option(
@@ -51,9 +50,7 @@ def theme_options(command: Command) -> Command:
             help="Omit the report pages (broken links, missing pages, orphans).",
         ),
     ]
-    for decorate in reversed(decorators):
-        command = decorate(command)
-    return command
+    return decorated(command, decorators)
 
 
 def theme_choice(

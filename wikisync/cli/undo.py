@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from pathlib import Path
 
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import workspace_option
+from wikisync.cli.options import json_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.cli.sync_report import report_sync
 from wikisync.errors import ExitCode
@@ -32,12 +31,12 @@ from wikisync.workspace.undoing import (
     name="undo", epilog="Example: wikisync undo\n\nwikisync undo handbook --yes"
 )
 @click.argument("wiki", required=False)
-@workspace_option()
+@workspace_option
 @click.option(
     "-y", "--yes", "is_yes", is_flag=True, help="Do not ask for confirmation."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@token_option()
+@json_option
+@token_option
 @click.pass_obj
 def command(
     console: Console,
@@ -137,4 +136,4 @@ def _show_json(console: Console, planned: PlannedUndo, *, is_done: bool) -> None
         ],
         "left": [{"page": one.subject, "why": one.message} for one in last.problems],
     }
-    console.result(json.dumps(answer, ensure_ascii=False, indent=2))
+    console.json(answer)

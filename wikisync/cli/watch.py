@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import exclude_option, workspace_option
+from wikisync.cli.options import exclude_option, network_disk_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.errors import ExitCode
 from wikisync.watch.process import WatchRequest, watch_workspace
@@ -28,7 +28,7 @@ NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
 
 
 @click.command(name="watch", epilog="Example: wikisync watch -C my-wikis --site")
-@workspace_option()
+@workspace_option
 @click.option(
     "--adopt",
     type=click.Choice(["push", "hold"]),
@@ -67,13 +67,9 @@ NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
     is_flag=True,
     help="With --print-unit: print a system unit, not a user unit.",
 )
-@click.option(
-    "--network-disk",
-    is_flag=True,
-    help="Allow a network disk that only this machine writes to.",
-)
-@exclude_option()
-@token_option()
+@network_disk_option
+@exclude_option
+@token_option
 @click.pass_context
 def command(ctx: click.Context, /, start: Path, **options: Any) -> int:
     """Sync the workspace's folders and their wikis continuously.
