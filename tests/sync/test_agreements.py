@@ -107,7 +107,7 @@ def test_what_is_kept_of_a_page_follows_its_rename(known: WikiState) -> None:
     known.record([agreed("a")])
     known.remember_replaced(B, "of another b", "x", 1.0)
     known.remember_replaced(A, "old", "new", 2.0)
-    known.note_write(A, 2.0)
+    known.note_write(A, 2.0, digest_of("sent"))
     known.settle_written_links(A, [LINK])
     known.record_conflict_file(
         A, ConflictFileRecord(Format.ORG, digest_of("x"), "mine", "theirs", 3.0)
@@ -116,7 +116,7 @@ def test_what_is_kept_of_a_page_follows_its_rename(known: WikiState) -> None:
     known.note_edits({A: RemoteEdit(digest_of("x"), "ann", 5.0)})
     known.record(renamed={A: B})
     assert [one.replaced for one in known.replaced(B)] == ["old", "of another b"]
-    assert known.writes_of(B) == 1
+    assert known.times_sent(B, digest_of("sent"), 3.0) == 1
     assert known.written_links(B) == ((LINK,),)
     assert set(known.conflict_files()) == {B}
     assert set(known.refusals()) == {B}
@@ -127,13 +127,13 @@ def test_what_is_kept_of_a_page_follows_its_rename(known: WikiState) -> None:
 def test_dropped_page_leaves_only_what_can_be_restored(known: WikiState) -> None:
     known.record([agreed("a")])
     known.remember_replaced(A, "old", "new", 2.0)
-    known.note_write(A, 2.0)
+    known.note_write(A, 2.0, digest_of("sent"))
     known.settle_written_links(A, [LINK])
     known.record_refusal(A, digest_of("x"), "too long", 4.0)
     known.note_edits({A: RemoteEdit(digest_of("x"), "ann", 5.0)})
     known.record(dropped=[A])
     assert not known.base()
-    assert not known.writes_of(A)
+    assert not known.times_sent(A, digest_of("sent"), 3.0)
     assert not known.written_links(A)
     assert not known.refusals()
     assert known.edit_of(A) is None

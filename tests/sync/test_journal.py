@@ -137,14 +137,20 @@ def test_replaced_texts_go_by_size(
 # -- writes ------------------------------------------------------------------------
 
 
+def writes_of(known: WikiState, slug: Slug) -> int:
+    """How many writes of a page are kept."""
+    query = "SELECT 1 FROM own_write WHERE wiki = ? AND slug = ?"
+    return len(known._rows(query, slug))
+
+
 def test_writes_of_a_page_are_counted_until_a_person_writes(known: WikiState) -> None:
     known.note_write(HOME, NOW)
     known.note_write(HOME, NOW + 1, digest_of("text"))
     known.note_write(OTHER, NOW + 2)
-    assert known.writes_of(HOME) == 2
+    assert writes_of(known, HOME) == 2
     known.forget_writes(HOME)
-    assert known.writes_of(HOME) == 0
-    assert known.writes_of(OTHER) == 1
+    assert writes_of(known, HOME) == 0
+    assert writes_of(known, OTHER) == 1
 
 
 def test_texts_count_again_only_where_the_wiki_had_another_one(
@@ -170,11 +176,14 @@ def test_texts_count_again_only_where_the_wiki_had_another_one(
 
 
 def test_writes_count_only_for_a_while(known: WikiState) -> None:
-    known.note_write(HOME, NOW)
-    known.note_write(HOME, NOW + WRITES_KEPT_S / 2)
-    assert known.writes_of(HOME, NOW + WRITES_KEPT_S + 1) == 1
+    text = digest_of("text")
+    known.note_write(HOME, NOW, text)
+    known.note_write(HOME, NOW + 1)
+    known.note_write(HOME, NOW + WRITES_KEPT_S / 2, text)
+    assert known.times_sent(HOME, text, NOW + WRITES_KEPT_S - 1) == 2
+    assert known.times_sent(HOME, text, NOW + WRITES_KEPT_S + 1) == 1
     known.note_write(OTHER, NOW + WRITES_KEPT_S + 1)
-    assert known.writes_of(HOME) == 1
+    assert writes_of(known, HOME) == 2
 
 
 def test_writes_of_a_clock_that_was_set_back_do_not_count_for_ever(
@@ -182,7 +191,7 @@ def test_writes_of_a_clock_that_was_set_back_do_not_count_for_ever(
 ) -> None:
     known.note_write(HOME, NOW + 10 * WRITES_KEPT_S)
     known.note_write(HOME, NOW)
-    assert known.writes_of(HOME) == 1
+    assert writes_of(known, HOME) == 1
 
 
 # -- events ------------------------------------------------------------------------

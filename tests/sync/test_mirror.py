@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from wikisync.model import Format, PageState, Slug, Snapshot, digest_of
-from wikisync.sync.decide.mirror import mirror_base
+from wikisync.sync.decide.comparing import mirror_base
 from wikisync.sync.decide.narrowing import Direction, in_direction
 from wikisync.sync.decide.plan import (
     Action,

@@ -73,23 +73,25 @@ __all__ = [
 LATE = "saved while the page was replaced"
 """Why a text is in the trash."""
 SETTLE_S = 0.3
-"""How long a file must have been left alone before it is looked at."""
+"""How long a file must have been left alone before it is read."""
 SETTLE_MAX_S = 2.0
-"""How long a look waits at most for files that change all the time."""
+"""How long a scan waits at most for files that change all the time."""
 
 
 class FolderReplica:
     """The pages and attachments of one wiki in a local folder.
 
-    For a folder that a person edits there is ``two_way``; the plain constructor is
-    for mirrors, which nobody else writes.
+    ``LocalReplica`` says what each method promises.  Besides, each raises
+    ``FolderError`` where the disk refuses, and each that writes ends its write before a
+    cancellation.  For a folder that a person edits there is ``two_way``; the plain
+    constructor is for mirrors, which nobody else writes.
 
     Args:
         root: the wiki's folder.
         temporary: where files are made ready, on the same disk; see ``swap``.
         limbo: where replaced files wait until they are surely unused.
         trash: where removed pages go; both or none.
-        cache: where looks are kept for the next process, if they are.
+        cache: where scans are kept for the next process, if they are.
         settle_s: how long a changed file must have been left alone before a
             snapshot; 0 for not at all.
         clock: seconds since 1970, as file times are.
@@ -143,14 +145,8 @@ class FolderReplica:
     ) -> FolderReplica:
         """A folder that a person edits: no save is lost, what goes is kept.
 
-        Args:
-            root: the wiki's folder, which exists.
-            private: the workspace's ``.wikisync``; by default the one beside root.
-            keeps_scans: whether looks are kept there for the next process.
-            settle_s: how long a changed file must have been left alone.
-            clock: seconds since 1970, as file times are.
-            sleep: how a snapshot waits.
-            published: pages that the wiki has, as far as is known; None for all here.
+        What is kept is in ``private``, the workspace's ``.wikisync``, or in the one
+        beside ``root``; with ``keeps_scans`` also what was seen, for the next process.
         """
         limbo = own_place(root, LIMBO_FOLDER, private=private)
         trash = private_place(root, TRASH_FOLDER, private=private)
@@ -194,9 +190,7 @@ class FolderReplica:
         await finish_in_thread(_make_folder, self._root)
 
     async def snapshot(self) -> Snapshot:
-        """Look at every page file once; unchanged files are not read again.
-
-        With ``settle_s``, files that were just saved are waited for.
+        """Scan every page file once, after files that were just saved have settled.
 
         Raises:
             FolderError: the folder does not exist: its disk may be away.
@@ -242,30 +236,18 @@ class FolderReplica:
             await self._sleep(pause_s)
 
     async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
-        """Those of the pages whose absence from the last snapshot means nothing.
-
-        Their files would be ignored by ``.wikisyncignore``, or lie behind a symbolic
-        link or in a folder that could not be looked into: such a page is neither
-        deleted on the wiki nor written here.
-        """
+        """Those of the pages whose absence from the last snapshot means nothing."""
         async with self._one_at_a_time:
             return await finish_in_thread(self._pages.untracked, tuple(pages))
 
     async def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
-        """Those of the missing pages whose directory is there and holds nothing.
-
-        Where a disk is taken away, the directory that it was mounted on is left.
-        """
+        """Those of the missing pages whose directory is there and holds nothing."""
+        # where a disk is taken away, the directory that it was mounted on is left
         async with self._one_at_a_time:
             return await finish_in_thread(self._pages.emptied, tuple(pages))
 
     async def read(self, slug: Slug) -> Page:
-        """The page with its text as of now.
-
-        Raises:
-            NotFound: no such page.
-            FolderError: its file cannot be read, or is not text.
-        """
+        """The page with its text as of now."""
         async with self._one_at_a_time:
             page = await finish_in_thread(self._pages.read, slug)
             if page is None:
@@ -278,26 +260,13 @@ class FolderReplica:
     async def having(
         self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
     ) -> frozenset[Slug]:
-        """Those of the pages whose text is sought: one look, and one text at a time.
-
-        What cannot be read is not.
-
-        Raises:
-            FolderError: the folder is gone.
-        """
+        """Those of the pages whose text is sought; one text at a time is in memory."""
         async with self._one_at_a_time:
             wanted = tuple(slugs)
             return await finish_in_thread(self._pages.having, wanted, is_sought)
 
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
-        """Create the page (``expected`` is None) or replace its text.
-
-        Cancelled, it ends the write first.
-
-        Raises:
-            PreconditionFailed: the folder holds something else than expected.
-            FolderError: it cannot be written.
-        """
+        """Create the page (``expected`` is None) or replace its text."""
         (result,) = await self.write_pages([(page, expected)])
         if isinstance(result, Page):
             return result
@@ -306,14 +275,9 @@ class FolderReplica:
     async def write_pages(
         self, pages: Sequence[tuple[Page, Digest | None]]
     ) -> list[WrittenPage]:
-        """Write many pages, each with the digest that it is to replace.
+        """Write many pages; what is wrong with one of them does not stop the others.
 
-        What is wrong with one page does not stop the others.  Hundreds at once
-        cost a fraction of single writes, since they are brought to the disk
-        together.  Cancelled, it ends the batch first.
-
-        Returns:
-            One result for each page, in order.
+        Hundreds at once cost a fraction of single writes, since one fsync covers them.
 
         Raises:
             FolderError: the disk is full, read-only or broken, or the folder gone.
@@ -324,24 +288,12 @@ class FolderReplica:
     async def delete(
         self, slug: Slug, *, expected: Digest, why: str = "deleted on the wiki"
     ) -> None:
-        """Remove the page's file, and folders that are truly empty then.
-
-        With a trash it is there before it goes; a full disk ends the removal.
-
-        Raises:
-            PreconditionFailed: it changed, or is gone already.
-            FolderError: it cannot be removed, or not be kept.
-        """
+        """Remove the page's file, and folders that are empty then."""
         async with self._one_at_a_time:
             await finish_in_thread(self._pages.delete, slug, expected=expected, why=why)
 
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
-        """Rename the page's file, which keeps its extension, and its conflict file.
-
-        Raises:
-            PreconditionFailed: it changed or is gone, or the name is taken.
-            FolderError: it cannot be renamed.
-        """
+        """Rename the page's file, which keeps its extension, and its conflict file."""
         async with self._one_at_a_time:
             return await finish_in_thread(self._move, slug, target, expected)
 
@@ -358,13 +310,9 @@ class FolderReplica:
     # -- what leaves the folder ----------------------------------------------------
 
     async def late_saves(self) -> Sequence[LateSave]:
-        """Saves that reached a file only after it had been replaced.
+        """Saves that reached a file after it was replaced.
 
-        Each is given until it is acknowledged, also after a restart.  What no page
-        can hold goes to the trash.
-
-        Raises:
-            FolderError: they cannot be read, or not be kept in the trash.
+        What no page can hold goes to the trash.
         """
         async with self._one_at_a_time:
             return await finish_in_thread(self._late_saves)
@@ -386,11 +334,7 @@ class FolderReplica:
         return found
 
     async def acknowledge(self, late: LateSave) -> None:
-        """Forget a late save, which is the text that the next one is an edit of.
-
-        Raises:
-            FolderError: that cannot be noted; it is given again.
-        """
+        """Forget a late save; one that cannot be forgotten is given again."""
         if self._limbo is not None:
             async with self._one_at_a_time:
                 await finish_in_thread(self._limbo.acknowledge, late.id)
@@ -398,18 +342,7 @@ class FolderReplica:
     async def keep(
         self, slug: Slug, text: str, why: str, *, is_again: bool = False
     ) -> None:
-        """Put a text into the trash that no file of its own holds.
-
-        Args:
-            slug: The page.
-            text: Its text.
-            why: For a person.
-            is_again: It was put there before; another copy is made only where that
-                one is gone.
-
-        Raises:
-            FolderError: it cannot be kept: the disk is full, for one.
-        """
+        """Put a text into the trash that no file of its own holds."""
         assert self._trash is not None, "a mirror has no trash"
         async with self._one_at_a_time:
             content = text.encode("utf-8", "surrogatepass")
@@ -423,11 +356,7 @@ class FolderReplica:
     # -- conflict files ------------------------------------------------------------
 
     async def conflict_file(self, slug: Slug) -> ConflictFile | None:
-        """The page's conflict file as it is now; None where there is none.
-
-        Raises:
-            FolderError: it cannot be read, or is not text.
-        """
+        """The page's conflict file as it is now; None where there is none."""
         async with self._one_at_a_time:
             return await finish_in_thread(self._conflict_files.read, slug)
 
@@ -439,15 +368,7 @@ class FolderReplica:
         *,
         expected: Digest | None = None,
     ) -> str:
-        """Write the page's conflict file beside it; an older one goes to the trash.
-
-        Returns:
-            Its path in the folder.
-
-        Raises:
-            PreconditionFailed: it was saved since it was as expected.
-            FolderError: it cannot be written.
-        """
+        """Write the page's conflict file beside it; an older one goes to the trash."""
         async with self._one_at_a_time:
             return await finish_in_thread(
                 self._conflict_files.write, slug, page_format, text, expected
@@ -456,12 +377,7 @@ class FolderReplica:
     async def remove_conflict(
         self, slug: Slug, *, expected: Digest | None = None
     ) -> None:
-        """Remove the page's conflict file, into the trash.
-
-        Raises:
-            PreconditionFailed: it was saved since it was as expected.
-            FolderError: it cannot be removed.
-        """
+        """Remove the page's conflict file, into the trash."""
         async with self._one_at_a_time:
             await finish_in_thread(self._conflict_files.remove, slug, expected)
 
@@ -470,22 +386,13 @@ class FolderReplica:
     async def attachments(
         self, known: Mapping[AttachmentPath, LooseFile | None]
     ) -> Mapping[AttachmentPath, LooseFile]:
-        """Those of some attachments that can be read, as the last snapshot saw them.
-
-        Args:
-            known: Each as it was found last time; read where its stamp changed.
-        """
+        """Those of some attachments that can be read, as the last snapshot saw them."""
         async with self._one_at_a_time:
             listed = (await finish_in_thread(self.listing)).attachments
             return await finish_in_thread(files_there, self._root, known, listed)
 
     async def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
-        """The attachment's bytes in chunks.
-
-        Raises:
-            NotFound: no such file.
-            FolderError: the path is unsafe, or the file cannot be read.
-        """
+        """The attachment's bytes in chunks."""
         _check(path)
         try:
             with (
@@ -501,12 +408,7 @@ class FolderReplica:
     async def remove_attachment(
         self, path: AttachmentPath, *, expected: Digest
     ) -> None:
-        """Remove a file that is what it was.
-
-        Raises:
-            PreconditionFailed: it is another one, or gone.
-            FolderError: it cannot be removed.
-        """
+        """Remove a file that is what it was."""
         _check(path)
         async with self._one_at_a_time:
             await finish_in_thread(self._remove_attachment, path, expected)
@@ -524,7 +426,6 @@ class FolderReplica:
 
         Raises:
             PreconditionFailed: a file is there; somebody saved it meanwhile.
-            FolderError: the path is unsafe, or it cannot be written.
         """
         _check(path)
         digest = hashlib.sha256()

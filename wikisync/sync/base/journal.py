@@ -214,21 +214,6 @@ class Journal(WikiRows):
 
     # -- the loop breaker's count ----------------------------------------------------
 
-    def writes_of(self, slug: Slug, now: float | None = None) -> int:
-        """How often we pushed or pulled this page lately.
-
-        Args:
-            slug: The page.
-            now: Counts the writes of ``WRITES_KEPT_S`` before it; without it,
-                before the last write of any page.
-        """
-        rows = self._rows(
-            "SELECT count(*) FROM own_write WHERE wiki = ? AND slug = ? AND at > ?",
-            slug,
-            float("-inf") if now is None else now - WRITES_KEPT_S,
-        )
-        return int(rows[0][0])
-
     def times_sent(self, slug: Slug, digest: Digest, now: float) -> int:
         """How often this text was sent lately after the wiki had another one.
 

@@ -161,12 +161,13 @@ CREATE TABLE edit (
     PRIMARY KEY (wiki, slug)
 ) WITHOUT ROWID;
 """
+"""Since version 3: who edited a page on the wiki, where the service says so."""
 
 _MENTIONS = """
 CREATE INDEX mentions_of_pages ON page_text (wiki, mentions) WHERE mentions <> '';
 """
-"""Which attachments are mentioned is asked in every cycle, and few texts mention one;
-without it the question walks over all texts."""
+"""Since version 4: which attachments are mentioned is asked in every cycle, and few
+texts mention one; without it the question walks over all texts."""
 
 _WRITTEN_LINKS_2 = f"""
 CREATE TABLE written_link (
@@ -204,6 +205,7 @@ CREATE TABLE trouble (
     PRIMARY KEY (wiki, number)
 ) WITHOUT ROWID;
 """
+"""Since version 7: what went wrong with single pages in the last cycle."""
 
 _EARLIER = f"""
 CREATE TABLE earlier (
@@ -214,6 +216,7 @@ CREATE TABLE earlier (
 );
 CREATE INDEX earlier_of_page ON earlier (wiki, slug, id);
 """
+"""Since version 9: earlier texts of pages, by which a wiki that went back is known."""
 
 _REMOVALS = f"""
 CREATE TABLE removal (
@@ -224,21 +227,24 @@ CREATE TABLE removal (
     PRIMARY KEY (wiki, kind, slug)
 ) WITHOUT ROWID;
 """
+"""Since version 10: what was removed unasked within an hour."""
 
 _HISTORY = """
 ALTER TABLE wiki ADD COLUMN head TEXT;
 ALTER TABLE replaced ADD COLUMN is_only INTEGER NOT NULL DEFAULT 0;
 """
-"""NULL for a wiki whose newest commit was never asked for."""
+"""Since version 11; NULL for a wiki whose newest commit was never asked for."""
 
 _AGAIN = """
 ALTER TABLE wiki ADD COLUMN remote_again TEXT NOT NULL DEFAULT '[]';
 """
-"""Pages that the base has otherwise than the wiki had them at the mark, as JSON."""
+"""Since version 13: pages that the base has otherwise than the wiki had them at the
+mark, as JSON."""
 
 _OLD_HEAD = """
 ALTER TABLE wiki ADD COLUMN is_head_old INTEGER NOT NULL DEFAULT 0;
 """
+"""Since version 14: whether pages were recorded after the wiki's commit was."""
 
 _STEPS = f"""
 CREATE TABLE step (
@@ -257,6 +263,7 @@ ALTER TABLE wiki ADD COLUMN is_syncing INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE wiki ADD COLUMN synced_at REAL NOT NULL DEFAULT 0;
 ALTER TABLE wiki ADD COLUMN undoing INTEGER NOT NULL DEFAULT 0;
 """
+"""Since version 12: what the last sync made of each page."""
 
 _WIKIS = """
 CREATE TABLE {name} (
@@ -342,16 +349,6 @@ def _two_ways(connection: sqlite3.Connection) -> None:
     connection.execute("DROP TABLE page_1")
 
 
-def _edits(connection: sqlite3.Connection) -> None:
-    """2 to 3: who edited a page on the wiki, where the service told."""
-    _execute(connection, _EDITS)
-
-
-def _mentions(connection: sqlite3.Connection) -> None:
-    """3 to 4: an index of the texts that mention an attachment."""
-    _execute(connection, _MENTIONS)
-
-
 def _written_links(connection: sqlite3.Connection) -> None:
     """4 to 5: every link of a page by itself, in their order, and of every attempt."""
     rows = connection.execute(
@@ -377,11 +374,6 @@ def _files_here(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE attachment SET here = digest")
 
 
-def _troubles(connection: sqlite3.Connection) -> None:
-    """6 to 7: what went wrong with single pages in the last cycle."""
-    _execute(connection, _TROUBLES)
-
-
 def _identities(connection: sqlite3.Connection) -> None:
     """7 to 8: several records for one address, and what belongs to each with it.
 
@@ -405,50 +397,25 @@ def _identities(connection: sqlite3.Connection) -> None:
     _execute(connection, _ADDRESSES)
 
 
-def _earlier(connection: sqlite3.Connection) -> None:
-    """8 to 9: earlier texts of pages, by which a wiki that went back is known."""
-    _execute(connection, _EARLIER)
-
-
-def _removals(connection: sqlite3.Connection) -> None:
-    """9 to 10: what was removed unasked within an hour."""
-    _execute(connection, _REMOVALS)
-
-
-def _history(connection: sqlite3.Connection) -> None:
-    """10 to 11: the wiki's commit of the last sync, and texts that are nowhere else."""
-    _execute(connection, _HISTORY)
-
-
-def _steps(connection: sqlite3.Connection) -> None:
-    """11 to 12: what the last sync made of each page."""
-    _execute(connection, _STEPS)
-
-
-def _again(connection: sqlite3.Connection) -> None:
-    """12 to 13: pages that the mark of the wiki does not stand for."""
-    _execute(connection, _AGAIN)
-
-
-def _old_head(connection: sqlite3.Connection) -> None:
-    """13 to 14: whether pages were recorded after the wiki's commit was."""
-    _execute(connection, _OLD_HEAD)
+def _adds(statements: str) -> Callable[[sqlite3.Connection], None]:
+    """The step of a version that only has more tables or columns than the last."""
+    return lambda connection: _execute(connection, statements)
 
 
 MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     1: _two_ways,
-    2: _edits,
-    3: _mentions,
+    2: _adds(_EDITS),
+    3: _adds(_MENTIONS),
     4: _written_links,
     5: _files_here,
-    6: _troubles,
+    6: _adds(_TROUBLES),
     7: _identities,
-    8: _earlier,
-    9: _removals,
-    10: _history,
-    11: _steps,
-    12: _again,
-    13: _old_head,
+    8: _adds(_EARLIER),
+    9: _adds(_REMOVALS),
+    10: _adds(_HISTORY),
+    11: _adds(_STEPS),
+    12: _adds(_AGAIN),
+    13: _adds(_OLD_HEAD),
 }
 """Version found to the step that makes the next version of it."""
 

@@ -119,30 +119,13 @@ _WORD_BEFORE = re.compile(r"[^\s(\[{\"'“„«*_]*\Z")
 _WORD_CHARS_MAX = 40
 _CLOSING = '`)]}*_~>"”’»'
 """Before a full stop: what it ends is no abbreviation."""
-_ABBREVIATIONS = frozenset(
-    (
-        *("abb", "abs", "al", "anm", "approx", "apt", "art", "aug", "ave", "bd", "bzw"),
-        *("ca", "cf", "ch", "chap", "co", "corp", "dec", "dept", "dr", "ed", "eds"),
-        *("eq", "etc", "evtl", "feb", "ff", "fig", "figs", "ggf", "gen", "gov", "hr"),
-        *("hrsg", "inc", "incl", "inkl", "jan", "jr", "jul", "jun", "lt", "ltd", "mar"),
-        *(
-            "max",
-            "min",
-            "mio",
-            "mr",
-            "mrs",
-            "ms",
-            "mt",
-            "no",
-            "nos",
-            "nov",
-            "nr",
-            "oct",
-        ),
-        *("op", "par", "pp", "prof", "rev", "sen", "sep", "sept", "sog", "sr", "st"),
-        *("str", "tab", "tel", "usw", "vgl", "viz", "vol", "vs", "zzgl"),
-    )
-)
+_WORDS = """
+abb abs al anm approx apt art aug ave bd bzw ca cf ch chap co corp dec dept dr ed
+eds eq etc evtl feb ff fig figs ggf gen gov hr hrsg inc incl inkl jan jr jul jun lt
+ltd mar max min mio mr mrs ms mt no nos nov nr oct op par pp prof rev sen sep sept
+sog sr st str tab tel usw vgl viz vol vs zzgl
+"""
+_ABBREVIATIONS = frozenset(_WORDS.split())
 """Words whose full stop rarely ends a sentence."""
 _ORDINAL_DIGITS_MAX = 2
 """``31. Dezember``; a year may end a sentence."""

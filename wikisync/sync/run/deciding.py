@@ -28,11 +28,15 @@ from wikisync.model import (
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import narrowing
 from wikisync.sync.decide.capabilities import Capabilities
-from wikisync.sync.decide.comparing import changed_pages, is_at_rest, met_anew
+from wikisync.sync.decide.comparing import (
+    changed_pages,
+    is_at_rest,
+    met_anew,
+    mirror_base,
+)
 from wikisync.sync.decide.conflict import git_conflicts, has_any_marker, has_marker
 from wikisync.sync.decide.decided import Decided, Settled
 from wikisync.sync.decide.ledger import ConflictFileRecord, Side
-from wikisync.sync.decide.mirror import mirror_base
 from wikisync.sync.decide.normalisation import front_matter_of, with_front_matter
 from wikisync.sync.decide.plan import (
     BasePage,
@@ -43,12 +47,8 @@ from wikisync.sync.decide.plan import (
     SkipReason,
 )
 from wikisync.sync.decide.reconcile import reconcile
-from wikisync.sync.decide.rewinding import (
-    may_take_back,
-)
-from wikisync.sync.decide.safety import (
-    record_of,
-)
+from wikisync.sync.decide.rewinding import may_take_back
+from wikisync.sync.decide.safety import record_of
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run import changed_files
 from wikisync.sync.run.merging import merge_texts

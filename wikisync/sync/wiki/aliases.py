@@ -8,7 +8,6 @@ seen under the wiki's names.
 from __future__ import annotations
 
 from collections.abc import (
-    AsyncIterator,
     Awaitable,
     Callable,
     Collection,
@@ -25,13 +24,10 @@ from wikisync.errors import FolderError, NotFound, PreconditionFailed, WikisyncE
 from wikisync.model import (
     FOLDER_OF_PAGES,
     STRAY_CONFLICT,
-    Attachment,
-    AttachmentPath,
     ConflictFile,
     Digest,
     Format,
     LateSave,
-    LooseFile,
     Page,
     Problem,
     Slug,
@@ -47,11 +43,14 @@ class AliasedFolder:
     def __init__(self, folder: LocalReplica, state: WikiState) -> None:
         self._folder = folder
         self._state = state
-
-    @property
-    def name(self) -> str:
-        """The folder's path."""
-        return self._folder.name
+        # These name no page, or one in whatever file: they are the folder's own.
+        self.name = folder.name
+        self.keep = folder.keep
+        self.acknowledge = folder.acknowledge
+        self.attachments = folder.attachments
+        self.read_attachment = folder.read_attachment
+        self.write_attachment = folder.write_attachment
+        self.remove_attachment = folder.remove_attachment
 
     def _names(self) -> Mapping[Slug, Slug]:
         """Slug of the file's path, by the page's slug."""
@@ -84,6 +83,7 @@ class AliasedFolder:
             return seen
         files = seen.pages.keys() | seen.unreadable
         names = {path: slug for path, slug in aliases.items() if path in files}
+        # an alias ends with its file, which only a whole scan shows
         if seen.is_complete and len(names) < len(aliases):
             await self._forget(aliases.keys() - names.keys(), files - names.keys())
         if not names:
@@ -245,28 +245,6 @@ class AliasedFolder:
         """Move the page's file to the trash."""
         await self._folder.delete(self._file(slug), expected=expected, why=why)
 
-    async def attachments(
-        self, known: Mapping[AttachmentPath, LooseFile | None]
-    ) -> Mapping[AttachmentPath, LooseFile]:
-        """Those of some attachments that can be read here."""
-        return await self._folder.attachments(known)
-
-    async def remove_attachment(
-        self, path: AttachmentPath, *, expected: Digest
-    ) -> None:
-        """Remove a file that is what it was."""
-        await self._folder.remove_attachment(path, expected=expected)
-
-    def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
-        """The attachment's bytes in chunks."""
-        return self._folder.read_attachment(path)
-
-    async def write_attachment(
-        self, path: AttachmentPath, chunks: AsyncIterator[bytes]
-    ) -> Attachment:
-        """Store an attachment atomically under this path."""
-        return await self._folder.write_attachment(path, chunks)
-
     async def late_saves(self) -> Sequence[LateSave]:
         """Saves that reached a file only after it had been replaced."""
         aliases = self._state.aliases()
@@ -274,16 +252,6 @@ class AliasedFolder:
             replace(late, slug=aliases.get(late.slug, late.slug))
             for late in await self._folder.late_saves()
         ]
-
-    async def acknowledge(self, late: LateSave) -> None:
-        """Forget a late save."""
-        await self._folder.acknowledge(late)
-
-    async def keep(
-        self, slug: Slug, text: str, why: str, *, is_again: bool = False
-    ) -> None:
-        """Put a text into the trash that no file of its own holds."""
-        await self._folder.keep(slug, text, why, is_again=is_again)
 
     async def conflict_file(self, slug: Slug) -> ConflictFile | None:
         """The page's conflict file as it is now."""

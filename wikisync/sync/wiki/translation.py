@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator
 from msgspec.structs import replace
 
 from wikisync.model import (
-    Attachment,
     AttachmentPath,
     Digest,
     Page,
@@ -41,6 +40,11 @@ class TranslatedWiki:
         self._wiki = wiki
         self._state = state
         self._links = links
+        self.head = wiki.head
+        self.follows = wiki.follows
+        self.write_attachment = wiki.write_attachment
+        self.outdated = links.outdated
+        """Pages to be sent again for the files they link to."""
         self.is_remembering = False
         """Set while the wiki is taken as it was last seen, and not looked at: for a
         save here, whose page is read anyway before it is written."""
@@ -67,16 +71,6 @@ class TranslatedWiki:
     def last_window_s(self) -> float:
         """From the read to the answer of the last write."""
         return self._wiki.last_window_s
-
-    async def head(self) -> str:
-        """The newest commit of the wiki."""
-        return await self._wiki.head()
-
-    async def follows(self, head: str, earlier: str) -> bool | None:
-        """Whether the newest commit has an earlier one before it."""
-        return await self._wiki.follows(head, earlier)
-
-    # -- in ----------------------------------------------------------------------
 
     async def snapshot(self) -> Snapshot:
         """Scan every page; see ``Replica``."""
@@ -136,12 +130,6 @@ class TranslatedWiki:
         if (slug, expected) not in self._there:
             await self.read(slug)
         return self._there.get((slug, expected), expected)
-
-    async def outdated(self) -> frozenset[Slug]:
-        """Pages to be sent again for the files they link to; see ``FileLinks``."""
-        return await self._links.outdated()
-
-    # -- out ---------------------------------------------------------------------
 
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
         """Upload what the page links to and the wiki lacks, then write the page.
@@ -212,9 +200,3 @@ class TranslatedWiki:
     def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
         """The bytes in chunks of what the wiki has for this file of the folder."""
         return self._wiki.read_attachment(self._state.place_on_wiki(path))
-
-    async def write_attachment(
-        self, path: AttachmentPath, chunks: AsyncIterator[bytes]
-    ) -> Attachment:
-        """Upload a file; the service chooses its path."""
-        return await self._wiki.write_attachment(path, chunks)
