@@ -172,6 +172,7 @@ ALLOWED: dict[str, set[str]] = {
         "model",
         "errors",
         "messages",
+        "site.model",
         "sync.decide.narrowing",
         "sync.decide.plan",
         "workspace",

@@ -19,6 +19,7 @@ from msgspec import Struct
 from wikisync.errors import WikisyncError
 from wikisync.messages import NoMessages
 from wikisync.model import Problem
+from wikisync.site.model import SiteOptions
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import describe
 from wikisync.workspace import configured, exporting, sync_run
@@ -213,9 +214,9 @@ def export(
         url=url,
         output=Path(output),
         selection=Selection(tuple(projects), tuple(groups), is_all, tuple(excluded)),
-        title=title,
-        theme=theme,
-        theme_options=theme_options or {},
+        site=SiteOptions(
+            title=title or "", theme=theme, theme_options=theme_options or {}
+        ),
         cache=None if cache is None else Path(cache),
         allow_emptying=allow_emptying,
     )

@@ -22,7 +22,7 @@ from wikisync.cli.site_report import (
 )
 from wikisync.cli.theming import compress_option, theme_choice, theme_options
 from wikisync.errors import ExitCode
-from wikisync.workspace.building import Built, build, publish, site_folder
+from wikisync.workspace.building import Built, build, site_folder
 from wikisync.workspace.folders import find_shown
 from wikisync.workspace.sentences import counted, problem_as_json
 
@@ -77,14 +77,17 @@ def command(
     )
     shown = find_shown(folder, choice)
     config = shown.config()
-    place = output or site_folder(shown, config)
+    site = output or site_folder(shown, config)
     with console.progress() as progress:
-        if is_published:
-            built = publish(
-                shown, config, place, progress, replaces=replaces, retries=retry
-            )
-        else:
-            built = build(shown, place, progress, replaces=replaces, retries=retry)
+        built = build(
+            shown,
+            config,
+            site,
+            progress,
+            publishes=is_published,
+            replaces=replaces,
+            retries=retry,
+        )
     return show_report(console, built, is_strict=strict, as_json=as_json)
 
 

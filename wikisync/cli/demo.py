@@ -18,6 +18,7 @@ from wikisync.cli.export import show_report
 from wikisync.errors import ServiceError
 from wikisync.progress import Progress
 from wikisync.service.server import running_service
+from wikisync.site.model import SiteOptions
 from wikisync.workspace.cache import held_cache
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.exporting import build, check_output, pull
@@ -57,10 +58,9 @@ def command(console: Console, output: Path) -> int:
                 pulled,
                 output,
                 cache,
+                SiteOptions(title=SITE_TITLE, theme_options=NO_SERVICE),
+                progress,
                 keeping=Keeping((), service_of(client), allow_emptying=True),
-                title=SITE_TITLE,
-                theme_options=NO_SERVICE,
-                progress=progress,
             )
     code = show_report(console, exported)
     console.result(exported.index.resolve().as_uri())

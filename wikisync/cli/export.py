@@ -31,6 +31,7 @@ from wikisync.cli.site_report import (
 from wikisync.cli.theming import compress_option, theme_choice, theme_options
 from wikisync.errors import ExitCode
 from wikisync.model import Problem
+from wikisync.site.model import SiteOptions
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.exporting import (
     DEFAULT_THEME,
@@ -121,15 +122,17 @@ def command(
         output=output,
         selection=Selection(projects, groups, is_all, excluded),
         token_file=token_file,
-        title=title,
-        theme=theme or DEFAULT_THEME,
-        theme_options=choice.options,
-        templates=templates,
-        markup=chosen_markup(markup),
+        site=SiteOptions(
+            title=title or "",
+            theme=theme or DEFAULT_THEME,
+            theme_options=choice.options,
+            templates=templates,
+            markup=chosen_markup(markup),
+            has_report=has_report,
+            compress=compress,
+            retries=retry,
+        ),
         cache=cache,
-        has_report=has_report,
-        compress=compress,
-        retries=retry,
         allow_emptying=allow_emptying,
         replaces=replaces,
         is_anonymous=is_anonymous,

@@ -16,8 +16,7 @@ from wikisync.model import Problem
 from wikisync.progress import Progress
 from wikisync.site.build import build_site
 from wikisync.site.model import BuildReport
-from wikisync.site.publish import KEEP_DEFAULT, AfterCommand, Published
-from wikisync.site.publish import publish as publish_site
+from wikisync.site.publish import KEEP_DEFAULT, AfterCommand, Published, publish
 from wikisync.site.published import leave
 from wikisync.workspace.folders import ShownFolder, cache_folder
 
@@ -48,15 +47,25 @@ def site_folder(shown: ShownFolder, config: Config | None) -> Path:
 
 def build(
     shown: ShownFolder,
+    config: Config | None,
     output: Path,
     progress: Progress,
     *,
+    publishes: bool = False,
     replaces: bool = False,
     retries: bool = False,
 ) -> Built:
-    """Bring the site in a folder up to date, file by file.
+    """Bring the site in a folder up to date.
 
-    ``replaces`` removes wikis that are in the site and not in the folder.
+    Args:
+        shown: What it shows.
+        config: Of its workspace; None outside of one.
+        output: The site's folder.
+        progress: Notified of long work.
+        publishes: Switch a new version in at once and run what follows; else the
+            files in the folder change one by one.
+        replaces: Remove wikis that are in the site and not in ``shown``.
+        retries: Try pages again that took too long.
 
     Raises:
         UsageError: there is such a wiki, and it shall stay.
@@ -66,51 +75,27 @@ def build(
     wikis, options = shown.site()
     options = replace(options, retries=retries)
     cache = cache_folder(shown, "site", os.environ)
-    report = build_site(
-        wikis,
-        output,
-        options,
-        cache=cache,
-        may_leave=leave(replaces=replaces),
-        progress=progress,
-    )
-    return Built(output / "index.html", report, report.problems)
-
-
-def publish(
-    shown: ShownFolder,
-    config: Config | None,
-    output: Path,
-    progress: Progress,
-    *,
-    replaces: bool = False,
-    retries: bool = False,
-) -> Built:
-    """Switch a new version of the site in at once, and run what follows.
-
-    ``replaces`` removes wikis that are in the site and not in the folder.
-
-    Raises:
-        UsageError: there is such a wiki, and it shall stay.
-        ConfigError: the configuration is wrong.
-        SiteError, FolderError: it cannot be built; the site stays as it was.
-    """
-    wikis, options = shown.site()
+    may_leave, index = leave(replaces=replaces), output / "index.html"
+    if not publishes:
+        report = build_site(
+            wikis, output, options, cache=cache, may_leave=may_leave, progress=progress
+        )
+        return Built(index, report, report.problems)
     published: Published = asyncio.run(
-        publish_site(
+        publish(
             wikis,
             output,
-            replace(options, retries=retries),
-            cache=cache_folder(shown, "site", os.environ),
+            options,
+            cache=cache,
             keep=config.site.keep if config else KEEP_DEFAULT,
             after=after_command(shown, config, os.environ),
-            may_leave=leave(replaces=replaces),
+            may_leave=may_leave,
             progress=progress,
         )
     )
     report = published.report
     problems = (*report.problems, *published.problems)
-    return Built(output / "index.html", report, problems, published.is_switched)
+    return Built(index, report, problems, published.is_switched)
 
 
 def after_command(

@@ -11,11 +11,11 @@ from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.api.client import Client
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.layout import STATE_FILE
-from wikisync.markup.record import MarkupOptions
 from wikisync.messages import Messages
 from wikisync.model import Problem
 from wikisync.progress import Progress
@@ -57,18 +57,10 @@ class ExportRequest(Struct, frozen=True):
     output: Path
     selection: Selection = Selection()
     token_file: Path | None = None
-    title: str | None = None
-    theme: str = DEFAULT_THEME
-    theme_options: Mapping[str, object] = {}
-    templates: Path | None = None
-    markup: MarkupOptions = MarkupOptions()
+    site: SiteOptions = SiteOptions(title="")
+    """Without a title for the wiki's own, or that of their group."""
     cache: Path | None = None
     """None for a folder of this service and output below the user's cache."""
-    has_report: bool = True
-    compress: bool = False
-    """Text files are put as ``.gz`` and ``.br``, too."""
-    retries: bool = False
-    """Pages that took too long are tried again."""
     allow_emptying: bool = False
     """Most of a wiki, or all of it, may leave the site."""
     replaces: bool = False
@@ -102,8 +94,7 @@ def export_wikis(
         allow_emptying=request.allow_emptying,
     )
     keeping.refuse_without_token(client, is_anonymous=request.is_anonymous)
-    theme, options = request.theme, request.theme_options
-    check_theme(theme, options, request.templates)
+    check_theme(request.site)
     cache = request.cache or default_cache(str(client.address), output, env)
     check_apart(output, cache)
     with messages.progress() as progress, held_cache(cache):
@@ -122,16 +113,9 @@ def export_wikis(
             pulled,
             output,
             cache,
+            request.site,
+            progress,
             keeping=keeping,
-            title=request.title,
-            theme=theme,
-            theme_options=options,
-            templates=request.templates,
-            markup=request.markup,
-            has_report=request.has_report,
-            compress=request.compress,
-            retries=request.retries,
-            progress=progress,
         )
 
 
@@ -174,17 +158,10 @@ def build(
     pulled: Pulled,
     output: Path,
     cache: Path,
+    options: SiteOptions,
+    progress: Progress,
     *,
     keeping: Keeping | None = None,
-    title: str | None = None,
-    theme: str = "default",
-    theme_options: Mapping[str, object] | None = None,
-    templates: Path | None = None,
-    markup: MarkupOptions | None = None,
-    has_report: bool = True,
-    compress: bool = False,
-    retries: bool = False,
-    progress: Progress,
 ) -> Exported:
     """Make the site of what was pulled.
 
@@ -211,20 +188,11 @@ def build(
             f"no wiki of the site {output} could be read: {kept[0].reason}",
             hint="the site was not changed; fix the cause and export again",
         )
-    options: SiteOptions = SiteOptions(
-        title=title or site_title([*sources, *published], client),
-        theme=theme,
-        theme_options=theme_options or {},
-        templates=templates,
-        markup=markup or MarkupOptions(),
-        has_report=has_report,
-        compress=compress,
-        retries=retries,
-    )
+    title = options.title or site_title([*sources, *published], client)
     report = build_site(
         sources,
         output,
-        options,
+        replace(options, title=title),
         cache=cache / SITE_FOLDER,
         may_leave=keeping.may_leave,
         kept=published,
@@ -318,18 +286,14 @@ def check_output(output: Path) -> None:
             output.rmdir()
 
 
-def check_theme(
-    theme: str,
-    options: Mapping[str, object],
-    templates: Path | None,
-) -> None:
+def check_theme(options: SiteOptions) -> None:
     """Refuse a theme that cannot be used before anything is read.
 
     Raises:
         SiteError: there is no such theme or option.
     """
-    if theme == DEFAULT_THEME and not (options or templates):
+    given = options.theme_options
+    if options.theme == DEFAULT_THEME and not (given or options.templates):
         # it came with this program; the build reads it soon enough
         return
-
-    load_theme(theme, project=templates, options=options)
+    load_theme(options.theme, project=options.templates, options=given)

@@ -49,7 +49,7 @@ from wikisync.sync.run.options import (
     CycleOptions,
     Outdated,
 )
-from wikisync.sync.run.result import CycleResult
+from wikisync.sync.run.result import CycleResult, problems_of
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.workspace.attention import next_step
 from wikisync.workspace.discovery import FoundWiki, skipped
@@ -337,16 +337,13 @@ def _problems(
     wiki: FoundWiki, folder: Path, results: Sequence[CycleResult]
 ) -> Iterator[Problem]:
     """What went wrong, and what waits for a person."""
-    for result in results[:-1]:
-        yield from (problem for problem in result.problems if problem.is_once)
+    yield from problems_of(results)
     last = results[-1]
-    yield from last.problems
     for held in last.held:
         step = next_step(folder.name, held)
         yield Problem("page-held", held.slug, str(held), step)
-    for one in last.plan.skipped:
-        if not one.reason.is_reported:
-            yield Problem("page-skipped", one.slug, str(one.reason))
+    for one in last.waiting:
+        yield Problem("page-skipped", one.slug, str(one.reason))
     if last.has_more or last.next_scan_s is not None:
         message = "pages changed during the run; some are not up to date yet"
         yield Problem("not-at-rest", str(wiki.owner), message, "run it again")

@@ -30,7 +30,7 @@ from wikisync.sync.decide.plan import (
 )
 from wikisync.sync.decide.safety import Batch
 from wikisync.sync.run.options import CycleOptions
-from wikisync.sync.run.result import CycleResult, Held
+from wikisync.sync.run.result import CycleResult, Held, problems_of
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 
 ROUNDS_MAX = 8
@@ -76,12 +76,8 @@ class Synced(Struct):
 
     @property
     def waiting(self) -> tuple[Skip, ...]:
-        """Differences that were left alone, each with its reason.
-
-        Not those of which a problem or a batch tells.
-        """
-        skipped = self.last.plan.skipped if self.results else ()
-        return tuple(one for one in skipped if not one.reason.is_reported)
+        """Differences that were left alone, each with its reason."""
+        return self.last.waiting if self.results else ()
 
     @property
     def notices(self) -> tuple[tuple[Slug, Notice], ...]:
@@ -97,14 +93,7 @@ class Synced(Struct):
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What went wrong in the last cycle, and pages that never came to rest."""
-        once = (
-            problem
-            for result in self.results[:-1]
-            for problem in result.problems
-            if problem.is_once
-        )
-        last = self.last.problems if self.results else ()
-        last = tuple(dict.fromkeys((*self.warnings, *once, *last)))
+        last = tuple(dict.fromkeys((*self.warnings, *problems_of(self.results))))
         if not self.results or not self.last.has_more or self.failure:
             return (*last, *self.unknown)
         restless = Problem(

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from wikisync.errors import FolderError
 from wikisync.model import Problem, Slug
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.base.steps import Step
-from wikisync.sync.decide.plan import Hold, HoldReason, Plan
+from wikisync.sync.decide.plan import Hold, HoldReason, Plan, Skip
 from wikisync.sync.decide.safety import Batch
+
+
+def problems_of(results: Sequence[CycleResult]) -> list[Problem]:
+    """Problems of cycles that followed each other: of the last, and what each has once.
+
+    A problem of an earlier cycle is over where the last one has it no more.
+    """
+    once = [one for each in results[:-1] for one in each.problems if one.is_once]
+    return [*once, *results[-1].problems] if results else []
 
 
 class Held(Struct, frozen=True):
@@ -82,6 +93,11 @@ class CycleResult(Struct, frozen=True):
     """When one more scan can make an absence certain."""
     undone: tuple[Step, ...] = ()
     """What of an earlier sync is taken back."""
+
+    @property
+    def waiting(self) -> tuple[Skip, ...]:
+        """Differences left alone, but those which a problem or a batch reports."""
+        return tuple(one for one in self.plan.skipped if not one.reason.is_reported)
 
     @property
     def is_quiet(self) -> bool:
