@@ -250,7 +250,7 @@ async def test_unreadable_wiki_is_told_and_others_go_on(
         cloned.folder.chmod(0o700)
     said = ran.out + ran.err
     assert ran.code != 0
-    assert f"cannot look into {cloned.folder}: permission denied" in said
+    assert f"cannot read {cloned.folder}: permission denied" in said
     assert "other: " in said
 
 

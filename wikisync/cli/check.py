@@ -1,4 +1,4 @@
-"""``wikisync check``: every page and link of a folder looked at, no site written."""
+"""``wikisync check``: every page and link of a folder checked, no site written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``wikisync doctor``: look at everything a sync needs, and say what to do."""
+"""``wikisync doctor``: check everything a sync needs, and say what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``wikisync init`` tells: what was found, what it may do, and what comes next."""
+"""What ``wikisync init`` reports: what it found, what it may do, what comes next."""
 
 from __future__ import annotations
 

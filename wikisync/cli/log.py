@@ -1,4 +1,4 @@
-"""``wikisync log``: what was done, and what a person had to look at."""
+"""``wikisync log``: what was done, and what needed a person."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command named first; a misspelt one is told with the nearest."""
+        """The command named first; a misspelt one is reported with the nearest."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             import difflib
 

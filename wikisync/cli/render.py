@@ -66,7 +66,7 @@ def command(
     file's workspace apply; --markup overrides them. A file that cannot be read is
     reported, the others are rendered, and the exit code is 1.
     """
-    chosen_markup(markup)  # a mistake in it is told before any file is read
+    chosen_markup(markup)  # a mistake in it is reported before any file is read
     renderer = FileRenderer(
         Format(format_name) if format_name else None, stage, console, markup
     )

@@ -142,7 +142,7 @@ class Asked(Struct):
 
     @property
     def report(self) -> ResolveReport:
-        """Where to tell what came of it."""
+        """Where the result is reported."""
         name = f"{self.section.folder}/{self.slug}"
         return ResolveReport(self.console, name, as_json=self.as_json)
 

@@ -15,7 +15,7 @@ Outcome = Literal["synced", "settled", "unsettled", "no-conflict"]
 
 
 class ResolveReport:
-    """Tells what came of one page."""
+    """Reports what came of one page."""
 
     def __init__(self, console: Console, page: str, *, as_json: bool) -> None:
         """Name the page as ``folder/slug``."""
@@ -24,7 +24,7 @@ class ResolveReport:
         self._as_json = as_json
 
     def synced(self, done: Sequence[Synced]) -> None:
-        """Tell of a sync of the page."""
+        """Report a sync of the page."""
         if self._as_json:
             self._print("synced", "", done)
         else:
@@ -33,7 +33,7 @@ class ResolveReport:
     def ended(
         self, outcome: Outcome, sentence: str, done: Sequence[Synced] = ()
     ) -> None:
-        """Tell why it was not synced, after what a sync before that said."""
+        """Report why it was not synced, after what a sync before that reported."""
         if self._as_json:
             self._print(outcome, sentence, done)
             return

@@ -222,7 +222,7 @@ def parse_quirks(names: Iterable[str]) -> frozenset[Quirk]:
 
 
 def parse_hooks(urls: Iterable[str], secret_file: str) -> tuple[Hook, ...]:
-    """Who is told of edits.
+    """Who is notified of edits.
 
     Raises:
         UsageError: no address of a web server, or a secret no header can hold.

@@ -20,7 +20,7 @@ from wikisync.workspace.sentences import counted, problem_as_json
 from wikisync.workspace.syncing import Synced
 
 WAITING_SHOWN_MAX = 10
-"""Pages that wait, each told in a line of its own; ``status`` tells all."""
+"""Pages that wait, each shown in a line of its own; ``status`` shows all."""
 
 
 def report_sync(

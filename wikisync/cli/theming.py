@@ -21,7 +21,7 @@ compress_option = click.option(
 
 
 def theme_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of how a site looks; see ``theme_choice``."""
+    """The options of a site's theme; see ``theme_choice``."""
     decorators = [
         click.option(
             "--theme",

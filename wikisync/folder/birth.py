@@ -2,7 +2,7 @@
 
 The inode alone will not do: most disks give the number of a removed file to the
 next new one, so a page that was deleted and another that was made would look like
-one that was renamed.  The moment of the file's birth tells them apart.
+one that was renamed.  The moment of the file's birth distinguishes them.
 """
 
 from __future__ import annotations

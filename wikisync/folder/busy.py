@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 BACKUP_S = 60.0
-"""A backup that is older tells nothing: it is what some editors always leave."""
+"""An older backup means nothing: some editors always leave one."""
 
 WRITE_TEST = "4913"
 """The file with which vim sees whether it may write in a folder."""

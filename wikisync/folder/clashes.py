@@ -99,7 +99,7 @@ class PathBook:
 
 
 def _key_of(*, folds_case: bool, folds_unicode: bool) -> Callable[[str], str]:
-    """What two names share when the disk cannot tell them apart."""
+    """What two names share when they are one name to the disk."""
     if folds_case:
         return _folded
     return _composed if folds_unicode else str
@@ -177,7 +177,7 @@ class _Folder:
 
 
 def _keep(path: PagePath, top: _Folder) -> _Folder:
-    """Reserve the names of a page that has a file, and tell its folder."""
+    """Reserve the names of a page that has a file, and return its folder."""
     *folders, name = path.split("/")
     stem, page_format = split_extension(name) or (name, Format.MARKDOWN)
     bare = without_marks(_composed_parts([*folders, stem]))

@@ -84,7 +84,7 @@ class ConflictFiles:
         text: str,
         expected: Digest | None = None,
     ) -> str:
-        """Write the page's conflict file and tell its path.
+        """Write the page's conflict file and return its path.
 
         Raises:
             PreconditionFailed: it was saved since it was as expected.

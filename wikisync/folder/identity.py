@@ -51,8 +51,8 @@ class FolderIdentity(Struct, frozen=True):
     def is_same_folder(self, other: FolderIdentity) -> bool:
         """Whether both are one folder.
 
-        A disk that was copied block by block is not told from its original: what
-        such a copy lacks is the safety stop's to stop.
+        A copy of a disk, block by block, counts as its original: what such a copy
+        lacks is the safety stop's to stop.
         """
         mine = (self.disk, self.inode, self.birth)
         return mine == (other.disk, other.inode, other.birth)
@@ -69,14 +69,14 @@ def place_of(root: Path, known: FolderIdentity | None = None) -> FolderIdentity:
         known: Which one was there before.
 
     Raises:
-        FolderError: there is none, or it cannot be looked at.
+        FolderError: there is none, or it cannot be read.
     """
     with opened_root(root) as descriptor:
         try:
             disk = os.fstatvfs(descriptor).f_fsid
             status = os.fstat(descriptor)
         except OSError as exc:
-            raise folder_error("look at", str(root), exc) from exc
+            raise folder_error("read", str(root), exc) from exc
         now = FolderIdentity(disk, status.st_ino, status.st_ctime_ns, "")
         if known is not None and now == msgspec.structs.replace(known, birth=""):
             return known

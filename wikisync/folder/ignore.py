@@ -15,7 +15,7 @@ CONFLICT_MARK = ".conflict"
 """What a conflict file has between the page's name and its extension."""
 
 ATTENTION = "wikisync-attention"
-"""Name, in any case, of the page that tells a person what waits for them."""
+"""Name, in any case, of the page that lists for a person what waits for them."""
 
 UPLOADS = "uploads"
 """Folder of the attachments, at the top of a wiki; nothing in it is a page."""
@@ -58,7 +58,7 @@ def is_ignored_file(name: str) -> bool:
 
 
 def is_ignored_folder(name: str) -> bool:
-    """Whether nothing below a folder of this name is looked at."""
+    """Whether nothing below a folder of this name is scanned."""
     return name.startswith(".")
 
 

@@ -1,7 +1,7 @@
 """What is said of files that would be pages but for their names or places.  Pure.
 
 Somebody wrote a text and may take it for published, so none is left out silently: it
-is told until it has another name, is gone, or stands in ``.wikisyncignore``.
+is reported until it has another name, is gone, or stands in ``.wikisyncignore``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def ignored_page(path: str) -> Problem | None:
         return None
     page = page_of_conflict(path)
     parsed = None if page is None else parse_path(page)
-    # told by the page: whether its conflict is open is for the reader to know
+    # reported by page: whether its conflict is open, the reader of the scan knows
     return _problem(
         STRAY_CONFLICT,
         path,

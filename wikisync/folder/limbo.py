@@ -1,12 +1,12 @@
-"""Swap and look: files that came out of a folder, kept until they are known.
+"""Swap and examine: files that came out of a folder, kept until they are known.
 
 Comparing a file and then replacing it loses what a program saves in between.
 Here the new file takes the other's name in one step, and then what came out is
-looked at.  Is it not what was expected, it goes back in; what cannot go back
+examined.  Is it not what was expected, it goes back in; what cannot go back
 stays here.  A program may also still hold the file open that came out, and write
 to it: a file stays here as long as that may be so (``writers``), and no longer.
 
-What a file in limbo is, its content tells, also after a crash: the text that was
+The content of a file in limbo says what it is, also after a crash: the text that was
 expected, or our own, is no loss; any other is a *late save*, which a person made
 and which stands in no page.  So before any name is touched a record of both
 digests is on the disk.  A late save that stands in a page by now is what is
@@ -70,7 +70,7 @@ class Late(Struct, frozen=True):
     content: bytes
     id: str
     before: Digest | None = None
-    """Of the text that was edited; None where nothing tells."""
+    """Of the text that was edited; None where that is not known."""
 
 
 class _Kept(Struct, frozen=True):
@@ -144,14 +144,14 @@ class Limbo:
         except FileNotFoundError:
             return []
         except OSError as exc:
-            raise folder_error("look into", str(self._place), exc) from exc
+            raise folder_error("read", str(self._place), exc) from exc
         try:
             return self._late_saves(descriptor)
         finally:
             os.close(descriptor)
 
     def acknowledge(self, late_id: str) -> None:
-        """Expect a late save's text from now on; the next look may end its file.
+        """Expect a late save's text from now on; the next check may end its file.
 
         Raises:
             FolderError: it cannot be noted: the disk is full, for one.
@@ -268,7 +268,7 @@ class Limbo:
     def _is_to_wait(
         self, status: os.stat_result, unchanged_s: float, known_at: float
     ) -> bool:
-        """Whether an open file is not worth a look, or is being written to."""
+        """Whether an open file needs no check, or is being written to."""
         if status.st_mtime < known_at - TIMES_S:
             return True
         return unchanged_s < LATE_S and abs(self._clock() - known_at) < STREAM_S
@@ -334,7 +334,7 @@ class LimboBatch:
         self._is_sealed = True
 
     def swap(self, entry: str, folder: int, name: str) -> None:
-        """Put the new content under a file's name, and look at what came out.
+        """Put the new content under a file's name, and examine what came out.
 
         Raises:
             PreconditionFailed: another text came out, or none; it is back in, or a
@@ -354,7 +354,7 @@ class LimboBatch:
         except FileNotFoundError as exc:
             raise PreconditionFailed(f"{kept.path} is gone") from exc
         # The name has our file, and ``entry`` is whatever had the name in the moment of
-        # the swap: the race is over, and we can look at leisure.
+        # the swap: the race is over, and there is time to examine it.
         self._unused.discard(entry)
         came_out = _scan(self.folder, entry)
         if came_out.digest == kept.expected:
@@ -422,7 +422,7 @@ class LimboBatch:
             os.rename(aside, entry, src_dir_fd=self.folder, dst_dir_fd=self.folder)
 
     def take(self, entry: str, folder: int, name: str) -> None:
-        """Take a file out of its folder, and look at what it was.
+        """Take a file out of its folder, and examine what it was.
 
         Raises:
             PreconditionFailed: another text came out, or none; it is back in, or a

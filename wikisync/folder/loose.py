@@ -2,7 +2,7 @@
 
 They are no pages, and no attachments that came from the wiki, which lie in
 ``uploads`` under 32 hexadecimal digits; a page may link to them as it would to any
-file.  Only files that a page really links to are looked at closely.  What a person
+file.  Only files that a page really links to are read.  What a person
 made of a fetched attachment, in its place, is sent as a loose file is.
 """
 

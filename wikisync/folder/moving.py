@@ -1,6 +1,6 @@
-"""Giving a file of a folder another name, and taking one out, with a look after.
+"""Giving a file of a folder another name, and taking one out, with a check after.
 
-Both compare first, so that hardly ever anything must be undone, and look at what
+Both compare first, so that hardly ever anything must be undone, and examine what
 was moved afterwards, since a program may save between comparison and rename.
 """
 

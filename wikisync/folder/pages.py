@@ -1,10 +1,10 @@
-"""The page files of one wiki's folder: looking, reading, writing, removing.
+"""The page files of one wiki's folder: scanning, reading, writing, removing.
 
 Everything here blocks; ``replica`` calls it in threads, one at a time where it
-changes something.  Which file is which page is told by the names alone
+changes something.  Names alone decide which file is which page
 (``naming``); what was read is remembered for files that stay as they are, with
-``looks`` also for the next process.  A file that was saved a moment ago is waited for
-(``look``), since it may be half of what is coming.
+``scan_cache`` also for the next process.  A file that was saved a moment ago is waited
+for (``scan``), since it may be half of what is coming.
 """
 
 from __future__ import annotations
@@ -107,12 +107,12 @@ class PageFolder:
         self._kept_at = float("-inf")
         """When what was seen was last kept in the cache."""
         self._seen: Mapping[str, SeenFile] | None = None
-        """What each file held at the last look; None before the first one."""
+        """What each file held at the last scan; None before the first one."""
         self._read_all_at = clock()
         """When every file was last read, whatever its times said."""
         self._clock = clock
         self._looked: dict[str, FileStatus] = {}
-        """Status of every page file at the last look."""
+        """Status of every page file at the last scan."""
         self._written: dict[str, _Written] = {}
         """Inode, size and time of files that we wrote since."""
         self._scanned: ScannedFolder | None = None
@@ -125,7 +125,7 @@ class PageFolder:
         self._folding: Folding | None = None
 
     def snapshot(self) -> Snapshot:
-        """Look at every page file once; unchanged files are not read again.
+        """Scan every page file once; unchanged files are not read again.
 
         Raises:
             FolderError: the folder does not exist.
@@ -203,10 +203,10 @@ class PageFolder:
     def scan_saved(
         self, paths: Collection[str], *, now: float, quiet_s: float
     ) -> Snapshot | float | None:
-        """A snapshot for which only these files are looked at; all else is as it was.
+        """A snapshot for which only these files are read; all else is as it was.
 
         Returns:
-            Seconds to wait, as ``scan`` does; None where more must be looked at: one of
+            Seconds to wait, as ``scan`` does; None where more must be scanned: one of
             the files was not the whole and readable file of a page at the last
             snapshot or is none now, it lost half, or we wrote a page since.
         """
@@ -253,10 +253,10 @@ class PageFolder:
         return self._scanned or self.rescan()
 
     def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
-        """Those of the pages whose absence from the last look means nothing.
+        """Those of the pages whose absence from the last scan means nothing.
 
         Their files would be ignored, or lie behind a link or in a folder that
-        could not be looked into.
+        could not be read.
         """
         hidden = self.scanned.hidden
         if not self._patterns and not hidden:
@@ -291,7 +291,7 @@ class PageFolder:
         return frozenset(found)
 
     def read(self, slug: Slug) -> Page | None:
-        """A page that the last look found; None where its file is not there.
+        """A page that the last scan found; None where its file is not there.
 
         Raises:
             FolderError: the file cannot be read, or is not text.
@@ -399,7 +399,7 @@ class PageFolder:
         return new
 
     def path(self, slug: Slug) -> PagePath | None:
-        """Where the last look saw a page's file."""
+        """Where the last scan saw a page's file."""
         return self._known_paths().get(slug)
 
     def _known_path(self, slug: Slug) -> PagePath:
@@ -505,7 +505,7 @@ class PageFolder:
         return self._seen or {}
 
     def _keep(self, seen: Mapping[str, SeenFile]) -> None:
-        """Keep a look for the next process, but not each of a person who writes."""
+        """Keep a scan for the next process, but not each of a person who writes."""
         now = self._clock()
         if self._cache is None or 0 <= now - self._kept_at < KEEP_S:
             return
@@ -562,7 +562,7 @@ def _written_of(status: FileStatus) -> _Written:
 
 
 def _in_place(scanned: ScannedFolder) -> Iterator[Problem]:
-    """Told by the page, as whether there is one is for the reader to know."""
+    """Reported by page: whether there is such a page, the reader of the scan knows."""
     for path in scanned.in_place:
         if found := parse_path(path):
             yield Problem(

@@ -13,8 +13,8 @@ The file lies at the top of a wiki's folder and says what ``.gitignore`` would:
   last one counts; nothing in an ignored folder can be taken back.
 
 A page that becomes ignored is not deleted anywhere: it is out of the sync.  What is
-left out by its name alone (``ignore``) is told, which a pattern ends, and ``!`` takes
-it back.
+left out by its name alone (``ignore``) is reported, which a pattern ends, and ``!``
+takes it back.
 """
 
 from __future__ import annotations

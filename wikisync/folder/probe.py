@@ -37,7 +37,7 @@ def probe_folding(folder: Path) -> Folding:
 
 
 def seen_folding(folder: Path) -> Folding:
-    """What the names of files that are there tell of it; nothing is written.
+    """What the names of files that are there show of it; nothing is written.
 
     Raises:
         FolderError: the folder cannot be listed.

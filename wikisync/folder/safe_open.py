@@ -212,14 +212,14 @@ def file_status(parent: int, name: str, path: str) -> os.stat_result | None:
     """What is under a name in an open folder; None where nothing.
 
     Raises:
-        FolderError: it is not a regular file, or cannot be looked at.
+        FolderError: it is not a regular file, or cannot be read.
     """
     try:
         status = os.stat(name, dir_fd=parent, follow_symlinks=False)
     except FileNotFoundError:
         return None
     except OSError as exc:
-        raise folder_error("look at", path, exc) from exc
+        raise folder_error("read", path, exc) from exc
     _check_regular(status, path)
     return status
 

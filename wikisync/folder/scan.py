@@ -1,8 +1,8 @@
-"""Looking at a wiki's folder: which files are pages, attachments, or loose.
+"""Scanning a wiki's folder: which files are pages, attachments, or loose.
 
 Only names and file status are read here, no content.  Symbolic links are never
 followed; what is ignored is ignored without a word, what looks like a page but
-cannot be one is a problem.  The lock files of editors are not pages, but tell
+cannot be one is a problem.  The lock files of editors are not pages, but show
 which pages are open.
 """
 
@@ -63,7 +63,7 @@ from wikisync.model import (
 from wikisync.terminal import path_text
 
 LOOSE_NAMES_MAX = 50_000
-"""Names of loose files that are looked for in the texts of one folder."""
+"""Names of loose files that are searched for in the texts of one folder."""
 
 
 class ListedFile(NamedTuple):
@@ -89,7 +89,7 @@ class ScannedFolder(Struct, frozen=True, dict=True):
     duplicates: frozenset[Slug] = frozenset()
     """Slugs that more than one file stands for; the first is in ``pages``."""
     is_complete: bool = True
-    """False when a folder could not be looked into."""
+    """False when a folder could not be read."""
     locks: Mapping[str, str] = field(default_factory=dict)
     """Path of a file to the lock file that says that it is open in an editor."""
     backups: Mapping[str, str] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class ScannedFolder(Struct, frozen=True, dict=True):
     write_tests: frozenset[str] = frozenset()
     """Folders in which vim is about to save, ``""`` for the top."""
     hidden: frozenset[str] = frozenset()
-    """Paths at or below which pages may be that this look did not see."""
+    """Paths at or below which pages may be that this scan did not see."""
     ignored: frozenset[Slug] = frozenset()
     """Pages that have a file which the patterns ignore."""
     in_place: tuple[str, ...] = ()
@@ -125,8 +125,8 @@ def scan_pages(
     Args:
         root: the wiki's folder.
         patterns: what a person keeps out besides what is always ignored.
-        published: pages that the wiki has, by which a folder of its pages is told
-            from one of a package manager; None where all came from the wiki.
+        published: pages that the wiki has, which show that a folder is of its pages
+            and not of a package manager; None where all came from the wiki.
 
     Raises:
         FolderError: the folder does not exist or cannot be read.
@@ -177,7 +177,7 @@ class _Scan:
             waiting += [one for one in found if one[1]]
 
     def _see_folder(self, parent: int, path: str) -> list[str]:
-        """See what is in a folder of an open one; gives folders to look into."""
+        """See what is in a folder of an open one; gives folders to scan."""
         *above, name = path.split("/")
         descriptor = self._opened(parent, [name], above)
         if descriptor is None:
@@ -200,7 +200,7 @@ class _Scan:
             return None
 
     def _wanted(self, folders: Iterable[str]) -> list[str]:
-        """Those of some folders, by path, that are to be looked into."""
+        """Those of some folders, by path, that are to be scanned."""
         found: list[str] = []
         for path in folders:
             if self._patterns.is_ignored(path, is_folder=True):
@@ -311,7 +311,7 @@ class _Scan:
             self._leave_out(way + entry.name, ignored_page)
 
     def _leave_out(self, path: str, said: Callable[[str], Problem | None]) -> None:
-        """Tell what is said of a file, if anything, and a person did not ignore it."""
+        """What is said of a file, if anything, unless a person ignored it."""
         problem = said(path_text(path))
         if problem is not None and not self._patterns.is_ignored(path):
             self._left_out.append(problem)

@@ -1,10 +1,10 @@
-"""What the files of a folder held at the last look, for the next process.
+"""What the files of a folder held at the last scan, for the next process.
 
 A cache and never a decision (``docs/sync.md`` "Scanning the folder"): who finds a file
 as it was then need not read it again.  It is believed only on the same disk, since the
 same start of the machine (after a loss of power a file's times can be older than its
-text), and for as long as one process believes its own looks.  Whatever is wrong with
-it, all files are read; a checksum tells.
+text), and for as long as one process believes its own scans.  Whatever is wrong with
+it, all files are read; a checksum shows it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class SeenFile(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Scanned(NamedTuple):
-    """A look at all files of one folder."""
+    """A scan of all files of one folder."""
 
     read_all_at: float
     """When every file was last read, in seconds since 1970."""
@@ -68,18 +68,18 @@ _KEPT = msgpack_decoder(_Kept)
 
 
 class ScanCache:
-    """Keeps the last look at one folder in a file of ours."""
+    """Keeps the last scan of one folder in a file of ours."""
 
     def __init__(self, root: Path, file: Path, *, is_kept: bool = True) -> None:
         self._kept = FolderCache(root, file, is_kept=is_kept)
 
     def recall(self) -> Scanned | None:
-        """The last look; None where there is none that can be believed."""
+        """The last scan; None where there is none that can be believed."""
         scans = self._kept.recall(_SCANS)
         return None if scans is None else Scanned(scans.read_all_at, scans.files)
 
     def keep(self, read_all_at: float, files: Mapping[str, SeenFile]) -> None:
-        """Replace what was kept; where that cannot be, the next look reads more."""
+        """Replace what was kept; where that cannot be, the next scan reads more."""
         self._kept.keep(_Scans(read_all_at, files))
 
 

@@ -4,7 +4,7 @@ A file is written under another name on the same disk, brought to the disk, and
 only then given its name; the folder's entry is brought to the disk last.  What
 has the name is compared with what the caller expects right before.  In a folder
 that a person edits a comparison is not enough: with a ``Limbo`` the two files swap
-names, and what came out is looked at.  ``descent`` sees to it that nothing is
+names, and what came out is examined.  ``descent`` sees to it that nothing is
 written through a symbolic link, ``private`` that no temporary file stays behind.
 
 What holds throughout:
@@ -179,8 +179,8 @@ class FolderWriter:
             # the folder was touched: an error until here changes nothing.
             self._bring_to_disk(len(staged), lambda: _fsync_files(staged))
             # Now all contents are on the disk.  The record must follow them and come
-            # before the first name: after a crash it alone tells a person's text in
-            # the limbo from ours.
+            # before the first name: after a crash it alone shows which text in the
+            # limbo is a person's and which is ours.
             if batch:
                 batch.seal()
             with Folders(self._root, mode=self._modes.folder) as folders:
@@ -193,7 +193,7 @@ class FolderWriter:
                         _raise_if_whole_disk(exc)
                         results[index] = exc
                 # Names are on the disk only now.  A crash before loses entries, never
-                # contents: the next look finds the old file or the new one.
+                # contents: the next scan finds the old file or the new one.
                 self._bring_to_disk(len(folders.touched), folders.fsync)
         return results
 
@@ -201,7 +201,7 @@ class FolderWriter:
         """Remove a file, and the folders above that are truly empty then.
 
         With a trash and a limbo there is a copy in the trash before the file goes,
-        and what went is looked at: it comes back if it is not what was expected.
+        and what went is examined: it comes back if it is not what was expected.
 
         Raises:
             PreconditionFailed: it is gone or something else than expected.
@@ -214,7 +214,7 @@ class FolderWriter:
             # The file was what is expected; a program may save over it from now on.
             try:
                 if self._trash and self._limbo:
-                    # looks again at what came out, so that such a save is kept
+                    # examines what came out once more, so that such a save is kept
                     take_file(
                         NameInFolder(parent, name, path),
                         expected=expected,
@@ -231,7 +231,7 @@ class FolderWriter:
         self._remove_empty(parts)
 
     def move(self, path: str, target: str, *, expected: Digest) -> None:
-        """Give a file a name that nothing has, and look at what was moved.
+        """Give a file a name that nothing has, and examine what was moved.
 
         Raises:
             PreconditionFailed: it is gone or something else than expected, or

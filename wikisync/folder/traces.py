@@ -1,4 +1,4 @@
-"""What a look at a folder tells of pages that are not plainly there.  Pure."""
+"""What a scan of a folder shows of pages that are not plainly there.  Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def busy_pages(
     """Pages that an editor has open, and missing pages that it may be saving.
 
     While an editor saves, a page can be missing for a moment: its backup of that
-    moment tells so, and vim's test file where the page was there at the last look.
+    moment shows it, and vim's test file where the page was there at the last scan.
     """
     busy: dict[Slug, str] = {}
     for path in before if scanned.write_tests else ():

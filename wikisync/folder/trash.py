@@ -43,7 +43,7 @@ KEPT_DAYS = 30
 KEPT_BYTES = 500 * 1000 * 1000
 """How much text stays; what is oldest goes first."""
 PURGE_EVERY_S = 3600.0
-"""How often old entries are looked for."""
+"""How often old entries are searched for."""
 RECORD_BYTES_MAX = 64 * 1024
 """A record larger than this is not ours."""
 WHY_CHARS_MAX = 500
@@ -304,7 +304,7 @@ class Trash:
                 raise
             return []  # a stray file or link among the days is not ours
         except OSError as exc:
-            raise folder_error("look into", str(self._place), exc) from exc
+            raise folder_error("read", str(self._place), exc) from exc
 
     def _entry(self, entry_id: str) -> Trashed | None:
         try:
@@ -336,7 +336,7 @@ class Trash:
 
 
 def _link_or_copy(folder: int, name: str, entry: int, file: str, path: str) -> int:
-    """Keep a file by a second name, else by its bytes; tells its size.
+    """Keep a file by a second name, else by its bytes; returns its size.
 
     Raises:
         FileNotFoundError: it is gone.

@@ -1,12 +1,12 @@
-"""Hints that something below some folders changed: by events, else by looking.
+"""Hints that something below some folders changed: by events, else by walking.
 
-A hint says where to look, never what happened: kinds of events are in no order and
+A hint says where to scan, never what happened: kinds of events are in no order and
 mean something else with every editor, and a full queue loses events without a word.
-So whoever uses this compares what is on the disk, and looks at everything from time
+So whoever uses this compares what is on the disk, and scans everything from time
 to time whatever it hears.
 
 Events come from the backend of watchfiles, whose direct use its manual describes
-("Rust backend"), set to tell of a save after about 11 ms.  The ``watch`` of the package
+("Rust backend"), set to report a save after about 11 ms.  The ``watch`` of the package
 will not do: its pace is one for good, and it begins to watch only once somebody waits,
 so that what changes before would be missed.
 
@@ -40,16 +40,16 @@ from wikisync.libc import check_watches_left
 from wikisync.model import Problem
 
 DEBOUNCE_MS = 50
-"""Changes of one burst are told together after at most this time."""
+"""Changes of one burst are reported together after at most this time."""
 STEP_MS = 10
-"""Between two looks into the queue of events; each look costs the processor."""
+"""Between two reads of the queue of events; each read costs the processor."""
 IDLE_STEP_MS = 80
 """The same after a while without a change, at a quarter of the cost; a save is then
-told of after at most 160 ms.
+reported after at most 160 ms.
 """
 IDLE_AFTER_S = 30.0
 SCAN_INTERVAL_S = 1.0
-"""How often the roots themselves are looked at ..."""
+"""How often the roots themselves are checked ..."""
 IDLE_SCAN_INTERVAL_S = 3.0
 """... and after a while without a change."""
 SCAN_INTERVAL_S = 2.0
@@ -59,7 +59,7 @@ SCAN_SHARE_MAX = 0.02
 RETRY_INTERVAL_S = 60.0
 """How long folders are walked through before events are tried again."""
 PATHS_MAX = 5_000
-"""More changed paths than this are told as everything."""
+"""More changed paths than this are reported as everything."""
 
 NO_EVENTS = "watch-limit"
 """Code of the notice that folders are walked through."""
@@ -133,7 +133,7 @@ def open_events(roots: Sequence[str]) -> EventSource:
 
 
 def log_notice(problem: Problem) -> None:
-    """Tell the log that folders are walked through."""
+    """Log that folders are walked through."""
     log.warning("%s (%s)", problem, problem.hint)
 
 
@@ -155,9 +155,9 @@ async def watch_folders(
 
     Args:
         roots: Folders; they need not exist yet.
-        is_wanted: Which paths, relative to their root and with ``/``, are told of.
+        is_wanted: Which paths, relative to their root and with ``/``, are reported.
         notice: Called in the loop when folders are walked through for want of events.
-        rests: Whether changes after a quiet while may be told of a little later;
+        rests: Whether changes after a quiet while may be reported a little later;
             False where a person waits for each.
         scan_interval_s: Shortest time between two such walks.
         retry_interval_s: How long before events are tried again.
@@ -185,7 +185,7 @@ async def watch_folders(
             await loop.run_in_executor(thread, watched.close)
     finally:
         stop.set()
-        # at most one step of the watch that was told to stop
+        # at most one step of the watch that has to stop
         thread.shutdown(wait=True)
         watched.close()
 
@@ -264,7 +264,7 @@ class _Watched:
         try:
             return _Events(held, self._how, self._how.events(held.present))
         except FileNotFoundError:
-            # gone since it was looked at; the next look tells
+            # gone since it was listed; the next walk reports it
             return _Walks(held, self._how, None)
         except (OSError, WatchfilesRustInternalError) as exc:
             return _Walks(held, self._how, _no_events(exc))
@@ -307,7 +307,7 @@ class _Roots:
 
 
 class _Events:
-    """Folders that the system tells of."""
+    """Folders of which the system reports changes."""
 
     problem: Problem | None = None
 
@@ -326,7 +326,7 @@ class _Events:
                 DEBOUNCE_MS, step_ms, int(scan_s * 1000), self._how.stop
             )
         except (OSError, WatchfilesRustInternalError) as exc:
-            # a folder that was made cannot be watched; opening anew tells why
+            # a folder that was made cannot be watched; opening anew reports why
             log.debug("events were lost: %s", exc)
             self._how.stop.wait(SCAN_INTERVAL_S)
             return None
@@ -381,7 +381,7 @@ class _Walks:
         """Nothing is held."""
 
     def _walk(self) -> tuple[Mapping[str, FileStatus], float]:
-        """Every wanted file as it is now, and when to look again."""
+        """Every wanted file as it is now, and when to walk again."""
         started = time.monotonic()
         found: dict[str, FileStatus] = {}
         for root in self._roots.present:

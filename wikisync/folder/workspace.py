@@ -2,9 +2,9 @@
 
 The lock is the kernel's and ends with the process that holds it, so there is no
 stale lock; who holds it is written inside.  The marker ``.wikisync/folder-id``
-tells a workspace from another and from an empty place where a disk should be.  A
-workspace that was copied, moved or came from another machine is adopted anew: its
-first cycle deletes nothing.
+distinguishes a workspace from another one, and from an empty folder where a disk
+should be.  A workspace that was copied, moved or came from another machine is adopted
+anew: its first cycle deletes nothing.
 """
 
 from __future__ import annotations
@@ -114,19 +114,19 @@ def holder_of(private: Path) -> str | None:
     """Who holds a folder of ours, for a message; None where nobody does.
 
     Raises:
-        FolderError: its lock cannot be looked at.
+        FolderError: its lock cannot be read.
     """
     try:
         descriptor = os.open(private / LOCK_FILE, os.O_RDONLY | os.O_NOFOLLOW)
     except FileNotFoundError:
         return None
     except OSError as exc:
-        raise folder_error("look at", str(private / LOCK_FILE), exc) from exc
+        raise folder_error("read", str(private / LOCK_FILE), exc) from exc
     try:
         if is_locked(descriptor):
             return _holder(descriptor).removeprefix(": ") or "another process"
     except OSError:
-        return None  # a disk without locks: whoever wants one is told so
+        return None  # a disk without locks: whoever wants one gets an error
     else:
         return None
     finally:
@@ -266,7 +266,7 @@ def refuse_emptied(root: Path, *, known_pages: int) -> None:
     except NotADirectoryError as exc:
         raise not_a_folder(root) from exc
     except OSError as exc:
-        raise folder_error("look into", str(root), exc) from exc
+        raise folder_error("read", str(root), exc) from exc
     if is_empty:
         raise Halted(
             f"{root} is empty but had {known_pages} pages; nothing was changed",
@@ -300,7 +300,7 @@ def _identity(private: Path, marker: str) -> Identity:
     try:
         status = private.stat()
     except OSError as exc:
-        raise folder_error("look at", str(private), exc) from exc
+        raise folder_error("read", str(private), exc) from exc
     return Identity(marker, f"{status.st_dev:x}:{status.st_ino:x}", _machine())
 
 
@@ -347,7 +347,7 @@ def refuse_overlaps(workspace: Path, folders: Sequence[Path]) -> None:
 
 
 def _refuse_twins(folders: Sequence[Path], places: Mapping[Path, str]) -> None:
-    """Linear, for a workspace can have thousands: no folder is looked at twice."""
+    """Linear, for a workspace can have thousands: no folder is compared twice."""
     known: dict[str | FileNumber, Path] = {}
     for folder in folders:
         names = _names(places[folder])
@@ -391,7 +391,7 @@ def _parents(place: str) -> Iterator[str]:
 
 
 def _is_workspace(folder: str) -> bool:
-    """Where it cannot be looked into: no; whoever goes on to use it tells why."""
+    """Where it cannot be read: no; whoever goes on to use it reports why."""
     has_file = os.path.exists(f"{folder}/{CONFIG_FILE}")  # noqa: PTH110 - speed
     return has_file and os.path.isdir(f"{folder}/{PRIVATE_FOLDER}")  # noqa: PTH112
 
@@ -408,7 +408,7 @@ def _overlap(folder: Path, what: str, path: Path) -> FolderError:
 
 
 def refuse_network_disk(folder: Path, *, is_allowed: bool = False) -> None:
-    """See that a folder is on a local disk, as far as Linux tells.
+    """See that a folder is on a local disk, as far as Linux says.
 
     Raises:
         FolderError: it is on a network's, where another machine may write unseen.

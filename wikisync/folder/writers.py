@@ -1,8 +1,8 @@
-"""Whether a program may still write to a file, as far as the system tells.
+"""Whether a program may still write to a file, as far as the system says.
 
 Linux grants a read lease only on a file that nobody has open for writing, and asks
-for nothing but that the file is this user's.  It does not tell of another user's
-file, nor do all disks; other systems do not tell at all.
+for nothing but that the file is this user's.  It says nothing of another user's
+file, nor do all disks; other systems say nothing at all.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from functools import cached_property
 from pathlib import Path
 
 UNTOLD_S = 3600.0
-"""Where the system does not tell, a file may be written to for so long after its last
+"""Where the system says nothing, a file may be written to for so long after its last
 change."""
 
 _PROCESSES = Path("/proc")
 
 
 class Writers:
-    """The programs that have files open for writing, for one look at some files."""
+    """The programs that have files open for writing, for one check of some files."""
 
     def may_write(self, descriptor: int, unchanged_s: float) -> bool:
         """Whether more may come to an open file that has no name any more.

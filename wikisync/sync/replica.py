@@ -159,7 +159,7 @@ class LocalReplica(Replica, Protocol):
         ...
 
     async def saved(self, paths: Collection[str]) -> Snapshot | None:
-        """A snapshot for which only these files are looked at; all else is as it was.
+        """A snapshot for which only these files are read; all else is as it was.
 
         Args:
             paths: Files in the folder that were saved, as far as is known.
@@ -174,7 +174,7 @@ class LocalReplica(Replica, Protocol):
         """Those of the pages whose absence from the last snapshot means nothing.
 
         They are neither deleted on the wiki nor written here: ignored by a pattern,
-        or behind something that could not be looked into.
+        or behind something that could not be read.
         """
         ...
 
@@ -267,12 +267,12 @@ class RemoteReplica(Replica, Protocol):
         ...
 
     async def head(self) -> str:
-        """The newest commit of the wiki; empty where it cannot be told now."""
+        """The newest commit of the wiki; empty where it cannot be known now."""
         ...
 
     async def follows(self, head: str, earlier: str) -> bool | None:
         """Whether the newest commit has an earlier one before it.
 
-        Not so where the wiki went back in time.  None where that cannot be told now.
+        Not so where the wiki went back in time.  None where that cannot be known now.
         """
         ...

@@ -63,7 +63,7 @@ def _failure(daemon: Daemon, wiki_status: WikiStatus) -> WikisyncError | None:
     if error is None:
         return None
     if isinstance(error, OF_SERVICE) and daemon.trouble is not None:
-        return None  # it is told of the service
+        return None  # it is reported for the service
     if isinstance(error, OWN_TROUBLE) and wiki_status.failures >= LASTING_TRIES:
         # while all others go on, no waiting for the service mends it
         return SyncError(wiki_status.problem, hint=wiki_status.hint)

@@ -1,6 +1,6 @@
 """What a watch answers on this machine: webhooks, health, status, figures.
 
-A webhook is a hint: it says which wiki to look at, and what it says of pages is not
+A webhook is a hint: it says which wiki to scan, and what it says of pages is not
 believed.  Who edited is remembered with the text that it is about, and shown where the
 wiki is seen to hold that very text.  The secret is compared before anything is read.
 """
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 BODY_BYTES_MAX = 1024 * 1024
 SHUTDOWN_S = 0.5
 STATUS_AGE_S = 5.0
-"""A status is given again for so long: it costs a look into every folder."""
+"""A status is given again for so long: it costs a scan of every folder."""
 TOKEN_HEADER = "X-Gitlab-Token"  # noqa: S105 - the header's name
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -40,7 +40,7 @@ NAME_CHARS_MAX = 200
 SLUG_CHARS_MAX = 2000
 
 Ask = Callable[[str, Slug], bool]
-"""Asks for a look at a page of the wiki of a project's path; whether there is one."""
+"""Asks for a scan of a page of the wiki of a project's path; whether there is one."""
 Note = Callable[[str, Slug, RemoteEdit], None]
 """Remembers who edited a page of a project's wiki."""
 Status = Callable[[], Awaitable[Mapping[str, object]]]

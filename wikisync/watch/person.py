@@ -23,7 +23,7 @@ NOTIFY_SEND = "notify-send"
 
 
 class Caller:
-    """Runs what tells a person that they are needed."""
+    """Runs what notifies a person that they are needed."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Caller:
         self._shown = shown
 
     async def call(self, text: str, attention_file: Path) -> None:
-        """Tell what waits now; the same text twice in a row is told once.
+        """Notify of what waits now; the same text twice in a row is one notification.
 
         The command gets the text on stdin, and the file's path in the variable
         ``WIKISYNC_ATTENTION``.  Cancelled, it kills what runs.

@@ -42,14 +42,14 @@ STOP_S = 1.5
 """How long a request under way may hold up the end; what came of it is found out
 by the next start."""
 PAUSE_MAX_S = 10.0
-"""A longer pause that the service asks for is made by what met it alone, and told."""
+"""A longer pause that the service asks for is made where it was met, and reported."""
 LIMIT_WAIT_MAX_S = 600.0
 """Then a request may be made again; the next cycle that makes it comes within five
 minutes, so that one is made every 15 minutes at least."""
 DESCRIPTORS = 8192
 """Files and connections that a watch may have open, where the system allows it."""
 ANEW_SCAN_S = 2.0
-"""How often it is looked whether to begin anew."""
+"""How often it is checked whether to begin anew."""
 
 
 class WatchRequest(Struct, frozen=True):
@@ -72,7 +72,7 @@ class WatchRequest(Struct, frozen=True):
 
 
 class _Signals:
-    """What the process was told from outside."""
+    """Signals to this process."""
 
     def __init__(self) -> None:
         self.stopped, self.reload = asyncio.Event(), asyncio.Event()

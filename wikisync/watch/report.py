@@ -151,9 +151,9 @@ class WatchReport:
         }
 
     def _oldest_scan_s(self, wiki_status: WikiStatus) -> float:
-        """How long ago the page was read that waits longest for a look.
+        """How long ago the page was read that waits longest for a scan.
 
-        Infinite before the first look is an age that JSON does not know: it is that
+        Infinite before the first scan is an age that JSON does not know: it is that
         of the watch then.
         """
         scanned_s = self._daemon.now() - wiki_status.checked_at

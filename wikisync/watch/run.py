@@ -62,7 +62,7 @@ log = logging.getLogger(__name__)
 NOTIFY_QUIET_S = 0.05
 """Changes within this time are shown together."""
 NOTIFY_WAIT_S = 60.0
-"""A wait longer than this is told with its end."""
+"""A wait longer than this is reported with its end."""
 """In ``.wikisync``: who touches it asks for a look at every wiki; so does who writes
 into the state, such as ``wikisync approve``."""
 ASK_SCAN_S = 1.0
@@ -116,7 +116,7 @@ class Watch:
             shown=self._attention(),
         )
         self._notes: set[str] = set()
-        """On wikis as a whole, each told once."""
+        """On wikis as a whole, each reported once."""
         self._untold: dict[str, str] = {}
         """What could not be shown the last time, and why."""
 
@@ -149,7 +149,7 @@ class Watch:
             self._messages.note(f"watching {self._root}; stop it with Ctrl-C")
             self._notifier.ready()
 
-    # -- what the daemon tells ---------------------------------------------------
+    # -- what the daemon reports -------------------------------------------------
 
     async def _after_cycle(self, work: WikiWork, outcome: CycleOutcome) -> None:
         wiki = self._wikis[work.name]
@@ -260,7 +260,7 @@ class Watch:
     async def _show_one(self, what: str, write: Awaitable[None]) -> None:
         """Show one of several things: one that fails keeps no other back.
 
-        That it fails is told once, until it went well again or fails for another
+        That it fails is reported once, until it went well again or fails for another
         reason.
         """
         why = ""

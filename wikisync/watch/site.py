@@ -2,7 +2,7 @@
 
 However often pages change while a build runs, one more follows, after a rest as long
 as that build took: constant edits cost half of one core at most.  What goes wrong
-leaves the last good site, and is told once.
+leaves the last good site, and is reported once.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.attention import held_sentence
 
 PAGES_MAX = 5_000
-"""Pages of one wiki whose state is kept; of more, only what is held is told."""
+"""Pages of one wiki whose state is kept; of more, only what is held is reported."""
 
 _WAITS = {
     Condition.OFFLINE: "the service is offline",
@@ -87,7 +87,7 @@ class WatchedStates:
         self._waiting[owner] = (later | broken) & self._waiting[owner]
 
     async def notify(self) -> None:
-        """Let whoever waits for changes look again."""
+        """Let whoever waits for changes check again."""
         async with self._news:
             self._count += 1
             self._news.notify_all()

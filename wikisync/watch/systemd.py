@@ -25,7 +25,7 @@ STOP_S = 10
 
 
 class Notifier:
-    """Tells systemd, where it wants to know; never fails for it."""
+    """Notifies systemd, where it wants that; never fails for it."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         name = environment.get(SOCKET_VARIABLE, "")

@@ -33,7 +33,7 @@ NAMED_MAX = 3
 SAVED_MAX = 20
 """More files saved at once than these are a reason to look at the whole folder."""
 EDITS_MAX = 1000
-"""Edits told of between two cycles that are remembered, the last ones."""
+"""Reported edits between two cycles that are remembered, the last ones."""
 
 
 class WatchedWiki:
@@ -209,7 +209,7 @@ class WatchedWiki:
     async def scan(self) -> bool:
         """Whether the folder differs from the scan before; the first one says yes.
 
-        Or whether a program wrote to a file that was replaced: no event tells of it.
+        Or whether a program wrote to a file that was replaced: no event reports that.
         """
         if self._wiki is None:
             return False  # its first cycle is still to come

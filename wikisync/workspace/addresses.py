@@ -27,7 +27,7 @@ from wikisync.errors import (
 ATTEMPTS_MAX = 2
 """How often a service is asked that nobody has seen yet."""
 SUBPATHS_MAX = 3
-"""Folders of an address below which a service is looked for."""
+"""Folders of an address below which a service is searched for."""
 
 Notify = Callable[[str], None] | None
 """Hears a sentence where something is waited for."""

@@ -1,7 +1,7 @@
 """``WIKISYNC-ATTENTION.md``: a file in the workspace while a person is needed.
 
 Nobody has to read a log to learn that something waits for them; when nothing waits
-any more, the file is gone.  Whoever looked at a part of the workspace renews the lines
+any more, the file is gone.  Whoever scanned a part of the workspace renews the lines
 on that part; all other lines stay as they are.
 """
 
@@ -57,7 +57,7 @@ def attention_text(
 
     Args:
         sections: The wikis of the workspace, in order.
-        done: Those that were looked at, or tried.
+        done: Those that were scanned, or tried.
         before: What the file said until now.
         service: What is wrong with the service, where a person is needed for that.
     """
@@ -106,7 +106,7 @@ def _is_answer(failure: WikisyncError | None) -> bool:
 
 
 def _is_kept(line: str, wiki: Synced) -> bool:
-    """Whether a line is about what was not looked at now of this wiki."""
+    """Whether a line is about what was not scanned now of this wiki."""
     whole, pages = _line(f"{wiki.section.folder}: "), _line(f"{wiki.section.folder}/")
     if wiki.paused is not None or not line.startswith((whole, pages)):
         return False

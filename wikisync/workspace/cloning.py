@@ -63,7 +63,7 @@ async def clone(
     if existing is None:
         refuse_folder(folder, allows_network_disk=True)
     async with client:
-        progress.start("look for wikis", None)
+        progress.start("find wikis", None)
         found = await find_wikis(client, selection)
         workspace = _workspace(client, folder, existing, found)
         refuse_overlaps(folder, [folder / name for name in workspace.folders.values()])
@@ -237,7 +237,7 @@ def _write_workspace(folder: Path, workspace: NewWorkspace) -> None:
 
 
 def _note_identity(private: Path, workspace: NewWorkspace, pulled: Pulled) -> None:
-    """Let the state know its folders, so that copies of them are told from them."""
+    """Let the state know its folders, so that copies of them are recognised."""
     url = workspace.config.service.url.rstrip("/")
     with State.open(private / STATE_FILE, service_url=url) as state:
         # a copy that is cloned into again stays one until it is synced

@@ -2,7 +2,7 @@
 
 ``base``, ``here`` and ``wiki`` of a held page lie in a folder of their own there;
 they follow the conflict, and go with it.  What a person makes of them counts only
-where ``resolve`` is told so: nothing else ever reads them back.
+with ``resolve --tool``: nothing else ever reads them back.
 """
 
 from __future__ import annotations

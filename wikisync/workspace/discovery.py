@@ -121,7 +121,7 @@ class FoundWiki(Struct, frozen=True):
     is_named: bool
     """Asked for by name, so that its absence is an error."""
     placeholders: Mapping[str, str] = field(default_factory=dict)
-    """What only the service tells of the values of placeholders in pages."""
+    """Values of placeholders in pages that only the service knows."""
     asked_by: str = ""
     """The option that led to it."""
     deletion_date: str = ""
@@ -249,7 +249,7 @@ def is_switched_off(record: ProjectRecord | GroupRecord) -> bool:
 
 
 def skipped(owner: WikiOwner, reason: str) -> Problem:
-    """A note that a wiki which was only found by looking around is left out."""
+    """A note that a wiki which nobody named is left out."""
     return Problem(SKIPPED, str(owner), f"left out: {reason}")
 
 

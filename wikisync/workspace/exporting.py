@@ -143,7 +143,7 @@ async def pull(
         allow_emptying=allow_emptying,
     )
     async with client:
-        progress.start("look for wikis", None)
+        progress.start("find wikis", None)
         found = await find_wikis(client, selection, spared=keeping.options)
         await keeping.complete(client, found)
         pulled = await pull_all(
@@ -277,7 +277,7 @@ def check_output(output: Path) -> None:
     Raises:
         SiteError: it is not ours, or cannot be written.
     """
-    # lexists never raises: a name that is too long is told by open_output
+    # lexists never raises: open_output reports a name that is too long
     is_new = not os.path.lexists(output)
     open_output(output, {})
     if is_new:

@@ -1,6 +1,6 @@
 """What a folder shows as a site: a workspace, one wiki of it, or any folder of pages.
 
-No service is asked: what only it could tell (titles, visibility) is taken from the
+No service is asked: what only it knows (titles, visibility) is taken from the
 configuration, or from the names of folders.
 """
 
@@ -91,7 +91,7 @@ def _workspace_site(
         if folder == workspace or _is_in(folder, workspace / wiki.folder)
     )
     if not wikis and folder != workspace:
-        # a folder of the workspace that is none of its wikis, looked at by itself
+        # a folder of the workspace that is none of its wikis, shown by itself
         return _plain_site(folder)
     if not wikis:
         raise ConfigError(

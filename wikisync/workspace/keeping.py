@@ -63,7 +63,7 @@ class KeptWiki(Struct, frozen=True):
     folder: Path | None
     """Its copy in the cache; None where only its published pages are left."""
     read_at: float | None
-    """When it was read, in seconds since the epoch; None where nothing tells."""
+    """When it was read, in seconds since the epoch; None where that is not known."""
 
     def source(self) -> WikiSource | None:
         """The copy as the build takes it; None where there is none."""
@@ -82,7 +82,7 @@ class KeptWiki(Struct, frozen=True):
         )
 
     def problem(self, now: float) -> Problem:
-        """What a person is told of it."""
+        """What is reported of it."""
         what = "copy" if self.folder else "published pages"
         age = "of unknown age"
         if self.read_at is not None:
@@ -352,7 +352,7 @@ def _newest(folder: Path) -> float | None:
 
 
 def _of_another(other: FoundWiki, moved: FoundWiki, option: str) -> Problem:
-    """What a person is told where the path that they name leads to another wiki."""
+    """What is reported where the path that a person names leads to another wiki."""
     kind, path = moved.owner.kind, moved.owner.full_path
     return Problem(
         ANOTHER,

@@ -30,7 +30,7 @@ def named_page(workspace: ConfiguredWorkspace, name: str) -> tuple[WikiSection, 
 
 
 def refuse_impossible(workspace: ConfiguredWorkspace, names: Iterable[str]) -> None:
-    """Look at names that may also be those of whole wikis.
+    """Check names that may also be those of whole wikis.
 
     Raises:
         UsageError: one is the name of no wiki here, nor of any page.

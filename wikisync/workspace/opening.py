@@ -1,7 +1,7 @@
 """An open workspace: its configuration, lock, state, and both sides of its wikis.
 
 Every command that works on a workspace comes through here, so that the guards of
-its folder hold for all of them: one process at a time, the marker that tells it
+its folder hold for all of them: one process at a time, the marker that distinguishes it
 from another folder, no overlaps, no wiki read through a copied state.
 """
 
@@ -119,7 +119,7 @@ class OpenWorkspace:
         self.is_copied = is_copied
         """It was copied or moved since the state was last used."""
         self._stack = stack
-        """Ends with a workspace that is only looked at; None for any other."""
+        """Ends with a workspace that is only read; None for any other."""
         self._stand_ins: dict[str, Path] = {}
 
     @property
@@ -367,7 +367,7 @@ class OpenWorkspace:
         return before, place_of(self.folder_of(wiki), before)
 
     def note_adopted(self) -> None:
-        """The folders were looked at as they are; from now on absences count."""
+        """The folders were scanned as they are; from now on absences count."""
         self.state.remember(IDENTITY, str(adopt(self.workspace.private)))
         self.state.remember(ADOPTING, "")
         self.is_adopting = False
@@ -390,11 +390,11 @@ def open_workspace(
         workspace: Which one.
         allows_network_disk: A person's word that no other machine writes there.
         is_held: False to use it also while another process holds it.
-        is_read_only: Whether it is only looked at: nothing is held, and nothing in it
+        is_read_only: Whether it is only read: nothing is held, and nothing in it
             changes; what is noted is noted in a copy.
         adopts: A person's word that this is the workspace, whatever its marker says.
-        is_guarded: False to look even at what the guards refuse.
-        is_watch: Whether a watch holds it, for what others are told.
+        is_guarded: False to read even what the guards refuse.
+        is_watch: Whether a watch holds it, which other processes report.
 
     Raises:
         FolderError: another process holds it, its folders overlap, or it is on a
@@ -456,7 +456,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _make_private(private: Path) -> None:
-    """Make the place of the state, which a first look has to have, too."""
+    """Make the folder of the state, which a first scan has to have, too."""
     try:
         make_private_folder(private)
     except OSError as exc:

@@ -39,7 +39,7 @@ FILE_BYTES_MAX = 16 * 1024 * 1024
 """A larger file is refused before it is read."""
 INCLUDE_BYTES_MAX = 1024 * 1024
 NEIGHBOURS_MAX = 20_000
-"""Files looked at around a single file, which may lie in a very large folder."""
+"""Files listed around a single file, which may lie in a very large folder."""
 Stage = Literal["parse", "safe", "final"]
 
 

@@ -83,7 +83,7 @@ class PulledWiki(Struct, frozen=True):
     attachments: int
     """Attachments fetched."""
     problems: tuple[Problem, ...]
-    """Everything that a person may have to look at, what is held included."""
+    """Everything that may need a person, what is held included."""
     absent: tuple[Problem, ...]
     """Attachments that the wiki itself lacks; no trouble of the pull."""
 
@@ -100,7 +100,7 @@ class FailedWiki(Struct, frozen=True):
         return isinstance(self.error, NotFound | PermissionDenied)
 
     def problem(self) -> Problem:
-        """What a person is told of it, where nothing was kept of it."""
+        """What is reported of it, where nothing was kept of it."""
         return Problem(
             LEFT_OUT,
             str(self.wiki.owner),
@@ -133,7 +133,7 @@ class Pulled(Struct):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What a person may have to look at, of all wikis."""
+        """What may need a person, of all wikis."""
         return (
             *((self.state_problem,) if self.state_problem else ()),
             *(problem for wiki in self.wikis for problem in wiki.problems),
@@ -395,7 +395,7 @@ def _remote(
     *,
     has_folder: bool,
 ) -> WikiReplica:
-    """The wiki, told what was seen last time as far as the folder still has it."""
+    """The wiki, with what was seen last time as far as the folder still has it."""
     remote_wiki = Wiki(client, wiki.owner, wiki.id)
     repository = RemoteRepository(client, wiki.owner, place.private / CACHE_FOLDER)
     known = state.wiki(wiki.owner)
@@ -438,7 +438,7 @@ def labelled(pulled: Pulled) -> tuple[Problem, ...]:
 
 
 def exit_code_of(pulled: Pulled) -> ExitCode:
-    """What the shell is told; a safety stop is raised instead, after the report.
+    """The exit code; a safety stop is raised instead, after the report.
 
     Raises:
         Halted: a safety stop stopped at least one wiki.

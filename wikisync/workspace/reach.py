@@ -1,7 +1,7 @@
 """Whether an error met at one wiki is that wiki's own, or the whole service's.
 
 One wiki can answer 500, 401 or 429 for weeks while all others are sound, so that the
-error alone does not tell.  One more request does: the smallest one that needs nothing
+error alone does not say.  One more request does: the smallest one that needs nothing
 of any wiki.
 """
 

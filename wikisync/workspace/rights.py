@@ -2,7 +2,7 @@
 
 A workspace is made only with what was seen to work: the address is asked without
 the token first, so that a token never goes to a place that is not this API.  What
-the service does not tell is said to be unknown, never guessed.
+the service does not say is reported as unknown, never guessed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NEAREST_SCANNED_MAX = 1000
 """Projects and groups whose names are compared with one that is not there."""
 NEAREST_SHOWN_MAX = 3
 WIKIS_CHECKED_MAX = 100
-"""Wikis that are looked at one by one before a workspace is made."""
+"""Wikis that are checked one by one before a workspace is made."""
 READS_MAX = 8
 NOTHING = Selection()
 PLANNER, DEVELOPER, MAINTAINER = 15, 30, 40
@@ -54,12 +54,12 @@ ROLES = {
 
 
 class TokenRights(Struct, frozen=True):
-    """What the service tells of a token."""
+    """What the service says of a token."""
 
     name: str = ""
     user: str = ""
     scopes: tuple[str, ...] | None = None
-    """None where the service does not tell."""
+    """None where the service does not say."""
     expires_on: date | None = None
 
     @property
@@ -68,7 +68,7 @@ class TokenRights(Struct, frozen=True):
         return None if self.scopes is None else "api" in self.scopes
 
     def days_left(self, today: date) -> int | None:
-        """Days until it dies; None where it does not, or nobody tells."""
+        """Days until it expires; None where it does not, or that is not known."""
         return (self.expires_on - today).days if self.expires_on else None
 
 
@@ -87,9 +87,9 @@ class WikiRights(Struct, frozen=True):
 
     wiki: FoundWiki
     pages: int | None
-    """None for a wiki that was not looked at, being one of very many."""
+    """None for a wiki that was not checked, being one of very many."""
     writes: bool | None
-    """Create, edit and upload; None where the service does not tell."""
+    """Create, edit and upload; None where the service does not say."""
     deletes: bool | None
     because: str
     """What decides it."""
@@ -296,8 +296,8 @@ def rights_of(
     Args:
         wiki: one that can be read.
         pages: how many it has.
-        token: what the service tells of it; None for none.
-        level: the role's number; 0 and None say that the service tells of none,
+        token: what the service says of it; None for none.
+        level: the role's number; 0 and None mean that the service names none,
             which may still be one by a shared group, or an administrator's.
         is_archived: whether the project takes no changes.
     """

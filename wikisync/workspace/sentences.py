@@ -8,7 +8,7 @@ OTHER_FOLDER = (
     "its folder is not the folder of the last sync; the next sync accepts it as it is,"
     " deletes nothing, and holds pages that differ"
 )
-"""Said of a wiki by what only looks."""
+"""Said of a wiki by what changes nothing."""
 
 
 def counted(number: int, what: str) -> str:

@@ -9,7 +9,7 @@ from wikisync.config import FILE_NAME, Config, load_config
 from wikisync.errors import UsageError
 
 FOLDERS_ABOVE_MAX = 64
-"""A workspace is looked for in no more folders above."""
+"""A workspace is searched for in no more folders above."""
 
 
 def workspace_above(folder: Path) -> Path | None:

@@ -2,7 +2,7 @@
 
 Only reads, so it may be asked while another process holds the workspace; ``status``
 prints it, and whoever runs for long can serve it as JSON.  Where the service is
-away, the folder and the base alone are looked at, and that is said.
+away, the folder and the base alone are compared, and that is said.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ from wikisync.workspace.sentences import OTHER_FOLDER, counted, problem_as_json
 from wikisync.workspace.times import ago
 
 NOTICED_S = 86_400.0
-"""What was done longer ago is told by ``wikisync log`` alone."""
+"""What was done longer ago is shown by ``wikisync log`` alone."""
 NOTICES_AMONG = 500
-"""Events among which notices are looked for, the newest ones."""
+"""Events among which notices are searched for, the newest ones."""
 SETTLED = "its conflict file is resolved; the next sync saves it as the page"
 
 Side = Literal["here", "wiki", "both", "held", "waiting", "settled"]
 """Where a page differs, or why nothing is done about it."""
 
 SHOWN_WINDOW_S = 1.0
-"""Time between the last scan at a page and the write, from which a person is told.
+"""Time between the last read of a page and the write, from which it is reported.
 
 Each write has such a time, usually some hundredths of a second; a longer one means that
 the machine slept or the service took long.
@@ -97,11 +97,11 @@ class WikiStatus(Struct, frozen=True):
     """Whether its folder is another one than at the last sync."""
     paused: str | None = None
     unseen: WikisyncError | None = None
-    """Why the wiki itself was not looked at."""
+    """Why the wiki itself was not scanned."""
     is_offline: bool = False
-    """Whether it was not to be looked at."""
+    """Whether it was not to be scanned."""
     failure: WikisyncError | None = None
-    """Why nothing could be looked at."""
+    """Why nothing could be scanned."""
 
 
 async def scan(
@@ -111,7 +111,7 @@ async def scan(
     *,
     unseen: WikisyncError | None = None,
 ) -> WikiStatus:
-    """Look at one wiki and its folder.
+    """Scan one wiki and its folder.
 
     Args:
         opened: The workspace, held or not.
@@ -184,7 +184,7 @@ async def _next_sync(
 
 
 def _with_place(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
-    """The status of a wiki that has a folder; adopting is told of the workspace."""
+    """The status of a wiki that has a folder; the workspace reports adopting."""
     is_other = opened.has_other_folder(status.section)
     return replace(status, has_other_folder=is_other)
 

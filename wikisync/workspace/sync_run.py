@@ -77,7 +77,7 @@ class SyncRun(Struct, frozen=True):
 
     @property
     def exit_code(self) -> ExitCode:
-        """What the shell is told."""
+        """The exit code of the command."""
         beside = ExitCode.HELD if self.problems else ExitCode.DONE
         return exit_code_of(self.wikis) or beside
 
@@ -149,7 +149,7 @@ def _show_attention(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[P
     try:
         show_attention(workspace.root, workspace.synced, done)
     except FolderError as error:
-        # what was done and what waits is told all the same
+        # what was done and what waits is reported all the same
         yield _unwritten(workspace.root, error)
 
 
@@ -157,7 +157,7 @@ def _note_adopted(opened: OpenWorkspace, done: Sequence[Synced]) -> None:
     """What only a sync of all wikis can say."""
     if len(done) < len(opened.workspace.config.wikis):
         return
-    # a wiki that was not looked at has not been taken as it is
+    # a wiki that was not scanned has not been taken as it is
     if opened.is_adopting and all(one.results and not one.failure for one in done):
         opened.note_adopted()
 
@@ -183,7 +183,7 @@ async def sync_pages(
 def wanted_pages(
     workspace: ConfiguredWorkspace, pages: Sequence[str]
 ) -> list[tuple[WikiSection, frozenset[Slug] | None]]:
-    """The wikis to look at, each with the pages of it that are asked for.
+    """The wikis to sync, each with the pages of it that are asked for.
 
     Raises:
         UsageError: a page is of no wiki, or can be none.

@@ -106,7 +106,7 @@ class Synced(Struct):
 
     @property
     def absent(self) -> tuple[Problem, ...]:
-        """Attachments that the wiki lacks, told in any of the cycles."""
+        """Attachments that the wiki lacks, reported in any of the cycles."""
         return tuple(one for result in self.results for one in result.absent)
 
     def count(self, name: str) -> int:
@@ -178,7 +178,7 @@ def other_folder(folder: Path) -> str:
 
 
 def exit_code_of(wikis: Sequence[Synced]) -> ExitCode:
-    """What the shell is told of all wikis together: the worst of them."""
+    """The exit code of all wikis together: that of the worst."""
     failures = [wiki.failure for wiki in wikis if wiki.failure is not None]
     failed = [error for error in failures if not isinstance(error, Halted)]
     if failed:

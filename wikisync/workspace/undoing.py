@@ -42,7 +42,7 @@ async def planned_undo(
 
     Raises:
         UsageError: the workspace has no such wiki, or it is paused.
-        WikisyncError: the wiki cannot be looked at.
+        WikisyncError: the wiki cannot be scanned.
     """
     with open_workspace(workspace, is_read_only=True) as opened:
         found = last_sync(opened, workspace.wikis([wiki] if wiki else ()))
@@ -109,7 +109,7 @@ def note_undo(opened: OpenWorkspace, planned: PlannedUndo) -> None:
         if last is None or last.number != sync.number:
             raise SyncError(
                 f"{section.folder} was synced meanwhile",
-                hint=f"look again: {command_line('undo', section.folder)}",
+                hint=f"check again: {command_line('undo', section.folder)}",
             )
         refuse_running(opened.workspace, opened, section)
         known.undo(sync.number)

@@ -79,7 +79,7 @@ class FoundRecord(Struct, frozen=True):
     notes: tuple[Problem, ...] = ()
     """What a person may want to change in the configuration."""
     warnings: tuple[Problem, ...] = ()
-    """What a person has to look at."""
+    """What needs a person."""
     may_adopt: bool = True
     """Whether pages that are only here may be put on it all at once."""
     between: Between | None = None
@@ -269,7 +269,7 @@ def _number(remote_id: str) -> int | None:
 
 
 async def _agreement(client: Client, there: Located, known: WikiState) -> Agreement:
-    """How many pages of a record the wiki still has; looks at the whole wiki."""
+    """How many pages of a record the wiki still has; scans the whole wiki."""
     seen = await WikiReplica(Wiki(client, there.owner, there.id)).snapshot()
     return Agreement.of(known.base(), seen.pages)
 
@@ -306,7 +306,7 @@ def _met_before(records: Sequence[WikiRecord], known: WikiState) -> WikiRecord |
 
 
 class _Search:
-    """Looks for the record of a wiki that has none at its address."""
+    """Finds the record of a wiki that has none at its address."""
 
     def __init__(
         self,

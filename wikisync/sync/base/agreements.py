@@ -32,7 +32,7 @@ from wikisync.sync.decide.ledger import (
 from wikisync.sync.decide.plan import BasePage
 
 _FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
-"""A look-up in a table is a third of the time of ``Format(text)``."""
+"""A lookup in a table is a third of the time of ``Format(text)``."""
 
 EARLIER_MAX = 50
 """Earlier texts of a page that are known by their digests."""

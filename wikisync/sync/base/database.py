@@ -74,10 +74,10 @@ class Database:
 
     @classmethod
     def copy(cls, path: Path, *, is_live: bool) -> Database:
-        """Open a copy in memory, for whoever looks only: the file stays as it is.
+        """Open a copy in memory, for whoever only reads: the file stays as it is.
 
         Even a reader of the file itself would write: its log, a newer schema, and
-        what was to be looked up for the first time.
+        what is noted at the first question.
 
         Args:
             path: The file; where there is none, the copy is empty.

@@ -43,7 +43,7 @@ class Observations(WikiRows):
     # -- pages that were missing -----------------------------------------------------
 
     def sightings(self, side: Side) -> Mapping[Slug, Sighting]:
-        """Pages that were looked for on a side and not found."""
+        """Pages that were missing from the scans of a side."""
         rows = self._rows(
             "SELECT slug, count, first_at, last_at FROM sighting"
             " WHERE wiki = ? AND side = ?",
@@ -250,7 +250,7 @@ class Observations(WikiRows):
                 ],
             )
 
-    # -- edits that the service told of ------------------------------------------------
+    # -- edits that the service reported -----------------------------------------------
 
     def edit_of(self, slug: Slug) -> RemoteEdit | None:
         """The last edit of a page on the wiki that was heard of."""
@@ -323,7 +323,7 @@ class Observations(WikiRows):
 
     @property
     def pause_reason(self) -> str | None:
-        """What ``pause`` was told, or None where it is not paused."""
+        """The reason given to ``pause``; None where it is not paused."""
         reason = self._rows("SELECT paused FROM wiki WHERE id = ?")[0][0]
         return None if reason is None else str(reason)
 

@@ -82,7 +82,7 @@ class State:
             StateDamaged: it is damaged, and not held.
             StateError: it cannot be opened, or a newer wikisync wrote it.
         """
-        # damage that is met on the way is set aside at the end; who begins anew tells
+        # damage that is met on the way is set aside at the end; who begins anew says so
         set_aside = None if path.exists() else _last_set_aside(path)
         try:
             database = _migrated(Database.open(path))
@@ -99,7 +99,7 @@ class State:
 
     @classmethod
     def copy(cls, path: Path, *, service_url: str, is_live: bool) -> State:
-        """A copy in memory, for whoever looks only.
+        """A copy in memory, for whoever only reads.
 
         Args:
             path: The file, which need not exist.
@@ -341,7 +341,7 @@ class WikiState(Agreements, Journal, Observations):
     def head(self) -> str | None:
         """The wiki's newest commit at the last sync that it moved in.
 
-        Empty where it was not told, None where it was never asked for.
+        Empty where it is not known, None where it was never asked for.
         """
         head = self._rows("SELECT head FROM wiki WHERE id = ?")[0][0]
         return None if head is None else str(head)

@@ -2,7 +2,7 @@
 
 Everything else only asks: a watcher's event, a scan that found something, a hint that
 the wiki moved, a webhook, a person.  Asked ten times while a cycle runs, a wiki gets
-one more cycle.  Correctness never rests on being asked: every wiki is looked at whole
+one more cycle.  Correctness never rests on being asked: every wiki is scanned whole
 from time to time (``docs/sync.md`` "The daemon").  A few wikis have their cycles at the
 same time, so that a long first pull keeps no other wiki waiting; no wiki has two.
 
@@ -114,7 +114,7 @@ class Daemon:
         self._schedule.ask(name, why)
 
     def hear(self, name: str) -> None:
-        """A webhook told of an edit: ask for a cycle of its wiki."""
+        """A webhook reported an edit: ask for a cycle of its wiki."""
         self._schedule.hear(name)
 
     def retry(self) -> None:
@@ -248,14 +248,14 @@ class Daemon:
             try:
                 await guarded(wiki_status.name, self._after_cycle(work, outcome))
             except WikisyncError as error:
-                # the wiki is in sync, whatever comes of telling so
+                # the wiki is in sync, also where nobody could be notified
                 log.warning("%s: %s", wiki_status.name, error.message)
         return outcome
 
-    # -- looking without being asked -----------------------------------------------
+    # -- scans without being asked -------------------------------------------------
 
     async def _scan(self) -> None:
-        """Look into every folder from time to time: events get lost."""
+        """Scan every folder from time to time: events get lost."""
         while True:
             await asyncio.sleep(self._jittered(SCAN_INTERVAL_S))
             for wiki_status in tuple(self.schedule.values()):
@@ -276,7 +276,7 @@ class Daemon:
                     self.ask(wiki_status.name, Why.FOLDER)
 
     async def _notice_sleep(self) -> None:
-        """See by the clocks that the machine slept, and look at everything again."""
+        """See by the clocks that the machine slept, and scan everything again."""
         apart_s = self._wall() - self._clock()
         while True:
             began = self._clock()
@@ -296,5 +296,5 @@ class Daemon:
 
 
 def _widest(asked: set[Why]) -> Why:
-    """The one of several reasons for which most has to be looked at."""
+    """The one of several reasons for which most has to be scanned."""
     return max(asked, key=lambda why: why.value)

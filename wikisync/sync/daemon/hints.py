@@ -1,7 +1,7 @@
 """Asking for hints that a wiki moved, the less often the longer nothing happens.
 
-A hint is only a reason to look; a wiki for which the service has none is looked at
-instead, and a wiki is looked at whole from time to time whatever hints say.
+A hint is only a reason for a scan; a wiki for which the service has none is scanned
+instead, and the whole wiki is scanned from time to time whatever hints say.
 
 Where one list says of many wikis in which something happened, these are asked for
 their marks at once, and the others rarely.  The marks show whether the list can be
@@ -116,13 +116,13 @@ class _Hints:
         """Note that a wiki has another mark than at the hint before."""
         is_first, before = wiki_status.mark is None, wiki_status.hinted_at
         wiki_status.mark = found.mark
-        # what no webhook told of shows that they do not tell of everything
+        # a change that no webhook reported: they do not report everything
         wiki_status.has_hooks &= wiki_status.heard_at >= before
         if is_first:
             scan_began = wiki_status.full_scan - wiki_status.scan_s
             since = max(wiki_status.listed_since, wiki_status.listed_at)
             if not wiki_status.is_listed or scan_began <= since:
-                # the wiki may have moved since it was looked at
+                # the wiki may have moved since it was scanned
                 self._schedule.ask_quietly(wiki_status, Why.WIKI)
             return
         is_same_kind = found.is_exact == wiki_status.has_exact_hints

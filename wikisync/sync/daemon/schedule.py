@@ -1,7 +1,7 @@
 """How all wikis of a daemon fare together: who is asked for, who waits, and how long.
 
 Errors make a wiki wait, alone where it is the wiki's trouble, with all wikis of the
-service where the service is away.  The error alone does not tell which: one wiki can
+service where the service is away.  The error alone does not say which: one wiki can
 answer 500 for weeks.  So the service is asked for something that needs no wiki.
 """
 
@@ -43,21 +43,21 @@ HINTS_APART_S = 1.0
 IDLE_RANGE = 4.0
 """For them, the longest time between two hints of one wiki grows so many times."""
 HOOKED_HINT_S = 600.0
-"""Between two hints of a wiki whose edits webhooks tell of; of a push by git they do
-not tell.  At the most, also of one that a list of active projects has."""
+"""Between two hints of a wiki with webhooks; these report no push by git.  At the most,
+also of one that a list of active projects has."""
 HINT_RANGE = 3.0
 """Hints come so many times more often while something happens ..."""
 HINT_LEAST_S = 1.0
 """... but never more often than this ..."""
 SCANS_APART = 50.0
-"""... or so that looks at the wiki, one a hint, would take more of the time than one
+"""... or so that scans of the wiki, one a hint, would take more of the time than one
 part in this."""
 COSTLY_RANGE = 4.0
 """Hints that cost as much as many others come so many times less often at rest."""
 SCAN_MIN_S = 60.0
 """Between two scans at a wiki for which the service has no hint; they grow alike."""
 FULL_SCAN_S = 600.0
-"""A wiki is looked at whole at least so often; one whose hints are exact, the more
+"""The whole wiki is scanned at least so often; one whose hints are exact, the more
 rarely the longer nothing happened in it ..."""
 FULL_SCAN_GROWTH = 6.0
 """... after so many times as long ..."""
@@ -138,7 +138,7 @@ class Schedule:
         self.wake.set()
 
     def hear(self, name: str) -> None:
-        """A webhook told of an edit of this wiki."""
+        """A webhook reported an edit of this wiki."""
         for wiki_status in self._named(name):
             wiki_status.heard_at = self.clock()
             wiki_status.has_hooks = True
@@ -355,7 +355,7 @@ class Schedule:
             log.info("still %s: %s", condition.value, error.message)
 
     def _service_answered(self, began_at: float) -> None:
-        """Let every wiki go on, and look soon at what happened meanwhile."""
+        """Let every wiki go on, and ask soon for what happened meanwhile."""
         if self.trouble is None or began_at < self.trouble.failed_at:
             return
         lost, self.trouble = self.trouble, None

@@ -16,7 +16,7 @@ from wikisync.errors import WikisyncError
 
 
 class Why(Enum):
-    """What a cycle is asked for; it says which sides have to be looked at."""
+    """What a cycle is asked for; it says which sides have to be scanned."""
 
     FOLDER = auto()
     """Something changed here; the wiki is taken as it was last seen."""
@@ -94,7 +94,7 @@ class WikiStatus(Struct):
     failing_since: float = 0.0
     """When the first of them failed."""
     full_scan: float = float("-inf")
-    """When the wiki was last looked at whole."""
+    """When the whole wiki was last scanned."""
     checked_at: float = float("-inf")
     """When the wiki was last known to be as a cycle saw it."""
     scan_s: float = 0.0
@@ -115,11 +115,11 @@ class WikiStatus(Struct):
     moved_at: float = 0.0
     """When something happened last."""
     heard_at: float = float("-inf")
-    """When a webhook told of the wiki last."""
+    """When a webhook last reported an edit."""
     has_hooks: bool = False
-    """Whether webhooks tell of what hints find."""
+    """Whether webhooks report what hints find."""
     is_listed: bool = False
-    """Whether a list of active projects tells of what hints find."""
+    """Whether a list of active projects shows what hints find."""
     listed_since: float = float("inf")
     """Since when it does."""
     listed_at: float = float("-inf")
@@ -141,7 +141,7 @@ class WikiStatus(Struct):
 
     @property
     def is_paused(self) -> bool:
-        """Whether it was paused when that was last looked at."""
+        """Whether it was paused when that was last checked."""
         return self.condition is Condition.PAUSED
 
     def waits_since(self) -> float:

@@ -38,7 +38,7 @@ class WikiWork(Protocol):
         ...
 
     async def scan(self) -> bool:
-        """Whether the folder differs from when a cycle last looked at it."""
+        """Whether the folder differs from what the last cycle scanned."""
         ...
 
     async def hint(self) -> RemoteHint | None:
@@ -92,5 +92,5 @@ async def guarded(name: str, work: Awaitable[T]) -> T:
         said = f"{type(exc).__name__}: {exc}"[:PROBLEM_CHARS_MAX]
         raise WikisyncError(
             f"work on {name} failed: {said}",
-            hint="this is a fault of wikisync; the log tells where",
+            hint="this is a fault of wikisync; the log says where",
         ) from exc

@@ -36,10 +36,10 @@ def met_anew(
 def is_saved_enough(
     base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
 ) -> bool:
-    """Whether a look at nothing but saved files is enough for a decision.
+    """Whether a scan of nothing but saved files is enough for a decision.
 
     It is where both sides have the same pages, and all of the base.  Then what was not
-    looked at is no absence that would count once more, no new name and no rename: the
+    scanned is no absence that would count once more, no new name and no rename: the
     only news are texts of pages that there are.
     """
     if not there.is_remembered or not (here.is_complete and there.is_complete):

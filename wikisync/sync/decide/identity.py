@@ -24,7 +24,7 @@ wiki, half of its pages."""
 
 
 class WikiRecord(Struct, frozen=True):
-    """What tells one record from another."""
+    """What distinguishes one record from another."""
 
     number: int
     service_url: str
@@ -189,7 +189,7 @@ def record_before(
     Args:
         records: All of the workspace.
         number: Of the record of this wiki.
-        owner: This wiki; where a record's folder is not known, its path tells.
+        owner: This wiki; where a record's folder is not known, its path decides.
         folder: In the workspace.
     """
     found = [

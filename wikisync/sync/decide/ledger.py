@@ -144,7 +144,7 @@ class FetchedFile(Struct, frozen=True):
 
 
 class Sighting(Struct, frozen=True):
-    """How often a page was looked for and missing, in a row."""
+    """How often a page was missing from a scan, in a row."""
 
     count: int
     first_at: float
@@ -171,10 +171,10 @@ class ConflictFileRecord(Struct, frozen=True):
 
 
 class RemoteEdit(Struct, frozen=True):
-    """An edit on the wiki, as the service told of it."""
+    """An edit on the wiki, as the service reported it."""
 
     digest: Digest
-    """Of the text that it made: told of a text alone is who wrote it."""
+    """Of the text that it made: the author is known of this text alone."""
     who: str
     at: float
     """When it was heard of."""

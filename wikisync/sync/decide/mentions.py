@@ -7,7 +7,7 @@ broken picture.
 
 Where a name ends is not always clear: ``p.png,window=_blank`` is a picture with an
 attribute in one format, and may be a file's name in all of them.  Then every
-spelling is found, and ``unmet_mentions`` tells which of them go together.
+spelling is found, and ``unmet_mentions`` says which of them belong together.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from urllib.parse import unquote
 from wikisync.model import AttachmentPath
 
 MENTIONS_MAX = 10_000
-"""Attachments looked for in one page; a hostile page ends here."""
+"""Attachments found in one page; a hostile page ends here."""
 CUTS_MAX = 4
 """Shorter spellings of one name, the shortest of all."""
 

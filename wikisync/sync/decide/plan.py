@@ -1,6 +1,6 @@
 """What one cycle is going to do, as values: actions, and the plan that holds them.
 
-Pure.  ``reconcile`` makes plans, ``safety`` looks at them, ``cycle`` carries them
+Pure.  ``reconcile`` makes plans, ``safety`` checks them, ``cycle`` carries them
 out, and the text of a plan is the dry run, word for word.
 """
 
@@ -19,7 +19,7 @@ class BasePage(Struct, frozen=True):
     """What both sides held when they last agreed on a page.
 
     Two digests, because a side may store something else than it was given (line
-    ends, a final newline) and must not look changed for it.
+    ends, a final newline) and must not count as changed for it.
     """
 
     slug: Slug
@@ -50,10 +50,10 @@ class BasePage(Struct, frozen=True):
             page: The text, under the wiki's name of the page.
             local: Digest of the file's text where it differs from the page's.
             remote: Digest of the wiki's text where it differs from the page's.
-            here: The page in the folder's snapshot, which tells its identity.
-            there: The page in the wiki's snapshot, which tells its identity.
+            here: The page in the folder's snapshot, which has its identity.
+            there: The page in the wiki's snapshot, which has its identity.
             known: The record before, whose identities count where no snapshot
-                tells them.
+                has them.
         """
         local_identity = known.local_identity if known else ""
         remote_identity = known.remote_identity if known else ""
@@ -69,14 +69,14 @@ class BasePage(Struct, frozen=True):
 
     @property
     def local_state(self) -> PageState:
-        """The page as the local side looked then."""
+        """The page as the local side had it then."""
         return PageState(
             self.slug, self.format, self.local, identity=self.local_identity
         )
 
     @property
     def remote_state(self) -> PageState:
-        """The page as the remote side looked then."""
+        """The page as the remote side had it then."""
         return PageState(
             self.slug, self.format, self.remote, identity=self.remote_identity
         )

@@ -225,7 +225,7 @@ class _Table:
             return
         # At this point nothing about the record is a guess: where a side lacks the
         # page, its snapshot is complete and the page not among what it could not read;
-        # and the new name of a page that both sides have could be looked up on the
+        # and the new name of a page that both sides have could be found on the
         # other side.
         if record.local is None and record.remote is None:
             yield DropRecord(record.slug)

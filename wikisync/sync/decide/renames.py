@@ -29,7 +29,7 @@ def renames(
     Args:
         base: What both sides agreed on.
         side: The side now; an incomplete scan shows no rename.
-        agreed: How this side looked then.
+        agreed: What this side had then.
         trusts_identity: Two identities that differ are two pages, whatever their
             texts (true of the service's ids, not of a file's).
     """
@@ -78,7 +78,7 @@ class _Matching:
         """Match pages that kept their place below a parent that was renamed.
 
         With the same text a folder that other pages were moved between is parent
-        enough: that tells pages of one text apart.
+        enough: it distinguishes pages of one text.
         """
         parents, folders = self._moves()
         for slug in sorted(self._gone):

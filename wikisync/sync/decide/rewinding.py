@@ -1,8 +1,8 @@
 """A wiki that goes back in time: restored from a backup, or pushed over by force.
 
-Pure.  To the table it looks like many edits and deletions on the wiki.  What tells it
-apart is its history, which lacks the commit of the last sync; and where git tells
-nothing, that pages return to texts which both sides agreed on before.  Then whatever
+Pure.  To the table it looks like many edits and deletions on the wiki.  It is
+recognised by its history, which lacks the commit of the last sync; and where git says
+nothing, by pages that return to texts which both sides agreed on before.  Then whatever
 would be taken back here waits for a person, who follows the wiki or puts the newer
 texts back on it.
 """
@@ -30,7 +30,7 @@ from wikisync.sync.decide.plan import (
 
 REWOUND_PAGES_MIN = 3
 """Fewer pages that return to an earlier text are reverts that somebody made, as far as
-the texts alone can tell."""
+the texts alone can show."""
 
 
 class Rewinding(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """Safety stops: when a plan would do so much that a person must say yes.
 
 Pure.  An outage of the service's storage looks exactly like a wiki that somebody
-emptied (list ``200 []``, reads ``404``), so no amount of asking tells them apart;
+emptied (list ``200 []``, reads ``404``), so no number of requests distinguishes them;
 only the share of what would go can (``docs/sync.md`` "Safety stop").
 
 A safety stop holds one class of actions as a *batch* that a person approves or refuses
@@ -311,7 +311,7 @@ def _special(
     rewinding: Rewinding,
 ) -> Mapping[Action, BatchKind]:
     """Actions that a batch of one kind holds, however few they are."""
-    # what was decided stays so, whether the wiki still looks as if it went back
+    # what was decided stays so, whether the wiki still seems to have gone back
     decided = {
         member
         for batch in memory

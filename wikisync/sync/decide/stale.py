@@ -1,9 +1,9 @@
 """Saves from an editor that still shows a text we have replaced since.
 
 Pure.  Such a save looks like an edit that takes back everything that came from the
-wiki.  It is told by its nearness: less of it differs from a text that we replaced than
-from the one we wrote last (``docs/sync.md`` "Writing files").  It is then an edit of
-the older text, and merged as one.
+wiki.  It is recognised by its nearness: less of it differs from a text that we replaced
+than from the one we wrote last (``docs/sync.md`` "Writing files").  It is then an edit
+of the older text, and merged as one.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ STALE_SAVE = (
     "saved over an older text: the wiki's newer edits are kept; save again to remove"
     " them"
 )
-"""Said of a save that looks like one of a window which was not loaded anew."""
+"""Said of a save that seems to be of a window which was not loaded anew."""
 
 
 async def remove_here(cycle: Cycle, action: DeleteLocal) -> None:

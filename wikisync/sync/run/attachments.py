@@ -6,7 +6,7 @@ random part and never gets other content: what the folder has is not asked for
 again, also where a person changed it (``linking`` sends that).
 
 What is not on the wiki is no problem: the text may be an example of code, and where
-it is a broken link, both sides hold the same one.  It is looked for in every round,
+it is a broken link, both sides hold the same one.  It is asked for in every round,
 and reported in the first.
 """
 
@@ -115,8 +115,8 @@ class _Fetching:
     ) -> Mapping[AttachmentPath, LooseFile]:
         """The files without those that are none, which are removed.
 
-        Earlier versions stored sign-in pages and empty answers as files.  What looks
-        like one, and is what was fetched, is compared with the wiki's once.
+        Earlier versions stored sign-in pages and empty answers as files.  What may
+        be one, and is what was fetched, is compared with the wiki's once.
         """
         found, is_done = dict(there), True
         for path, here in there.items():
@@ -225,7 +225,7 @@ class _Fetching:
     async def _noted(self, path: AttachmentPath) -> AsyncIterator[bytes]:
         """The wiki's bytes, whose digest is on record before a file shows them.
 
-        If this process ends then, and somebody changes the file, the next one can tell.
+        If this process ends then, and somebody changes the file, the next one notices.
         """
         digest = hashlib.sha256()
         async for chunk in self._cycle.remote.read_attachment(path):

@@ -69,7 +69,7 @@ async def held_where_both_changed(
             theirs = there.texts.get(action.slug)
             theirs = theirs or await cycle.remote.read(action.slug)
         except (NotFound, ProtocolViolation) as error:
-            # without its text nobody can tell; the next cycle decides
+            # without its text nothing can be decided; the next cycle tries again
             log.info("%s is left alone: %s", action.slug, error.message)
             outcomes[action] = None
             continue

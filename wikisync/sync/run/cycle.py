@@ -450,7 +450,7 @@ class _Run:
     # -- what is said of it ------------------------------------------------------
 
     def _note_trouble(self, problems: Sequence[Problem], plan: Plan) -> None:
-        """Log what is new of what a person has to look at."""
+        """Log what is new of what needs a person."""
         warnings = {Slug(one.subject): one.message for one in problems}
         warnings |= {one.slug: str(one.reason) for one in plan.held}
         self._cycle.note_new(warnings)

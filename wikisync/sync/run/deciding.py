@@ -3,7 +3,7 @@
 ``reconcile`` decides, and everything that may stop or change its plan has its say
 here in turn: open editors, the texts themselves, safety stops, and the patience that an
 absence needs.  What a person asked for comes last: it narrows what is carried out,
-never what is known, so that a page left out of a cycle does not look like one with
+never what is known, so that a page left out of a cycle does not seem to be one with
 which all is well.  Writes nothing but what it saw: sightings, batches and the base's
 digests where only line ends differ.
 """
@@ -125,7 +125,7 @@ class _Deciding:
         # now; pages that were forgotten above are new pages to everything below.
         base = self._base()
         if is_at_rest(base, here, there):
-            # most cycles; the table would look at every page to find nothing
+            # most cycles; the table would go through every page to find nothing
             plan = Plan()
             absences = await watch_absences(self._cycle, plan, here, there)
         else:
@@ -200,7 +200,7 @@ class _Deciding:
             plan = reconcile(base, here, there, service)
         return base, plan, absences, there
 
-    # -- what is looked at -------------------------------------------------------
+    # -- what is decided on ------------------------------------------------------
 
     def _forget(self, pages: frozenset[Slug]) -> None:
         """Forget pages, so that what either side has of them is a new page."""
@@ -210,7 +210,7 @@ class _Deciding:
             self._cycle.state.record(dropped=pages)
 
     def _capabilities(self, there: Snapshot) -> Capabilities:
-        """What is known of the service, with what this scan tells."""
+        """What is known of the service, with what this scan shows."""
         service = self._cycle.state.capabilities()
         if not service.strips_front_matter_of:
             return service
@@ -360,8 +360,8 @@ class _Deciding:
         """The wiki without pages that somebody is renaming to a look-alike name.
 
         Between two writes such a page has a temporary name, which no person gave it; it
-        and those below it are looked at once they have their new names.  One that keeps
-        the name, because nobody is left to finish the rename, is renamed here, too.
+        and those below it are decided on once they have their new names.  One that
+        keeps the name, because nobody finishes the rename, is renamed here, too.
         """
         base, now = self._base(), self._cycle.clock()
         patience = self._cycle.options.patience
@@ -479,7 +479,7 @@ def refused_texts(known: WikiState, now: float) -> Mapping[Slug, Digest]:
 
 
 def _without_copies(plan: Plan, here: Snapshot) -> tuple[Plan, Snapshot]:
-    """The plan without copies that other programs made, and the scan that tells them.
+    """The plan without copies that other programs made, and the scan that reports them.
 
     Not of those that are on the wiki already: they are pages as all others.
     """

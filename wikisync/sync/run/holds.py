@@ -78,7 +78,7 @@ class Holds:
             try:
                 file = await self._cycle.local.conflict_file(slug)
             except FolderError:
-                continue  # ``show`` tells what is in the way
+                continue  # ``show`` reports what is in the way
             if file is None or digest_of(file.text) == record.conflict_file:
                 continue
             if file.lock:
@@ -132,7 +132,7 @@ class Holds:
         try:
             return await self.settle(slug, record, text, taken)
         except NotFound as error:
-            # the plan tells what becomes of it, and another cycle at once would find
+            # the plan says what becomes of it, and another cycle at once would find
             # no more than this one
             log.info("%s cannot be settled now: %s", slug, error.message)
         except PreconditionFailed as error:
@@ -571,7 +571,7 @@ def _unsettled(decided: Decided) -> set[Slug]:
 
 
 def remote_label(state: WikiState, slug: Slug, remote: str, at: float) -> str:
-    """Who wrote the wiki's text and when, as far as the service tells.
+    """Who wrote the wiki's text and when, as far as the service says.
 
     Args:
         state: What is known of the wiki.

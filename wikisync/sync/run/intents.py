@@ -2,7 +2,7 @@
 
 An intent is noted before a call that cannot simply be made twice.  One that is still
 there at the start of a cycle says that the process died, or the line broke, while the
-call was under way; the wiki tells whether it came through (``docs/sync.md`` "Crashes").
+call was under way; the wiki shows whether it came through (``docs/sync.md`` "Crashes").
 Comparing alone would lose no text, but would hold pages and make them twice.
 """
 

@@ -98,7 +98,7 @@ async def _merge(cycle: Cycle, page: Page, before: str, text: str) -> bool:
         _remember(cycle, page.slug, text, again.text)
         text = again.text
     else:
-        # a save from an old window may replace it before it is looked at
+        # a save from an old window may replace it before it is scanned
         _remember(cycle, page.slug, text, text)
     kept = _remember(cycle, page.slug, page.content, text)
     if is_in_sync:

@@ -34,13 +34,13 @@ class Patience(Struct, frozen=True):
     local_span_s: float = 10.0
     """... from the first to the last of them."""
     editor_span_s: float = 600.0
-    """How long a page may be open in an editor before a person is told."""
+    """How long a page may be open in an editor before a person is notified."""
 
 
 PATIENCE = Patience()
 MIRROR_PATIENCE = Patience(remote_span_s=5.0)
 """For a mirror, which the next run of a command makes right again at no loss: so its
-command ends at once, by looking as often in a shorter time."""
+command ends at once, by as many scans in a shorter time."""
 
 
 class CycleOptions(Struct, frozen=True):
@@ -51,7 +51,7 @@ class CycleOptions(Struct, frozen=True):
     """Only these pages, or all."""
     saved: frozenset[str] = frozenset()
     """Files of the folder that were saved since the last cycle, where nothing else is
-    known to have happened to it: a look at them may be enough."""
+    known to have happened to it: a scan of them may be enough."""
     is_dry_run: bool = False
     """Decide, and change nothing anywhere."""
     adopts: bool = False

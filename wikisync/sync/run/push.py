@@ -1,7 +1,7 @@
 """From the folder to the wiki: create, edit, rename, delete.
 
 The service has no compare-and-swap, so every write is noted as an *intent* first and
-its answer is looked at closely (``docs/sync.md`` "Pushing"): the slug that the service
+its answer is examined (``docs/sync.md`` "Pushing"): the slug that the service
 gave, the format, the text.  The base learns what the service holds, not what was sent.
 A write whose answer is lost is found by its intent in the next cycle, never sent again
 blindly (``intents``).
@@ -432,7 +432,7 @@ class _Pushes:
     def _leave_name(self, action: MoveRemote, error: Rejected) -> None:
         """Leave a page its name on the wiki, and its file the new one here.
 
-        So the refusal is told once, and keeps back neither edits of the page nor
+        So the refusal is reported once, and keeps back neither edits of the page nor
         removals of others.
         """
         with self._cycle.state.together():

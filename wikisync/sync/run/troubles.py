@@ -41,7 +41,7 @@ def lasting(
 ) -> tuple[Problem, ...]:
     """Errors of the last cycle about what is still to be done.
 
-    Not of pages that are held or wait: of those the plan tells.
+    Not of pages that are held or wait: the plan names those.
 
     Args:
         known: What is known of the wiki.
@@ -118,7 +118,7 @@ def _lines(text: str) -> set[str]:
 
 
 def is_older_here(known: WikiState) -> Since:
-    """What the log and the sightings tell of the age of errors and absences."""
+    """What the log and the sightings show of the age of errors and absences."""
     sightings = {**known.sightings(Side.LOCAL), **known.sightings(Side.REMOTE)}
 
     def is_older(error: Slug, absence: Slug) -> bool:

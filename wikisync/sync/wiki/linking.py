@@ -44,7 +44,7 @@ FILE_BYTES_MAX = 100 * 1024 * 1024
 """A linked file larger than this is not uploaded; its page waits."""
 
 SEARCHED_CHARS = 1_000_000
-"""Of pages that are looked through for names of files in one turn of a thread."""
+"""Of pages that are searched for names of files in one turn of a thread."""
 
 NOWHERE = AttachmentPath("")
 """Where the wiki has what was not uploaded."""
@@ -134,7 +134,7 @@ class FileLinks:
         """Fetched attachments that are here: where the wiki has each, or the file that
         a person made of it."""
         self._covered: frozenset[str] = frozenset()
-        """Names of files that were there when the pages were looked through ..."""
+        """Names of files that were there when the pages were searched ..."""
         self._covering: Mapping[Slug, Digest] = {}
         """... and those that link to none of them, or were sent so, as they were."""
 
@@ -311,7 +311,7 @@ class FileLinks:
             )
 
     async def _scan(self) -> frozenset[str]:
-        """Look at the files, and tell what a page says that links to one of them."""
+        """Scan the files: the names that the text of a page which links to one has."""
         known = self._state.attachments()
         there = await self._files.there({path: known[path].here for path in known})
         self._fetched = {
@@ -350,7 +350,7 @@ class FileLinks:
     ) -> dict[int, WrittenLink]:
         """Links that lead to an attachment here as they will there, by their place.
 
-        Without them it could not be told which link of the wiki's text was which here.
+        Without them nothing says which link of the wiki's text was which here.
         """
         present = [path for path in paths if path.rpartition("/")[0] in page.content]
         if not present:
@@ -413,7 +413,7 @@ class FileLinks:
             self._state.settle(intent)
             raise
         with self._state.together():
-            # of what was sent: it may have been saved again since it was looked at
+            # of what was sent: it may have been saved again since it was read
             self._state.record_upload(
                 stored.digest, stored.path, file.path, stored.size
             )

@@ -46,14 +46,14 @@ class TranslatedWiki:
         self.outdated = links.outdated
         """Pages to be sent again for the files they link to."""
         self.is_remembering = False
-        """Set while the wiki is taken as it was last seen, and not looked at: for a
+        """Set while the wiki is taken as it was last seen, and not scanned: for a
         save here, whose page is read anyway before it is written."""
         self.keeps_files = False
         """Set while the files beside the pages are taken as they were last seen."""
         self._last: dict[Slug, PageState] | None = None
         """The last scan, brought up to date with our own writes."""
         self._problems: tuple[Problem, ...] = ()
-        """Of the last scan: they are not over because nobody looks."""
+        """Of the last scan: they are not over because nobody scans."""
         self._unanswered = 0
         """Writes under way: until they are answered nobody knows what there is."""
         # An entry that is missing says nothing: the text is read and translated again.
@@ -148,7 +148,7 @@ class TranslatedWiki:
         try:
             answer = await self._wiki.write(there, expected=before)
         except BaseException:
-            # it may have been done: the wiki must be looked at
+            # it may have been done: the wiki must be scanned
             self._last = None
             raise
         finally:

@@ -1,1 +1,1 @@
-"""What keeps a workspace from syncing, found out by looking at its parts."""
+"""What keeps a workspace from syncing, found out by checking its parts."""

@@ -18,7 +18,7 @@ class Grade(StrEnum):
 
 
 class Finding(Struct, frozen=True):
-    """One thing that was looked at."""
+    """One thing that was checked."""
 
     grade: Grade
     sentence: str

@@ -54,7 +54,7 @@ async def _check_clock(url: str, token: str | None) -> AsyncIterator[Finding]:
             purpose = client.purpose("read the version")
             answer = await client.send(Request("GET", routes.VERSION.path(), purpose))
         except WikisyncError:
-            return  # what is wrong was said by those who looked before
+            return  # what is wrong was reported by the checks before
     try:
         there = parsedate_to_datetime(answer.headers.get("date", "")).timestamp()
     except (TypeError, ValueError):
@@ -72,7 +72,7 @@ async def _check_clock(url: str, token: str | None) -> AsyncIterator[Finding]:
 
 
 def token_findings(token: TokenRights | None, today: date) -> Iterator[Finding]:
-    """What the service tells of the token."""
+    """What the service says of the token."""
     if token is None:
         yield Finding(
             Grade.LOOK,
