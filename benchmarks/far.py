@@ -203,6 +203,7 @@ async def line_rows(bench: Bench, options: argparse.Namespace) -> None:
     clone = ("clone", bench.url, "--project", "local/wiki", str(root))
     sync = ("sync", "-C", str(root))
     await bench.row("clone", "", *clone)
+    await bench.row("first sync", "", *sync)
     await bench.row("no-op", "1", *sync)
     names = pages_in(root)
     extend(names[0], "edited here\n")

@@ -485,18 +485,53 @@ async def test_what_is_taken_back_before_the_commit_is_asked_for_is_held(
     assert waiting(copies)
 
 
-async def test_so_is_what_a_process_pushed_that_was_killed_then(state: State) -> None:
-    copies = await told(state)
+async def die_at_head(copies: Told) -> None:
+    """A cycle whose process ends when it asks for the wiki's commit."""
 
     async def dies(entry: str) -> None:
         if entry.startswith("head "):
             raise Died
 
     copies.there.before = dies
-    copies.here.put("page1", "mine\n")
     with pytest.raises(Died):
         await copies.cycle()
     copies.there.before = nothing_before
+
+
+async def test_so_is_what_the_first_sync_created_before_it_was_killed(
+    state: State,
+) -> None:
+    copies = Told(state, PAGES)
+    copies.here.put("fresh", "made today\n")
+    await die_at_head(copies)
+    copies.there.remove("fresh")
+    copies.commit()
+    for _ in range(6):
+        await copies.cycle()
+    assert copies.here.texts()["fresh"] == "made today\n"
+    assert waiting(copies)
+
+
+async def test_so_is_what_a_process_pulled_that_was_killed_before_it_noted_that(
+    state: State,
+) -> None:
+    """The next cycle finds both sides equal, and the wiki further than was known."""
+    copies = await told(state)
+    for side in (copies.here, copies.there):
+        side.put("page1", "theirs\n")
+    await die_at_head(copies)
+    assert copies.known.is_head_old
+    copies.there.put("page1", PAGES["page1"])
+    await copies.rest()
+    assert copies.here.texts()["page1"] == "theirs\n"
+    assert waiting(copies)
+
+
+async def test_so_is_what_a_process_pushed_that_was_killed_then(state: State) -> None:
+    copies = await told(state)
+
+    copies.here.put("page1", "mine\n")
+    await die_at_head(copies)
     assert copies.there.texts()["page1"] == "mine\n"
     copies.there.put("page1", PAGES["page1"])
     await copies.rest()

@@ -198,7 +198,7 @@ class Agreements(Steps):
     def _doubt_head(self, connection: Connection) -> None:
         """The commit that is known says nothing of what the base holds from now on."""
         connection.execute(
-            "UPDATE wiki SET is_head_old = 1 WHERE id = ? AND head <> ''"
+            "UPDATE wiki SET is_head_old = 1 WHERE id = ? AND head IS NOT ''"
             " AND NOT is_head_old",
             (self._number,),
         )

@@ -350,7 +350,8 @@ class WikiState(Agreements, Journal, Observations):
     def is_head_old(self) -> bool:
         """Whether a sync recorded pages since, and no newer commit was told.
 
-        Also where the wiki went back in time, or ``head`` was forgotten since.
+        Also where the wiki went back in time, or ``head`` was forgotten since; never
+        for a wiki that tells none.
         """
         return bool(self._rows("SELECT is_head_old FROM wiki WHERE id = ?")[0][0])
 
@@ -359,12 +360,13 @@ class WikiState(Agreements, Journal, Observations):
 
         It has all that was recorded until now.
         """
-        is_old = not head and bool(self.head or self.is_head_old)
+        is_first = self.head is None
+        is_old = not (head or is_first) and bool(self.head or self.is_head_old)
         if (self.head, self.is_head_old) != (head, is_old):
             self._write_wiki(f"is_head_old = {is_old:d}, head = ?", head)
 
     def doubt_head(self) -> None:
-        """The wiki went back in time: its history may not hold that commit."""
+        """It may be one before what the base holds, or not be in the history at all."""
         with self._database.transaction() as connection:
             self._doubt_head(connection)
 

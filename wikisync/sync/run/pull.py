@@ -231,7 +231,10 @@ class _Pulls:
             adopted = [a for a in batch if isinstance(a, Adopt)]
             dropped = [a.slug for a in batch if isinstance(a, DropRecord)]
             agreed = [await self._agreed(action) for action in adopted]
-            self._cycle.state.record(filter(None, agreed), dropped)
+            with self._cycle.state.together():
+                if adopted and self._cycle.options.is_undoable:
+                    self._cycle.state.doubt_head()
+                self._cycle.state.record(filter(None, agreed), dropped)
 
     async def _agreed(self, action: Adopt) -> Agreed | None:
         """What both sides hold; None where it changed on both meanwhile."""
