@@ -47,7 +47,7 @@ NEW_ACCESS = (
 )
 AUTHENTICATION_HINT = f"{NEW_ACCESS} set WIKISYNC_TOKEN to it"
 TOKEN_HINT = f"{AUTHENTICATION_HINT}, or set token_file in wikisync.toml"
-ACCESS_PLACES = "WIKISYNC_TOKEN, the token file or token_command"
+ACCESS_SOURCES = "WIKISYNC_TOKEN, the token file or token_command"
 """Where a token may have come from; the variable does not count beside a file that
 the command names."""
 WRITE_ROLE_HINT = (
@@ -237,10 +237,10 @@ def _unauthorized(answer: Answer, purpose: Purpose) -> AuthenticationFailed:
     elif "expired" in text or "revoked" in text:
         became = "has expired" if "expired" in text else "was revoked"
         reason = f"the token {became}"
-        hint = f"create a new token and replace the old one in: {ACCESS_PLACES}"
+        hint = f"create a new token and replace the old one in: {ACCESS_SOURCES}"
     else:
         reason = "the service does not know this token"
-        hint = f"check {ACCESS_PLACES}; or {NEW_ACCESS} put it there"
+        hint = f"check {ACCESS_SOURCES}; or {NEW_ACCESS} put it there"
     return _made(AuthenticationFailed, answer, purpose, reason, hint)
 
 
@@ -293,7 +293,7 @@ def _scope_missing(named: str, purpose: Purpose) -> tuple[str, str]:
         else f"the scope {wanted}"
     )
     hint = f"create a token with the scope {wanted} and replace the old one in"
-    return f"the token lacks {lacked}", f"{hint}: {ACCESS_PLACES}"
+    return f"the token lacks {lacked}", f"{hint}: {ACCESS_SOURCES}"
 
 
 def _not_found(answer: Answer, purpose: Purpose) -> RemoteError:
