@@ -161,7 +161,10 @@ class Worker(Generic[AnswerT]):
             finally:
                 self._lock.release()
 
-        threading.Thread(target=start, daemon=True).start()
+        try:
+            threading.Thread(target=start, daemon=True).start()
+        except RuntimeError:  # no thread is left: the first job starts the process
+            self._lock.release()
 
     async def ask_async(self, job: object) -> AnswerT:
         """The same beside the event loop, for a job without questions.

@@ -8,6 +8,7 @@ last build is not read again (``file_status``).
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import time
@@ -20,7 +21,14 @@ from msgspec import Struct, field
 from wikisync.decoding import msgpack_decoder
 from wikisync.errors import FolderError
 from wikisync.file_status import UNSETTLED, FileStatus, status_of, trusted_status
-from wikisync.folder.safe_open import opened_below, read_all, read_chunks
+from wikisync.folder.safe_open import (
+    Folders,
+    opened_below,
+    opened_file,
+    opened_root,
+    read_all,
+    read_chunks,
+)
 from wikisync.folder.scan import scan_pages
 from wikisync.model import (
     AttachmentPath,
@@ -172,22 +180,25 @@ def scan_wiki(
     digests = _Digests(source, remembered, now_ns())
     problems = [*source.problems, *scanned.problems]
     pages: dict[Slug, SourcePage] = {}
-    for file in sorted(scanned.pages, key=lambda file: file.slug):
-        if not is_text(file.slug):
-            problems.append(_no_text(file.path))
-            continue
-        state = digests.of(file.path, file.status)
-        if state is None:
-            problems.append(_vanished(file.path))
-            continue
-        pages[file.slug] = SourcePage(file.slug, file.format, file.path, state.digest)
     attachments: dict[AttachmentPath, SourceState] = {}
-    for path in sorted(scanned.attachments):
-        state = digests.look(path)
-        if state is None:
-            problems.append(_vanished(path))
-            continue
-        attachments[path] = state
+    with digests.held():
+        for file in sorted(scanned.pages, key=lambda file: file.slug):
+            if not is_text(file.slug):
+                problems.append(_no_text(file.path))
+                continue
+            state = digests.of(file.path, file.status)
+            if state is None:
+                problems.append(_vanished(file.path))
+                continue
+            pages[file.slug] = SourcePage(
+                file.slug, file.format, file.path, state.digest
+            )
+        for path in sorted(scanned.attachments):
+            state = digests.look(path)
+            if state is None:
+                problems.append(_vanished(path))
+                continue
+            attachments[path] = state
     for known in remembered.keys() & scanned.loose:
         digests.states[known] = remembered[known]
     if digests.states != remembered:
@@ -234,11 +245,31 @@ class _Digests:
         self._root = source.folder
         self._remembered = remembered
         self._now_ns = now_ns
+        self._folders: Folders | None = None
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep open what files lie in while one after the other is looked at.
+
+        Raises:
+            FolderError: the folder itself cannot be opened.
+        """
+        with opened_root(self._root) as top, Folders(top) as folders:
+            self._folders = folders
+            try:
+                yield
+            finally:
+                self._folders = None
 
     def look(self, path: str) -> SourceState | None:
         """State of a file that nobody has looked at yet; None if it is gone."""
+        folders = self._folders
         try:
-            with opened_below(self._root, path) as descriptor:
+            with (
+                opened_file(folders, path)
+                if folders
+                else opened_below(self._root, path)
+            ) as descriptor:
                 status = status_of(os.fstat(descriptor))
                 known = self._known(path, status)
                 return known or self._read(path, descriptor, status)
