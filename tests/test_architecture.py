@@ -371,6 +371,7 @@ RETIRED = {
     "descent",
     "overtaken",
     "passing",
+    "standing",
     "standings",
     "told",
     "turned",

@@ -562,7 +562,7 @@ async def test_folder_on_another_disk_keeps_what_is_ours_in_itself(
         return root / ".wikisync" / name
 
     desk.put("home.md")
-    monkeypatch.setattr(replica_module, "private_place", inside)
+    monkeypatch.setattr(replica_module, "private_folder", inside)
     replica = desk.opened()
     await replica.write(page("home", "new"), expected=OLD)
     await replica.delete(HOME, expected=digest_of("new"))

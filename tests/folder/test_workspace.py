@@ -20,7 +20,7 @@ from wikisync.folder.workspace import (
     refuse_emptied,
     refuse_network_disk,
     refuse_overlaps,
-    standing_of,
+    state_match,
 )
 from wikisync.layout import FOLDER_ID_FILE, LOCK_FILE
 
@@ -107,19 +107,19 @@ def test_lock_is_not_written_through_a_link(private: Path, tmp_path: Path) -> No
 def test_workspace_stays_the_same(private: Path) -> None:
     identity = adopt(private)
     assert adopt(private) == identity
-    assert standing_of(private, identity) is StateMatch.SAME
+    assert state_match(private, identity) is StateMatch.SAME
     assert Identity.parse(str(identity)) == identity
 
 
 def test_state_without_a_sync_says_nothing(private: Path) -> None:
-    assert standing_of(private, None) is StateMatch.NEW
+    assert state_match(private, None) is StateMatch.NEW
 
 
 def test_missing_marker_stops_and_offers_to_adopt(private: Path) -> None:
     identity = adopt(private)
     (private / FOLDER_ID_FILE).unlink()
     with pytest.raises(Halted, match="folder-id is missing") as caught:
-        standing_of(private, identity)
+        state_match(private, identity)
     assert "wikisync adopt" in (caught.value.hint or "")
     assert not (private / FOLDER_ID_FILE).exists()
 
@@ -137,7 +137,7 @@ def test_copied_workspace_is_known_by_its_place(private: Path, tmp_path: Path) -
     copy = tmp_path / "copy" / ".wikisync"
     copy.mkdir(parents=True)
     (copy / FOLDER_ID_FILE).write_text((private / FOLDER_ID_FILE).read_text())
-    assert standing_of(copy, identity) is StateMatch.COPIED
+    assert state_match(copy, identity) is StateMatch.COPIED
 
 
 def test_workspace_of_another_machine_is_known(
@@ -146,14 +146,14 @@ def test_workspace_of_another_machine_is_known(
     identity = adopt(private)
     (tmp_path / "machine-id").write_text("0123456789abcdef\n")
     monkeypatch.setattr(workspace_module, "MACHINE_IDS", (tmp_path / "machine-id",))
-    assert standing_of(private, identity) is StateMatch.COPIED
+    assert state_match(private, identity) is StateMatch.COPIED
     assert "0123456789abcdef" not in str(adopt(private))
 
 
 def test_other_marker_is_another_workspace(private: Path) -> None:
     identity = adopt(private)
     (private / FOLDER_ID_FILE).write_text("f" * 32)
-    assert standing_of(private, identity) is StateMatch.COPIED
+    assert state_match(private, identity) is StateMatch.COPIED
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"\xff\xfe"])
@@ -163,7 +163,7 @@ def test_marker_that_says_nothing_is_a_missing_one(
     identity = adopt(private)
     (private / FOLDER_ID_FILE).write_bytes(content)
     with pytest.raises(Halted, match="folder-id is missing"):
-        standing_of(private, identity)
+        state_match(private, identity)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '"x"'])

@@ -35,7 +35,7 @@ MEMBERS_ONLY = WikiDoor("public", "private")
 ARCHIVED = WikiDoor("private", "enabled", is_archived=True)
 
 MATRIX = [
-    # who, standing, state, door, read, write, delete
+    # who, membership, state, door, read, write, delete
     ("anonymous", ANONYMOUS, "private", PRIVATE, HIDDEN, HIDDEN, HIDDEN),
     ("anonymous", ANONYMOUS, "internal", INTERNAL, HIDDEN, HIDDEN, HIDDEN),
     ("anonymous", ANONYMOUS, "public", PUBLIC, OK, NO, NO),
@@ -75,18 +75,18 @@ MATRIX = [
 
 
 @pytest.mark.parametrize(
-    ("standing", "door", "read", "write", "delete"),
+    ("membership", "door", "read", "write", "delete"),
     [(row[1], row[3], *row[4:]) for row in MATRIX],
     ids=[f"{row[0]}-{row[2]}" for row in MATRIX],
 )
 def test_each_caller_may_do_what_the_matrix_says(
-    standing: Membership,
+    membership: Membership,
     door: WikiDoor,
     read: Verdict,
     write: Verdict,
     delete: Verdict,
 ) -> None:
-    verdicts = [judge_wiki(door, standing, operation) for operation in Operation]
+    verdicts = [judge_wiki(door, membership, operation) for operation in Operation]
 
     assert verdicts == [read, write, delete]
 

@@ -420,13 +420,13 @@ GUARDS = (
     ),
     Guard(
         "folder marker",
-        "wikisync.folder.workspace:standing_of",
+        "wikisync.folder.workspace:state_match",
         lambda _guard: _same_place,
         "folder/test_workspace.py::test_missing_marker_stops_and_offers_to_adopt",
     ),
     Guard(
         "this machine, this place",
-        "wikisync.folder.workspace:standing_of",
+        "wikisync.folder.workspace:state_match",
         lambda _guard: _same_place,
         "folder/test_workspace.py::test_workspace_of_another_machine_is_known",
     ),

@@ -238,7 +238,7 @@ def test_everything_of_the_seventh_schema_is_known_afterwards(seventh: Path) -> 
         wiki, group = state.wiki(OWNER), state.wiki(WikiOwner("group", OWNER.full_path))
         records = state.records()
         left = (wiki.left_out, group.left_out)
-        places = (wiki.place, group.place)
+        places = (wiki.folder_identity, group.folder_identity)
         assert wiki.text(Slug("home")) == TEXT
         assert [event.what for event in wiki.events(9)] == ["pushed"]
         assert (group.pause_reason, group.last_batch) == ("moving", 4)

@@ -44,7 +44,7 @@ class FolderIdentity(Struct, frozen=True):
     def parse(cls, text: str) -> FolderIdentity | None:
         """What ``str`` made; None for anything else."""
         try:
-            return _PLACES.decode(text)
+            return _IDENTITIES.decode(text)
         except msgspec.DecodeError:
             return None
 
@@ -58,10 +58,10 @@ class FolderIdentity(Struct, frozen=True):
         return mine == (other.disk, other.inode, other.birth)
 
 
-_PLACES = json_decoder(FolderIdentity)
+_IDENTITIES = json_decoder(FolderIdentity)
 
 
-def place_of(root: Path, known: FolderIdentity | None = None) -> FolderIdentity:
+def current_folder(root: Path, known: FolderIdentity | None = None) -> FolderIdentity:
     """Which folder is at a path now.
 
     Args:

@@ -95,13 +95,13 @@ class Limbo:
     """The files that came out of one wiki's folder a moment ago.
 
     Args:
-        place: a folder of ours on the same disk as the wiki's folder; made at
+        path: a folder of ours on the same disk as the wiki's folder; made at
             need, in a folder that exists.
         clock: seconds since 1970, as file times are.
     """
 
-    def __init__(self, place: Path, *, clock: Callable[[], float] = time.time) -> None:
-        self._place = place
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self._path = path
         self._clock = clock
         self.can_swap: bool | None = None
         """Whether the disk can swap names; None until it was tried."""
@@ -111,18 +111,18 @@ class Limbo:
         """Files that leave their folder together.
 
         Raises:
-            FolderError: the place cannot be made or opened.
+            FolderError: the folder cannot be made or opened.
         """
         try:
-            make_private_folder(self._place)
-            descriptor = os.open(self._place, _FOLDER_FLAGS)
+            make_private_folder(self._path)
+            descriptor = os.open(self._path, _FOLDER_FLAGS)
         except OSError as exc:
-            raise folder_error("keep files in", str(self._place), exc) from exc
+            raise folder_error("keep files in", str(self._path), exc) from exc
         try:
             if self.can_swap is None:
-                self.can_swap = _can_swap(descriptor, str(self._place))
+                self.can_swap = _can_swap(descriptor, str(self._path))
             batch = LimboBatch(
-                self, descriptor, str(self._place), can_swap=self.can_swap
+                self, descriptor, str(self._path), can_swap=self.can_swap
             )
             try:
                 yield batch
@@ -137,14 +137,14 @@ class Limbo:
         Files that turned out to be no loss are removed on the way.
 
         Raises:
-            FolderError: the place cannot be read.
+            FolderError: the folder cannot be read.
         """
         try:
-            descriptor = os.open(self._place, _FOLDER_FLAGS)
+            descriptor = os.open(self._path, _FOLDER_FLAGS)
         except FileNotFoundError:
             return []
         except OSError as exc:
-            raise folder_error("read", str(self._place), exc) from exc
+            raise folder_error("read", str(self._path), exc) from exc
         try:
             return self._late_saves(descriptor)
         finally:
@@ -159,7 +159,7 @@ class Limbo:
         name, _, digest = late_id.partition(":")
         batch, entry = name.partition("-")[0], name.removesuffix(_ASIDE)
         try:
-            descriptor = os.open(self._place, _FOLDER_FLAGS)
+            descriptor = os.open(self._path, _FOLDER_FLAGS)
             try:
                 kept = _read_record(descriptor, batch + _RECORD)
                 path = kept[entry].path if entry in kept else ""
@@ -168,7 +168,7 @@ class Limbo:
             finally:
                 os.close(descriptor)
         except OSError as exc:
-            raise folder_error("keep files in", str(self._place), exc) from exc
+            raise folder_error("keep files in", str(self._path), exc) from exc
 
     def end(self, folder: int, batch: str, kept: Mapping[str, _Kept]) -> None:
         """Remove the files of a batch that nobody can write to, and maybe its record.
@@ -283,13 +283,11 @@ class Limbo:
 class LimboBatch:
     """Files that leave their folder together; made by ``Limbo.batch``."""
 
-    def __init__(
-        self, limbo: Limbo, folder: int, place: str, *, can_swap: bool
-    ) -> None:
+    def __init__(self, limbo: Limbo, folder: int, path: str, *, can_swap: bool) -> None:
         self._limbo = limbo
         self.folder = folder
         """Descriptor of the limbo."""
-        self._place = place
+        self._path = path
         self._can_swap = can_swap
         self._id = os.urandom(8).hex()
         self._kept: dict[str, _Kept] = {}
@@ -330,7 +328,7 @@ class LimboBatch:
         try:
             _write_record(self.folder, self._id, self._kept)
         except OSError as exc:
-            raise folder_error("keep files in", self._place, exc) from exc
+            raise folder_error("keep files in", self._path, exc) from exc
         self._is_sealed = True
 
     def swap(self, entry: str, folder: int, name: str) -> None:
@@ -453,11 +451,11 @@ class LimboBatch:
             self._limbo.end(self.folder, self._id, self._kept)
 
 
-def _can_swap(folder: int, place: str) -> bool:
+def _can_swap(folder: int, path: str) -> bool:
     """Try it with two files of our own.
 
     Raises:
-        FolderError: the place cannot be written.
+        FolderError: the folder cannot be written.
     """
     names = [f"probe-{os.urandom(8).hex()}" for _ in range(2)]
     try:
@@ -467,7 +465,7 @@ def _can_swap(folder: int, place: str) -> bool:
     except NotSupported:
         return False
     except OSError as exc:
-        raise folder_error("keep files in", place, exc) from exc
+        raise folder_error("keep files in", path, exc) from exc
     finally:
         for name in names:
             with suppress(OSError):

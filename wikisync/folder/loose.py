@@ -24,7 +24,7 @@ from wikisync.folder.ignore import (
 from wikisync.folder.naming import is_fetched, path_of
 from wikisync.folder.pages import read_patterns
 from wikisync.folder.patterns import Patterns
-from wikisync.folder.private import own_place
+from wikisync.folder.private import wiki_private_folder
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import CHUNK_BYTES, Folders, opened_below, opened_root
 from wikisync.folder.scan import ScannedFolder, scan_pages
@@ -77,8 +77,8 @@ class LooseFiles:
         cls, folder: FolderReplica, private: Path, *, keeps_scans: bool = True
     ) -> LooseFiles:
         """Those of a wiki's folder; ``private`` is the workspace's ``.wikisync``."""
-        place = own_place(folder.root, SCANS_FOLDER, private=private)
-        file = place.with_name(f"{place.name}.files")
+        scans = wiki_private_folder(folder.root, SCANS_FOLDER, private=private)
+        file = scans.with_name(f"{scans.name}.files")
         cache = FolderCache(folder.root, file, is_kept=keeps_scans)
         return cls(folder.root, cache, listing=folder.listing)
 
@@ -111,7 +111,7 @@ class LooseFiles:
             await finish_in_thread(self._cache.keep, self._seen)
 
     def fetched_path(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
-        """The place of an attachment of the wiki that a link on a page leads to."""
+        """The path of an attachment of the wiki that a link on a page leads to."""
         if target.path.startswith("/"):
             return None  # the project's own store, and not the wiki's
         ways = (target.path, _resolved(slug, target))

@@ -1,4 +1,4 @@
-"""Our own places beside a wiki's folder: where they lie, and one writer's own.
+"""Our own folders beside a wiki's folder: where they are, and one writer's own.
 
 Everything of ours is in ``.wikisync``: in the workspace where that is on the same
 disk as the wiki's folder, since files move between them by rename; else in the
@@ -28,7 +28,7 @@ OWN_CHARS_MAX = 200
 """Of a folder's path in the names of our own files."""
 
 
-def private_place(root: Path, name: str, *, private: Path | None = None) -> Path:
+def private_folder(root: Path, name: str, *, private: Path | None = None) -> Path:
     """Where files of one kind go: ``name`` in a folder of ours on the root's disk.
 
     Args:
@@ -45,10 +45,10 @@ def private_place(root: Path, name: str, *, private: Path | None = None) -> Path
     return root / PRIVATE_FOLDER / name
 
 
-def own_place(root: Path, name: str, *, private: Path | None = None) -> Path:
-    """Where files of one kind and of one wiki go; see ``private_place``."""
+def wiki_private_folder(root: Path, name: str, *, private: Path | None = None) -> Path:
+    """Where files of one kind and of one wiki go; see ``private_folder``."""
     own = quote(str(way_of(root, private)), safe="")[-OWN_CHARS_MAX:]
-    return private_place(root, name, private=private) / own
+    return private_folder(root, name, private=private) / own
 
 
 def way_of(root: Path, private: Path | None = None) -> Path:
@@ -60,17 +60,17 @@ def way_of(root: Path, private: Path | None = None) -> Path:
 
 
 @contextmanager
-def own_folder(place: Path) -> Iterator[int]:
-    """A locked folder for one writer below ``place``, removed at the end.
+def own_folder(parent: Path) -> Iterator[int]:
+    """A locked folder for one writer in ``parent``, removed at the end.
 
     Raises:
         FolderError: it cannot be made.
     """
-    made = [folder for folder in (place, place.parent) if not folder.exists()]
+    made = [folder for folder in (parent, parent.parent) if not folder.exists()]
     try:
-        path, descriptor = _make_own_folder(place)
+        path, descriptor = _make_own_folder(parent)
     except OSError as exc:
-        raise folder_error("make temporary files in", str(place), exc) from exc
+        raise folder_error("make temporary files in", str(parent), exc) from exc
     try:
         yield descriptor
     finally:
@@ -80,13 +80,13 @@ def own_folder(place: Path) -> Iterator[int]:
                 folder.rmdir()
 
 
-def _make_own_folder(place: Path) -> tuple[Path, int]:
+def _make_own_folder(parent: Path) -> tuple[Path, int]:
     """Make it again where another writer, just going, took it away."""
     for _ in range(_FOLDER_TRIES_MAX):
         with suppress(FileNotFoundError):
-            make_private_folder(place)
-            _remove_leftovers(place)
-            path = place / os.urandom(8).hex()
+            make_private_folder(parent)
+            _remove_leftovers(parent)
+            path = parent / os.urandom(8).hex()
             path.mkdir(mode=FOLDER_MODE)
             descriptor = _locked(path)
             if descriptor is not None:
@@ -109,9 +109,9 @@ def _locked(path: Path) -> int | None:
     return None
 
 
-def _remove_leftovers(place: Path) -> None:
+def _remove_leftovers(parent: Path) -> None:
     """Remove what writers left behind that did not live to clean up."""
-    for path in place.iterdir():
+    for path in parent.iterdir():
         with suppress(OSError):
             descriptor = _locked(path)
             if descriptor is not None:

@@ -28,7 +28,7 @@ from wikisync.folder.contents import files_there
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import attachment_path, parse_path, path_of
 from wikisync.folder.pages import PageFolder, WrittenPage
-from wikisync.folder.private import own_place, private_place, way_of
+from wikisync.folder.private import private_folder, way_of, wiki_private_folder
 from wikisync.folder.safe_open import (
     CHUNK_BYTES,
     Folders,
@@ -148,12 +148,12 @@ class FolderReplica:
         What is kept is in ``private``, the workspace's ``.wikisync``, or in the one
         beside ``root``; with ``keeps_scans`` also what was seen, for the next process.
         """
-        limbo = own_place(root, LIMBO_FOLDER, private=private)
-        trash = private_place(root, TRASH_FOLDER, private=private)
-        scans = own_place(root, SCANS_FOLDER, private=private)
+        limbo = wiki_private_folder(root, LIMBO_FOLDER, private=private)
+        trash = private_folder(root, TRASH_FOLDER, private=private)
+        scans = wiki_private_folder(root, SCANS_FOLDER, private=private)
         return cls(
             root,
-            temporary=private_place(root, TEMPORARY_FOLDER, private=private),
+            temporary=private_folder(root, TEMPORARY_FOLDER, private=private),
             limbo=Limbo(limbo, clock=clock),
             trash=Trash(trash, wiki=str(way_of(root, private)), clock=clock),
             cache=ScanCache(root, scans, is_kept=keeps_scans),

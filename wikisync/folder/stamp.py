@@ -40,14 +40,14 @@ def folder_stamp(root: Path) -> int:
                 continue
             raise folder_error("list", folder, exc) from exc
         is_root = False
-        place = hash(folder)
+        seed = hash(folder)
         with entries:
             for entry in entries:
                 name = entry.name
                 if name[0] == "." and name != IGNORE_FILE:
                     if locked_name(name) is not None:
                         # its content is nobody's business: editors write it often
-                        found ^= hash((place, name))
+                        found ^= hash((seed, name))
                     continue
                 try:
                     if entry.is_dir(follow_symlinks=False):
@@ -57,5 +57,5 @@ def folder_stamp(root: Path) -> int:
                     status = status_of(entry.stat(follow_symlinks=False))
                 except OSError:
                     continue  # gone since it was listed: the next scan sees it so
-                found ^= hash((place, name, status))
+                found ^= hash((seed, name, status))
     return found

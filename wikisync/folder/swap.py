@@ -33,7 +33,7 @@ from wikisync.folder.disk import fsync_file, write_all
 from wikisync.folder.expected import ANYTHING, Expected, check_expected
 from wikisync.folder.limbo import NEW_FILE, Limbo, LimboBatch
 from wikisync.folder.moving import NameInFolder, move_file, take_file
-from wikisync.folder.private import own_folder, private_place
+from wikisync.folder.private import own_folder, private_folder
 from wikisync.folder.rename import link_to_free, scan_and_rename
 from wikisync.folder.safe_open import (
     WHOLE_DISK,
@@ -135,7 +135,7 @@ class FolderWriter:
         modes: Modes = PERSONS,
     ) -> None:
         self._path = root
-        self._place = temporary
+        self._given_temporary = temporary
         self._limbo = limbo
         self._trash = trash
         self._modes = modes
@@ -147,8 +147,10 @@ class FolderWriter:
     def __enter__(self) -> FolderWriter:
         with ExitStack() as stack:
             self._root = stack.enter_context(opened_root(self._path))
-            place = self._place or private_place(self._path, TEMPORARY_FOLDER)
-            self._temporary = stack.enter_context(own_folder(place))
+            parent = self._given_temporary or private_folder(
+                self._path, TEMPORARY_FOLDER
+            )
+            self._temporary = stack.enter_context(own_folder(parent))
             stack.callback(self._discard_all)
             self._stack = stack.pop_all()
         return self

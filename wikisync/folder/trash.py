@@ -84,7 +84,7 @@ class Trash:
     """The trash of one wiki in a workspace; blocks, for one thread at a time.
 
     Args:
-        place: the trash's folder, on the same disk as the wiki's folder; made at
+        folder: the trash's folder, on the same disk as the wiki's folder; made at
             need.  All wikis of a workspace share it.
         wiki: the wiki's folder in the workspace.
         clock: seconds since 1970.
@@ -92,14 +92,14 @@ class Trash:
 
     def __init__(
         self,
-        place: Path,
+        folder: Path,
         *,
         wiki: str = "",
         clock: Callable[[], float] = time.time,
         kept_days: float = KEPT_DAYS,
         kept_bytes: int = KEPT_BYTES,
     ) -> None:
-        self._place = place
+        self._folder = folder
         self._wiki = wiki
         self._clock = clock
         self._kept_days = kept_days
@@ -267,10 +267,10 @@ class Trash:
             FileNotFoundError: it is not there and not to be made.
             FolderError: it cannot be opened or made.
         """
-        parts = [self._place.name, *(way.split("/") if way else [])]
+        parts = [self._folder.name, *(way.split("/") if way else [])]
         if makes:
             self._make_parent()
-        with opened_root(self._place.parent) as root:
+        with opened_root(self._folder.parent) as root:
             made: set[tuple[str, ...]] | None = set() if makes else None
             descriptor = open_folder(root, parts, made=made, mode=FOLDER_MODE)
         try:
@@ -281,11 +281,11 @@ class Trash:
     def _make_parent(self) -> None:
         """Make the folder above, but none above that: its disk may be away."""
         with suppress(FileExistsError):
-            self._place.parent.mkdir(mode=FOLDER_MODE)
+            self._folder.parent.mkdir(mode=FOLDER_MODE)
 
     def _all(self) -> Iterator[Trashed]:
         """Every entry of every wiki; none before the first sync."""
-        if not os.path.lexists(self._place.parent):
+        if not os.path.lexists(self._folder.parent):
             return
         for day in self._names(""):
             for name in self._names(day):
@@ -304,7 +304,7 @@ class Trash:
                 raise
             return []  # a stray file or link among the days is not ours
         except OSError as exc:
-            raise folder_error("read", str(self._place), exc) from exc
+            raise folder_error("read", str(self._folder), exc) from exc
 
     def _entry(self, entry_id: str) -> Trashed | None:
         try:

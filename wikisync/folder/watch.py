@@ -34,7 +34,7 @@ from watchfiles._rust_notify import RustNotify, WatchfilesRustInternalError
 
 from wikisync.errors import FolderError
 from wikisync.file_status import FileStatus, status_of
-from wikisync.folder.identity import FolderIdentity, place_of
+from wikisync.folder.identity import FolderIdentity, current_folder
 from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
 from wikisync.libc import check_watches_left
 from wikisync.model import Problem
@@ -281,7 +281,7 @@ class _Roots:
         self._places: dict[str, FolderIdentity] = {}
         for root in roots:
             with contextlib.suppress(FolderError):
-                self._places[root] = place_of(Path(root))
+                self._places[root] = current_folder(Path(root))
         self.present = tuple(self._places)
 
     def are_same(self) -> bool:
@@ -300,7 +300,7 @@ class _Roots:
     def _is_same(self, root: str) -> bool:
         before = self._places.get(root)
         try:
-            now = place_of(Path(root), before)
+            now = current_folder(Path(root), before)
         except FolderError:
             return before is None
         return before is not None and now.is_same_folder(before)

@@ -211,15 +211,15 @@ def adopt(private: Path) -> Identity:
     if marker is None:
         marker = os.urandom(16).hex()
         content = f"{marker}\n".encode()
-        # a writer clears its place of what others left: never the trash's folder
-        place = private / TEMPORARY_FOLDER
+        # a writer clears its folder of what others left: never the trash's folder
+        temporary = private / TEMPORARY_FOLDER
         write_atomically(
-            private, FOLDER_ID_FILE, content, temporary=place, modes=PRIVATE
+            private, FOLDER_ID_FILE, content, temporary=temporary, modes=PRIVATE
         )
     return _identity(private, marker)
 
 
-def standing_of(private: Path, recorded: Identity | None) -> StateMatch:
+def state_match(private: Path, recorded: Identity | None) -> StateMatch:
     """See whether this is the workspace that the state knows.
 
     Args:
@@ -320,7 +320,7 @@ def _machine() -> str:
 def refuse_overlaps(workspace: Path, folders: Sequence[Path]) -> None:
     """See that no wiki's folder lies in another, nor this workspace in one.
 
-    Links are followed, so the same place under two names is found.
+    Links are followed, so the same folder under two names is found.
 
     Args:
         workspace: the folder with ``wikisync.toml``.
@@ -329,35 +329,35 @@ def refuse_overlaps(workspace: Path, folders: Sequence[Path]) -> None:
     Raises:
         FolderError: two overlap; both are named.
     """
-    places = {folder: os.path.realpath(folder) for folder in folders}
-    _refuse_twins(folders, places)
+    paths = {folder: os.path.realpath(folder) for folder in folders}
+    _refuse_twins(folders, paths)
     own = os.path.realpath(workspace)
     private = os.path.join(own, PRIVATE_FOLDER)  # noqa: PTH118 - speed
     above_own = [own, *_parents(own)]
-    for folder, place in places.items():
-        if place in above_own:
+    for folder, path in paths.items():
+        if path in above_own:
             raise _overlap(folder, "contains the workspace itself", workspace)
-        if f"{place}/".startswith(f"{private}/"):
+        if f"{path}/".startswith(f"{private}/"):
             raise _overlap(folder, "is inside wikisync's private folder", workspace)
-        if _is_workspace(place):
+        if _is_workspace(path):
             raise _overlap(folder, "is another workspace", workspace)
     outer = next((above for above in above_own[1:] if _is_workspace(above)), None)
     if outer is not None:
         raise _overlap(workspace, f"is inside the workspace {outer}", workspace)
 
 
-def _refuse_twins(folders: Sequence[Path], places: Mapping[Path, str]) -> None:
+def _refuse_twins(folders: Sequence[Path], paths: Mapping[Path, str]) -> None:
     """Linear, for a workspace can have thousands: no folder is compared twice."""
     known: dict[str | FileNumber, Path] = {}
     for folder in folders:
-        names = _names(places[folder])
+        names = _names(paths[folder])
         for name in names:
             if (other := known.get(name)) is not None:
                 raise _overlap(folder, f"is the same folder as {other}", folder)
         known |= dict.fromkeys(names, folder)
     free: set[str] = set()
     for folder in folders:
-        for above in _parents(places[folder]):
+        for above in _parents(paths[folder]):
             if above in free:
                 break
             for name in _names(above):
@@ -368,26 +368,26 @@ def _refuse_twins(folders: Sequence[Path], places: Mapping[Path, str]) -> None:
             free.add(above)
 
 
-def _names(place: str) -> list[str | FileNumber]:
-    """What a place is known by: its path, and the number of its file."""
-    number = _number_of(place)
-    return [place] if number is None else [place, number]
+def _names(path: str) -> list[str | FileNumber]:
+    """What a path is known by: its path, and the number of its file."""
+    number = _number_of(path)
+    return [path] if number is None else [path, number]
 
 
-def _number_of(place: str) -> FileNumber | None:
+def _number_of(path: str) -> FileNumber | None:
     """The same for two names that the disk takes for one; None where nothing is."""
     try:
-        status = os.stat(place)  # noqa: PTH116 - speed
+        status = os.stat(path)  # noqa: PTH116 - speed
     except OSError:
         return None
     return status.st_dev, status.st_ino
 
 
-def _parents(place: str) -> Iterator[str]:
+def _parents(path: str) -> Iterator[str]:
     """The folders above a real path, the nearest first."""
-    while (above := os.path.dirname(place)) != place:  # noqa: PTH120 - speed
+    while (above := os.path.dirname(path)) != path:  # noqa: PTH120 - speed
         yield above
-        place = above
+        path = above
 
 
 def _is_workspace(folder: str) -> bool:

@@ -62,12 +62,12 @@ def has_writer(descriptor: int) -> bool | None:
 
 def _written_files() -> Iterator[tuple[int, int]]:
     """Files that processes have open for writing, of those that show it to us."""
-    for place in _PROCESSES.glob("[0-9]*/fd/*"):
+    for link in _PROCESSES.glob("[0-9]*/fd/*"):
         with suppress(OSError, ValueError):
-            about = place.parents[1] / "fdinfo" / place.name
+            about = link.parents[1] / "fdinfo" / link.name
             flags = next(x for x in about.read_text().splitlines() if "flags" in x)
             if int(flags.split()[1], 8) & os.O_ACCMODE != os.O_RDONLY:
-                yield _key(place.stat())
+                yield _key(link.stat())
 
 
 def _key(status: os.stat_result) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from wikisync.api.client import Client
 from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection
 from wikisync.config.writing import render_config
 from wikisync.errors import FolderError, WikisyncError
-from wikisync.folder.identity import place_of
+from wikisync.folder.identity import current_folder
 from wikisync.folder.swap import OWNERS, PRIVATE, write_atomically
 from wikisync.folder.workspace import adopt, locked, refuse_overlaps
 from wikisync.layout import (
@@ -246,8 +246,8 @@ def _note_identity(private: Path, workspace: NewWorkspace, pulled: Pulled) -> No
         for one in pulled.wikis:
             known = state.wiki(one.wiki.owner)
             known.note_folder(workspace.folders[one.wiki.owner])
-            if not known.place:
-                known.note_place(str(place_of(one.folder)))
+            if not known.folder_identity:
+                known.note_folder_identity(str(current_folder(one.folder)))
 
 
 def _undo(folder: Path, workspace: NewWorkspace) -> None:

@@ -19,7 +19,7 @@ from wikisync.errors import FolderError
 from wikisync.folder.ignore import is_ignored_folder
 from wikisync.folder.naming import parse_path
 from wikisync.folder.patterns import IGNORE_FILE
-from wikisync.folder.private import private_place
+from wikisync.folder.private import private_folder
 from wikisync.folder.safe_open import refused_write
 from wikisync.folder.swap import OWNERS, write_atomically
 from wikisync.folder.workspace import adopt, locked, refuse_network_disk
@@ -159,7 +159,7 @@ def _write(planned: Planned) -> None:
             text.encode(),
             expected=None,
             # a wiki's folder may be on another disk
-            temporary=private_place(path.parent, TEMPORARY_FOLDER, private=private),
+            temporary=private_folder(path.parent, TEMPORARY_FOLDER, private=private),
             modes=OWNERS,
         )
 

@@ -21,7 +21,7 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, SyncError
-from wikisync.folder.identity import FolderIdentity, place_of
+from wikisync.folder.identity import FolderIdentity, current_folder
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import folder_error
 from wikisync.folder.workspace import (
@@ -33,7 +33,7 @@ from wikisync.folder.workspace import (
     refuse_emptied,
     refuse_network_disk,
     refuse_overlaps,
-    standing_of,
+    state_match,
 )
 from wikisync.layout import CACHE_FOLDER, STATE_FILE, TEMPORARY_FOLDER
 from wikisync.model import Slug
@@ -135,8 +135,8 @@ class OpenWorkspace:
         if wiki.folder not in self._stand_ins:
             from tempfile import TemporaryDirectory
 
-            place = self._stack.enter_context(TemporaryDirectory(prefix="wikisync-"))
-            self._stand_ins[wiki.folder] = Path(place)
+            made = self._stack.enter_context(TemporaryDirectory(prefix="wikisync-"))
+            self._stand_ins[wiki.folder] = Path(made)
         return self._stand_ins[wiki.folder]
 
     def _is_made(self, wiki: WikiSection) -> bool:
@@ -320,7 +320,7 @@ class OpenWorkspace:
             FolderError: the folder is gone.
         """
         identity = Identity.parse(self.state.recalled(IDENTITY))
-        standing_of(self.workspace.private, identity)
+        state_match(self.workspace.private, identity)
         if not self.is_adopting:
             folder = self.folder_of(wiki)
             refuse_emptied(folder, known_pages=len(self.known(wiki).base()))
@@ -333,7 +333,7 @@ class OpenWorkspace:
         Raises:
             FolderError: there is none.
         """
-        return self._is_other(*self._places(wiki))
+        return self._is_other(*self._identities(wiki))
 
     @contextmanager
     def meeting(self, wiki: WikiSection, *, is_real: bool = True) -> Iterator[bool]:
@@ -350,21 +350,21 @@ class OpenWorkspace:
         Raises:
             FolderError: there is no folder.
         """
-        before, now = self._places(wiki)
+        before, now = self._identities(wiki)
         yield self._is_other(before, now)
         if is_real and now != before:
-            self.known(wiki).note_place(str(now))
+            self.known(wiki).note_folder_identity(str(now))
 
     def _is_other(self, before: FolderIdentity | None, now: FolderIdentity) -> bool:
         is_known = before is None or now.is_same_folder(before)
         return not (self.is_adopting or is_known)
 
-    def _places(
+    def _identities(
         self, wiki: WikiSection
     ) -> tuple[FolderIdentity | None, FolderIdentity]:
         """The wiki's folder at its last cycle, if that is known, and now."""
-        before = FolderIdentity.parse(self.known(wiki).place)
-        return before, place_of(self.folder_of(wiki), before)
+        before = FolderIdentity.parse(self.known(wiki).folder_identity)
+        return before, current_folder(self.folder_of(wiki), before)
 
     def note_adopted(self) -> None:
         """The folders were scanned as they are; from now on absences count."""
@@ -425,10 +425,10 @@ def open_workspace(
         if adopts:
             adopt(workspace.private)
             state.remember(ADOPTING, "yes")
-        standing = StateMatch.SAME
+        matched = StateMatch.SAME
         if is_guarded:
-            standing = standing_of(workspace.private, recorded)
-        is_copied = standing is StateMatch.COPIED
+            matched = state_match(workspace.private, recorded)
+        is_copied = matched is StateMatch.COPIED
         opened = OpenWorkspace(
             workspace,
             state,
@@ -436,7 +436,7 @@ def open_workspace(
             is_copied=is_copied and not adopts,
             stack=stack if is_read_only else None,
         )
-        if standing is StateMatch.NEW and is_held:
+        if matched is StateMatch.NEW and is_held:
             opened.note_adopted()
         yield opened
 

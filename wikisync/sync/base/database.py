@@ -234,8 +234,8 @@ def _copy(path: Path, connection: sqlite3.Connection, *, is_live: bool) -> None:
             _back_up(path, "mode=ro", connection)
             return
         if log.exists():
-            with TemporaryDirectory(prefix="wikisync-") as place:
-                copied = Path(place, path.name)
+            with TemporaryDirectory(prefix="wikisync-") as made:
+                copied = Path(made, path.name)
                 shutil.copyfile(path, copied)
                 with contextlib.suppress(FileNotFoundError):
                     shutil.copyfile(log, _log_of(copied))

@@ -442,13 +442,13 @@ class WikiState(Agreements, Journal, Observations):
         self._write_wiki("follows = ?", number)
 
     @property
-    def place(self) -> str:
+    def folder_identity(self) -> str:
         """Which folder it was synced with last, as ``folder.identity`` writes it."""
         return str(self._rows("SELECT place FROM wiki WHERE id = ?")[0][0])
 
-    def note_place(self, place: str) -> None:
+    def note_folder_identity(self, identity: str) -> None:
         """Note which folder it was synced with."""
-        self._write_wiki("place = ?", place)
+        self._write_wiki("place = ?", identity)
 
     @property
     def left_out(self) -> frozenset[Slug]:

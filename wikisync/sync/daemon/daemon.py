@@ -7,7 +7,7 @@ from time to time (``docs/sync.md`` "The daemon").  A few wikis have their cycle
 same time, so that a long first pull keeps no other wiki waiting; no wiki has two.
 
 Nothing that happens to one wiki ends the daemon.  What it knows of each is in
-``standing``, who waits and how long in ``standings``, hints are in ``hints``.
+``wiki_status``, who waits and how long in ``schedule``, hints are in ``hints``.
 """
 
 from __future__ import annotations

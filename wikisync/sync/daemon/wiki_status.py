@@ -1,6 +1,6 @@
 """How the wikis of a daemon fare: what it keeps of each between two cycles.
 
-Values for ``standings``, ``hints`` and ``daemon``, which alone change them, and for
+Values for ``schedule``, ``hints`` and ``daemon``, which alone change them, and for
 whoever shows them.
 """
 

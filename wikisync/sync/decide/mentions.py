@@ -98,9 +98,9 @@ def unmet_mentions(
 
 
 def _shorter(path: AttachmentPath) -> Iterator[AttachmentPath]:
-    place, _, name = path.rpartition("/")
+    folder, _, name = path.rpartition("/")
     for spelling in _cuts(name):
-        yield AttachmentPath(f"{place}/{spelling.rstrip(_NAME_END)}")
+        yield AttachmentPath(f"{folder}/{spelling.rstrip(_NAME_END)}")
 
 
 def _cuts(name: str) -> Iterator[str]:

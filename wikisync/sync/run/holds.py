@@ -303,17 +303,17 @@ class Holds:
                 continue
             record = known[slug]
             try:
-                place, file = await self._file_of(slug, record)
+                beside, file = await self._file_of(slug, record)
                 if file is not None and file.lock and slug not in given_away:
                     self._warn_open(slug, file)
                     continue
                 await self._take_work(
-                    slug, record, place, file, is_given_away=slug in given_away
+                    slug, record, beside, file, is_given_away=slug in given_away
                 )
                 # where there was none, there may be one by now: a person's
                 if file is not None:
                     taken = digest_of(file.text)
-                    await self._cycle.local.remove_conflict(place, expected=taken)
+                    await self._cycle.local.remove_conflict(beside, expected=taken)
             except PreconditionFailed as error:
                 self._cycle.tally.supersede(slug, error)
             except FolderError as error:
@@ -337,7 +337,7 @@ class Holds:
         self,
         slug: Slug,
         record: ConflictFileRecord,
-        place: Slug,
+        beside: Slug,
         file: ConflictFile | None,
         *,
         is_given_away: bool,
@@ -380,7 +380,7 @@ class Holds:
             what = (
                 "its conflict is over, and your text in the conflict file was not used"
             )
-            await self._warn_over(place, file.text, what)
+            await self._warn_over(beside, file.text, what)
 
     async def _warn_over(self, slug: Slug, text: str, what: str) -> None:
         """Name a conflict file that went to the trash, and how to get at its text."""

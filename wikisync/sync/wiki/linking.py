@@ -93,7 +93,7 @@ class _LinkedFiles(Protocol):
         ...
 
     def fetched_path(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
-        """The place of an attachment of the wiki that a link on a page leads to."""
+        """The path of an attachment of the wiki that a link on a page leads to."""
         ...
 
     async def there(
@@ -232,12 +232,12 @@ class FileLinks:
         found = set(self._state.pages_with_unsettled_links())
         for slug in self._state.pages_with_links():
             links = tuple(itertools.chain(*self._state.written_links(slug)))
-            places = await self._find(slug, [link.target for link in links])
+            found_now = await self._find(slug, [link.target for link in links])
             for link in links:
-                place = places.get(link.target)
-                if isinstance(place, LooseFile):
-                    place = uploads.get(place.digest, NOWHERE)
-                if place not in {None, link.path}:
+                now = found_now.get(link.target)
+                if isinstance(now, LooseFile):
+                    now = uploads.get(now.digest, NOWHERE)
+                if now not in {None, link.path}:
                     found.add(slug)
         late = {slug async for slug in self._late(self._names)}
         base = self._state.base().items()

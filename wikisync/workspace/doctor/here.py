@@ -23,7 +23,7 @@ from wikisync.folder.workspace import (
     refuse_emptied,
     refuse_network_disk,
     refuse_overlaps,
-    standing_of,
+    state_match,
 )
 from wikisync.layout import TRASH_FOLDER
 from wikisync.libc import check_watches_left
@@ -86,13 +86,13 @@ def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
     yield from (Finding(Grade.LOOK, notice) for notice in opened.notices())
     recorded = Identity.parse(opened.state.recalled(IDENTITY))
     try:
-        standing = standing_of(private, recorded)
+        matched = state_match(private, recorded)
     except WikisyncError as error:
         yield Finding(Grade.WRONG, error.message, error.hint or "")
     else:
-        if standing is StateMatch.NEW:
+        if matched is StateMatch.NEW:
             yield Finding(Grade.FINE, "the workspace has not been synced yet")
-        elif standing is StateMatch.SAME:
+        elif matched is StateMatch.SAME:
             yield Finding(Grade.FINE, "the marker belongs to this workspace")
         else:
             yield Finding(
