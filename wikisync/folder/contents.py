@@ -9,13 +9,19 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from wikisync.errors import FolderError
 from wikisync.file_status import UNSETTLED, FileStatus, status_of, trusted_status
-from wikisync.folder.safe_open import CHUNK_BYTES, Folders, opened_file, opened_root
+from wikisync.folder.safe_open import (
+    CHUNK_BYTES,
+    Folders,
+    open_folder,
+    opened_file,
+    opened_root,
+)
 from wikisync.model import Digest, LooseFile
 
 P = TypeVar("P", bound=str)
@@ -78,3 +84,20 @@ def _stamp(status: FileStatus) -> str:
         return ""
     size, mtime_ns, ctime_ns, inode = status
     return f"{inode:x}:{size:x}:{mtime_ns:x}:{ctime_ns:x}"
+
+
+def is_emptied(root: int, parts: Sequence[str]) -> bool:
+    """Whether the innermost directory of a way that is there holds nothing."""
+    for depth in range(len(parts), 0, -1):
+        try:
+            descriptor = open_folder(root, list(parts[:depth]))
+        except FileNotFoundError:
+            continue
+        except FolderError:
+            return False
+        try:
+            with os.scandir(descriptor) as entries:
+                return next(entries, None) is None
+        finally:
+            os.close(descriptor)
+    return False

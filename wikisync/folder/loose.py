@@ -22,7 +22,7 @@ from wikisync.folder.ignore import (
     is_ignored_folder,
 )
 from wikisync.folder.naming import is_fetched, path_of
-from wikisync.folder.pages import read_patterns
+from wikisync.folder.pattern_file import read_patterns
 from wikisync.folder.patterns import Patterns
 from wikisync.folder.private import wiki_private_folder
 from wikisync.folder.replica import FolderReplica

@@ -24,29 +24,20 @@ from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.file_status import FileStatus, status_of, trusted_status
 from wikisync.folder.birth import identity_of
 from wikisync.folder.clashes import PathBook
+from wikisync.folder.contents import is_emptied
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import PATH_BYTES_MAX, parse_path, path_of
-from wikisync.folder.patterns import (
-    FILE_BYTES_MAX,
-    IGNORE_FILE,
-    NO_PATTERNS,
-    Patterns,
-    parse_patterns,
-)
+from wikisync.folder.pattern_file import read_patterns
+from wikisync.folder.patterns import IGNORE_FILE, NO_PATTERNS
 from wikisync.folder.probe import Folding, probe_folding
 from wikisync.folder.safe_open import (
     Folders,
-    open_folder,
     opened_file,
     opened_root,
-    read_all,
+    read_limited,
     split_path,
 )
-from wikisync.folder.scan import (
-    ListedFile,
-    ScannedFolder,
-    scan_pages,
-)
+from wikisync.folder.scan import ListedFile, ScannedFolder, scan_pages
 from wikisync.folder.scan_cache import ScanCache, SeenFile
 from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.text import decode_page, encode_page, title_of
@@ -285,7 +276,7 @@ class PageFolder:
             for slug, page_format in pages:
                 parts = tuple(path_of(slug, page_format).split("/")[:-1])
                 if parts not in known:
-                    known[parts] = _is_emptied(root, parts)
+                    known[parts] = is_emptied(root, parts)
                 if known[parts]:
                     found.add(slug)
         return frozenset(found)
@@ -537,7 +528,7 @@ class PageFolder:
     def _read(self, folders: Folders, path: str) -> tuple[bytes, str]:
         """A file's bytes and its identity, for which a mirror has no use."""
         with opened_file(folders, path) as descriptor:
-            content = _read_open(descriptor, path)
+            content = read_limited(descriptor, path, PAGE_BYTES_MAX)
             return content, identity_of(descriptor) if self._limbo else ""
 
 
@@ -574,64 +565,6 @@ def _in_place(scanned: ScannedFolder) -> Iterator[Problem]:
             )
 
 
-def read_patterns(root_path: Path) -> tuple[Patterns, tuple[Problem, ...]]:
-    """The folder's pattern file, and its lines that are no patterns.
-
-    Raises:
-        FolderError: it cannot be read, or is not text.
-    """
-    try:
-        with opened_root(root_path) as root, Folders(root) as folders:
-            if not _has_patterns(root):
-                return NO_PATTERNS, ()
-            content = _read_bytes(folders, IGNORE_FILE, FILE_BYTES_MAX)
-            return parse_patterns(content.decode("utf-8-sig"))
-    except FileNotFoundError:
-        return NO_PATTERNS, ()
-    except UnicodeDecodeError as exc:
-        raise FolderError(
-            f"{IGNORE_FILE} is not UTF-8 at byte {exc.start}",
-            path=IGNORE_FILE,
-            hint="save it as UTF-8",
-        ) from exc
-
-
-def _is_emptied(root: int, parts: Sequence[str]) -> bool:
-    """Whether the innermost directory of a way that is there holds nothing."""
-    for depth in range(len(parts), 0, -1):
-        try:
-            descriptor = open_folder(root, list(parts[:depth]))
-        except FileNotFoundError:
-            continue
-        except FolderError:
-            return False
-        try:
-            with os.scandir(descriptor) as entries:
-                return next(entries, None) is None
-        finally:
-            os.close(descriptor)
-    return False
-
-
-def _has_patterns(root: int) -> bool:
-    try:
-        os.stat(IGNORE_FILE, dir_fd=root, follow_symlinks=False)
-    except OSError:
-        return False
-    return True
-
-
-def _read_bytes(folders: Folders, path: str, bytes_max: int | None = None) -> bytes:
+def _read_bytes(folders: Folders, path: str) -> bytes:
     with opened_file(folders, path) as descriptor:
-        return _read_open(descriptor, path, bytes_max)
-
-
-def _read_open(descriptor: int, path: str, bytes_max: int | None = None) -> bytes:
-    bytes_max = PAGE_BYTES_MAX if bytes_max is None else bytes_max
-    if os.fstat(descriptor).st_size > bytes_max:
-        raise FolderError(
-            f"{path} is larger than {bytes_max >> 10} KiB",
-            path=path,
-            hint="make it shorter, or move the file into uploads",
-        )
-    return read_all(descriptor, path)
+        return read_limited(descriptor, path, PAGE_BYTES_MAX)

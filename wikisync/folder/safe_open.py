@@ -390,3 +390,18 @@ def read_all(descriptor: int, path: str) -> bytes:
     except OSError as exc:
         raise folder_error("read", path, exc) from exc
     return b"".join(chunks)
+
+
+def read_limited(descriptor: int, path: str, bytes_max: int) -> bytes:
+    """The rest of an open file that is small enough.
+
+    Raises:
+        FolderError: it is larger, or the disk gives an error.
+    """
+    if os.fstat(descriptor).st_size > bytes_max:
+        raise FolderError(
+            f"{path} is larger than {bytes_max >> 10} KiB",
+            path=path,
+            hint="make it shorter, or move the file into uploads",
+        )
+    return read_all(descriptor, path)

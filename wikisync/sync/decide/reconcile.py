@@ -18,8 +18,6 @@ out of its plan (``narrowing``); a mirror has a base of its own (``comparing``).
 
 from __future__ import annotations
 
-import unicodedata
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
@@ -33,7 +31,6 @@ from wikisync.model import (
     digest_of,
     folders_above,
     is_dashed,
-    path_of_title,
 )
 from wikisync.sync.decide.capabilities import ANY_SERVICE, Capabilities
 from wikisync.sync.decide.comparing import changed_pages
@@ -59,6 +56,7 @@ from wikisync.sync.decide.plan import (
     Skip,
     SkipReason,
 )
+from wikisync.sync.decide.remote_names import RemoteNames
 from wikisync.sync.decide.renames import renames
 
 NO_TEXT = digest_of("")
@@ -122,8 +120,8 @@ class _Table:
         self._moves: dict[Slug, MoveRemote | Hold | Skip | None] = {}
 
     @cached_property
-    def _names(self) -> _RemoteNames:
-        return _RemoteNames(self._remote, self._service)
+    def _names(self) -> RemoteNames:
+        return RemoteNames(self._remote, self._service)
 
     def _matched(self) -> dict[Slug, _Record]:
         """The records to decide on: of all pages where any was renamed.
@@ -482,104 +480,6 @@ class _Table:
         if not self._names.take(mine.slug):
             return Hold(mine.slug, HoldReason.CASE_TWIN)
         return CreateRemote(mine.slug, mine.format, mine.digest, notice)
-
-
-class _RemoteNames:
-    """Which names are taken on the wiki while the plan grows.
-
-    The one part of a decision that hangs on the decisions before it: a rename on
-    the wiki takes the pages below along, and two new names must not be one.  Each
-    table is made when it is first asked: an edit needs none of the large ones.
-    """
-
-    def __init__(self, remote: Snapshot, service: Capabilities) -> None:
-        self._remote = remote
-        self._service = service
-        # ``_was`` has each page once, by the name it has after the renames so far; for
-        # the pages that were renamed ``_now`` is its inverse.  ``_taken`` counts those
-        # names, those of new pages and the unreadable ones, by what the service takes
-        # for one name.
-        self._now: dict[Slug, Slug] = {}
-
-    @cached_property
-    def _was(self) -> dict[Slug, Slug]:
-        return {slug: slug for slug in self._remote.pages}
-
-    @cached_property
-    def _taken(self) -> Counter[str]:
-        remote = self._remote
-        return Counter(map(self._key, {*remote.pages, *remote.unreadable}))
-
-    @cached_property
-    def _cases(self) -> Counter[str]:
-        return Counter(map(self._case, self._remote.pages))
-
-    @cached_property
-    def _below(self) -> Counter[str]:
-        below: Counter[str] = Counter()
-        for slug in self._remote.pages:
-            below.update(folders_above(slug))
-        return below
-
-    def now(self, slug: Slug) -> Slug:
-        """The name a page has after the renames planned so far."""
-        return self._now.get(slug, slug)
-
-    def is_twin(self, slug: Slug) -> bool:
-        """Whether asking the wiki for this page may give another one (Q5)."""
-        return self._cases[self._case(slug)] > 1
-
-    def take(self, slug: Slug) -> bool:
-        """Take a name for a new page; False where it is not free."""
-        key = self._key(slug)
-        if self._taken[key]:
-            return False
-        self._taken[key] += 1
-        return True
-
-    def was(self, name: Slug) -> Slug:
-        """The name that the page of this name has before any rename."""
-        return self._was[name]
-
-    def moves_of(self, slug: Slug, target: Slug) -> Mapping[Slug, Slug] | None:
-        """What a rename does to the page and those below it: old name to new.
-
-        None where a name is not free, or where a folder would go into itself.
-        """
-        carried = self._carried(slug)
-        if carried and target.startswith(f"{slug}/"):
-            return None
-        moves = {slug: target}
-        moves |= {one: Slug(target + one[len(slug) :]) for one in carried}
-        leaving = Counter(map(self._key, moves))
-        arriving = Counter(map(self._key, moves.values()))
-        # names that move away make room, also for each other: ``a`` may become ``A``
-        for key, count in arriving.items():
-            if count + self._taken[key] - leaving[key] > 1:
-                return None
-        return moves
-
-    def _carried(self, slug: Slug) -> list[Slug]:
-        if not self._service.moves_below or not self._below[slug]:
-            return []
-        return [one for one in self._was if one.startswith(f"{slug}/")]
-
-    def rename(self, moves: Mapping[Slug, Slug]) -> None:
-        """Note what ``moves_of`` found."""
-        self._taken.subtract(Counter(map(self._key, moves)))
-        self._taken.update(map(self._key, moves.values()))
-        was = {old: self._was.pop(old) for old in moves}
-        for old, new in moves.items():
-            self._was[new] = was[old]
-            self._now[was[old]] = new
-            self._below.subtract(Counter(folders_above(old)))
-            self._below.update(folders_above(new))
-
-    def _key(self, slug: str) -> str:
-        return unicodedata.normalize("NFC", self._case(path_of_title(slug)))
-
-    def _case(self, slug: str) -> str:
-        return slug.casefold() if self._service.folds_case else slug
 
 
 def _waits(record: _Record, waiting: Mapping[Slug, _Record]) -> bool:
