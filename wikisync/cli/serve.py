@@ -48,15 +48,7 @@ class ServeOptions(Struct, frozen=True):
     """None for the one that the data folder keeps."""
     is_remote_allowed: bool
     is_token_wanted: bool
-    quirks: frozenset[Quirk] = frozenset()
-    latency_s: float = 0.0
-    are_imports_allowed: bool = False
-    are_private_imports_allowed: bool = False
-    is_enterprise: bool = True
-    deletion_days: int = 7
-    connections_per_address: int | None = None
-    """0 for any number, None for the usual one."""
-    hooks: tuple[Hook, ...] = ()
+    settings: Settings
 
 
 def complete_quirk(_ctx: object, _parameter: object, incomplete: str) -> list[str]:
@@ -180,22 +172,23 @@ def command(
     if data is None:
         raise click.UsageError("Missing option '--data'.", ctx)
     console: Console = ctx.obj
-    options = ServeOptions(
-        data,
-        folder,
-        host,
-        port,
-        allow_remote,
-        new_token,
-        quirks=parse_quirks(quirks),
-        latency_s=latency,
+    are_imports_allowed = allow_imports or allow_private_imports
+    connections = USUAL_LIMITS
+    if connections_per_address is not None:
+        connections = replace(connections, per_address_max=connections_per_address)
+    settings = Settings(
+        faults=Faults(latency_s=latency),
+        profile=Profile(is_enterprise=edition == "enterprise"),
+        deletion=Deletion(deletion_delay),
+        imports=Imports(
+            IMPORT_SCHEMES if are_imports_allowed else frozenset(),
+            allow_private_imports,
+        ),
+        connections=connections,
         hooks=parse_hooks(hook_urls, hook_secret_file),
-        are_imports_allowed=allow_imports or allow_private_imports,
-        are_private_imports_allowed=allow_private_imports,
-        connections_per_address=connections_per_address,
-        is_enterprise=edition == "enterprise",
-        deletion_days=deletion_delay,
+        quirks=parse_quirks(quirks),
     )
+    options = ServeOptions(data, folder, host, port, allow_remote, new_token, settings)
     check_host(options)
     return asyncio.run(serve(console, options))
 
@@ -277,20 +270,6 @@ async def serve(console: Console, options: ServeOptions) -> int:
 
     A second signal has its usual effect and ends the process at once.
     """
-    connections = USUAL_LIMITS
-    if options.connections_per_address is not None:
-        most = options.connections_per_address
-        connections = replace(connections, per_address_max=most)
-    schemes = IMPORT_SCHEMES if options.are_imports_allowed else frozenset()
-    settings = Settings(
-        faults=Faults(latency_s=options.latency_s),
-        profile=Profile(is_enterprise=options.is_enterprise),
-        deletion=Deletion(options.deletion_days),
-        imports=Imports(schemes, options.are_private_imports_allowed),
-        connections=connections,
-        hooks=options.hooks,
-        quirks=options.quirks,
-    )
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -303,7 +282,7 @@ async def serve(console: Console, options: ServeOptions) -> int:
     if port is None:
         port = kept_port(console, options.data, options.host)
     async with running_service(
-        options.data, host=options.host, port=port, settings=settings
+        options.data, host=options.host, port=port, settings=options.settings
     ) as service:
         keep_port(options.data, service.url)
         if service.was_open:
@@ -377,8 +356,8 @@ def announce_token(console: Console, options: ServeOptions, token: str | None) -
 def announce(console: Console, options: ServeOptions, service: RunningService) -> None:
     """Print where the service answers, now that it does."""
     console.result(f"url: {service.url}")
-    if options.quirks:
-        console.warn("simulated faults: " + ", ".join(sorted(options.quirks)))
+    if quirks := options.settings.quirks:
+        console.warn("simulated faults: " + ", ".join(sorted(quirks)))
     if options.is_remote_allowed and not is_loopback(options.host):
         console.warn(
             "other machines can reach this service, and connections are not encrypted"

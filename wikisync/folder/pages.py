@@ -177,6 +177,7 @@ class PageFolder:
         self._seen = seen
         if has_read:
             self._keep(seen)
+        # what we wrote before this scan is in it, and a later change is somebody else's
         self._looked = {file.path: file.status for file in scanned.pages}
         self._written = {}
         unreadable |= pages_hidden(scanned.hidden) | scanned.ignored
@@ -202,6 +203,8 @@ class PageFolder:
             snapshot or is none now, it lost half, or we wrote a page since.
         """
         before, listed = self._snapshot, self._scanned
+        # Each way out below is a case in which more than the text of a known page may
+        # have changed: then only a whole scan sees it.
         if before is None or listed is None:
             return None
         pages = list(listed.pages)
@@ -382,6 +385,7 @@ class PageFolder:
             with self._writer() as writer:
                 writer.move(path, new, expected=expected)
         except (FolderError, PreconditionFailed):
+            # the book has given the new name away, which nobody got
             self._book = None
             raise
         del self._known_paths()[slug]
@@ -432,6 +436,8 @@ class PageFolder:
         known = self._known_paths().get(page.slug)
         path = self._path_book().assign(page.slug, page.format)
         self._check_path(page.slug, page.format, path)
+        # A page whose format changed gets another file; the old one goes when the new
+        # one is there (``_settle``), so that the text is always in one of them.
         if known is None or known == path:
             return FileWrite(path, content, expected)
         writer.check(known, expected=expected)
@@ -490,6 +496,7 @@ class PageFolder:
             scanned = self._cache.recall()
             if scanned is not None:
                 self._read_all_at, self._seen = scanned
+        # also after a clock was set back: then no age means anything
         if not 0 <= self._clock() - self._read_all_at < READ_ALL_S:
             self._seen = {}
             self._read_all_at = self._clock()

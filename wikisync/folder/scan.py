@@ -261,7 +261,7 @@ class _Scan:
             if any(page.path.startswith(f"{folder}/") for page in self._pages):
                 found.append(folder)
             else:
-                self._problems.append(_folder_in_place(folder))
+                self._problems.append(_problem("folder-in-place", folder))
         return tuple(sorted(found))
 
     def _see_files(self, descriptor: int, folder: str) -> list[str]:
@@ -319,7 +319,7 @@ class _Scan:
     def _see_link(self, path: str) -> None:
         self._hidden.add(path)
         if _is_ours(path) and not self._patterns.is_ignored(path):
-            self._problems.append(_link(path))
+            self._problems.append(_problem("link-ignored", path))
 
     def _see_page(
         self, path: str, slug: Slug, page_format: Format, entry: os.DirEntry[str]
@@ -346,7 +346,7 @@ class _Scan:
         """Something that is neither a file nor a folder nor a link."""
         self._hidden.add(path)
         if parse_path(path) and not self._patterns.is_ignored(path):
-            self._problems.append(_no_file(path))
+            self._problems.append(_problem("no-regular-file", path))
 
     def _see_other(self, path: str, entry: os.DirEntry[str]) -> None:
         """A file that is no page."""
@@ -355,7 +355,7 @@ class _Scan:
         if path.startswith(UPLOADS + "/"):
             self._see_attachment(path, entry)
         elif split_extension(path) is not None:
-            self._problems.append(_not_text(path))
+            self._problems.append(_problem("name-not-text", path))
         elif path != CONFIG_FILE:
             self._loose.append(path)
 
@@ -422,31 +422,27 @@ def _duplicate(page: ListedFile, first: ListedFile) -> Problem:
     )
 
 
-def _link(path: str) -> Problem:
-    return Problem(
-        "link-ignored",
-        path_text(path),
+def _problem(code: str, path: str) -> Problem:
+    """What is said of a file that is no page, by the code of its problem."""
+    return Problem(code, path_text(path), *_PROBLEMS[code])
+
+
+_PROBLEMS = {
+    "link-ignored": (
         "is a symbolic link, which wikisync does not follow",
         "replace the link with a real file or folder",
-    )
-
-
-def _folder_in_place(path: str) -> Problem:
-    return Problem(
-        "folder-in-place",
-        path_text(path),
+    ),
+    "folder-in-place": (
         "is a folder with the name of a page's file; the page is left alone",
         "rename or remove the folder to get the page back",
-    )
-
-
-def _no_file(path: str) -> Problem:
-    return Problem(
-        "no-regular-file",
-        path_text(path),
+    ),
+    "no-regular-file": (
         "is a pipe, a socket or a device, not a file; the page is skipped",
         "rename or remove it to get the page back",
-    )
+    ),
+    "name-not-text": ("the name is not UTF-8", "rename the file"),
+}
+"""Message and hint."""
 
 
 def _is_blank(name: str) -> bool:
@@ -460,14 +456,5 @@ def _blank(path: str) -> Problem:
         "name-blank",
         f'"{path_text(path)}"',
         "the name consists only of spaces, which is not a valid page name",
-        "rename the file",
-    )
-
-
-def _not_text(path: str) -> Problem:
-    return Problem(
-        "name-not-text",
-        path_text(path),
-        "the name is not UTF-8",
         "rename the file",
     )

@@ -41,7 +41,7 @@ class Writers:
 
 
 def has_writer(descriptor: int) -> bool | None:
-    """Whether a program has an open file open for writing, too; None if untold."""
+    """Whether a program has an open file open for writing, too; None if unknown."""
     import fcntl
 
     if not hasattr(fcntl, "F_SETLEASE"):

@@ -173,6 +173,8 @@ class Agreements(Steps):
             return
         is_step = is_step and self._steps_at is not None
         with self._database.transaction() as connection:
+            # In this order: a rename frees the name that a dropped or a new page has,
+            # and the steps of an undo need each page as it was before its part.
             if change.renamed:
                 if is_step:
                     self._note_renamed(connection, change.renamed)
@@ -216,6 +218,8 @@ class Agreements(Steps):
             )
             for page in pages
         ]
+        # Not by ``record``: the texts stay as they are, so no sync did this and an undo
+        # has nothing to take back.
         with self._database.transaction() as connection:
             connection.executemany(
                 "UPDATE page SET local_digest = ?, remote_digest = ?,"
@@ -241,6 +245,8 @@ class Agreements(Steps):
             [page[:3] for page in pages],
         )
         connection.executemany(
+            # A text that the page returns to ends the list: what came after it was
+            # taken back.
             "DELETE FROM earlier WHERE wiki = ?1 AND slug = ?2 AND (id >="
             " (SELECT min(id) FROM earlier WHERE wiki = ?1 AND slug = ?2"
             " AND digest = ?3) OR id <= (SELECT id FROM earlier WHERE wiki = ?1"
@@ -463,6 +469,8 @@ class Agreements(Steps):
 
     def begin_written_links(self, slug: Slug, links: Sequence[WrittenLink]) -> None:
         """Remember a page's links as they are being sent, beside what they were."""
+        # The same links sent again are the same attempt; another one is remembered
+        # beside it, since without an answer either may be what the wiki holds.
         links = tuple(links)
         if not links or self.written_links(slug)[:1] == (links,):
             return

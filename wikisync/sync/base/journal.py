@@ -151,6 +151,9 @@ class Journal(WikiRows):
             The number that ``confirm_replaced`` wants once it has done so.
         """
         with self._database.transaction() as connection:
+            # A text that both sides agreed on is in the history of the wiki, and one
+            # that is contained in the new text is not lost.  A wiki that went back may
+            # have lost both.
             is_agreed = connection.execute(
                 "SELECT 1 FROM page WHERE wiki = ? AND slug = ? AND local_digest = ?",
                 (self._number, slug, digest_of(replaced)),
@@ -160,6 +163,9 @@ class Journal(WikiRows):
                 (self._number,),
             ).fetchone()
             is_only = is_rewound or not (is_agreed or is_contained)
+            # The row is there before the file is written: after a crash in between it
+            # says that the new text was not seen in place, and no merge takes it for a
+            # base.
             cursor = connection.execute(
                 "INSERT INTO replaced"
                 " (wiki, slug, replaced, written, at, is_stale, is_only)"
@@ -227,6 +233,7 @@ class Journal(WikiRows):
         )
         times, is_counted = 0, False
         for (sent,) in rows:
+            # after this the wiki had another text: the same one sent again counts anew
             if sent == NO_DIGEST:
                 is_counted = False
             elif sent == digest and not is_counted:

@@ -348,7 +348,7 @@ class WikiState(Agreements, Journal, Observations):
 
     @property
     def is_head_old(self) -> bool:
-        """Whether a sync recorded pages since, and no newer commit was told.
+        """Whether a sync recorded pages since, and no newer commit is known.
 
         Also where the wiki went back in time, or ``head`` was forgotten since; never
         for a wiki that tells none.
@@ -378,6 +378,7 @@ class WikiState(Agreements, Journal, Observations):
             again: Pages that the wiki held otherwise.
         """
         named = msgspec.json.encode(sorted(again)).decode()
+        # both or neither: a mark with the pages of another one would hide an edit
         with self._database.transaction():
             self._write_wiki("remote_again = ?", named)
             self._write_wiki("remote_tag = ?", tag)

@@ -202,6 +202,8 @@ class Steps(WikiRows):
             row = (self._number, number, one.page.slug)
             known = connection.execute(_LOCAL, (self._number, one.page.slug)).fetchone()
             if known is None:
+                # A page that this sync removed and that comes back is the one of
+                # before: its step keeps the text that it had then.
                 again = connection.execute(
                     "UPDATE step SET slug = was WHERE wiki = ? AND sync = ?"
                     " AND slug = '' AND was = ?",
@@ -220,6 +222,8 @@ class Steps(WikiRows):
 
     def _sync_number(self, connection: Connection) -> int:
         """Of the sync under way, which begins with its first step."""
+        # The first step gives a sync its number.  So one that changes nothing has none,
+        # and the one before it can still be taken back.
         begun = connection.execute(
             "UPDATE wiki SET sync = sync + 1, synced_at = ?1 WHERE id = ?2"
             " AND (is_syncing = ?3 OR is_syncing = ?4 AND synced_at < ?1 - ?5)",
@@ -232,6 +236,7 @@ class Steps(WikiRows):
             "SELECT sync FROM wiki WHERE id = ?", (self._number,)
         ).fetchone()
         if begun.rowcount:
+            # two are kept: the last one, and the one that it may be the undo of
             connection.execute(
                 "DELETE FROM step WHERE wiki = ? AND sync < ?",
                 (self._number, number - 1),

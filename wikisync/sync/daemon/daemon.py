@@ -202,6 +202,7 @@ class Daemon:
             if not one.is_working and self._has_room()
         ]
         wait_s = max(min(times, default=float("inf")) - now, 0.001)
+        # nothing is awaited since the times were read, so that no wake-up is lost
         self._schedule.wake.clear()
         with suppress(TimeoutError):
             # a wait without end is woken by whoever asks, or ends its cycle
@@ -212,6 +213,7 @@ class Daemon:
         """Cycles of one wiki until nothing is left to do at once."""
         wiki_status.began_at = self._clock()
         is_due = wiki_status.due_at <= wiki_status.began_at
+        # taken before the cycle: whoever asks during it asks for another one
         asked, wiki_status.asked = wiki_status.asked, set()
         why = Why.EVERYTHING if is_due or not asked else _widest(asked)
         if self.trouble is not None:

@@ -356,6 +356,7 @@ class Schedule:
 
     def _service_answered(self, began_at: float) -> None:
         """Let every wiki go on, and ask soon for what happened meanwhile."""
+        # what began before the failure says nothing of the service now
         if self.trouble is None or began_at < self.trouble.failed_at:
             return
         lost, self.trouble = self.trouble, None

@@ -36,6 +36,7 @@ def changes(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Hunk]:
     work = [(0, len(old), 0, len(new))]
     while work:
         a, a_end, b, b_end = work.pop()
+        # equal ends first: most edits are small, and what lies between is what costs
         while a < a_end and b < b_end and old[a] == new[b]:
             a += 1
             b += 1

@@ -89,6 +89,8 @@ def whose(
     Returns:
         None where neither is there.
     """
+    # The id is what a wiki is known by.  The path decides only where nothing has the
+    # id; where another wiki has it, nothing is synced.
     if by_id is None:
         if by_path is None:
             return None

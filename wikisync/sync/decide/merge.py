@@ -304,6 +304,7 @@ def _regions(
     while i < len(mine) or j < len(theirs):
         start, end = _next_range(mine, i, theirs, j)
         first_i, first_j = i, j
+        # until nothing touches: a change of one side may join two of the other
         grew = True
         while grew:
             grew = False

@@ -217,6 +217,8 @@ def hold_batches(
         }
         known = [batch for batch in memory if batch.kind is kind]
         asked = [*_decided_batches(known, found)]
+        # What was decided comes first: the rest of the class is what no person was
+        # asked about yet, and its limit is its own.
         settled = {member for batch in asked for member in batch.members}
         rest = [member for member in found if member not in settled]
         waiting = next((b for b in known if b.decision is Decision.WAITING), None)
@@ -227,6 +229,8 @@ def hold_batches(
             last_id = max(last_id, number)
         for batch in asked:
             for action in (found[member] for member in batch.members):
+                # An action may be in two batches, as an edit that removes nearly all of
+                # its page; it goes ahead where both are approved.
                 if batch.decision is not Decision.APPROVED:
                     outcome[action] = _instead_of(action, batch, base, rewinding)
                     if not outcome[action]:
@@ -369,6 +373,7 @@ def _is_too_much(
 ) -> bool:
     match kind:
         case BatchKind.DELETES_HERE | BatchKind.DELETES_THERE:
+            # what went within the hour counts as removed, and as pages that there were
             before = removed - {member.slug for member in members}
             limit = removals_max(tracked + len(before))
             return bool(members) and len(members) + len(before) > limit

@@ -356,10 +356,12 @@ class _Run:
 
         Not while a person has to say what becomes of a wiki that went back in time.
         One request, in cycles that moved something, in the first one, and in those
-        after one that was killed, or was not told the commit.
+        after one that was killed, or could not find out the commit.
         """
         if not self._cycle.options.is_undoable:
             return  # a clone or an export; the first sync remembers it
+        # A kill before this point leaves the older commit, which is marked as old: the
+        # next cycle asks again.
         tally, earlier = self._cycle.tally, self._cycle.state.head
         is_first = earlier is None
         undone = {Decision.WAITING}
@@ -496,5 +498,6 @@ class _Run:
         """How many pages the wiki has now, without another scan of it."""
         if self._agreed is None:
             return len(there.pages)
+        # what was recorded or dropped since the scan came to the wiki, or left it
         before, after = self._agreed.keys(), self._cycle.state.base().keys()
         return len((there.pages.keys() | (after - before)) - (before - after))

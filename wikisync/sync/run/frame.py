@@ -126,5 +126,6 @@ def remember_tag(known: WikiState, there: Snapshot) -> None:
             if agreed.get(slug) != there.pages.get(slug)
         )
     tag = there.tag if len(again) <= AGAIN_MAX else ""
+    # a write waits for the disk, and most cycles find the mark that they know
     if (tag, again) != (known.remote_tag, known.remote_again):
         known.remember_remote_tag(tag, again)

@@ -480,6 +480,8 @@ class Holds:
                 )
                 if is_open or there not in {known.conflict_file, record.conflict_file}:
                     return path
+            # At this point nobody has settled the file: it is as we wrote it, missing,
+            # or of another conflict, which is named before it goes.
             if there != record.conflict_file:
                 if found is not None and (known is None or not known.has_file):
                     # first: after the end of the process nobody knows of that file

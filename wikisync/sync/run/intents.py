@@ -67,6 +67,7 @@ class _Settling:
     async def _create(self) -> None:
         """Adopt the page if it was made, under whatever name the service gave it."""
         intent = self._intent
+        # Found by its text, since the service may have given it another name.
         made = await self._held(intent.slug)
         if made is None or made.digest != intent.after:
             made = await self._unowned()
@@ -92,6 +93,7 @@ class _Settling:
         return None if found[0] in here.pages else await self._held(found[0])
 
     async def _replace(self) -> None:
+        # Another text there is an edit, or the one before: comparing finds out which.
         held = await self._held(self._intent.slug)
         if held is not None and held.digest == self._intent.after:
             self._agree(held.slug, held.digest)
@@ -102,6 +104,8 @@ class _Settling:
         if intent.slug not in base or intent.target in base:
             return
         moved = await self._held(intent.target)
+        # Under neither name: it is between the two writes of a rename, or gone.  The
+        # temporary name shows which.
         if moved is None and await self._held(intent.slug) is None:
             await self._finish()
             return

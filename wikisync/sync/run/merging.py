@@ -115,6 +115,8 @@ class _Merging:
         if isinstance(action, Hold):
             return MergedPage(slug, mine, theirs, await _side_by_side(mine, theirs))
         if stale is not None:
+            # The save is an edit of the older text.  Merged with what was written
+            # since, it is an edit of the newest one, and the base decides as usual.
             repaired = await self._merge(
                 stale.replaced, text, replaced[0].written, action.format
             )

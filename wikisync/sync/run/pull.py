@@ -114,6 +114,8 @@ class _Pulls:
     async def _read_pages(
         self, writes: tuple[Write, ...], queue: asyncio.Queue[_Fetched | None]
     ) -> None:
+        # The queue holds as many pages as reads are in flight: a slow disk holds the
+        # readers up, so that few texts are in memory.
         async def read(action: Write) -> None:
             page = self._there.texts.get(action.slug) or await self._read(action.slug)
             if page is not None:

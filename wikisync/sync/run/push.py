@@ -254,6 +254,8 @@ class _Pushes:
             here=self._here.pages.get(sent.slug),
             there=self._there.pages.get(answer.slug, self._there.pages.get(sent.slug)),
         )
+        # One transaction: an intent that outlives its record would be checked against a
+        # page that may have been edited since.
         with self._cycle.state.together():
             self._cycle.state.note_sent(answer.slug, self._cycle.clock(), sent.digest)
             self._cycle.state.record([Agreed.of(agreed, sent.content)], is_step=True)
@@ -280,6 +282,7 @@ class _Pushes:
 
     def _take_name(self, asked: Slug, given: Slug, *, is_known: bool = False) -> None:
         """Keep the file's name for a page that the service calls otherwise."""
+        # else two files would be one page
         if given in self._cycle.state.base() and not is_known:
             raise PreconditionFailed(
                 f"the service gave {asked} the name of the page {given}"
@@ -345,6 +348,8 @@ class _Pushes:
             }
 
     async def _delete(self, action: DeleteRemote) -> None:
+        # In the trash before it is gone from the wiki: a crash in between leaves one
+        # copy too many, never one too few.
         text = self._cycle.state.text(action.slug)
         if text is not None:
             refusal = self._cycle.state.refusals().get(action.slug)
@@ -363,6 +368,8 @@ class _Pushes:
                 at=self._cycle.clock(),
             )
         )
+        # The wiki is read and compared right before: what differs from what was decided
+        # on is left alone.
         await self._cycle.remote.delete(action.slug, expected=action.remote)
         self._note_window(action.slug)
         with self._cycle.state.together():

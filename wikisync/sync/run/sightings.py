@@ -44,6 +44,7 @@ def seen_again(
 ) -> dict[Slug, Sighting]:
     """The memory after one more scan: a page that is back is forgotten."""
     return {
+        # a clock that was set back makes the first time worthless: count anew
         slug: Sighting(one.count + 1, one.first_at, now)
         if (one := known.get(slug)) and one.first_at <= now
         else Sighting(1, now, now)

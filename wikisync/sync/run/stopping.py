@@ -166,8 +166,8 @@ def _rewinding(
     """What a wiki that went back in time would take back, by what this plan brings.
 
     Texts of before are only a sign where the history is not known: somebody may take
-    back any number of pages.  One page is enough where the last sync's commit was not
-    told, for then the history cannot say whether it was taken back.
+    back any number of pages.  One page is enough where the last sync's commit is not
+    known, for then the history cannot say whether it was taken back.
     """
     if is_set_back is False:
         return NO_REWINDING

@@ -169,6 +169,7 @@ async def _do(cycle: Cycle, step: Step, way: Way, pages: dict[Slug, PageState]) 
     seen = pages.get(step.slug)
     try:
         if way is Way.WRITE:
+            # read once more: it may have been saved since the scan
             current = await cycle.local.read(step.slug) if seen else None
             if seen and current and current.digest != seen.digest:
                 _leave(cycle, step, "it was edited here since")

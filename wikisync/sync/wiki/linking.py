@@ -195,6 +195,8 @@ class FileLinks:
         if not wanted:
             return page, ()
         places = await self._links.places(page, wanted)
+        # From here on the page is really sent: its files are uploaded, and a link that
+        # cannot be written for the wiki stops it before.
         if path_of is None:
             await self._refuse_composed(page, wanted, places)
             path_of = self._uploaded
@@ -241,6 +243,7 @@ class FileLinks:
                     found.add(slug)
         late = {slug async for slug in self._late(self._names)}
         base = self._state.base().items()
+        # Pages that are as they were now need a search for new names only.
         self._covered = self._names
         self._covering = {slug: page.local for slug, page in base if slug not in late}
         await self._files.keep()

@@ -181,6 +181,7 @@ class TranslatedWiki:
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
         """Give the page another name, its text unchanged."""
         before = await self._expected(slug, expected)
+        # pages below may be renamed along, under names that only a scan shows
         self._last = None
         moved = await self._wiki.move(slug, target, expected=before)
         # the links are on record under the old name until the base learns the new one
