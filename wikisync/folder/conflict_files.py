@@ -7,13 +7,13 @@ they are written and removed with the same care as pages.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed
 from wikisync.folder.busy import locked_name
 from wikisync.folder.ignore import CONFLICT_MARK
-from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import path_of
 from wikisync.folder.pages import PageFolder
 from wikisync.folder.safe_open import (
@@ -46,14 +46,12 @@ class ConflictFiles:
         self,
         pages: PageFolder,
         root: Path,
-        temporary: Path | None,
-        limbo: Limbo | None,
+        writer: Callable[[], FolderWriter],
         trash: Trash | None,
     ) -> None:
         self._pages = pages
         self._root = root
-        self._temporary = temporary
-        self._limbo = limbo
+        self._writer = writer
         self._trash = trash
 
     def find(self, slug: Slug) -> str | None:
@@ -190,14 +188,6 @@ class ConflictFiles:
             finally:
                 os.close(descriptor)
         return f"{folder}{slash}{min(locks)}" if locks else ""
-
-    def _writer(self) -> FolderWriter:
-        return FolderWriter(
-            self._root,
-            temporary=self._temporary,
-            limbo=self._limbo,
-            trash=self._trash,
-        )
 
 
 def _require(path: str, content: bytes | None, expected: Digest | None) -> None:

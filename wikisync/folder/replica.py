@@ -20,6 +20,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from functools import partial
 from pathlib import Path
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
@@ -128,7 +129,10 @@ class FolderReplica:
             clock=clock,
         )
         self._published = published
-        self._conflict_files = ConflictFiles(self._pages, root, temporary, limbo, trash)
+        self._writer = partial(
+            FolderWriter, root, temporary=temporary, limbo=limbo, trash=trash
+        )
+        self._conflict_files = ConflictFiles(self._pages, root, self._writer, trash)
         self._one_at_a_time = asyncio.Lock()
 
     @classmethod
@@ -414,9 +418,7 @@ class FolderReplica:
             await finish_in_thread(self._remove_attachment, path, expected)
 
     def _remove_attachment(self, path: AttachmentPath, expected: Digest) -> None:
-        with FolderWriter(
-            self._root, temporary=self._temporary, limbo=self._limbo, trash=self._trash
-        ) as writer:
+        with self._writer() as writer:
             writer.remove(path, expected=expected, why="not the wiki's file")
 
     async def write_attachment(
