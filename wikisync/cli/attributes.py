@@ -114,7 +114,9 @@ def read_values(endpoint: Endpoint, options: Mapping[str, Any]) -> dict[str, obj
         UsageError: a value is not of the form that its type wants.
     """
     rows = {
-        row.name: row for place in Endpoint for row in parameters_of(place).values()
+        row.name: row
+        for endpoint in Endpoint
+        for row in parameters_of(endpoint).values()
     }
     rows |= parameters_of(endpoint)
     values: dict[str, object] = {}
@@ -170,24 +172,24 @@ def _pairs(option: str, words: Iterable[str]) -> list[tuple[str, str]]:
     return pairs
 
 
-def _read_key(place: str, kind: str, text: str) -> object:
+def _read_key(name: str, kind: str, text: str) -> object:
     if kind == "integer":
-        return _number(place, text)
+        return _number(name, text)
     if kind == "boolean":
         if text not in {"true", "false"}:
             raise UsageError(
-                f"{place} takes true or false, not {text!r}", hint=f"write {place}=true"
+                f"{name} takes true or false, not {text!r}", hint=f"write {name}=true"
             )
         return text == "true"
     return text
 
 
-def _number(place: str, text: str) -> int:
+def _number(name: str, text: str) -> int:
     try:
         return int(text)
     except ValueError as exc:
         raise UsageError(
-            f"{place} takes whole numbers, not {text!r}", hint="give numeric ids"
+            f"{name} takes whole numbers, not {text!r}", hint="give numeric ids"
         ) from exc
 
 

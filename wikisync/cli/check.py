@@ -52,8 +52,8 @@ def command(
 def _show(console: Console, report: CheckReport, *, shows_orphans: bool) -> None:
     """One line for each finding, as an editor takes it: ``file:line: what``."""
     for one in report.broken_links:
-        place = f"{_near(one.file)}:{one.link.line or 1}"
-        console.lines(f"{place}: broken link {one.link.href} ({one.link.reason})")
+        at = f"{_near(one.file)}:{one.link.line or 1}"
+        console.lines(f"{at}: broken link {one.link.href} ({one.link.reason})")
     for problem in report.problems:
         hint = f" ({problem.hint})" if problem.hint else ""
         console.lines(f"{problem}{hint}")

@@ -92,9 +92,9 @@ def guide_folder() -> Path:
         ServiceError: neither is there.
     """
     package = Path(__file__).resolve().parent.parent
-    for place in (package / GUIDE_FOLDER, package.parent / GUIDE_FOLDER):
-        if place.is_dir():
-            return place
+    for guide in (package / GUIDE_FOLDER, package.parent / GUIDE_FOLDER):
+        if guide.is_dir():
+            return guide
     raise ServiceError(
         "the user guide is missing from this installation",
         hint="reinstall wikisync from its wheel or checkout",

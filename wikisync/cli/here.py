@@ -48,11 +48,11 @@ def wiki_here() -> WikiOwner | None:
     if workspace is None:
         return None
     wikis = workspace.config.wikis
-    place = Path.cwd()
+    current = Path.cwd()
     at = [
         wiki
         for wiki in wikis
-        if place.is_relative_to((workspace.root / wiki.folder).resolve())
+        if current.is_relative_to((workspace.root / wiki.folder).resolve())
     ]
     found = at or (wikis if len(wikis) == 1 else ())
     return found[0].owner if found else None

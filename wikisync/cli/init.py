@@ -35,7 +35,7 @@ from wikisync.workspace.creating import (
     write_workspace,
 )
 from wikisync.workspace.discovery import Selection
-from wikisync.workspace.kept_token import KeptToken, from_home, keeping, token_place
+from wikisync.workspace.kept_token import KeptToken, from_home, keeping, token_path
 from wikisync.workspace.rights import (
     Service,
     WikiRights,
@@ -192,20 +192,20 @@ def _token(
 
     if questions is None or file or words or is_set:
         return (*checked(file), None)
-    place = token_place(url, os.environ)
+    path = token_path(url, os.environ)
 
     def asked() -> tuple[ServiceSection, str | None, Service, str | None]:
-        file, typed = questions.ask_token(place)
+        file, typed = questions.ask_token(path)
         return (*checked(file and from_home(file), typed), typed)
 
     section, token, service, typed = questions.until(asked)
-    if typed is None or not questions.agrees_to_keep(place):
+    if typed is None or not questions.agrees_to_keep(path):
         return section, token, service, None
     return (
-        _section(url, from_home(place), None),
+        _section(url, from_home(path), None),
         token,
         service,
-        KeptToken(place, typed),
+        KeptToken(path, typed),
     )
 
 

@@ -19,18 +19,18 @@ from wikisync.workspace.times import local_time
 def restore_since(
     console: Console,
     workspace: ConfiguredWorkspace,
-    place: str | None,
+    scope: str | None,
     since: float,
     *,
     is_real: bool,
     as_json: bool,
 ) -> int:
-    """Bring back every page of a workspace, or below a place in it.
+    """Bring back every page of a workspace, or below a directory in it.
 
     Args:
         console: For the result.
         workspace: Which one.
-        place: A wiki, a directory in one or a page; all wikis for None.
+        scope: A wiki, a directory in one or a page; all wikis for None.
         since: In seconds since the epoch.
         is_real: False to show only what would be done.
         as_json: Print the result as JSON.
@@ -38,7 +38,7 @@ def restore_since(
     Returns:
         The exit code: 1 where a page could not be brought back.
     """
-    done, failed = asyncio.run(restore_pages(workspace, place, since, is_real=is_real))
+    done, failed = asyncio.run(restore_pages(workspace, scope, since, is_real=is_real))
     if as_json:
         console.json(_as_json(done, failed, is_real=is_real))
     else:

@@ -2,7 +2,7 @@
 
 People copy what their browser shows: the address of a wiki's page, of a project, of a
 group.  Which part of it is the service is found by asking, always without the token:
-a token never goes to a place that is not this API.
+a token never goes to an address that is not this API.
 """
 
 from __future__ import annotations

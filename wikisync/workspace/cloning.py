@@ -69,15 +69,15 @@ async def clone(
         refuse_overlaps(folder, [folder / name for name in workspace.folders.values()])
         with locked(folder / PRIVATE_FOLDER, f"the workspace {folder}"):
             _write_workspace(folder, workspace)
-            place = Destination(
+            destination = Destination(
                 private=folder / PRIVATE_FOLDER,
                 folder_of=lambda wiki: folder / workspace.folders[wiki.owner],
                 is_mirror=False,
                 allow_emptying=allow_emptying,
             )
             try:
-                pulled = await pull_all(client, workspace.wikis, place, progress)
-                _note_identity(place.private, workspace, pulled)
+                pulled = await pull_all(client, workspace.wikis, destination, progress)
+                _note_identity(destination.private, workspace, pulled)
             except WikisyncError:
                 if existing is None:
                     _undo(folder, workspace)
@@ -228,12 +228,14 @@ def _write_workspace(folder: Path, workspace: NewWorkspace) -> None:
         return
     private = folder / PRIVATE_FOLDER
     identity = secrets.token_hex(16) + "\n"
-    place = private / TEMPORARY_FOLDER
+    temporary = private / TEMPORARY_FOLDER
     write_atomically(
-        private, FOLDER_ID_FILE, identity.encode(), temporary=place, modes=PRIVATE
+        private, FOLDER_ID_FILE, identity.encode(), temporary=temporary, modes=PRIVATE
     )
     text = render_config(workspace.config)
-    write_atomically(folder, FILE_NAME, text.encode(), temporary=place, modes=OWNERS)
+    write_atomically(
+        folder, FILE_NAME, text.encode(), temporary=temporary, modes=OWNERS
+    )
 
 
 def _note_identity(private: Path, workspace: NewWorkspace, pulled: Pulled) -> None:

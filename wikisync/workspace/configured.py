@@ -94,17 +94,17 @@ class ConfiguredWorkspace(Struct, frozen=True):
         """
         folders = {wiki: self.folder_of(wiki).resolve() for wiki in self.config.wikis}
         found = [
-            (wiki, place, folder)
+            (wiki, real, folder)
             for path in (Path(name), self.root / name)
-            for place in (path.absolute().parent.resolve() / path.name,)
+            for real in (path.absolute().parent.resolve() / path.name,)
             for wiki, folder in folders.items()
-            if place.is_relative_to(folder) and place != folder
+            if real.is_relative_to(folder) and real != folder
         ]
         if found:
             # inside the wiki's folder a hint's FOLDER/SLUG is no way from there
             here = [one for one in found if _has_file(one[1])]
-            wiki, place, folder = here[0] if here else found[-1]
-            return wiki, _page_at(place.relative_to(folder).as_posix())
+            wiki, real, folder = here[0] if here else found[-1]
+            return wiki, _page_at(real.relative_to(folder).as_posix())
         if len(self.config.wikis) == 1:
             return self.config.wikis[0], Slug(name.strip("/"))
         raise UsageError(
@@ -114,10 +114,10 @@ class ConfiguredWorkspace(Struct, frozen=True):
         )
 
 
-def _has_file(place: Path) -> bool:
+def _has_file(path: Path) -> bool:
     """Whether a page's file is there, its extension given or not."""
     extensions = ("", *(one for known in EXTENSIONS.values() for one in known))
-    return any(os.path.lexists(f"{place}{extension}") for extension in extensions)
+    return any(os.path.lexists(f"{path}{extension}") for extension in extensions)
 
 
 def _page_at(way: str) -> Slug:

@@ -78,9 +78,9 @@ def new_files(root: Path, config: Config) -> Sequence[Path]:
 def pages_in(folder: Path, *, below: bool = True) -> int:
     """How many pages a folder holds, counted up to ``PAGES_COUNTED_MAX``."""
     count = 0
-    for place, folders, names in os.walk(folder):
+    for walked, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if below and not is_ignored_folder(name)]
-        way = Path(place).relative_to(folder)
+        way = Path(walked).relative_to(folder)
         count += sum(parse_path((way / name).as_posix()) is not None for name in names)
         if count >= PAGES_COUNTED_MAX:
             return PAGES_COUNTED_MAX
@@ -96,10 +96,10 @@ def refuse_folder(root: Path, *, allows_network_disk: bool = False) -> None:
     Raises:
         FolderError: it is one, lies in one, is a file, or cannot be written to.
     """
-    place = root.resolve()
-    for above in (place, *list(place.parents)[:FOLDERS_ABOVE_MAX]):
+    real = root.resolve()
+    for above in (real, *list(real.parents)[:FOLDERS_ABOVE_MAX]):
         if (above / "wikisync.toml").exists():
-            is_it = above == place
+            is_it = above == real
             raise FolderError(
                 f"{root} is already a workspace"
                 if is_it
@@ -111,7 +111,7 @@ def refuse_folder(root: Path, *, allows_network_disk: bool = False) -> None:
                 else "choose a folder outside of it, or add a table [[wiki]] to"
                 f" {above / 'wikisync.toml'}",
             )
-    there = next(way for way in (place, *place.parents) if way.exists())
+    there = next(way for way in (real, *real.parents) if way.exists())
     if not there.is_dir():
         raise FolderError(
             f"{there} is not a folder", path=str(root), hint="choose another path"
@@ -169,12 +169,12 @@ def _missing_folders(planned: Planned) -> Sequence[Path]:
     private = planned.root / PRIVATE_FOLDER
     folders = [private, *(planned.folder_of(one) for one in planned.rights)]
     missing = {
-        place
+        above
         for folder in folders
-        for place in (folder, *folder.parents)
-        if not place.exists()
+        for above in (folder, *folder.parents)
+        if not above.exists()
     }
-    return sorted(missing, key=lambda place: -len(place.parts))
+    return sorted(missing, key=lambda above: -len(above.parts))
 
 
 @contextmanager
@@ -190,10 +190,10 @@ def _undone_on_failure(
         for path in files:
             with suppress(OSError):
                 path.unlink()
-        for place in folders:
+        for made in folders:
             # one that somebody else put something into stays
             with suppress(OSError):
-                place.rmdir()
+                made.rmdir()
         if isinstance(exc, OSError):
             raise FolderError(
                 f"cannot write to {exc.filename or planned.root}: {exc.strerror}",

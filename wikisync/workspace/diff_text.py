@@ -129,11 +129,11 @@ def _painted(
     sign: str, colour: str, words: Sequence[str], marks: set[int]
 ) -> Iterator[str]:
     line: list[str] = []
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if word == "\n":
             yield f"{colour}{sign}{''.join(line)}{RESET}\n"
             line = []
-        elif place in marks:
+        elif index in marks:
             line.append(f"{BOLD}{word}{RESET}{colour}")
         else:
             line.append(word)

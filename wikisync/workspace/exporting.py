@@ -136,7 +136,7 @@ async def pull(
         WikisyncError: a named wiki cannot be had, or nothing more can be done.
     """
     keeping = keeping or Keeping((), service_of(client))
-    place = Destination(
+    destination = Destination(
         private=cache,
         folder_of=lambda wiki: folder_in(cache, wiki.owner),
         is_mirror=True,
@@ -147,7 +147,7 @@ async def pull(
         found = await find_wikis(client, selection, spared=keeping.options)
         await keeping.complete(client, found)
         pulled = await pull_all(
-            client, found.wikis, place, progress, is_spared=keeping.holds
+            client, found.wikis, destination, progress, is_spared=keeping.holds
         )
     pulled.skipped[:0] = found.skipped
     return pulled

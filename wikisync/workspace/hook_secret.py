@@ -25,13 +25,13 @@ def hook_secret(file: str, environment: Mapping[str, str], named: str) -> str:
     Raises:
         UsageError: the file cannot be read, is empty or holds several lines.
     """
-    secret, place = environment.get(SECRET_VARIABLE, "").strip(), SECRET_VARIABLE
+    secret, source = environment.get(SECRET_VARIABLE, "").strip(), SECRET_VARIABLE
     if not secret and file:
         path = Path(file).expanduser()
-        secret, place = _of_file(path, named), f"the file {path} of {named}"
+        secret, source = _of_file(path, named), f"the file {path} of {named}"
     if not secret.isprintable() or not secret.isascii():
         raise UsageError(
-            f"the secret in {place} must be plain text on one line",
+            f"the secret in {source} must be plain text on one line",
             hint="use letters, digits and punctuation",
         )
     return secret

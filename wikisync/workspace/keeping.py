@@ -220,7 +220,7 @@ class Keeping:
                 f"it is now {there.owner}, which this command does not include"
             )
         else:
-            other = next((one for one in found.wikis if _has_place(one, wiki)), None)
+            other = next((one for one in found.wikis if _has_path_of(one, wiki)), None)
             found.add(there)
             if other is not None and other.is_named and not self._replaces:
                 self.problems.append(_of_another(other, there, option))
@@ -235,7 +235,7 @@ class Keeping:
     def _keep_apart(self, missing: Iterable[PublishedWiki], found: Found) -> None:
         """Take out other projects under the path of a wiki that stays."""
         for wiki in missing:
-            other = next((one for one in found.wikis if _has_place(one, wiki)), None)
+            other = next((one for one in found.wikis if _has_path_of(one, wiki)), None)
             if other is None or self.may_leave(wiki):
                 continue
             moved = next((one for one in found.wikis if _is_same(one, wiki)), None)
@@ -324,7 +324,7 @@ def _is_same(found: FoundWiki, wiki: PublishedWiki) -> bool:
     return found.owner.kind == wiki.kind and found.id == wiki.origin.id
 
 
-def _has_place(found: FoundWiki, wiki: PublishedWiki) -> bool:
+def _has_path_of(found: FoundWiki, wiki: PublishedWiki) -> bool:
     """Whether another wiki is at the path of this one, or was named by it."""
     if found.owner.kind != wiki.kind or _is_same(found, wiki):
         return False

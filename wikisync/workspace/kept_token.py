@@ -30,7 +30,7 @@ class KeptToken(Struct, frozen=True):
         return f"KeptToken({str(self.path)!r})"
 
 
-def token_place(url: str, environment: Mapping[str, str]) -> Path:
+def token_path(url: str, environment: Mapping[str, str]) -> Path:
     """The file that the token for a service is kept in.
 
     Args:

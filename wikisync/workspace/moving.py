@@ -98,9 +98,9 @@ def _write(workspace: ConfiguredWorkspace, text: str) -> None:
     # behind a link lies what is meant
     file = (workspace.root / FILE_NAME).resolve()
     is_ours = file.parent == workspace.root
-    place = workspace.private / TEMPORARY_FOLDER if is_ours else None
+    temporary = workspace.private / TEMPORARY_FOLDER if is_ours else None
     write_atomically(
-        file.parent, file.name, text.encode(), temporary=place, modes=OWNERS
+        file.parent, file.name, text.encode(), temporary=temporary, modes=OWNERS
     )
 
 

@@ -178,7 +178,7 @@ class Destination(Struct, frozen=True):
 async def pull_all(
     client: Client,
     wikis: Sequence[FoundWiki],
-    place: Destination,
+    destination: Destination,
     progress: Progress,
     *,
     is_spared: Callable[[FoundWiki], bool] = lambda _wiki: False,
@@ -190,7 +190,7 @@ async def pull_all(
     Args:
         client: The open session.
         wikis: What to pull.
-        place: Where to.
+        destination: Where to.
         progress: Notified of long work.
         is_spared: Whether a named wiki may be missing all the same.
 
@@ -201,12 +201,12 @@ async def pull_all(
     """
     pulled = Pulled()
     with State.open(
-        place.private / STATE_FILE, service_url=str(client.address)
+        destination.private / STATE_FILE, service_url=str(client.address)
     ) as state:
         pulled.state_problem = _set_aside(state)
         for wiki in wikis:
             try:
-                await _pull(client, wiki, place, state, progress, pulled)
+                await _pull(client, wiki, destination, state, progress, pulled)
             except (RemoteError, Halted) as error:
                 failed = FailedWiki(wiki, error)
                 if failed.is_refused and wiki.is_named and not is_spared(wiki):
@@ -222,31 +222,31 @@ async def pull_all(
 async def _pull(
     client: Client,
     wiki: FoundWiki,
-    place: Destination,
+    destination: Destination,
     state: State,
     progress: Progress,
     pulled: Pulled,
 ) -> None:
-    folder = place.folder_of(wiki)
-    own = _local(folder, place)
+    folder = destination.folder_of(wiki)
+    own = _local(folder, destination)
     known = state.wiki(wiki.owner)
-    if place.is_mirror and not known.is_same_wiki(str(wiki.id)):
+    if destination.is_mirror and not known.is_same_wiki(str(wiki.id)):
         # pages of another project that had this path would outlive it
         known = state.bind(wiki.owner, state.begin(wiki.owner, str(wiki.id)))
         shutil.rmtree(folder, ignore_errors=True)
-    elif not place.is_mirror and not known.base():
-        known = _carried(state, wiki, str(client.address), folder, place)
-    behind = _remote(client, wiki, state, place, has_folder=folder.is_dir())
-    if place.is_mirror or not known.base():
+    elif not destination.is_mirror and not known.base():
+        known = _carried(state, wiki, str(client.address), folder, destination)
+    behind = _remote(client, wiki, state, destination, has_folder=folder.is_dir())
+    if destination.is_mirror or not known.base():
         # a folder that is gone later on may be a disk that is away
         await own.create()
     local: LocalReplica = own
     remote: RemoteReplica = behind
     outdated: Outdated | None = None
-    if not place.is_mirror:
+    if not destination.is_mirror:
         # a workspace that was synced before knows names and links by other words
         local = AliasedFolder(own, known)
-        remote = translated = translated_wiki(behind, own, known, place.private)
+        remote = translated = translated_wiki(behind, own, known, destination.private)
         outdated = translated.outdated
 
     async def cycle() -> CycleResult:
@@ -256,7 +256,7 @@ async def _pull(
             state,
             owner=wiki.owner,
             remote_id=str(wiki.id),
-            options=replace(place.options, leaves=known.left_out),
+            options=replace(destination.options, leaves=known.left_out),
             progress=progress,
             outdated=outdated,
         )
@@ -265,11 +265,11 @@ async def _pull(
     for batch in results[-1].batches:
         if batch.kind in STOPS_HERE:
             raise _halted(wiki.owner, folder, batch)
-    if place.is_mirror:
+    if destination.is_mirror:
         _drop_unmentioned(folder, known)
-    one = _pulled(wiki, folder, results, place)
+    one = _pulled(wiki, folder, results, destination)
     # a workspace keeps empty wikis: they are in wikisync.toml, and a sync has folders
-    if not place.is_mirror or wiki.is_named or one.pages or one.problems:
+    if not destination.is_mirror or wiki.is_named or one.pages or one.problems:
         pulled.wikis.append(one)
         return
     pulled.skipped.append(skipped(wiki.owner, "its wiki has no pages"))
@@ -311,13 +311,16 @@ def _halted(owner: WikiOwner, folder: Path, batch: Batch) -> Halted:
 
 
 def _pulled(
-    wiki: FoundWiki, folder: Path, results: Sequence[CycleResult], place: Destination
+    wiki: FoundWiki,
+    folder: Path,
+    results: Sequence[CycleResult],
+    destination: Destination,
 ) -> PulledWiki:
     """What all cycles of one wiki did, and what is left to a person."""
     last = results[-1]
     absent = [problem for result in results for problem in result.absent]
     problems = [*_problems(wiki, folder, results)]
-    if place.is_mirror:
+    if destination.is_mirror:
         # the site has a placeholder there
         problems += absent
         absent = []
@@ -350,14 +353,18 @@ def _problems(
 
 
 def _carried(
-    state: State, wiki: FoundWiki, service_url: str, folder: Path, place: Destination
+    state: State,
+    wiki: FoundWiki,
+    service_url: str,
+    folder: Path,
+    destination: Destination,
 ) -> WikiState:
     """The record of a wiki, which it may have from before its path was corrected."""
     found = carried_records(
         state.records(),
         service_url=service_url,
         there=Located(wiki.owner, wiki.id),
-        folder=folder.relative_to(place.private.parent).as_posix(),
+        folder=folder.relative_to(destination.private.parent).as_posix(),
         others={},
     )
     if found and found[0].service_url == service_url:
@@ -365,11 +372,11 @@ def _carried(
     return state.wiki(wiki.owner)
 
 
-def _local(folder: Path, place: Destination) -> FolderReplica:
+def _local(folder: Path, destination: Destination) -> FolderReplica:
     """The folder; in a workspace a person edits it, and what goes is kept."""
-    if place.is_mirror:
-        return FolderReplica(folder, temporary=place.private / TEMPORARY_FOLDER)
-    return FolderReplica.two_way(folder, private=place.private, settle_s=0.0)
+    if destination.is_mirror:
+        return FolderReplica(folder, temporary=destination.private / TEMPORARY_FOLDER)
+    return FolderReplica.two_way(folder, private=destination.private, settle_s=0.0)
 
 
 def _drop_unmentioned(folder: Path, known: WikiState) -> None:
@@ -391,13 +398,15 @@ def _remote(
     client: Client,
     wiki: FoundWiki,
     state: State,
-    place: Destination,
+    destination: Destination,
     *,
     has_folder: bool,
 ) -> WikiReplica:
     """The wiki, with what was seen last time as far as the folder still has it."""
     remote_wiki = Wiki(client, wiki.owner, wiki.id)
-    repository = RemoteRepository(client, wiki.owner, place.private / CACHE_FOLDER)
+    repository = RemoteRepository(
+        client, wiki.owner, destination.private / CACHE_FOLDER
+    )
     known = state.wiki(wiki.owner)
     is_known = bool(known.remote_tag) and has_folder
     return WikiReplica(

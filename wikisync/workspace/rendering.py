@@ -64,9 +64,9 @@ def workspace_markup(folder: Path) -> MarkupSection | None:
         start = folder.resolve()
     except OSError as exc:
         raise ConfigError(f"cannot find {folder}: {exc.strerror}") from exc
-    for place in (start, *list(start.parents)[:FOLDERS_ABOVE_MAX]):
-        if (place / FILE_NAME).is_file():
-            return read_config(place / FILE_NAME).markup
+    for above in (start, *list(start.parents)[:FOLDERS_ABOVE_MAX]):
+        if (above / FILE_NAME).is_file():
+            return read_config(above / FILE_NAME).markup
     return None
 
 

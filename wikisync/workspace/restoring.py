@@ -51,13 +51,13 @@ class Earlier(Struct, frozen=True):
 
 
 async def restore_pages(
-    workspace: ConfiguredWorkspace, place: str | None, since: float, *, is_real: bool
+    workspace: ConfiguredWorkspace, scope: str | None, since: float, *, is_real: bool
 ) -> tuple[Sequence[Earlier], Mapping[str, WikisyncError]]:
-    """Bring back every page of a workspace, or below a place in it.
+    """Bring back every page of a workspace, or below a directory in it.
 
     Args:
         workspace: Which one.
-        place: A wiki, a directory in one or a page; all wikis for None.
+        scope: A wiki, a directory in one or a page; all wikis for None.
         since: In seconds since the epoch.
         is_real: False to find out only what would be done.
 
@@ -67,20 +67,20 @@ async def restore_pages(
     """
     failed: dict[str, WikisyncError] = {}
     with open_workspace(workspace, is_held=False) as opened:
-        found = await _found(opened, _scopes(workspace, place), since, failed)
+        found = await _found(opened, _scopes(workspace, scope), since, failed)
         done = await _restored(opened, found, failed) if is_real else found
     return done, failed
 
 
 def _scopes(
-    workspace: ConfiguredWorkspace, place: str | None
+    workspace: ConfiguredWorkspace, scope: str | None
 ) -> Mapping[WikiSection, str]:
     """The wikis that are meant, each with the directory in it; empty for all of it."""
-    if place is None:
+    if scope is None:
         return dict.fromkeys(workspace.config.wikis, "")
-    if section := workspace.wiki_at(place):
+    if section := workspace.wiki_at(scope):
         return {section: ""}
-    section, slug = named_page(workspace, place)
+    section, slug = named_page(workspace, scope)
     return {section: slug}
 
 
@@ -224,7 +224,7 @@ async def find_page(
     """The page that a person names, and what its file says.
 
     Raises:
-        FolderError: there is something in its place that is no text.
+        FolderError: there is something in its scope that is no text.
     """
     local = opened.local(section)
     slug = opened.page_of(section, named)

@@ -1,7 +1,7 @@
 """What a token may do with a service and its wikis, notify in plain sentences.
 
 A workspace is made only with what was seen to work: the address is asked without
-the token first, so that a token never goes to a place that is not this API.  What
+the token first, so that a token never goes to an address that is not this API.  What
 the service does not say is reported as unknown, never guessed.
 """
 

@@ -157,7 +157,7 @@ async def _next_sync(
     sides = opened.remembered(section) if wiki is None else wiki
     known = opened.known(section) if wiki is None else wiki.known
     found = None if wiki is None else wiki.found
-    status = _with_place(opened, status)
+    status = replace(status, has_other_folder=opened.has_other_folder(section))
     options = CycleOptions(
         is_dry_run=True,
         adopts=opened.is_adopting,
@@ -181,12 +181,6 @@ async def _next_sync(
         problems=(*(found.warnings if found else ()), *result.problems),
         wiki_notes=found.notes if found else (),
     )
-
-
-def _with_place(opened: OpenWorkspace, status: WikiStatus) -> WikiStatus:
-    """The status of a wiki that has a folder; the workspace reports adopting."""
-    is_other = opened.has_other_folder(status.section)
-    return replace(status, has_other_folder=is_other)
 
 
 def _notices(known: WikiState) -> tuple[LogEntry, ...]:

@@ -202,7 +202,7 @@ def _check_writable(
     opened: OpenWorkspace, folder: Path, name: str
 ) -> Iterator[Finding]:
     """Whether a sync may write into the folder and its own; nothing is tried."""
-    for place in (folder, opened.workspace.private):
-        if place.exists() and (refused := refused_write(place)):
-            error = folder_error("write in", str(place), refused)
+    for path in (folder, opened.workspace.private):
+        if path.exists() and (refused := refused_write(path)):
+            error = folder_error("write in", str(path), refused)
             yield Finding(Grade.WRONG, f"{name}: {error.message}", error.hint or "")
