@@ -34,7 +34,7 @@ Choice = Literal["mine", "wiki", "both"]
 
 
 class Clash(Struct, frozen=True):
-    """A place that both sides changed in ways that do not go together."""
+    """A part of a page that both sides changed in ways that do not go together."""
 
     base: str
     local: str
