@@ -17,6 +17,7 @@ from typing import Any
 import click
 
 from wikisync.cli.console import Console
+from wikisync.cli.context import wiki_options
 from wikisync.cli.init_questions import Questions, can_ask
 from wikisync.cli.init_report import report, report_found
 from wikisync.cli.options import json_option, network_disk_option
@@ -58,26 +59,7 @@ FOLDERS_ASKED_MAX = 10
     "root", type=click.Path(path_type=Path), default=Path(), metavar="[FOLDER]"
 )
 @click.option("--url", envvar=URL_VARIABLE, metavar="URL", help="URL of the service.")
-@click.option(
-    "--project",
-    "projects",
-    multiple=True,
-    metavar="PATH",
-    help="Wiki of this project; repeatable.",
-)
-@click.option(
-    "--group",
-    "groups",
-    multiple=True,
-    metavar="PATH",
-    help="Wiki of this group; repeatable.",
-)
-@click.option(
-    "--all",
-    "is_all",
-    is_flag=True,
-    help="With --group: all wikis below it. Alone: all wikis you can see.",
-)
+@wiki_options
 @click.option(
     "--folder",
     "folders",

@@ -365,11 +365,11 @@ def find_user(tables: Tables, username: str) -> User:
     return user
 
 
-def check_path(part: str, place: str) -> None:
+def check_path(part: str, what: str) -> None:
     """Refuse what cannot be a part of an address."""
     if not PATH_PART.fullmatch(part):
         raise UsageError(
-            f"{place}: {part!r} is not a name",
+            f"{what}: {part!r} is not a name",
             hint="use letters, digits, '_', '-' and '.'",
         )
 
