@@ -320,7 +320,7 @@ class LimboBatch:
         return descriptor
 
     def seal(self) -> None:
-        """Bring the record to the disk; only then may names be touched.
+        """Write and fsync the record; only then may names be touched.
 
         Raises:
             FolderError: the disk is full or the like; no name was touched.
@@ -474,7 +474,7 @@ def _can_swap(folder: int, path: str) -> bool:
 
 
 def _write_record(folder: int, batch: str, kept: Mapping[str, _Kept]) -> None:
-    """Bring the record of a batch to the disk.
+    """Write and fsync the record of a batch.
 
     Raises:
         OSError: the disk is full or the like; the record is as it was.

@@ -288,7 +288,7 @@ class Folders:
         return self._last[1]
 
     def fsync(self) -> None:
-        """Bring the entries of the touched folders to the disk, inner ones first."""
+        """Fsync the entries of the touched folders, inner ones first."""
         for way in sorted(self.touched, reverse=True):
             descriptor = open_folder(self._root, way)
             try:

@@ -116,7 +116,7 @@ class FolderCache:
             content = msgspec.msgpack.encode(_Kept(*self._place(), raw))
             make_private_folder(made.parent)
             try:
-                # in one step and not brought to the disk: it ends with the machine
+                # in one step and without fsync: it ends with the machine
                 with open(made, "wb", opener=private_opener) as file:
                     file.write(_sum(content) + content)
                 made.replace(self._file)

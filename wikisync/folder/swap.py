@@ -1,11 +1,11 @@
 """Writing files of a folder so that each is the old or the new one, never half.
 
-A file is written under another name on the same disk, brought to the disk, and
-only then given its name; the folder's entry is brought to the disk last.  What
-has the name is compared with what the caller expects right before.  In a folder
-that a person edits a comparison is not enough: with a ``Limbo`` the two files swap
-names, and what came out is examined.  ``descent`` sees to it that nothing is
-written through a symbolic link, ``private`` that no temporary file stays behind.
+A file is written under another name on the same disk, fsynced, and only then given
+its name; the folder's entry is fsynced last.  What has the name is compared with what
+the caller expects right before.  In a folder that a person edits a comparison is not
+enough: with a ``Limbo`` the two files swap names, and what came out is examined.
+``safe_open`` sees to it that nothing is written through a symbolic link, ``private``
+that no temporary file stays behind.
 
 What holds throughout:
 
@@ -50,7 +50,7 @@ from wikisync.model import Digest
 from wikisync.private import FILE_MODE, FOLDER_MODE
 
 SINGLE_FSYNC_MAX = 8
-"""Up to so many files are brought to the disk one by one, more in one go."""
+"""Up to so many files are fsynced one by one, more in one go."""
 
 
 WriteResult = FolderError | PreconditionFailed | None
@@ -179,7 +179,7 @@ class FolderWriter:
             staged = [self._stage(writes[index], batch) for index in order]
             # At this point every new content lies under a name of ours, and no name in
             # the folder was touched: an error until here changes nothing.
-            self._bring_to_disk(len(staged), lambda: _fsync_files(staged))
+            self._fsync(len(staged), lambda: _fsync_files(staged))
             # Now all contents are on the disk.  The record must follow them and come
             # before the first name: after a crash it alone shows which text in the
             # limbo is a person's and which is ours.
@@ -196,7 +196,7 @@ class FolderWriter:
                         results[index] = exc
                 # Names are on the disk only now.  A crash before loses entries, never
                 # contents: the next scan finds the old file or the new one.
-                self._bring_to_disk(len(folders.touched), folders.fsync)
+                self._fsync(len(folders.touched), folders.fsync)
         return results
 
     def remove(self, path: str, *, expected: Digest, why: str = "") -> None:
@@ -358,7 +358,7 @@ class FolderWriter:
         os.replace(temporary, name, src_dir_fd=self._temporary, dst_dir_fd=parent)
         self._staged.discard(temporary)
 
-    def _bring_to_disk(self, count: int, one_by_one: Callable[[], None]) -> None:
+    def _fsync(self, count: int, one_by_one: Callable[[], None]) -> None:
         """Wait until what was written is on the disk."""
         try:
             if count <= SINGLE_FSYNC_MAX or not sync_disk(self._root):

@@ -32,7 +32,7 @@ def merge_metadata(base: str, local: str, remote: str) -> str | None:
     """The blocks of both sides as one, or None where they clash.
 
     Args:
-        base: A block as ``echo.front_matter_of`` gives it; empty where there is none.
+        base: A block as ``front_matter_of`` gives it; empty where there is none.
         local: The block here; line ends are line feeds.
         remote: The block on the wiki.
     """
