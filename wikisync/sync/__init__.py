@@ -1,6 +1,5 @@
-"""Deciding what a wiki and its folder owe each other, and carrying it out.
+"""The engine: what base, folder and wiki say must be done, and the doing of it.
 
-Pure: ``plan``, ``reconcile``, ``two_way``, ``renames``, ``change``, ``capabilities``,
-``safety``, ``merge``, ``diff``, ``conflict``.  Effects: ``state`` (SQLite), ``apply``,
-``cycle``.
+``decide`` is pure: values in, a plan out.  ``base`` is what is stored, ``run`` one
+cycle, ``wiki`` the replicas as a cycle sees them, ``daemon`` the cycles of many wikis.
 """

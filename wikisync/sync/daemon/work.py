@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class WikiWork(Protocol):
-    """What the daemon does for one wiki; ``cli`` brings the parts together."""
+    """What the daemon does for one wiki; a watch has the real parts."""
 
     @property
     def name(self) -> str:

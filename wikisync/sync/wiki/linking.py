@@ -2,7 +2,7 @@
 
 On the way out each linked file is uploaded once, by its content, and the link leads to
 the upload; on the way in the link is again what the person wrote (``docs/sync.md``
-"Attachments"). Only real links are touched; ``cli`` brings the parser.
+"Attachments").  Only real links are touched; the parser comes from outside (``Links``).
 """
 
 from __future__ import annotations
