@@ -63,7 +63,7 @@ NOTIFY_QUIET_S = 0.05
 """Changes within this time are shown together."""
 NOTIFY_WAIT_S = 60.0
 """A wait longer than this is reported with its end."""
-"""In ``.wikisync``: who touches it asks for a look at every wiki; so does who writes
+"""In ``.wikisync``: who touches it asks for a scan of every wiki; so does who writes
 into the state, such as ``wikisync approve``."""
 ASK_SCAN_S = 1.0
 
@@ -274,7 +274,7 @@ class Watch:
         self._untold[what] = why
 
     def _attention(self) -> str:
-        """What needs a person by now; of what was not looked at yet, what did."""
+        """What needs a person by now; of what was not scanned yet, what did."""
         before = ""
         with suppress(FolderError):
             before = read_attention(self._root)
@@ -301,7 +301,7 @@ class Watch:
     # -- who asks ----------------------------------------------------------------
 
     def ask_for(self, path: str, slug: Slug) -> bool:
-        """Ask for a look at the wiki of this project, and at this page of it.
+        """Ask for a scan of the wiki of this project, and of this page of it.
 
         Returns:
             Whether it is one of ours.

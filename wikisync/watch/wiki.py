@@ -31,7 +31,7 @@ from wikisync.workspace.whose import find_wiki
 NAMED_MAX = 3
 """Pages that a condition names."""
 SAVED_MAX = 20
-"""More files saved at once than these are a reason to look at the whole folder."""
+"""More files saved at once than these are a reason to scan the whole folder."""
 EDITS_MAX = 1000
 """Reported edits between two cycles that are remembered, the last ones."""
 
@@ -67,7 +67,7 @@ class WatchedWiki:
         """Files in the folder that were saved since the last cycle; None where
         anything may have happened to it."""
         self._named: set[Slug] = set()
-        """Pages that webhooks named since the last look at the wiki."""
+        """Pages that webhooks named since the last scan of the wiki."""
         self.section = section
         self.synced = Synced(section)
         """The last cycle, for whoever shows it."""
@@ -99,7 +99,7 @@ class WatchedWiki:
         return self._opened.known(self.section).is_paused
 
     async def cycle(self, why: Why) -> CycleOutcome:
-        """One cycle; for a save here the wiki is not looked at first."""
+        """One cycle; for a save here the wiki is not scanned first."""
         try:
             result = await self._exchange(why)
         except NotFound:
@@ -125,7 +125,7 @@ class WatchedWiki:
         return self._wiki.replica.oldest_scan_s if self._wiki else 0.0
 
     def note_saved(self, files: Collection[str] | None) -> None:
-        """Remember files of the folder to look at; None where that is all of it."""
+        """Remember files of the folder to scan; None where that is all of it."""
         if files is not None and self._saved is not None:
             files = self._saved | set(files)
             self._saved = files if len(files) <= SAVED_MAX else None
@@ -133,7 +133,7 @@ class WatchedWiki:
             self._saved = None
 
     def note_named(self, slug: Slug) -> None:
-        """Remember a page that a webhook names, for the next look at the wiki."""
+        """Remember a page that a webhook names, for the next scan of the wiki."""
         if len(self._named) < EDITS_MAX:
             self._named.add(slug)
 
@@ -187,7 +187,7 @@ class WatchedWiki:
             wiki.remote.is_remembering = wiki.remote.keeps_files = False
 
     async def _connected(self, why: Why) -> SyncedWiki:
-        """Both sides of the wiki; a whole look sees where it is now, too."""
+        """Both sides of the wiki; a whole scan sees where it is now, too."""
         if self._wiki is not None and why is Why.EVERYTHING:
             found = await find_wiki(
                 self._opened.workspace, self._opened.state, self._client, self.section

@@ -83,7 +83,7 @@ def rewinding_of(
         is_known: It was found before and is not decided yet, or is likely: then one
             page suffices.
         gone: Pages that are missing, and were recorded too lately for the history to
-            tell whether somebody deleted them.
+            show whether somebody deleted them.
     """
     brought = [one for one in plan.actions if isinstance(one, Pull | Merge)]
     returned = {one.slug for one in brought if one.remote in earlier.get(one.slug, ())}
