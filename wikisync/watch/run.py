@@ -63,9 +63,9 @@ NOTIFY_QUIET_S = 0.05
 """Changes within this time are shown together."""
 NOTIFY_WAIT_S = 60.0
 """A wait longer than this is reported with its end."""
-"""In ``.wikisync``: who touches it asks for a scan of every wiki; so does who writes
-into the state, such as ``wikisync approve``."""
 ASK_SCAN_S = 1.0
+"""How often ``ASK_FILE`` is checked: who touches it asks for a scan of every wiki, and
+so does who writes into the state, such as ``wikisync approve``."""
 
 
 class Watch:
@@ -117,7 +117,7 @@ class Watch:
         )
         self._notes: set[str] = set()
         """On wikis as a whole, each reported once."""
-        self._untold: dict[str, str] = {}
+        self._unshown: dict[str, str] = {}
         """What could not be shown the last time, and why."""
 
     @property
@@ -268,10 +268,10 @@ class Watch:
             await guarded(what, write)
         except WikisyncError as error:
             why = failure_sentence(what, error)
-        if why and self._untold.get(what) != why:
+        if why and self._unshown.get(what) != why:
             log.warning("%s", why)
             self._messages.warn(why)
-        self._untold[what] = why
+        self._unshown[what] = why
 
     def _attention(self) -> str:
         """What needs a person by now; of what was not scanned yet, what did."""
