@@ -71,6 +71,12 @@ def open_ones() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
+def watching_threads() -> list[str]:
+    """The threads of watches, which have names of ours."""
+    names = [thread.name for thread in threading.enumerate()]
+    return [name for name in names if name.startswith("wikisync-watch")]
+
+
 def wait_until(is_so: Callable[[], bool]) -> None:
     """Wait for something that another thread does, but not for ever."""
     deadline = time.monotonic() + WAIT_S
@@ -294,13 +300,13 @@ async def test_a_watch_that_breaks_is_opened_anew(
 async def test_nothing_is_left_behind_when_the_hints_end(tmp_path: Path) -> None:
     before = open_ones()
     async with watching(tmp_path):
-        assert open_ones() > before
+        await asyncio.to_thread(wait_until, lambda: bool(watching_threads()))
+        assert watching_threads()
     # watchfiles' own thread closes the last of them when it ends, and so may those
     # of an earlier test that were still open above
     await asyncio.to_thread(wait_until, lambda: open_ones() <= before)
     assert open_ones() <= before
-    names = [thread.name for thread in threading.enumerate()]
-    assert not [name for name in names if name.startswith("wikisync-watch")]
+    assert not watching_threads()
 
 
 async def test_many_roots_are_watched_with_few_descriptors(tmp_path: Path) -> None:
