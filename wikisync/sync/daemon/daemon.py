@@ -275,7 +275,8 @@ class Daemon:
                     log.info("%s: %s", wiki_status.name, error.message)
                     differs = True
                 if differs:
-                    self.ask(wiki_status.name, Why.FOLDER)
+                    # the first scan of each wiki says so; a cycle shows whether
+                    self._schedule.ask_quietly(wiki_status, Why.FOLDER)
 
     async def _notice_sleep(self) -> None:
         """See by the clocks that the machine slept, and scan everything again."""
