@@ -18,6 +18,7 @@ from wikisync.model import (
     WikiOwner,
     digest_of,
 )
+from wikisync.sync.base import agreements
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.ledger import Agreed, FetchedFile
 from wikisync.sync.decide.plan import BasePage
@@ -120,12 +121,33 @@ def test_attachments_are_remembered_and_forgotten(wiki: WikiState) -> None:
     assert not wiki.attachments()
 
 
-def test_mark_of_the_wiki_holds_until_the_base_moves(wiki: WikiState) -> None:
+def test_mark_of_the_wiki_holds_but_for_pages_that_the_base_has_otherwise(
+    wiki: WikiState,
+) -> None:
     """Or a wiki that went back to an old state would be taken for the new one."""
-    wiki.remember_remote_tag('W/"1"')
-    assert wiki.remote_tag == 'W/"1"'
+    wiki.record([agreed("old", "text"), agreed("gone", "text")])
+    wiki.remember_remote_tag('W/"1"', [Slug("waits")])
     wiki.record([agreed("home", "text")])
+    assert wiki.remote_tag == 'W/"1"'
+    assert wiki.remote_again == {"waits", "home"}
+    wiki.record(dropped=[Slug("gone")], renamed={Slug("old"): Slug("new")})
+    assert wiki.remote_again == {"waits", "home", "gone", "old", "new"}
+
+
+def test_mark_of_the_wiki_ends_where_it_would_stand_for_little(
+    wiki: WikiState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agreements, "AGAIN_MAX", 1)
+    wiki.remember_remote_tag("mark")
+    wiki.record([agreed("home", "text")])
+    assert wiki.remote_tag
+    wiki.record([agreed("other", "text")])
     assert not wiki.remote_tag
+
+
+def test_pages_of_no_mark_are_not_noted(wiki: WikiState) -> None:
+    wiki.record([agreed("home", "text")])
+    assert not wiki.remote_again
 
 
 def test_first_id_is_noted_and_another_one_is_another_wiki(wiki: WikiState) -> None:

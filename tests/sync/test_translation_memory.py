@@ -186,7 +186,8 @@ async def test_mark_of_the_wiki_outlives_a_cycle_that_did_not_scan(pair: Pair) -
     pair.save("home", "edited\n")
     await pair.cycle()
     await pair.cycle()
-    assert not pair.known.remote_tag, "it stands for another text"
+    assert pair.known.remote_tag == mark
+    assert pair.known.remote_again == {"home"}, "it stands for another text"
     pair.remote.is_remembering = False
     await pair.cycle()
     assert pair.known.remote_tag not in {"", mark}

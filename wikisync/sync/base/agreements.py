@@ -5,12 +5,14 @@ The part of ``state.WikiState`` that decisions are made on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from sqlite3 import Connection
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.decoding import json_decoder
 from wikisync.model import (
     AttachmentPath,
     Digest,
@@ -34,11 +36,17 @@ from wikisync.sync.decide.plan import BasePage
 _FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
 """A lookup in a table is a third of the time of ``Format(text)``."""
 
+AGAIN_MAX = 1000
+"""More pages than this that differ from the base make a mark worth nothing."""
+
 EARLIER_MAX = 50
 """Earlier texts of a page that are known by their digests."""
 
 SETTLED = 0
 """In place of an attempt's number: the wiki is known to hold these links."""
+
+SLUGS = json_decoder(list[Slug])
+"""Pages by their names, as a column of the database holds them."""
 
 _NAMED = ("page", "page_text", "written_link", "bundle", "refusal", "edit")
 """Tables whose rows follow a page to its new name, where nothing else may stand."""
@@ -62,6 +70,13 @@ class _Change(Struct, frozen=True):
     agreed: tuple[Agreed, ...]
     dropped: tuple[Slug, ...]
     renamed: Mapping[Slug, Slug]
+
+    @property
+    def slugs(self) -> Collection[Slug]:
+        """All pages that it changed, by their old names and their new ones."""
+        agreed = {one.page.slug for one in self.agreed}
+        moved = self.renamed.keys() | self.renamed.values()
+        return agreed.union(self.dropped, moved)
 
     def apply_to(self, base: dict[Slug, BasePage]) -> None:
         """Do the same to a base that was read before."""
@@ -189,13 +204,29 @@ class Agreements(Steps):
                 self._doubt_head(connection)
             self._note_earlier(connection, change.agreed)
             self._insert(connection, change.agreed)
-            # the mark stood for the base as it was before
-            connection.execute(
-                "UPDATE wiki SET remote_tag = '' WHERE id = ? AND remote_tag <> ''",
-                (self._number,),
-            )
+            self._doubt_pages(connection, change.slugs)
         if self._base is not None:
             self._changes.append(change)
+
+    def _doubt_pages(self, connection: Connection, slugs: Collection[Slug]) -> None:
+        """The wiki's mark says nothing of these pages, and of the others what it did.
+
+        So a process that ends now costs the next one these pages, and not the list.
+        """
+        tag, named = connection.execute(
+            "SELECT remote_tag, remote_again FROM wiki WHERE id = ?", (self._number,)
+        ).fetchone()
+        if not tag:
+            return
+        again = set(SLUGS.decode(named)).union(slugs)
+        connection.execute(
+            "UPDATE wiki SET remote_tag = ?, remote_again = ? WHERE id = ?",
+            (
+                tag if len(again) <= AGAIN_MAX else "",
+                msgspec.json.encode(sorted(again)).decode(),
+                self._number,
+            ),
+        )
 
     def _doubt_head(self, connection: Connection) -> None:
         """The commit that is known says nothing of what the base holds from now on."""

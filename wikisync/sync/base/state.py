@@ -20,10 +20,9 @@ from typing import Self
 
 import msgspec
 
-from wikisync.decoding import json_decoder
 from wikisync.errors import StateDamaged, StateError
 from wikisync.model import Slug, WikiOwner
-from wikisync.sync.base.agreements import Agreements
+from wikisync.sync.base.agreements import SLUGS, Agreements
 from wikisync.sync.base.database import Database, damage_of, translated
 from wikisync.sync.base.journal import Journal
 from wikisync.sync.base.migrations import MIGRATIONS, SCHEMA_VERSION, create
@@ -40,7 +39,6 @@ _RECORD = (
     " (SELECT count(*) FROM page WHERE page.wiki = wiki.id),"
     " (SELECT last_good_at FROM health WHERE health.wiki = wiki.id) FROM wiki"
 )
-_SLUGS = json_decoder(list[Slug])
 _OF_THE_FOLDER = {
     "event": "number, at, level, slug, what, why, cycle",
     "replaced": "slug, replaced, written, at, is_stale, is_written, is_only",
@@ -335,7 +333,7 @@ class WikiState(Agreements, Journal, Observations):
     def remote_again(self) -> frozenset[Slug]:
         """Pages that the base has otherwise than the wiki had them at its mark."""
         named = self._rows("SELECT remote_again FROM wiki WHERE id = ?")[0][0]
-        return frozenset(_SLUGS.decode(named))
+        return frozenset(SLUGS.decode(named))
 
     @property
     def head(self) -> str | None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from wikisync.model import Problem, Slug, Snapshot
+from wikisync.sync.base.agreements import AGAIN_MAX
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.comparing import is_saved_enough
 from wikisync.sync.decide.decided import Decided
@@ -15,10 +16,6 @@ from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.decide.plan import Plan, describe
 from wikisync.sync.run.flow import plain_errors
 from wikisync.sync.run.parts import EVENTS_EACH_MAX, Cycle
-
-AGAIN_MAX = 1000
-"""More pages than this that differ from the base make a mark worth nothing."""
-
 
 LASTING = frozenset(
     {
@@ -117,7 +114,7 @@ def remember_tag(known: WikiState, there: Snapshot) -> None:
     Those are pages that this cycle sent, and those that wait for a person.
     """
     if there.is_remembered:
-        return  # a base that changed since has lost its mark with that change
+        return  # each page that changed since was noted with its change
     agreed, again = known.remote_pages(), frozenset[Slug]()
     if agreed != there.pages:
         again = frozenset(
