@@ -229,6 +229,23 @@ async def test_wide_table_is_printed_whole(chromium: Browser, odd_site: str) -> 
         assert await folded.evaluate("node => node.checkVisibility()")
 
 
+async def test_on_paper_notes_have_a_frame_and_headings_stay_with_their_text(
+    chromium: Browser, sample_site: Path
+) -> None:
+    """Printers leave backgrounds out."""
+    async with visiting(chromium, sample_site.as_uri() + "/") as visit:
+        await visit.go("docs/handbook/-/wikis/formats/markdown.html")
+        note = visit.page.locator(".markdown-alert").first
+        frame = "node => getComputedStyle(node).borderTopWidth"
+        assert await note.evaluate(frame) == "0px"
+        await visit.page.emulate_media(media="print")
+        assert await note.evaluate(frame) == "1px"
+        after = await visit.page.locator("article :is(h2, h3)").evaluate_all(
+            "nodes => nodes.map(node => getComputedStyle(node).breakAfter)"
+        )
+        assert set(after) == {"avoid"}
+
+
 SMALL_TARGETS = """least => [...document.querySelectorAll(
     "a[href], button, input:enabled, select, summary, label"
 )].filter(node => {
