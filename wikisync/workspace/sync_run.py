@@ -333,6 +333,7 @@ async def _one(one: _One, asks: Messages | None) -> Synced | None:
 async def _opened_and_synced(
     one: _One, asks: Messages | None, *, asks_first: bool
 ) -> Synced | None:
+    """The same; ``asks_first`` is that of ``OpenWorkspace.synced``."""
     opened, section, slugs, request = one.opened, one.section, one.slugs, one.request
     adopt = request.adopt
     wiki = await opened.synced(

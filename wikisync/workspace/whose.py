@@ -47,7 +47,7 @@ from wikisync.workspace.configured import ConfiguredWorkspace
 log = logging.getLogger(__name__)
 
 LOCATED_S = 3600.0
-"""So long the service need not be asked again where a wiki is that shows no change."""
+"""For so long the location of a wiki without changes is not asked for again."""
 
 
 class _Answer(Struct, frozen=True):
@@ -89,17 +89,14 @@ class FoundRecord(Struct, frozen=True):
 def wiki_as_found(
     workspace: ConfiguredWorkspace, state: State, section: WikiSection
 ) -> FoundRecord | None:
-    """Where a wiki was an hour ago or later, and the record to read it with.
+    """Where a wiki was within the last hour, and the record to read it with.
 
-    Nothing may be written on the word of it.  None where the service has to be asked
-    first: the configuration is another one, a person was told something of the wiki,
-    or a cycle would do something before it has compared the two sides.
+    The caller must confirm it before a write.  None where the service has to be asked
+    first: the configuration changed, the last answer came with a note or a warning, or
+    a cycle would do something before it has compared the two sides.
     """
-    owner, known, answer = (
-        section.owner,
-        state.wiki(section.owner),
-        _last_answer(state, section),
-    )
+    owner = section.owner
+    known, answer = state.wiki(owner), _last_answer(state, section)
     if answer is None:
         return None
     is_same = (
