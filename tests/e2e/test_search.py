@@ -9,9 +9,11 @@ from urllib.parse import quote, unquote
 import pytest
 
 from tests.support.browser import Visit, visiting
+from tests.support.searched import searched
 from tests.support.theming import full_context, page_context
+from wikisync.markup.record import Section
 from wikisync.site import search_terms
-from wikisync.site.search import SearchDocument, SearchSection, build_shards
+from wikisync.site.search import SearchDocument, build_shards
 from wikisync.site.theme import load_theme
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ def write_search_site(folder: Path, documents: list[SearchDocument]) -> str:
 
 
 def document(url: str, text: str, title: str = "") -> SearchDocument:
-    return SearchDocument(url, title, (SearchSection("", "", text),))
+    return searched(url, title, Section("", "", text))
 
 
 async def hits(browser: Browser, base: str, query: str) -> list[str]:
@@ -291,3 +293,34 @@ async def test_title_with_markup_stays_text(chromium: Browser, tmp_path: Path) -
         await visit.page.goto(f"{base}{SEARCH}?q=snapshot")
         link = visit.page.locator("#siteHits a")
         assert (await link.inner_text()).strip() == title
+
+
+def ranked_document() -> SearchDocument:
+    """A page whose second section has more of the words, far from its beginning."""
+    return searched(
+        "a.html",
+        "Page",
+        Section("", "", "alpha alone"),
+        Section("there", "There", "long " * 60 + "alpha and beta close together"),
+    )
+
+
+async def test_snippet_shows_the_words_of_the_best_section(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    base = write_search_site(tmp_path, [ranked_document()])
+    async with visiting(chromium, base) as visit:
+        assert await hits_in(visit, "alpha beta") == ["a.html#there"]
+        snippet = visit.page.locator("#siteHits p")
+        assert await snippet.locator("mark").all_text_contents() == ["alpha", "beta"]
+        assert (await snippet.text_content() or "").startswith("… ")
+
+
+async def test_browser_that_cannot_unpack_texts_shows_hits_without_snippets(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    base = write_search_site(tmp_path, [ranked_document()])
+    async with visiting(chromium, base) as visit:
+        await visit.page.add_init_script("delete window.DecompressionStream")
+        assert await hits_in(visit, "alpha beta") == ["a.html"]
+        assert await visit.page.locator("#siteHits p").text_content() == ""

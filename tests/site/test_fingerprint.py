@@ -75,6 +75,12 @@ def test_another_version_has_another_hash(
     assert program() != before
 
 
+def test_another_zlib_has_another_hash(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = program()
+    monkeypatch.setattr("zlib.ZLIB_RUNTIME_VERSION", "0.0.1")
+    assert program() != before
+
+
 def test_another_place_has_the_same_hash(
     package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

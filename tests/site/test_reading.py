@@ -8,10 +8,11 @@ import msgspec
 
 from wikisync.markup.bounded import Wish
 from wikisync.markup.page import parse_page
-from wikisync.markup.record import MarkupOptions, ParsedPage, Section
+from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.model import Format, Page, Slug
 from wikisync.site.reader import BoundedReader
 from wikisync.site.reading import reading_of
+from wikisync.site.search_texts import DocumentText
 from wikisync.site.search_words import unpacked_words
 
 PAGE = Page(Slug("a/b"), Format.MARKDOWN, "# One\n\nTwo [x](y).\n\n## Three\n\nfour\n")
@@ -27,7 +28,7 @@ def test_texts_lie_beside_the_page_and_not_in_it() -> None:
     parsed = parse_page(PAGE)
     reading = reading_of(parsed)
     kept = msgspec.msgpack.decode(reading.parsed, type=ParsedPage)
-    sections = msgspec.msgpack.decode(reading.sections, type=tuple[Section, ...])
+    sections = msgspec.msgpack.decode(reading.text, type=DocumentText).sections
     assert msgspec.structs.replace(kept, sections=sections, text=parsed.text) == parsed
     assert (kept.text, kept.sections) == ("", ())
     assert {"one", "two", "three", "four"} <= unpacked_words(reading.words).keys()

@@ -8,9 +8,10 @@ import string
 
 import pytest
 
+from tests.support.searched import searched
+from wikisync.markup.record import Section
 from wikisync.site.search import (
     SearchDocument,
-    SearchSection,
     assign_slots,
     build_shards,
 )
@@ -19,7 +20,7 @@ from wikisync.site.search_words import WORD_CHARS_MAX, fold, words_of
 
 
 def document(url: str, text: str, title: str = "", wiki: str = "") -> SearchDocument:
-    return SearchDocument(url, title, (SearchSection("", "", text),), wiki)
+    return searched(url, title, Section("", "", text), wiki=wiki)
 
 
 def value_of(shard: bytes) -> object:
@@ -90,9 +91,7 @@ def test_fold_leaves_nothing_that_folds_again() -> None:
 def test_word_in_title_or_heading_weighs_more() -> None:
     in_title = document("a.html", "other words here", title="Snapshot")
     in_text = document("b.html", "snapshot words here")
-    in_heading = SearchDocument(
-        "c.html", "", (SearchSection("x", "Snapshot", "words here"),)
-    )
+    in_heading = searched("c.html", "", Section("x", "Snapshot", "words here"))
     scores = postings([in_title, in_text, in_heading])["snapshot"]
     assert scores["a.html"] > scores["c.html"] > scores["b.html"]
 

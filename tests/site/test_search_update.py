@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from tests.site.sites import Studio
 from tests.support.archive import tree_bytes
+from tests.support.searched import searched
+from wikisync.markup.record import Section
 from wikisync.site import search, search_spool, search_terms, search_writing
 from wikisync.site.build import build_site
 from wikisync.site.output import Output
@@ -22,7 +24,6 @@ from wikisync.site.search import (
     DocumentKey,
     IndexState,
     SearchDocument,
-    SearchSection,
     build_shards,
     update_index,
 )
@@ -88,8 +89,8 @@ class Shelf:
 
 def document(url: str, text: str, title: str = "", wiki: str = "") -> SearchDocument:
     half = len(text) // 2
-    sections = (SearchSection("", "", text[:half]), SearchSection("x", "a b", text))
-    return SearchDocument(url, title, sections, wiki)
+    sections = (Section("", "", text[:half]), Section("x", "a b", text))
+    return searched(url, title, *sections, wiki=wiki)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -143,7 +144,7 @@ def edited(
     after = {url: one for url, one in documents.items() if url not in changes}
     for url, one in changes.items():
         if one is not None:
-            after[url] = SearchDocument(url, one.title, one.sections, one.wiki)
+            after[url] = SearchDocument(url, one.title, one.text, one.wiki)
     return after
 
 
@@ -214,10 +215,9 @@ def test_one_more_word_reads_and_writes_one_shard_of_each_kind() -> None:
     documents = many()
     shelf = filled(documents)
     one = documents["7.html"]
-    last = SearchSection("x", "a b", one.sections[1].text + " antler")
-    documents["7.html"] = SearchDocument(
-        one.url, one.title, (one.sections[0], last), one.wiki
-    )
+    first, last = one.text.sections
+    more = Section("x", "a b", last.text + " antler")
+    documents["7.html"] = searched(one.url, one.title, first, more, wiki=one.wiki)
     shelf.update(documents)
     assert sorted(name[0] for name in shelf.written) == ["t", "x"]
     assert len(shelf.read_names) <= 1
@@ -229,9 +229,8 @@ def test_moved_heading_rewrites_titles_and_no_term() -> None:
     documents = many()
     shelf = filled(documents)
     one = documents["7.html"]
-    documents["7.html"] = SearchDocument(
-        one.url, one.title, one.sections[::-1], one.wiki
-    )
+    sections = reversed(one.text.sections)
+    documents["7.html"] = searched(one.url, one.title, *sections, wiki=one.wiki)
     shelf.update(documents)
     assert sorted(name[0] for name in shelf.written) == ["d", "x"]
 
@@ -240,7 +239,7 @@ def test_second_wiki_is_told_in_every_title() -> None:
     documents = many()
     shelf = filled(documents)
     one = documents["7.html"]
-    documents["7.html"] = SearchDocument(one.url, one.title, one.sections, "Two")
+    documents["7.html"] = SearchDocument(one.url, one.title, one.text, "Two")
     shelf.update(documents)
     assert shelf.files == build_shards(documents.values())
     del documents["7.html"]

@@ -20,7 +20,7 @@ from wikisync.site.context import SiteContext
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.frame import group_homes, site_context, wiki_context, wiki_labels
 from wikisync.site.pages import WikiPages
-from wikisync.site.search import DocumentKey, SearchDocument, SearchSection
+from wikisync.site.search import DocumentKey, SearchDocument
 
 if TYPE_CHECKING:
     from wikisync.site.context import PageRef, WikiContext
@@ -194,13 +194,8 @@ def search_loader(titles: Mapping[str, str], indexer: Indexer) -> Load:
     """Loads the documents that ``search_keys`` names; ``titles`` by output path."""
 
     def load(document: DocumentKey) -> SearchDocument:
-        sections = indexer.sections(document.text)
-        return SearchDocument(
-            document.url,
-            titles[document.url],
-            tuple(SearchSection(one.id, one.heading, one.text) for one in sections),
-            document.wiki,
-        )
+        title, text = titles[document.url], indexer.text(document.text)
+        return SearchDocument(document.url, title, text, document.wiki)
 
     return load
 
@@ -210,7 +205,9 @@ def search_documents(
 ) -> Iterator[SearchDocument]:
     """All that the search index takes."""
     titles = {url: t for one in composers for url, t in page_titles(one).items()}
-    return map(search_loader(titles, indexer), search_keys(composers))
+    load = search_loader(titles, indexer)
+    for key in search_keys(composers):
+        yield replace(load(key), words=indexer.words(key.text))
 
 
 def settings_hash(*values: object) -> bytes:

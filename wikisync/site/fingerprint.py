@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import zlib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -40,7 +41,8 @@ _SUFFIXES = (".py", ".js", ".json", ".txt")
 @cache
 def program_fingerprint() -> bytes:
     """Hash of the code that turns pages into files; 32 bytes."""
-    lines = [__version__]
+    # the texts of the search are packed by it, which its versions do differently
+    lines = [__version__, f"zlib {zlib.ZLIB_RUNTIME_VERSION}"]
     lines += [line for part in _PARTS for line in _code(part)]
     lines += [f"{name} {_installed(name)}" for name in _LIBRARIES.items()]
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).digest()

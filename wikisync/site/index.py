@@ -23,7 +23,7 @@ from wikisync.markup.bounded import Wish
 from wikisync.markup.context import PAGE_SECONDS_MAX
 from wikisync.markup.diagrams import wanted_drawing
 from wikisync.markup.placeholders import values_of
-from wikisync.markup.record import PARSED_VERSION, MarkupOptions, ParsedPage, Section
+from wikisync.markup.record import PARSED_VERSION, MarkupOptions, ParsedPage
 from wikisync.markup.resolve import finish_page
 from wikisync.markup.source import clean_source, shown_as_source
 from wikisync.model import Digest, Page, Problem, Slug, digest_of
@@ -45,6 +45,7 @@ from wikisync.site.includes import Includes
 from wikisync.site.kroki import Kroki
 from wikisync.site.reader import bounded_reader
 from wikisync.site.reading import Reading, reading_of
+from wikisync.site.search_texts import DocumentText
 
 if TYPE_CHECKING:
     from wikisync.progress import Progress
@@ -66,7 +67,7 @@ Ids = Callable[[Slug], bytes]
 
 
 _PARSED_PAGES = msgpack_decoder(ParsedPage)
-_SECTIONS = msgpack_decoder(tuple[Section, ...])
+_TEXTS = msgpack_decoder(DocumentText)
 _PARSED_FACTS = msgpack_decoder(ParsedFacts)
 _FINISHED_FACTS = msgpack_decoder(FinishedFacts)
 
@@ -176,9 +177,13 @@ class Indexer:
         """Phase A of a page without its texts, from the cache."""
         return self._parsed_body(page.parsed_key)
 
-    def sections(self, text_key: bytes) -> tuple[Section, ...]:
+    def text(self, text_key: bytes) -> DocumentText:
         """The texts of a page, from the cache."""
-        return _SECTIONS.decode(self._cache.body("words", text_key))
+        return _TEXTS.decode(self._cache.body("words", text_key))
+
+    def words(self, text_key: bytes) -> bytes:
+        """The scored words of a page, packed, from the cache; empty: none there."""
+        return self._cache.facts("words", text_key) or b""
 
     def forget(self, number: int) -> None:
         """Let go of what is in memory of a wiki; the next look at it takes longer."""
@@ -337,7 +342,7 @@ class Indexer:
         )
         packed = msgspec.msgpack.encode(facts)
         self._cache.store("parsed", made.key, packed, reading.parsed)
-        self._cache.store("words", facts.text_key, reading.words, reading.sections)
+        self._cache.store("words", facts.text_key, reading.words, reading.text)
         return made.key, facts
 
     def _options_for(self, scanned: ScannedWiki) -> MarkupOptions:

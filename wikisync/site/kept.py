@@ -85,6 +85,4 @@ def kept_documents(
         for prefix, title in labels.items():
             if document.url.startswith(prefix):
                 label = document.wiki or title
-                yield SearchDocument(
-                    document.url, document.title, document.sections, label
-                )
+                yield SearchDocument(document.url, document.title, document.text, label)

@@ -13,6 +13,7 @@ import msgspec
 from wikisync.errors import Breach
 from wikisync.markup.record import ParsedPage
 from wikisync.model import Problem
+from wikisync.site.search_texts import DocumentText
 from wikisync.site.search_words import document_words, packed_words
 from wikisync.site.titles import (
     SUMMARY_CHARS_MAX,
@@ -34,19 +35,22 @@ class Reading(msgspec.Struct, frozen=True, array_like=True):
     parsed: bytes
     """The packed ``ParsedPage`` without its texts."""
     text_digest: bytes
-    """Hash of what the search takes from the page: its title and its texts."""
+    """Hash of what the search takes from the page: its title, words and texts."""
     words: bytes
     """Its scored words, packed."""
-    sections: bytes
-    """Its packed texts."""
+    text: bytes
+    """Its packed ``DocumentText``."""
 
 
 def reading_of(parsed: ParsedPage) -> Reading:
     """What is kept of a page."""
     title = display_title(parsed.title, parsed.slug)
     shown = shortened(title, TITLE_CHARS_MAX)
-    sections = msgspec.msgpack.encode(parsed.sections)
-    digest = hashlib.sha256(shown.encode("utf-8", "surrogatepass") + b"\0" + sections)
+    words = packed_words(document_words(shown, parsed.sections))
+    text = msgspec.msgpack.encode(DocumentText.of(parsed.sections))
+    digest = hashlib.sha256(shown.encode("utf-8", "surrogatepass"))
+    for part in (words, text):
+        digest.update(b"\0" + part)
     return Reading(
         title=title,
         ids=parsed.ids,
@@ -58,8 +62,8 @@ def reading_of(parsed: ParsedPage) -> Reading:
             msgspec.structs.replace(parsed, sections=(), text=""), order="deterministic"
         ),
         text_digest=digest.digest(),
-        words=packed_words(document_words(shown, parsed.sections)),
-        sections=sections,
+        words=words,
+        text=text,
     )
 
 

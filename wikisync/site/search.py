@@ -10,7 +10,8 @@ browser (``static/search.js`` of the theme) loads only what a query needs:
     words that begin with the key, and where they occur; at most 24 KB, split
     by one more letter as soon as it would be larger (``search_terms``).
 ``d-<n>.js``, ``x-<n>.js``
-    title, address and headings of 32 slots; texts of 16 slots, for snippets.
+    title, address and headings of 32 slots; texts of 16 slots, for snippets, packed
+    (``search_texts``).
 ``w-<key>.js``
     which documents are in one wiki, in a site of several.
 
@@ -26,12 +27,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import groupby
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -45,24 +45,14 @@ from wikisync.site.search_terms import (
     changed_shards,
     family_of,
 )
-from wikisync.site.search_words import document_words
+from wikisync.site.search_texts import DocumentText, json_bytes
+from wikisync.site.search_words import document_words, unpacked_words
 from wikisync.site.titles import TITLE_CHARS_MAX, shortened
 
-SECTION_CHARS_MAX = 20_000
-"""Of one section's text that is kept for snippets; all of it is searched."""
 DOCUMENTS_PER_SHARD = 32
 TEXTS_PER_SHARD = 16
 
 _SLOTS_MIN = 16
-
-
-class SearchSection(Struct, frozen=True):
-    """A heading of a page and the plain text under it."""
-
-    id: str
-    """The heading's id; empty for what stands before the first heading."""
-    heading: str
-    text: str
 
 
 class SearchDocument(Struct, frozen=True):
@@ -71,9 +61,11 @@ class SearchDocument(Struct, frozen=True):
     url: str
     """Output path from the top of the site, unique among the documents."""
     title: str
-    sections: tuple[SearchSection, ...]
+    text: DocumentText
     wiki: str = ""
     """Title of its wiki; the same for all in a site of one wiki."""
+    words: bytes = b""
+    """Its scored words, packed; empty: they are those of its title and its text."""
 
 
 class DocumentKey(Struct, frozen=True, array_like=True, gc=False):
@@ -233,7 +225,7 @@ class _Update:
             for part, few in _grouped(here, TEXTS_PER_SHARD):
                 name = f"x-{part}.js"
                 if part in quoted or not place.keep(name):
-                    texts = {slot: _texts(loaded(slot)) for slot in few}
+                    texts = {slot: loaded(slot).text.texts for slot in few}
                     place.put(name, _script(f"x-{part}", texts))
             for slot in slots:
                 if slot in changed:
@@ -245,8 +237,8 @@ class _Update:
             quote(document.url, errors="replace"),
             document.wiki if self._has_many else "",
             [
-                [section.id, shortened(section.heading, TITLE_CHARS_MAX)]
-                for section in document.sections
+                [id_, shortened(heading, TITLE_CHARS_MAX)]
+                for id_, heading in document.text.headings
             ],
         ]
 
@@ -272,7 +264,11 @@ class _Update:
         words = self._place.words(key)
         if words is None:
             document = loaded(slot)
-            words = document_words(document.title, document.sections)
+            words = (
+                unpacked_words(document.words)
+                if document.words
+                else document_words(document.title, document.text.sections)
+            )
             self._place.note_words(key, words)
         return words
 
@@ -377,13 +373,6 @@ def _wiki_name(title: str) -> str:
     return f"w-{_hash(title):x}"
 
 
-def _texts(document: SearchDocument) -> list[str]:
-    return [
-        " ".join(section.text[:SECTION_CHARS_MAX].split())
-        for section in document.sections
-    ]
-
-
 def read_documents(shards: Mapping[str, object]) -> Iterator[SearchDocument]:
     """The documents of an index, from the values of its ``d-`` and ``x-`` files.
 
@@ -397,24 +386,17 @@ def read_documents(shards: Mapping[str, object]) -> Iterator[SearchDocument]:
     for name, value in shards.items():
         if name.startswith("d-") and isinstance(value, dict):
             for slot, entry in value.items():
-                try:
-                    title, url, wiki, headings = entry
-                    parts = texts.get(slot)
-                    yield SearchDocument(
-                        unquote(url),
-                        title,
-                        tuple(
-                            SearchSection(id_, heading, text)
-                            for (id_, heading), text in zip(
-                                headings,
-                                parts if isinstance(parts, list) else (),
-                                strict=True,
-                            )
-                        ),
-                        wiki,
-                    )
-                except (TypeError, ValueError):
-                    continue
+                with contextlib.suppress(TypeError, ValueError):
+                    yield _read_document(entry, texts.get(slot))
+
+
+def _read_document(entry: Any, packed: object) -> SearchDocument:
+    """A document from its values; raises where they do not have that shape."""
+    title, url, wiki, headings = entry
+    text = DocumentText(tuple((id_, heading) for id_, heading in headings), str(packed))
+    if len(text.sections) != len(headings):
+        raise ValueError("a section has no text")
+    return SearchDocument(unquote(url), title, text, wiki)
 
 
 def value_of(script: bytes) -> object:
@@ -433,13 +415,7 @@ def _grouped(slots: Iterable[int], size: int) -> Iterator[tuple[int, list[int]]]
 
 
 def _script(name: str, value: object) -> bytes:
-    try:
-        text = msgspec.json.encode(value)
-    except UnicodeEncodeError:  # half a character
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
-            errors="replace"
-        )
-    return b'wikisync_search("%s",%s)\n' % (name.encode(), text)
+    return b'wikisync_search("%s",%s)\n' % (name.encode(), json_bytes(value))
 
 
 def _hash(text: str) -> int:

@@ -5,16 +5,15 @@ const root = new URL("../../", src);
 const loaded = {}, waiting = {};
 window.wikisync_search = (name, value) => (loaded[name] = value);
 
-function make(tag, content = "", attributes) {
-	const node = Object.assign(document.createElement(tag), attributes);
+function make(tag, content = "", rest) {
+	const node = Object.assign(document.createElement(tag), rest);
 	node.append(...[content].flat());
 	return node;
 }
 
 const load = (name) =>
 	(waiting[name] ??= new Promise((resolve, onerror) => {
-		const onload = () => resolve(loaded[name]);
-		document.head.append(make("script", "", { src: new URL(`-/search/${name}.js`, root), onload, onerror }));
+		document.head.append(make("script", "", { src: new URL(`-/search/${name}.js`, root), onload: () => resolve(loaded[name]), onerror }));
 	}));
 
 // As in search.py.
@@ -22,34 +21,34 @@ const pairs = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3031-\u9fff
 const others = `(?:(?![${pairs}])[\\p{L}\\p{N}_\u0900-\u0963\u0966-\u0dff`;
 const pattern = RegExp(`[${pairs}]+|${others}])+`, "gu");
 const pair = RegExp(`^[${pairs}]`, "u");
-const fold = (source) =>
-	source.normalize("NFKD").replace(/[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]/g, "").normalize("NFC").toLowerCase();
-const wordsOf = (source) =>
-	(fold(source).match(pattern) || []).flatMap((word) => {
+const fold = (line) =>
+	line.normalize("NFKD").replace(/[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670]/g, "").normalize("NFC").toLowerCase();
+const wordsOf = (line) =>
+	(fold(line).match(pattern) || []).flatMap((word) => {
 		const chars = [...word];
-		return chars[1] && pair.test(word) ? chars.slice(1).map((char, i) => chars[i] + char) : chars.slice(0, 32).join("");
+		return chars[1] && pair.test(word) ? chars.slice(1).map((it, i) => chars[i] + it) : chars.slice(0, 32).join("");
 	});
 
-// Files with a word, or with all that begin with it.
-function filesOf(word, isPrefix, keys) {
+// Files with a word, or all that begin with it.
+function filesOf(word, isOpen, keys) {
 	let whole = "";
-	const way = [...word].map((char) => (whole += char < "\x80" ? char : "-" + char.codePointAt().toString(16)));
+	const way = [...word].map((it) => (whole += it < "\x80" ? it : "-" + it.codePointAt().toString(16)));
 	const block = "--" + (word.codePointAt() >> 6).toString(16);
 	const leaf = keys.filter((key) => key === block || way.includes(key));
-	const below = keys.filter((key) => key === whole + "-" || (isPrefix && key.startsWith(whole)));
+	const below = keys.filter((key) => key === whole + "-" || (isOpen && key.startsWith(whole)));
 	return (leaf[0] ? leaf : below.slice(0, 9)).map((key) => load("t-" + key));
 }
 
 // Scores of documents with a word, or what it was a slip of.
 async function lookUp(word, at, words) {
-	const isPrefix = !words[at + 1] && (word[1] || pair.test(word));
+	const isOpen = !words[at + 1] && (word[1] || pair.test(word));
 	const { keys } = await load("index");
-	const terms = " " + (await Promise.all(filesOf(word, isPrefix, keys.split(" ")))).join(" ");
+	const terms = " " + (await Promise.all(filesOf(word, isOpen, keys.split(" ")))).join(" ");
 	const having = (pattern) => [...terms.matchAll(` (${pattern}):(\\S+)`)];
-	let fit = having(isPrefix ? word + "[^:]*" : word);
+	let fit = having(isOpen ? word + "[^:]*" : word);
 	if (!fit[0] && word[4]) {
 		// one letter wrong, missing or extra, or two swapped
-		const slips = [...word].map((char, i, { [i + 1]: next = "" }) => `${word.slice(0, i)}(?:[^:]{0,2}${next}|${next}${char})${word.slice(i + 2)}`);
+		const slips = [...word].map((it, i, { [i + 1]: next = "" }) => `${word.slice(0, i)}(?:[^:]{0,2}${next}|${next}${it})${word.slice(i + 2)}`);
 		fit = having(slips.join("|")).sort((a, b) => b[2].length - a[2].length).slice(0, 1);
 		if (fit[0]) words[at] = word = fit[0][1];
 	}
@@ -64,7 +63,7 @@ async function lookUp(word, at, words) {
 	return found;
 }
 
-// Documents with all words, else with most, best first.
+// Documents with most of the words, best first.
 async function find(words, wiki) {
 	const { count } = await load("index");
 	const scores = new Map();
@@ -73,41 +72,44 @@ async function find(words, wiki) {
 	const inside = wiki && (await load(wiki)).split(" ");
 	const best = [...scores].filter(([slot]) => !wiki || inside.includes(slot.toString(36))).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
 	const most = (best[0]?.[1] / 1000) | 0;
-	return [best.filter((one) => one[1] > most * 1000).map((one) => one[0]), most === words.length];
+	return [best.filter((it) => it[1] > most * 1000).map((it) => it[0]), most === words.length];
 }
 
 // Words in a text: [start, end, word].
-function places(source, words) {
+function places(line, words) {
 	const chars = words.filter((word) => pair.test(word)).join("");
-	return [...source.matchAll(RegExp(`${chars && `[${chars}]+|`}${others}\\p{M}])+`, "gu"))].flatMap(({ 0: part, index }) => {
+	return [...line.matchAll(RegExp(`${chars && `[${chars}]+|`}${others}\\p{M}])+`, "gu"))].flatMap(({ 0: part, index }) => {
 		const plain = fold(part);
 		const word = words.find((word) => plain[pair.test(word) ? "includes" : "startsWith"](word));
 		return word ? [[index, index + part.length, word]] : [];
 	});
 }
 
-const rate = (source, words) => new Set(places(source, words).map((place) => place[2])).size;
+const rate = (line = "", words) => new Set(places(line, words).map((it) => it[2])).size;
 
-function marked(tag, source, words) {
+function marked(tag, line, words) {
 	let done = 0;
-	const parts = places(source, words).flatMap(([start, end]) => [source.slice(done, start), make("mark", source.slice(start, (done = end)))]);
-	return make(tag, [...parts, source.slice(done)]);
+	return make(tag, [...places(line, words).flatMap(([start, end]) => [line.slice(done, start), make("mark", line.slice(start, (done = end)))]), line.slice(done)]);
 }
+
+// As search_texts.py packs them.
+const unpack = async (packed) =>
+	new Response(new Blob([Uint8Array.from(atob(packed), (it) => it.charCodeAt())]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).json();
 
 // Leads to the best section of a page.
 async function hit(slot, words) {
 	const [title, url, wiki, sections] = (await load(`d-${slot >> 5}`))[slot];
-	const texts = (await load(`x-${slot >> 4}`))[slot];
+	const texts = await unpack((await load(`x-${slot >> 4}`))[slot]).catch(() => []);
 	const rates = sections.map(([id, heading], i) => rate(id ? heading : title, words) * 4 + rate(texts[i], words));
 	const best = rates.indexOf(Math.max(...rates));
 	const [id = "", heading] = sections[best] || "";
-	const source = texts[best] || "";
+	const line = texts[best] || "";
 	const link = marked("a", title, words);
 	link.href = new URL(url, root) + (id && "#" + encodeURIComponent(id));
 	link.append(make("small", [wiki, heading !== title && heading].filter(Boolean).join(" › ")));
-	const first = places(source, words)[0]?.[0];
-	const start = first > 60 ? source.indexOf(" ", first - 60) + 1 : 0;
-	return make("li", [link, marked("p", (start ? "… " : "") + source.slice(start, start + 200), words)]);
+	const first = places(line, words)[0]?.[0];
+	const start = first > 60 ? line.indexOf(" ", first - 60) + 1 : 0;
+	return make("li", [link, marked("p", (start ? "… " : "") + line.slice(start, start + 200), words)]);
 }
 
 // The newest query wins.
@@ -117,16 +119,16 @@ function searchIn(field, list, note, limit) {
 	const search = async () => {
 		const mine = ++newest;
 		const words = [...new Set(wordsOf(field.value))];
-		let slots = [], hits = [], message = "", isWhole;
+		let slots = [], hits = [], say = "", isWhole;
 		try {
 			if (words[0]) [slots, isWhole] = await find(words, field.form.wiki?.value);
-			hits = await Promise.all(slots.slice(0, limit).map((slot) => hit(slot, words)));
-			if (words[0]) message = isWhole ? text[1 in slots ? "other" : "one"].replace("{n}", slots.length) : text.none;
+			hits = await Promise.all(slots.slice(0, limit).map((it) => hit(it, words)));
+			if (words[0]) say = isWhole ? text[1 in slots ? "other" : "one"].replace("{n}", slots.length) : text.none;
 		} catch {
-			message = text.failed;
+			say = text.failed;
 		}
 		if (mine !== newest) return;
-		note.textContent = message;
+		note.textContent = say;
 		list.replaceChildren(...hits);
 		more.remove();
 		if (limit > 6 && limit in slots) list.after(more);
@@ -142,10 +144,10 @@ if (form) {
 	q.value = new URLSearchParams(location.search).get("q") || "";
 	q.focus();
 	search();
-	if (wiki) load("index").then(({ wikis }) => wikis.map((one) => wiki.append(new Option(...one))));
+	if (wiki) load("index").then(({ wikis }) => wikis.map((it) => wiki.append(new Option(...it))));
 }
 
-// The box in the header, hits below.
+// The box in the header.
 const box = document.querySelector("form.search");
 if (box) {
 	const list = make("ol"), note = make("p", "", { role: "status" });

@@ -1,15 +1,15 @@
-// Comforts: all can be read and reached without them.
+// Comforts: all works without them.
 (() => {
 const text = document.currentScript.dataset;
-const page = document.documentElement;
+const mode = document.documentElement.dataset;
 const all = (css) => [...document.querySelectorAll(css)];
 
 for (const button of all("#siteTheme")) button.onclick = () => {
 	const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
-	page.dataset.theme = (page.dataset.theme || (isDark && "dark")) === "dark" ? "light" : "dark";
+	mode.theme = (mode.theme || (isDark && "dark")) === "dark" ? "light" : "dark";
 	try {
-		localStorage["wikisync-theme"] = page.dataset.theme;
-	} catch {} // it holds for this page
+		localStorage["wikisync-theme"] = mode.theme;
+	} catch {} // for this page
 };
 
 // The clipboard needs https; the old way does not.
@@ -46,26 +46,26 @@ function dress() {
 	}
 
 	const toc = new Map(all(".contents a").map((a) => [decodeURIComponent(a.hash.slice(1)), a]));
-	const marks = all("article [id]").filter((one) => toc.has(one.id));
+	const marks = all("article [id]").filter((it) => toc.has(it.id));
 	const watch = new IntersectionObserver(() => {
-		const here = marks.findLast((one) => one.getBoundingClientRect().top < 130) || marks[0];
+		const here = marks.findLast((it) => it.getBoundingClientRect().top < 130) || marks[0];
 		toc.forEach((a, id) => a.classList.toggle("here", id === here.id) && show(a));
 	}, { rootMargin: "-120px 0px 0px" });
-	marks.forEach((one) => watch.observe(one));
+	marks.forEach((it) => watch.observe(it));
 }
 
 dress();
 // A preview's new text.
 addEventListener("wikisync:article", dress);
-addEventListener("change", showPage); // the menu
+onchange = showPage; // the menu
 
-addEventListener("keydown", (event) => {
+onkeydown = (event) => {
 	if (event.key === "Escape") all("#siteNav").map((box) => (box.checked = false));
 	const field = all("[name=q]").find((it) => it.offsetParent);
 	if (!field || (event.ctrlKey ? event.key !== "k" : event.key !== "/" || event.target.closest("input, select"))) return;
 	event.preventDefault();
 	field.select();
-});
+};
 
 for (const field of all("[data-filter]"))
 	field.oninput = () => {

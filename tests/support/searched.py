@@ -1,0 +1,14 @@
+"""A document of the search from its sections."""
+
+from __future__ import annotations
+
+from wikisync.markup.record import Section
+from wikisync.site.search import SearchDocument
+from wikisync.site.search_texts import DocumentText
+
+
+def searched(
+    url: str, title: str, *sections: Section, wiki: str = ""
+) -> SearchDocument:
+    """The document whose texts these are."""
+    return SearchDocument(url, title, DocumentText.of(sections), wiki)
