@@ -177,7 +177,7 @@ class LinkIndex:
     ) -> None:
         self.pages = frozenset(pages)
         self.attachments = frozenset(attachments)
-        self.headings = headings or {}
+        self.headings = {} if headings is None else headings
         self.web_url = web_url.rstrip("/")
         self.base = urlsplit(self.web_url).path or DEFAULT_BASE
         self._by_fold: dict[str, Slug] | None = None

@@ -11,7 +11,14 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -132,15 +139,26 @@ class Indexer:
                 unknown.append(page)
                 continue
             self._progress.advance()
-        parsed |= self._parse_all(scanned, unknown, texts)
-        parsed |= self._parse_slow(scanned, texts)
-        headings = {slug: facts.ids for slug, (_, facts) in parsed.items()}
+        headings: dict[Slug, frozenset[str]] = {}
         links = SiteLinks(number, self._table, headings, scanned.pages)
         ids = _ids_of(headings)
+        early: dict[Slug, IndexedPage] = {}
+        for made in self._parse_all(scanned, unknown, texts):
+            page, slug = made.page, made.page.slug
+            parsed[slug] = key, facts = self._keep(made)
+            body = _PARSED_PAGES.decode(made.reading.parsed)
+            # while other processes parse the rest
+            if not facts.retry_at and not _names_headings(body):
+                last = known.get(slug)
+                early[slug] = self._finished(page, key, facts, last, links, ids, body)
+        parsed |= self._parse_slow(scanned, texts)
+        headings |= {slug: facts.ids for slug, (_, facts) in parsed.items()}
         pages = {}
         for slug, page in scanned.pages.items():
             last, found = known.get(slug), parsed.get(slug)
-            if found is not None:
+            if slug in early:
+                pages[slug] = early[slug]
+            elif found is not None:
                 pages[slug] = self._finished(page, *found, last, links, ids)
             elif last is not None and last.source == page and not last.is_read:
                 pages[slug] = last
@@ -170,7 +188,8 @@ class Indexer:
         """Parse one page ahead, so that the cache knows it."""
         texts = Includes(scanned, self.kroki)
         if self._known(scanned, page, None, texts, is_chosen=True) is None:
-            self._parse_all(scanned, [page], texts)
+            for made in self._parse_all(scanned, [page], texts):
+                self._keep(made)
         self._parse_slow(scanned, texts)
 
     def parsed_page(self, page: IndexedPage) -> ParsedPage:
@@ -235,7 +254,7 @@ class Indexer:
 
     def _parse_all(
         self, scanned: ScannedWiki, pages: Sequence[SourcePage], texts: Includes
-    ) -> dict[Slug, tuple[bytes, ParsedFacts]]:
+    ) -> Iterator[_Attempt]:
         """Parse pages in as many processes as there are cores, a quick attempt each."""
 
         def attempt(batch: Sequence[SourcePage]) -> list[_Attempt]:
@@ -247,12 +266,10 @@ class Indexer:
             pages[start : start + BATCH_PAGES]
             for start in range(0, len(pages), BATCH_PAGES)
         ]
-        found = {}
         for made in in_order(attempt, batches, threads=threads, ahead=BATCHES_AHEAD):
             for one in made:
-                found[one.page.slug] = self._keep(one)
+                yield one
                 self._progress.advance()
-        return found
 
     def _parse_slow(
         self, scanned: ScannedWiki, texts: Includes
@@ -387,8 +404,12 @@ class Indexer:
         last: IndexedPage | None,
         links: SiteLinks,
         ids: Ids,
+        body: ParsedPage | None = None,
     ) -> IndexedPage:
-        """A page whose links are resolved, by the shortest way."""
+        """A page whose links are resolved, by the shortest way.
+
+        ``body`` is what the cache has of it, where that is at hand.
+        """
         number, slug = links.number, page.slug
         if (
             last is not None
@@ -408,7 +429,8 @@ class Indexer:
         ).digest()
         facts = self._known_finish(key, number, last, ids)
         if facts is None:
-            facts = self._finish(key, parsed_key, links, ids)
+            body = body or self._parsed_body(parsed_key)
+            facts = self._finish(key, body, links, ids)
         self._right[number][slug] = facts
         if last is not None and last.parsed is parsed and last.finished is facts:
             return last
@@ -433,9 +455,8 @@ class Indexer:
         return facts if is_current else None
 
     def _finish(
-        self, key: bytes, parsed_key: bytes, links: SiteLinks, ids: Ids
+        self, key: bytes, parsed: ParsedPage, links: SiteLinks, ids: Ids
     ) -> FinishedFacts:
-        parsed = self._parsed_body(parsed_key)
         number, table = links.number, self._table
         own = table.addresses[number].pages
         crossings = links.crossings
@@ -517,6 +538,11 @@ class _Attempt(Struct, frozen=True):
     seconds: float
     """What it was given."""
     is_quick: bool
+
+
+def _names_headings(page: ParsedPage) -> bool:
+    """Whether a link of a page may name a heading of another page."""
+    return any(ref.href.find("#") > 0 for ref in page.refs)
 
 
 def _has_same_ids(facts: FinishedFacts, ids: Ids) -> bool:
