@@ -22,7 +22,7 @@ from wikisync.markup.drawings import SVG, static_drawing
 from wikisync.markup.file_types import OPENED, SAVED, file_extension, file_type
 from wikisync.model import digest_of
 from wikisync.site.addresses import MANIFEST, file_name, page_path
-from wikisync.site.output import content_type
+from wikisync.site.manifest import content_type
 
 RUN = re.compile(
     r"(?i)\.(php\d?|phtml|phar|pht|cgi|pl|py|rb|sh|lua|asp|aspx|jspx?|cfm|shtml|stm"

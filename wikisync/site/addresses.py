@@ -51,6 +51,8 @@ LIST_ITEMS_MAX = 2000
 COMPONENT_BYTES_MAX = 200
 PATH_BYTES_MAX = 1000
 """Well below the 4,096 of Linux, so that any output folder has room before it."""
+NAMES_CACHED = 16_384
+"""Of pages, and of ways between folders: those of one large wiki, not of all."""
 TWIN_DIGITS = 6
 LOOSE_DIGITS = 32
 
@@ -99,7 +101,7 @@ def wiki_prefix(owner: WikiOwner) -> str:
     return f"{safe_folder(owner.full_path)}/-/wikis/"
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=NAMES_CACHED)
 def page_path(prefix: str, slug: str) -> str:
     """Output path of a page where nothing else wants the same one."""
     folder, _, leaf = slug.rpartition("/")
@@ -304,14 +306,14 @@ def _twin(subject: str, path: str) -> Problem:
     )
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=NAMES_CACHED)
 def _folder_and_name(path: str) -> tuple[str, str]:
     """Folder with a slash behind it, or empty, and the quoted file name."""
     folder, slash, name = path.rpartition("/")
     return folder + slash, quote(name)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=NAMES_CACHED)
 def _way(here: str, there: str) -> str:
     """Quoted relative way between two folders, each empty or ending in ``/``."""
     if here == there:

@@ -24,10 +24,12 @@ from wikisync.site.build_note import (
     BuildNote,
     build_note,
     hash_of,
+    noted_files,
     remember_build,
 )
 from wikisync.site.cache import Cache, with_cache
 from wikisync.site.compression import encoders
+from wikisync.site.file_table import FileTable
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource
 from wikisync.site.options import options_text
@@ -116,10 +118,11 @@ def _built(
         and not attempts.is_due(note.retry_at)
         and _has_same_linked(scanned, note)
     )
-    if is_same and is_untouched(output, note.states):
+    files = noted_files(store, output, note)
+    if is_same and is_untouched(output, files):
         _settle_linked(scanned, store)
-        return _unchanged(note)
-    place = open_output(output, note.states)
+        return _unchanged(note, files)
+    place = open_output(output, files)
     from wikisync.site.writing import SiteWriting  # slow to load: see there
 
     with SiteWriting(
@@ -131,7 +134,7 @@ def _built(
             changes = place.commit(build.published())
         build.sweep()
         done = build.note(inputs, changes, build.remember_wikis())
-    remember_build(store, output, done)
+    remember_build(store, output, done, changes.files)
     for wiki in scanned:
         settle(wiki, store)
     return BuildReport(
@@ -240,11 +243,11 @@ def _settle_linked(scanned: Sequence[ScannedWiki], store: Cache) -> None:
             settle(wiki, store)
 
 
-def _unchanged(note: BuildNote) -> BuildReport:
+def _unchanged(note: BuildNote, files: FileTable) -> BuildReport:
     return BuildReport(
         pages=note.pages,
         written=0,
-        unchanged=len(note.states),
+        unchanged=len(files) + 1,
         removed=0,
         problems=note.problems,
         broken_links=note.broken_links,

@@ -6,15 +6,17 @@ It is kept in the cache (``cache``); without it everything is made anew.
 from __future__ import annotations
 
 import hashlib
+from itertools import count
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from wikisync.decoding import msgpack_decoder
-from wikisync.model import Digest, Problem
+from wikisync.model import Digest, Problem, digest_of
 from wikisync.site.cache import Cache
+from wikisync.site.file_table import FileState, FileTable
 from wikisync.site.model import BrokenLink
-from wikisync.site.output import FileState
 
 
 class BuildNote(msgspec.Struct, frozen=True):
@@ -22,10 +24,6 @@ class BuildNote(msgspec.Struct, frozen=True):
 
     inputs: bytes
     """Hash of everything that the site was made from."""
-    states: dict[str, FileState]
-    """Every file of the output as it was left."""
-    keys: dict[str, bytes]
-    """Output path to the hash of what the file was made from."""
     pages: int
     problems: tuple[Problem, ...]
     broken_links: tuple[BrokenLink, ...]
@@ -37,10 +35,17 @@ class BuildNote(msgspec.Struct, frozen=True):
     no such page."""
     wikis: dict[str, Digest] = {}
     """Full path of each wiki's owner to the digest of its ``WikiNote``."""
+    manifest: FileState | None = None
+    """That of the output as it was left."""
+    files: tuple[Digest, ...] = ()
+    """Of the parts in which its other files are noted."""
 
 
 _NOTES = msgpack_decoder(BuildNote)
-NO_NOTE = BuildNote(b"", {}, {}, 0, (), ())
+_PARTS = msgpack_decoder(dict[str, bytes])
+NO_NOTE = BuildNote(b"", 0, (), ())
+PART_FILES = 4000
+"""Noted in one row: what is written at once takes some copies of it in memory."""
 
 
 def build_note(store: Cache, output: Path) -> BuildNote:
@@ -54,9 +59,37 @@ def build_note(store: Cache, output: Path) -> BuildNote:
         return NO_NOTE
 
 
-def remember_build(store: Cache, output: Path, note: BuildNote) -> None:
-    """Keep a note for the next build to an output."""
+def noted_files(store: Cache, output: Path, note: BuildNote) -> FileTable:
+    """The files of an output as a build left them; none where a part is lost."""
+    packed: dict[str, bytes] = {}
+    for number, digest in enumerate(note.files):
+        value = store.state(_part_key(store, output, number))
+        if value is None or digest_of(value) != digest:
+            return FileTable()
+        packed |= _PARTS.decode(value)
+    return FileTable(packed, note.manifest)
+
+
+def remember_build(
+    store: Cache, output: Path, note: BuildNote, files: FileTable
+) -> None:
+    """Keep a note, and the files of the output, for the next build to it."""
+    digests = []
+    for number, part in enumerate(files.parts(PART_FILES)):
+        value = msgspec.msgpack.encode(part)
+        digests.append(digest_of(value))
+        key = _part_key(store, output, number)
+        if store.state(key) != value:
+            store.note(key, value)
+    for number in count(len(digests)):
+        if not store.drop(_part_key(store, output, number)):
+            break
+    note = replace(note, files=tuple(digests), manifest=files.manifest)
     store.note(store.key("build", output), msgspec.msgpack.encode(note))
+
+
+def _part_key(store: Cache, output: Path, number: int) -> bytes:
+    return store.key("files", output, str(number))
 
 
 def hash_of(*values: object) -> bytes:

@@ -130,6 +130,11 @@ class Cache:
         row = (key, _summed(key, value))
         self._connection.execute("REPLACE INTO state VALUES (?, ?)", row)
 
+    def drop(self, key: bytes) -> bool:
+        """Forget what was noted under a key; whether anything was."""
+        deleted = self._connection.execute("DELETE FROM state WHERE key = ?", (key,))
+        return deleted.rowcount > 0
+
     def facts(self, stage: Stage, key: bytes) -> bytes | None:
         """The small half of a row; None where there is none."""
         with contextlib.suppress(_RowDamaged):

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from wikisync.errors import SiteError
-from wikisync.model import Digest
 from wikisync.parallel import in_order, usable_cores
-from wikisync.site.output import Output, content_type
+from wikisync.site.manifest import content_type
+from wikisync.site.output import Output
 
 GZIP_LEVEL = 9
 BROTLI_QUALITY = 9
@@ -24,9 +24,6 @@ BYTES_MIN = 256
 AHEAD = 8
 """Files of each thread that are packed before the first of them is wanted."""
 _TEXTS = frozenset({"application/json", "application/xml", "image/svg+xml"})
-
-Keep = Callable[[str, bytes], bool]
-"""Whether a file is kept, because it was made from the same (by hash)."""
 
 
 class Encoder(NamedTuple):
@@ -69,17 +66,9 @@ def encoders() -> Sequence[Encoder]:
     )
 
 
-def put_compressed(
-    output: Output, files: Mapping[str, tuple[int, Digest]], keep: Keep
-) -> None:
-    """Put the packed forms of the text files of a site.
-
-    Args:
-        output: The site, whose other files are all put.
-        files: Those files, by output path: size in bytes and digest.
-        keep: Asked for each packed file.
-    """
-    jobs = _jobs(files, keep)
+def put_compressed(output: Output) -> None:
+    """Put the packed forms of the text files of a site; the others are all put."""
+    jobs = _jobs(output)
 
     def packed(job: _Job) -> tuple[str, bytes]:
         content = output.content(job.path)
@@ -90,16 +79,19 @@ def put_compressed(
         output.put(path, content)
 
 
-def _jobs(files: Mapping[str, tuple[int, Digest]], keep: Keep) -> Iterator[_Job]:
+def _jobs(output: Output) -> Iterator[_Job]:
     """What is to be packed; a file that the site has under such a name stays."""
     used = encoders()
-    for path, (size, digest) in files.items():
-        if size < BYTES_MIN or not is_text(path):
+    files = output.files
+    # packed files come to them meanwhile
+    for path in list(files):
+        state = files[path]
+        if state.size < BYTES_MIN or not is_text(path):
             continue
         for encoder in used:
             target = path + encoder.suffix
-            key = f"{encoder.version} {digest}".encode()
-            if target not in files and not keep(target, key):
+            key = f"{encoder.version} {state.digest}".encode()
+            if target not in files and not output.keep(target, key):
                 yield _Job(path, encoder)
 
 

@@ -17,67 +17,32 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Container, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from wikisync.decoding import json_decoder
 from wikisync.errors import FolderError, SiteError
-from wikisync.file_status import FileStatus, status_at
-from wikisync.folder.safe_open import opened_below, read_chunks, refused_write
+from wikisync.folder.safe_open import opened_below, read_chunks
 from wikisync.locks import open_locked_folder
-from wikisync.markup.file_types import file_extension, file_type
 from wikisync.model import Digest, Problem, folders_above
 from wikisync.site.addresses import MANIFEST
+from wikisync.site.file_table import FileState, FileTable
+from wikisync.site.manifest import (
+    manifest_head,
+    manifest_lines,
+    named_files,
+    published_wikis,
+    unusable,
+)
 from wikisync.site.output_place import STAGED_MANIFEST, STAGING, OutputPlace
 from wikisync.site.published import PublishedWiki
 
-MANIFEST_VERSION = 1
-GENERATOR = "wikisync"
-
-_TYPES: Mapping[str, str] = {
-    ".html": "text/html",
-    ".css": "text/css",
-    ".js": "text/javascript",
-    ".xml": "application/xml",
-}
-"""What only our own files are called; those of strangers, ``file_types`` knows.
-A table of ours, since systems' tables differ."""
-
-
-class ManifestFile(msgspec.Struct, frozen=True):
-    """One file of the site."""
-
-    path: str
-    size: int
-    sha256: str
-    type: str
-
-
-class SiteManifest(msgspec.Struct, frozen=True):
-    """``-/manifest.json``: every file that a build of ours put here."""
-
-    generator: str
-    version: int
-    files: tuple[ManifestFile, ...]
-    wikis: tuple[PublishedWiki, ...] = ()
-    """The wikis whose pages they are; older versions of wikisync named none."""
-
-
-_MANIFESTS = json_decoder(SiteManifest)
-
-
-class FileState(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A file as it was when its digest was known; equal stat means equal bytes."""
-
-    size: int
-    mtime_ns: int
-    digest: Digest
+NO_FILES = FileTable()
+"""What is trusted of an output that nothing is known of; nobody adds to it."""
 
 
 class Changes(Struct, frozen=True):
@@ -86,16 +51,17 @@ class Changes(Struct, frozen=True):
     written: int
     unchanged: int
     removed: int
-    states: Mapping[str, FileState]
+    files: FileTable
+    """Every file of the site as it is now."""
     problems: tuple[Problem, ...]
 
 
-def open_output(root: Path, trusted: Mapping[str, FileState]) -> Output:
+def open_output(root: Path, trusted: FileTable = NO_FILES) -> Output:
     """Look at an output folder and make sure that a site may be written there.
 
     Args:
         root: The folder; made where it is missing.
-        trusted: Files as the last build left them, by output path.
+        trusted: Files as the last build left them.
 
     Raises:
         SiteError: Not a folder, not writable, or holding files of others.
@@ -108,49 +74,34 @@ def open_output(root: Path, trusted: Mapping[str, FileState]) -> Output:
             f"output {root} is not a folder", hint="choose another path with -o"
         ) from exc
     except OSError as exc:
-        raise _unusable(root, exc) from exc
-    if refused := refused_write(root):
-        raise _unusable(root, refused)
-    left = _left_files(root, trusted)
-    if has_files and not left.is_ours:
+        raise unusable(root, exc) from exc
+    if not os.access(root, os.W_OK | os.X_OK):
+        raise unusable(root, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
+    if has_files and not _is_ours(root):
         raise SiteError(
             f"output {root} is not empty and is not a wikisync site",
             hint="choose an empty folder with -o; this one was not changed",
         )
-    return Output(root, left, trusted)
-
-
-class _Left(Struct, frozen=True):
-    """What builds of ours left in a folder, as their manifests name it."""
-
-    is_ours: bool
-    wikis: tuple[PublishedWiki, ...]
-    files: Mapping[str, Digest | None]
-    """None: what the file holds is uncertain."""
-    statuses: tuple[FileStatus | None, ...]
-    """Of the manifests."""
+    return Output(root, trusted)
 
 
 class Output:
     """An output folder during one build: put every file, then ``commit`` once."""
 
-    def __init__(
-        self,
-        root: Path,
-        left: _Left,
-        trusted: Mapping[str, FileState],
-    ) -> None:
+    def __init__(self, root: Path, trusted: FileTable) -> None:
         self._root = root
-        self._left = left
+        self._known: FileTable
+        """What builds of ours put there; read while it is held, as what follows."""
+        self.wikis: tuple[PublishedWiki, ...] = ()
+        """Those that the site holds."""
         self._trusted = trusted
         self._place: OutputPlace
         """While it is held."""
-        self._staged: dict[str, str] = {}
-        """Output path to name in staging."""
-        self._numbers = count()
-        self._files: dict[str, tuple[int, Digest]] = {}
-        self._kept: dict[str, FileState] = {}
-        """Those that lie there as they were left."""
+        self._numbers = count(1)
+        self.files = FileTable()
+        """What the site shall have so far."""
+        self._keys: dict[str, bytes] = {}
+        """Keys of files that are not put yet."""
         self._foreign: list[str] = []
         self._problems: list[Problem] = []
 
@@ -169,9 +120,8 @@ class Output:
 
     @contextlib.contextmanager
     def _held_staging(self) -> Iterator[None]:
-        # another build may have ended since the folder was opened
-        if self._left.statuses != _manifest_statuses(self._root):
-            self._left = _left_files(self._root, self._trusted)
+        self._known = _known_files(self._root, self._trusted)
+        self.wikis = published_wikis(self._root)
         try:
             with self._place.staging():
                 yield
@@ -192,35 +142,39 @@ class Output:
             return state.digest
         return _file_digest(full)
 
-    def keep(self, path: str) -> bool:
+    def last_key(self, path: str) -> bytes | None:
+        """What a file was made from in the last build; None for one of no build."""
+        state = self._trusted.get(path)
+        return state.key if state else None
+
+    def keep(self, path: str, key: bytes = b"") -> bool:
         """Take over a file if it still holds what the last build left in it.
 
-        It is read only where it was restored, and so has another time.
+        It is read only where it was restored, and so has another time.  Where it was
+        made from something else than now, it is not kept; its new content is put
+        later, and has this key.
         """
         state = self._trusted.get(path)
-        if state is None or path not in self._left.files:
+        if state is None or state.key != key or path not in self._known:
+            self._keys[path] = key
             return False
-        if _is_as_left(self._root, path, state):
-            self._kept[path] = state
-        elif self.current(path) != state.digest:
-            return False
-        self._files[path] = (state.size, state.digest)
+        if not _is_as_left(self._root, path, state):
+            if self.current(path) != state.digest:
+                self._keys[path] = key
+                return False
+            state = replace(state, mtime_ns=0)
+        self.files[path] = state
         return True
 
-    @property
-    def wikis(self) -> tuple[PublishedWiki, ...]:
-        """The wikis that the site holds."""
-        return self._left.wikis
+    def set_key(self, path: str, key: bytes) -> None:
+        """Say what a file was made from that is put already, if it can lie there."""
+        if path in self.files:
+            self.files[path] = replace(self.files[path], key=key)
 
     @property
     def known(self) -> tuple[str, ...]:
         """Files that builds of ours put here."""
-        return tuple(self._left.files)
-
-    @cached_property
-    def _folded(self) -> Mapping[str, str]:
-        """The same by how a disk that folds case names them; of a held folder."""
-        return {path.casefold(): path for path in self._left.files}
+        return tuple(self._known)
 
     def read(self, path: str) -> bytes | None:
         """What a file of ours holds now; None where it cannot be read."""
@@ -231,19 +185,14 @@ class Output:
     def keep_published(self, path: str) -> None:
         """Leave a file as it is, where it still is there and nothing replaces it."""
         digest = self.current(path)
-        if digest is not None and path not in self._files:
-            self._files[path] = ((self._root / path).lstat().st_size, digest)
-
-    @property
-    def files(self) -> Mapping[str, tuple[int, Digest]]:
-        """What the site shall have so far: output path to size in bytes and digest."""
-        return self._files
+        if digest is not None and path not in self.files:
+            self.files[path] = FileState((self._root / path).lstat().st_size, digest)
 
     def content(self, path: str) -> bytes:
         """What a file shall hold that was put or kept; safe in any thread."""
-        staged = self._staged.get(path)
-        if staged is not None:
-            return self._place.staged_content(staged)
+        staged = self.files[path].staged
+        if staged:
+            return self._place.staged_content(_staged_name(staged))
         return (self._root / path).read_bytes()
 
     def put(self, path: str, content: bytes) -> None:
@@ -252,12 +201,11 @@ class Output:
         Staged only where it differs from what is there.
         """
         digest = Digest(hashlib.sha256(content).hexdigest())
-        self._files[path] = (len(content), digest)
+        key = self._keys.pop(path, b"")
+        self.files[path] = FileState(len(content), digest, key=key)
         if self._is_to_be_written(path, digest):
             with self._new_staged(path) as staged:
                 staged.write(content)
-        else:
-            self._staged.pop(path, None)
 
     def put_copy(
         self, path: str, folder: Path, name: str, known: tuple[int, Digest]
@@ -267,7 +215,7 @@ class Output:
         Returns:
             False where that file cannot be read any more; then it is not in the site.
         """
-        self._files[path] = known
+        self.files[path] = FileState(*known)
         if not self._is_to_be_written(path, known[1]):
             return True
         try:
@@ -275,18 +223,17 @@ class Output:
                 opened_below(folder, name) as source,
                 self._new_staged(path) as staged,
             ):
-                copied = _copy(source, name, staged)
+                size, digest = _copy(source, name, staged)
         except (FileNotFoundError, FolderError):
             self.leave_out(path, name)
             return False
         # the source may have changed since it was looked at: say what was copied
-        self._files[path] = copied
+        self.files[path] = replace(self.files[path], size=size, digest=digest)
         return True
 
     def leave_out(self, path: str, name: str) -> None:
         """The site shall not have this file, whose source cannot be read."""
-        self._files.pop(path, None)
-        self._staged.pop(path, None)
+        self.files.discard(path)
         self._problems.append(_unread(name))
 
     def commit(self, wikis: Sequence[PublishedWiki] = ()) -> Changes:
@@ -294,38 +241,55 @@ class Output:
 
         ``wikis`` are those whose files they are, for whoever writes the next site.
         """
-        manifest = encode_manifest(self._files, wikis)
-        with self._place.staged_file(STAGED_MANIFEST) as file:
-            file.write(manifest)
-        gone = [path for path in sorted(self._left.files) if path not in self._files]
+        manifest = self._stage_manifest(wikis)
+        gone = [path for path in sorted(self._known) if path not in self.files]
+        new = [path for path, state in self.files.items() if state.staged]
         problems = [*self._problems, *(_foreign(path) for path in self._foreign)]
-        early = _in_the_way(gone, self._staged)
+        early = _in_the_way(gone, new) if gone else []
         removed = self._remove(early, problems)
-        for path, staged in self._staged.items():
-            self._place.swap_in(staged, path)
+        for path in new:
+            self._place.swap_in(_staged_name(self.files[path].staged), path)
         removed += self._remove([path for path in gone if path not in early], problems)
-        written = len(self._staged)
-        if self.current(MANIFEST) != hashlib.sha256(manifest).hexdigest():
+        written = len(new)
+        if self.current(MANIFEST) != manifest:
             self._place.swap_in(STAGED_MANIFEST, MANIFEST)
             written += 1
-        unchanged = len(self._files) + 1 - written
-        return Changes(written, unchanged, removed, self._states(), tuple(problems))
+        unchanged = len(self.files) + 1 - written
+        self._settle()
+        return Changes(written, unchanged, removed, self.files, tuple(problems))
+
+    def _stage_manifest(self, wikis: Sequence[PublishedWiki]) -> Digest:
+        """Write the new manifest, a line at a time; its digest."""
+        digest = hashlib.sha256()
+        with self._place.staged_file(STAGED_MANIFEST) as file:
+            for line in manifest_lines(self.files, wikis):
+                digest.update(line)
+                file.write(line)
+        return Digest(digest.hexdigest())
 
     def _is_to_be_written(self, path: str, digest: Digest) -> bool:
-        if path in self._left.files:
+        if path in self._known:
             return self.current(path) != digest
-        twin = self._folded.get(path.casefold())
-        if twin is not None and _is_same_file(self._root / path, self._root / twin):
+        found = self.current(path)
+        if found is not None and self._has_twin(path):
             # the disk folds case: the old name goes first, then this one comes
             return True
-        found = self.current(path)
         if found == digest:
             return False
         if found is None and self._is_free(path):
             return True
         self._foreign.append(path)
-        del self._files[path]
+        self.files.discard(path)
         return False
+
+    def _has_twin(self, path: str) -> bool:
+        """Whether the file at a path is one of ours whose name has another case."""
+        folded = path.casefold()
+        return any(
+            _is_same_file(self._root / path, self._root / known)
+            for known in self._known
+            if known.casefold() == folded
+        )
 
     def _is_free(self, path: str) -> bool:
         """Whether nothing is at a path, or a folder that will be empty in time."""
@@ -335,21 +299,20 @@ class Output:
         if full.is_symlink() or not full.is_dir():
             return False
         return all(
-            entry.is_dir()
-            or entry.relative_to(self._root).as_posix() in self._left.files
+            entry.is_dir() or entry.relative_to(self._root).as_posix() in self._known
             for entry in full.rglob("*")
         )
 
     def _new_staged(self, path: str) -> BinaryIO:
-        staged = f"{next(self._numbers):08}"
-        self._staged[path] = staged
-        return self._place.staged_file(staged)
+        number = next(self._numbers)
+        self.files[path] = replace(self.files[path], staged=number)
+        return self._place.staged_file(_staged_name(number))
 
     def _remove(self, paths: list[str], problems: list[Problem]) -> int:
         """Remove files of an older build, and folders that this leaves empty."""
         removed = 0
         for path in paths:
-            found, expected = self.current(path), self._left.files[path]
+            found, expected = self.current(path), self._known[path].digest
             if found is None or _has_link_above(self._root, path):
                 continue
             if expected is not None and found != expected:
@@ -358,16 +321,13 @@ class Output:
             removed += self._place.remove(path)
         return removed
 
-    def _states(self) -> dict[str, FileState]:
-        states: dict[str, FileState] = {}
-        for path in (*self._files, MANIFEST):
-            if path in self._kept and path not in self._staged:
-                states[path] = self._kept[path]
-                continue
-            found = (self._root / path).lstat()
-            digest = self._files[path][1] if path in self._files else Digest("")
-            states[path] = FileState(found.st_size, found.st_mtime_ns, digest)
-        return states
+    def _settle(self) -> None:
+        """Note the times of the files that were written, and of those restored."""
+        for path, state in self.files.items():
+            if state.staged or not state.mtime_ns:
+                self.files[path] = _left(self._root / path, state)
+        unnamed = FileState(0, None)
+        self.files.manifest = _left(self._root / MANIFEST, unnamed)
 
 
 @contextlib.contextmanager
@@ -384,111 +344,59 @@ def _held(root: Path) -> Iterator[int]:
             hint="wait until it finishes, or choose another folder with -o",
         ) from exc
     except OSError as exc:
-        raise _unusable(root, exc) from exc
+        raise unusable(root, exc) from exc
     try:
         yield descriptor
     finally:
         os.close(descriptor)
 
 
-def is_untouched(root: Path, states: Mapping[str, FileState]) -> bool:
+def is_untouched(root: Path, files: FileTable) -> bool:
     """Whether every file still is as a build left it, by size and time."""
-    return bool(states) and all(
-        _is_as_left(root, path, state) for path, state in states.items()
+    manifest = files.manifest
+    return (
+        manifest is not None
+        and _is_as_left(root, MANIFEST, manifest)
+        and all(_is_as_left(root, path, state) for path, state in files.items())
     )
 
 
-def encode_manifest(
-    files: Mapping[str, tuple[int, Digest]], wikis: Sequence[PublishedWiki] = ()
-) -> bytes:
-    """The manifest of a site: sorted, one wiki and one file a line, no dates."""
-    entries = tuple(
-        ManifestFile(path, size, digest, content_type(path))
-        for path, (size, digest) in sorted(files.items())
-    )
-    head = f'{{"generator":"{GENERATOR}","version":{MANIFEST_VERSION},"wikis":[\n'
-    named = b",\n".join(msgspec.json.encode(wiki) for wiki in wikis)
-    lines = b",\n".join(msgspec.json.encode(entry) for entry in entries)
-    return head.encode() + named + b'\n],"files":[\n' + lines + b"\n]}\n"
+def _left(path: Path, state: FileState) -> FileState:
+    """What is known of a file that lies in its place now."""
+    found = path.lstat()
+    return replace(state, size=found.st_size, mtime_ns=found.st_mtime_ns, staged=0)
 
 
-def content_type(path: str) -> str:
-    """Content type of an output file by its extension."""
-    name = path.rpartition("/")[2]
-    return _TYPES.get(file_extension(name)) or file_type(name)
+def _staged_name(number: int) -> str:
+    return f"{number:08}"
 
 
-def published_wikis(root: Path) -> tuple[PublishedWiki, ...]:
-    """The wikis that the site in a folder holds; none where there is no site.
+def _is_ours(root: Path) -> bool:
+    """Whether a build of ours put something into a folder.
 
     Raises:
-        SiteError: there is something else, or it cannot be read.
+        SiteError: something else is called like our manifest.
     """
-    manifest = _read_manifest(root / MANIFEST)
-    return manifest.wikis if manifest else ()
+    return manifest_head(root) is not None or (root / STAGING).is_dir()
 
 
-def _left_files(root: Path, trusted: Container[str]) -> _Left:
-    """What builds of ours left here, and whether the folder is ours.
+def _known_files(root: Path, trusted: FileTable) -> FileTable:
+    """Files that builds of ours put here.
 
     A manifest that an interrupted build left in staging counts as well; what its
-    files hold now is uncertain, so they come without a digest.  Paths that are noted
-    in the cache are ours: only those of a manifest need a check.
+    files hold now is uncertain, so they come without a digest.
     """
-    statuses = _manifest_statuses(root)
-    known: dict[str, Digest | None] = {}
-    current = _read_manifest(root / MANIFEST)
-    for file in current.files if current else ():
-        known[file.path] = Digest(file.sha256)
-    staged = _read_manifest(root / STAGING / STAGED_MANIFEST, is_optional=True)
-    for file in staged.files if staged else ():
-        known[file.path] = None
-    is_ours = current is not None or (root / STAGING).is_dir()
-    files = {
-        path: digest
-        for path, digest in known.items()
-        if path in trusted or _is_inside(path)
-    }
-    return _Left(is_ours, current.wikis if current else (), files, statuses)
-
-
-def _manifest_statuses(root: Path) -> tuple[FileStatus | None, ...]:
-    """What tells whether another build has written a manifest since."""
-    return status_at(root / MANIFEST), status_at(root / STAGING / STAGED_MANIFEST)
-
-
-def _read_manifest(path: Path, *, is_optional: bool = False) -> SiteManifest | None:
-    try:
-        manifest = _MANIFESTS.decode(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as exc:
-        raise _unusable(path, exc) from exc
-    except msgspec.DecodeError as exc:
-        # a staged manifest that was cut off names files that were not swapped in
-        if is_optional:
-            return None
-        raise SiteError(
-            f"{path} is not a manifest of wikisync: {exc}",
-            hint="choose an empty folder with -o",
-        ) from exc
-    if manifest.generator != GENERATOR or manifest.version > MANIFEST_VERSION:
-        raise SiteError(
-            f"{path} was written by {manifest.generator}, "
-            f"version {manifest.version} of the manifest",
-            hint="choose an empty folder with -o, or update wikisync",
-        )
-    return manifest
-
-
-_NO_NAMES = frozenset({"", ".", ".."})
-
-
-def _is_inside(path: str) -> bool:
-    """Whether a path from a manifest stays in the folder, in plain spelling."""
-    if "\\" in path or "\0" in path or ":" in path.partition("/")[0]:
-        return False
-    return _NO_NAMES.isdisjoint(path.split("/"))
+    interrupted = root / STAGING / STAGED_MANIFEST
+    manifest = trusted.manifest
+    is_whole = not interrupted.exists()
+    if is_whole and manifest and _is_as_left(root, MANIFEST, manifest):
+        return trusted
+    known = FileTable()
+    for file in named_files(root / MANIFEST):
+        known[file.path] = FileState(0, Digest(file.sha256))
+    for file in named_files(interrupted, is_optional=True):
+        known[file.path] = FileState(0, None)
+    return known
 
 
 def _is_as_left(root: Path, path: str, state: FileState) -> bool:
@@ -514,12 +422,13 @@ def _has_link_above(root: Path, path: str) -> bool:
     return any((root / parent).is_symlink() for parent in folders_above(path))
 
 
-def _in_the_way(gone: list[str], new: Mapping[str, str]) -> list[str]:
+def _in_the_way(gone: Sequence[str], staged: Sequence[str]) -> list[str]:
     """Files to remove before the swap, because a new one needs their name.
 
     A folder takes their place, a file takes that of a folder above them, or
     only the case of the name changed.
     """
+    new = set(staged)
     folders = {parent for path in new for parent in folders_above(path)}
     folded = {path.casefold() for path in new}
     return [
@@ -570,13 +479,6 @@ def _edited(path: str) -> Problem:
         path,
         "is no longer part of the site but was changed by something else; it was kept",
         "remove it when you no longer need it",
-    )
-
-
-def _unusable(path: Path, exc: OSError) -> SiteError:
-    return SiteError(
-        f"cannot use output {path}: {exc.strerror}",
-        hint="choose a writable folder with -o",
     )
 
 

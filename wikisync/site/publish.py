@@ -240,7 +240,7 @@ class _Place:
                 hint="remove it, or set [site] output to another folder",
             )
         # refuses what is not ours before anything is copied
-        open_output(self._output, {})
+        open_output(self._output)
         self._is_shared = make_linked_copy(self._output, self.next)
 
     def mark_pending(self) -> None:

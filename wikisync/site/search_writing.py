@@ -28,32 +28,27 @@ def write_search(
     store: Cache,
     name: bytes,
     output: Output,
-    known: bytes | None,
     documents: Iterable[DocumentKey],
     load: Load,
-) -> bytes:
+) -> None:
     """Bring the search index of a site up to date.
 
     Args:
         store: Where the last index is noted.
         name: Under which key.
-        output: The site.
-        known: What this function gave in the build that left the output.
+        output: The site; its index file has the name of the index as its key.
         documents: What the index shall have.
         load: A document with its text.
-
-    Returns:
-        What the next build has to know.
     """
     noted = store.state(name) or b""
     before = NO_INDEX
-    if known == _name_of(noted):
+    if output.last_key(SEARCH_INDEX) == _name_of(noted):
         before = _STATES.decode(noted)
     state = update_index(before, documents, load, _SearchFolder(store, output))
     value = msgspec.msgpack.encode(state)
     if value != noted:
         store.note(name, value)
-    return _name_of(value)
+    output.set_key(SEARCH_INDEX, _name_of(value))
 
 
 def _name_of(value: bytes) -> bytes:

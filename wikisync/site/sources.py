@@ -124,10 +124,10 @@ class ScannedWiki(Struct, frozen=True):
     loose: LooseStates = field(default_factory=LooseStates)
     missed: set[str] = field(default_factory=set)
     """Files that could not be read afterwards as they were at the look."""
-    states: Mapping[str, SourceState] = field(default_factory=dict)
-    """What is noted of its files."""
     has_news: bool = False
     """Whether a file had to be read: it is new, or has changed."""
+    is_settled: bool = True
+    """Every file is old enough to be believed the next time."""
 
     def read(self, path: str) -> bytes | None:
         """A file as it is now; None for one that is not there any more."""
@@ -203,6 +203,9 @@ def scan_wiki(
         digests.states[known] = remembered[known]
     if digests.states != remembered:
         cache.note(note, msgspec.msgpack.encode(digests.states))
+    is_settled = all(one.status != UNSETTLED for one in digests.states.values())
+    # of a hundred thousand pages no more is kept than the site needs
+    digests.keep_only(scanned.loose)
     loose = LooseStates(scanned.loose, digests.look)
     return ScannedWiki(
         source,
@@ -210,8 +213,8 @@ def scan_wiki(
         attachments,
         tuple(problems),
         loose,
-        states={**digests.states},
         has_news=digests.has_news,
+        is_settled=is_settled,
     )
 
 
@@ -222,15 +225,17 @@ def settle(
 
     At the end of a build most are old enough, and the next one need not read them.
     """
-    remembered = dict(wiki.states)
     linked = {path: state for path, state in wiki.loose.seen.items() if state}
+    if wiki.is_settled and not linked:
+        return
+    note = cache.key("folder", wiki.source.folder)
+    remembered = _decoded(cache.state(note))
     digests = _Digests(wiki.source, {}, now_ns())
     for path, state in (remembered | linked).items():
         if state.status == UNSETTLED:
             digests.look(path)
     states = remembered | linked | digests.states
     if states != remembered:
-        note = cache.key("folder", wiki.source.folder)
         cache.note(note, msgspec.msgpack.encode(states))
 
 
@@ -279,6 +284,12 @@ class _Digests:
     def of(self, path: str, status: FileStatus) -> SourceState | None:
         """State of a file with this status; None if it is gone."""
         return self._known(path, status) or self.look(path)
+
+    def keep_only(self, paths: frozenset[str]) -> None:
+        """Let go of what is known of all other files."""
+        known = self._remembered
+        self._remembered = {path: known[path] for path in known.keys() & paths}
+        self.states = {}
 
     def _known(self, path: str, status: FileStatus) -> SourceState | None:
         known = self._remembered.get(path)

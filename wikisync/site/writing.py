@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -71,7 +70,7 @@ from wikisync.site.reader import bounded_reader
 from wikisync.site.rendering import rendered_pages
 from wikisync.site.report import LinkSums, encode_report
 from wikisync.site.search import DocumentKey, Load, SearchDocument
-from wikisync.site.search_writing import SEARCH_INDEX, write_search
+from wikisync.site.search_writing import write_search
 from wikisync.site.shelf import Shelf
 from wikisync.site.sources import ScannedWiki
 from wikisync.site.stale import Stale, stale_pages
@@ -144,7 +143,6 @@ class SiteWriting:
         self._retry_at = 0.0
         self._documents: list[DocumentKey] = []
         self._titles: dict[str, str] = {}
-        self._keys: dict[str, bytes] = {}
         self._problems: list[Problem] = []
         self._broken_links: tuple[BrokenLink, ...] = ()
 
@@ -186,8 +184,7 @@ class SiteWriting:
             output.put(REPORT_JSON, encode_report(names, report, self._problems))
         self._write_files(output)
         if self._options.compress:
-            keep = partial(self._keep, output)
-            put_compressed(output, dict(output.files), keep)
+            put_compressed(output)
 
     # First pass -------------------------------------------------------------------
 
@@ -257,7 +254,7 @@ class SiteWriting:
                 for place in linked[slug]
             )
             key = composer.key(slug, backlinks)
-            if not self._keep(output, composer.url(slug), key):
+            if not output.keep(composer.url(slug), key):
                 page = composer.composed(slug, backlinks)
                 yield composer.wiki_frame, composer.job(page)
         for place in self._sums.add_orphans(composer.wiki):
@@ -277,12 +274,11 @@ class SiteWriting:
         if stale is None:
             return list(composer.wiki.pages)
         stale |= self._stale_elsewhere[number]
-        known = self._last.keys
         found = []
         for slug in composer.wiki.pages:
             path = composer.url(slug)
-            is_same = slug not in stale and path in known
-            if not (is_same and self._keep(output, path, known[path])):
+            key = None if slug in stale else output.last_key(path)
+            if not (key and output.keep(path, key)):
                 found.append(slug)
         return found
 
@@ -304,7 +300,7 @@ class SiteWriting:
     def _put_generated(self, output: Output, pages: Iterable[GeneratedPage]) -> None:
         for page in pages:
             key = hash_of(self._site.settings_key, page.own)
-            if not self._keep(output, page.path, key):
+            if not output.keep(page.path, key):
                 text = self._theme.render(page.template, page.context, at=page.path)
                 output.put(page.path, text.encode("utf-8", "replace"))
 
@@ -321,10 +317,7 @@ class SiteWriting:
             documents = chain(documents, keys)
             load = _either(kept, load)
         name = self._store.key("search", self._output)
-        known = self._last.keys.get(SEARCH_INDEX)
-        self._keys[SEARCH_INDEX] = write_search(
-            self._store, name, output, known, documents, load
-        )
+        write_search(self._store, name, output, documents, load)
 
     def _write_files(self, output: Output) -> None:
         """What is no page and of no wiki: files of the theme, and for robots."""
@@ -372,20 +365,15 @@ class SiteWriting:
         is_large = state.size > DRAWING_BYTES_MAX
         if is_large:
             self._problems.append(_large_drawing(name))
-        if self._keep(output, path, hash_of("drawing", state.digest)):
+        if output.keep(path, hash_of("drawing", state.digest)):
             return
         content = b"" if is_large else scanned.read(name)
         if content is None:
-            del self._keys[path]
             output.leave_out(path, name)
         else:
-            self._keys[path] = hash_of("drawing", digest_of(content))
             output.put(path, static_drawing(content))
-
-    def _keep(self, output: Output, path: str, key: bytes) -> bool:
-        """Keep a file as it is, if it was made from the same."""
-        self._keys[path] = key
-        return self._last.keys.get(path) == key and output.keep(path)
+            # it may have changed since it was looked at
+            output.set_key(path, hash_of("drawing", digest_of(content)))
 
     # Afterwards -------------------------------------------------------------------
 
@@ -405,8 +393,6 @@ class SiteWriting:
         is_whole = not any(wiki.missed for wiki in self._scanned)
         return BuildNote(
             inputs=inputs if is_whole else b"",
-            states=dict(changes.states),
-            keys=self._keys,
             pages=sum(wiki.page_count for wiki in self._scanned)
             + sum(wiki.pages for wiki in self._kept),
             problems=(*self._problems, *changes.problems),

@@ -21,8 +21,9 @@ from wikisync.model import Problem
 from wikisync.progress import Progress
 from wikisync.site.build import build_site
 from wikisync.site.groups import common_group, group_titles
+from wikisync.site.manifest import published_wikis
 from wikisync.site.model import BuildReport, SiteOptions, WikiOrigin, WikiSource
-from wikisync.site.output import open_output, published_wikis
+from wikisync.site.output import open_output
 from wikisync.site.published import PublishedWiki
 from wikisync.site.theme import load_theme
 from wikisync.sync.base.state import State
@@ -279,7 +280,7 @@ def check_output(output: Path) -> None:
     """
     # lexists never raises: open_output reports a name that is too long
     is_new = not os.path.lexists(output)
-    open_output(output, {})
+    open_output(output)
     if is_new:
         # nothing is left behind should the wikis turn out to be out of reach
         with suppress(OSError):

@@ -49,7 +49,7 @@ from wikisync.model import Format, Page, Problem, Slug
 from wikisync.private import make_private_folder
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.cache import Cache, open_cache
-from wikisync.site.output import content_type
+from wikisync.site.manifest import content_type
 from wikisync.site.preview.editor import Editor
 from wikisync.site.preview.guard import (
     ATTACHMENT_POLICY,

@@ -29,7 +29,7 @@ from wikisync.folder.naming import parse_path
 from wikisync.model import Problem, Slug
 from wikisync.site.addresses import page_path
 from wikisync.site.composing import search_digest, search_documents
-from wikisync.site.output import content_type
+from wikisync.site.manifest import content_type
 from wikisync.site.preview.checks import located, page_checks
 from wikisync.site.preview.pages import Rendered, RenderedPages
 from wikisync.site.preview.search import Searched

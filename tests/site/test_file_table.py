@@ -1,0 +1,69 @@
+"""The files of an output in a few bytes each: what goes in comes out."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from wikisync.model import Digest, digest_of
+from wikisync.site.file_table import FileState, FileTable
+
+KNOWN = FileState(5, digest_of("x"), mtime_ns=1_700_000_000_123_456_789, key=b"k" * 32)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        KNOWN,
+        FileState(0, None),
+        FileState(1 << 40, digest_of(""), mtime_ns=1, staged=4_000_000, key=b"short"),
+    ],
+    ids=["left", "unknown", "staged"],
+)
+def test_file_is_what_was_put(state: FileState) -> None:
+    table = FileTable()
+    table["a.html"] = state
+    assert table["a.html"] == table.get("a.html") == state
+    assert list(table.items()) == [("a.html", state)]
+
+
+def test_file_of_a_time_that_no_clock_has_is_of_an_unknown_time() -> None:
+    """A disk may say so; the file is read instead."""
+    table = FileTable()
+    for path, time in {"before": -1, "after": 1 << 64}.items():
+        table[path] = FileState(1, digest_of("x"), mtime_ns=time)
+    assert [state.mtime_ns for _, state in table.items()] == [0, 0]
+
+
+def test_discarded_file_is_not_there() -> None:
+    table = FileTable()
+    table["a"] = KNOWN
+    table.discard("a")
+    table.discard("never")
+    assert "a" not in table
+    assert table.get("a") is None
+    assert len(table) == 0
+
+
+def test_parts_make_the_same_table_and_do_not_depend_on_the_order() -> None:
+    """Pages come from the processes that render them in any order."""
+    table, other = FileTable(), FileTable()
+    for number in range(5):
+        table[f"{number}"] = FileState(number, digest_of(str(number)), mtime_ns=1)
+    for number in reversed(range(5)):
+        other[f"{number}"] = table[f"{number}"]
+    parts = list(table.parts(2))
+    assert [len(part) for part in parts] == [2, 2, 1]
+    assert list(other.parts(2)) == parts
+    joined = FileTable({path: one for part in parts for path, one in part.items()})
+    assert dict(joined.items()) == dict(table.items())
+
+
+def test_file_takes_few_bytes() -> None:
+    """A hundred thousand pages have their files in memory during a build."""
+    table = FileTable()
+    table["a"] = KNOWN
+    (part,) = table.parts(1)
+    assert sys.getsizeof(part["a"]) < 128
+    assert Digest(KNOWN.digest or "") not in str(part["a"])

@@ -1,0 +1,97 @@
+"""The files of an output by path: a hundred thousand of them, each in a few bytes.
+
+What is known of a file is one value of bytes in memory and in the cache.  As objects
+of their own its parts would take three times as much.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from itertools import islice
+
+from msgspec import Struct
+
+from wikisync.model import Digest
+
+_HEAD = struct.Struct("<QQI32s")
+_UNKNOWN = bytes(32)
+"""Stands for no digest."""
+_TIMES_END = 1 << 64
+
+
+class FileState(Struct, frozen=True, gc=False):
+    """One file; equal size and time mean equal bytes."""
+
+    size: int
+    """In bytes."""
+    digest: Digest | None
+    """None where nobody knows what the file holds."""
+    mtime_ns: int = 0
+    """As a build left it; 0 before that."""
+    staged: int = 0
+    """Number of the new content in staging, from 1; 0 where the file stays."""
+    key: bytes = b""
+    """Hash of what it was made from, as far as somebody asks for it."""
+
+
+class FileTable:
+    """Files by their output path, in the order in which they were set."""
+
+    def __init__(
+        self, packed: dict[str, bytes] | None = None, manifest: FileState | None = None
+    ) -> None:
+        """``packed`` is what ``parts`` of another table gave."""
+        self._packed = packed or {}
+        self.manifest = manifest
+        """The manifest itself, which names the others."""
+
+    def __len__(self) -> int:
+        """How many files there are, the manifest not counted."""
+        return len(self._packed)
+
+    def __iter__(self) -> Iterator[str]:
+        """Their paths."""
+        return iter(self._packed)
+
+    def __contains__(self, path: str) -> bool:
+        """Whether there is a file of this path."""
+        return path in self._packed
+
+    def __getitem__(self, path: str) -> FileState:
+        """A file that is there."""
+        return _unpacked(self._packed[path])
+
+    def __setitem__(self, path: str, state: FileState) -> None:
+        """Put a file, or what is known of it now."""
+        digest = bytes.fromhex(state.digest) if state.digest else _UNKNOWN
+        # a file whose time no clock of today has is read again
+        time = state.mtime_ns if 0 < state.mtime_ns < _TIMES_END else 0
+        head = _HEAD.pack(state.size, time, state.staged, digest)
+        self._packed[path] = head + state.key
+
+    def get(self, path: str) -> FileState | None:
+        """A file, or None where there is none."""
+        packed = self._packed.get(path)
+        return None if packed is None else _unpacked(packed)
+
+    def discard(self, path: str) -> None:
+        """Let go of a file, if it is there."""
+        self._packed.pop(path, None)
+
+    def items(self) -> Iterator[tuple[str, FileState]]:
+        """Each path with its file."""
+        for path, packed in self._packed.items():
+            yield path, _unpacked(packed)
+
+    def parts(self, count: int) -> Iterator[dict[str, bytes]]:
+        """So many files at a time, sorted by path, as bytes."""
+        paths = iter(sorted(self._packed))
+        while part := {path: self._packed[path] for path in islice(paths, count)}:
+            yield part
+
+
+def _unpacked(packed: bytes) -> FileState:
+    size, mtime_ns, staged, digest = _HEAD.unpack_from(packed)
+    known = None if digest == _UNKNOWN else Digest(digest.hex())
+    return FileState(size, known, mtime_ns, staged, packed[_HEAD.size :])

@@ -1,0 +1,154 @@
+"""The manifest of a site: the files that builds of ours put there, and its wikis.
+
+It is read as hostile input, and written a line for each file: there are many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import msgspec
+
+from wikisync.decoding import json_decoder
+from wikisync.errors import SiteError
+from wikisync.markup.file_types import file_extension, file_type
+from wikisync.site.addresses import MANIFEST
+from wikisync.site.file_table import FileTable
+from wikisync.site.published import PublishedWiki
+
+MANIFEST_VERSION = 1
+GENERATOR = "wikisync"
+
+_TYPES: Mapping[str, str] = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".xml": "application/xml",
+}
+"""What only our own files are called; those of strangers, ``file_types`` knows.
+A table of ours, since systems' tables differ."""
+
+
+class ManifestFile(msgspec.Struct, frozen=True):
+    """One file of the site."""
+
+    path: str
+    size: int
+    sha256: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
+    type: str
+
+
+class ManifestHead(msgspec.Struct, frozen=True):
+    """``-/manifest.json`` without the files, which are many."""
+
+    generator: str
+    version: int
+    wikis: tuple[PublishedWiki, ...] = ()
+    """The wikis whose pages they are; older versions of wikisync named none."""
+
+
+class SiteManifest(ManifestHead, frozen=True, kw_only=True):
+    """``-/manifest.json``: every file that a build of ours put here."""
+
+    files: tuple[ManifestFile, ...]
+
+
+HeadT = TypeVar("HeadT", bound=ManifestHead)
+_HEADS = json_decoder(ManifestHead)
+_MANIFESTS = json_decoder(SiteManifest)
+
+
+def manifest_head(root: Path) -> ManifestHead | None:
+    """What the manifest of the site in a folder says first; None without a site.
+
+    Raises:
+        SiteError: there is something else, or it cannot be read.
+    """
+    return _read(root / MANIFEST, _HEADS)
+
+
+def published_wikis(root: Path) -> tuple[PublishedWiki, ...]:
+    """The wikis that the site in a folder holds; none where there is no site.
+
+    Raises:
+        SiteError: there is something else, or it cannot be read.
+    """
+    head = manifest_head(root)
+    return head.wikis if head else ()
+
+
+def named_files(path: Path, *, is_optional: bool = False) -> Iterator[ManifestFile]:
+    """The files inside the folder that a manifest names; none where there is none.
+
+    Raises:
+        SiteError: it is no manifest, and not optional, or cannot be read.
+    """
+    manifest = _read(path, _MANIFESTS, is_optional=is_optional)
+    return filter(_is_inside, manifest.files if manifest else ())
+
+
+def _read(
+    path: Path, decoder: msgspec.json.Decoder[HeadT], *, is_optional: bool = False
+) -> HeadT | None:
+    try:
+        manifest = decoder.decode(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as exc:
+        raise unusable(path, exc) from exc
+    except msgspec.DecodeError as exc:
+        # a staged manifest that was cut off names files that were not swapped in
+        if is_optional:
+            return None
+        raise SiteError(
+            f"{path} is not a manifest of wikisync: {exc}",
+            hint="choose an empty folder with -o",
+        ) from exc
+    if manifest.generator != GENERATOR or manifest.version > MANIFEST_VERSION:
+        raise SiteError(
+            f"{path} was written by {manifest.generator}, "
+            f"version {manifest.version} of the manifest",
+            hint="choose an empty folder with -o, or update wikisync",
+        )
+    return manifest
+
+
+def manifest_lines(files: FileTable, wikis: Sequence[PublishedWiki]) -> Iterator[bytes]:
+    """The manifest of a site: sorted, one wiki and one file a line, no dates."""
+    head = f'{{"generator":"{GENERATOR}","version":{MANIFEST_VERSION},"wikis":[\n'
+    yield head.encode() + b",\n".join(msgspec.json.encode(wiki) for wiki in wikis)
+    before = b'\n],"files":[\n'
+    for path in sorted(files):
+        state = files[path]
+        assert state.digest is not None, "what was put or kept is known"
+        entry = ManifestFile(path, state.size, state.digest, content_type(path))
+        yield before + msgspec.json.encode(entry)
+        before = b",\n"
+    yield (b"" if len(files) else before) + b"\n]}\n"
+
+
+_NO_NAMES = frozenset({"", ".", ".."})
+
+
+def _is_inside(file: ManifestFile) -> bool:
+    """Whether the path of a file stays in the folder, in plain spelling."""
+    path = file.path
+    if "\\" in path or "\0" in path or ":" in path.partition("/")[0]:
+        return False
+    return _NO_NAMES.isdisjoint(path.split("/"))
+
+
+def content_type(path: str) -> str:
+    """Content type of an output file by its extension."""
+    name = path.rpartition("/")[2]
+    return _TYPES.get(file_extension(name)) or file_type(name)
+
+
+def unusable(path: Path, exc: OSError) -> SiteError:
+    """The error for an output, or a manifest in it, that the system does not give."""
+    return SiteError(
+        f"cannot use output {path}: {exc.strerror}",
+        hint="choose a writable folder with -o",
+    )
