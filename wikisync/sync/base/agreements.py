@@ -173,13 +173,15 @@ class Agreements(Steps):
         renamed: Mapping[Slug, Slug] | None = None,
         *,
         is_step: bool = False,
+        was_seen: bool = False,
     ) -> None:
         """Remember pages and forget others, all of them or none.
 
         First ``renamed``, old slug to new, all at once, so that pages may swap
         names; a record that stood under a new name, and got no other, is gone.
         Then ``dropped``, then ``agreed``.  ``is_step`` says that this sync did it
-        to one of the sides, so that it can be taken back.
+        to one of the sides, so that it can be taken back; ``was_seen`` that the wiki
+        had these texts when its newest commit was told.
         """
         known = self.base() if renamed else {}
         moves = {old: new for old, new in (renamed or {}).items() if old in known}
@@ -200,8 +202,9 @@ class Agreements(Steps):
                 self._drop(connection, change.dropped)
             if is_step:
                 self._note_agreed(connection, change.agreed)
-                # the commit that is known may be one before these pages
-                self._doubt_head(connection)
+                if not was_seen:
+                    # the commit that is known may be one before these pages
+                    self._doubt_head(connection)
             self._note_earlier(connection, change.agreed)
             self._insert(connection, change.agreed)
             self._doubt_pages(connection, change.slugs)

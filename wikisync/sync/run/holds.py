@@ -238,7 +238,10 @@ class Holds:
                 await self._cycle.local.write(settled.after, expected=page.digest)
             self._cycle.state.confirm_replaced([kept])
         with self._cycle.state.together():
-            self._cycle.state.record([Agreed.of(settled.agreed, remote)], is_step=True)
+            # not newer than the conflict, after which the wiki's commit was asked for
+            self._cycle.state.record(
+                [Agreed.of(settled.agreed, remote)], is_step=True, was_seen=True
+            )
             self._cycle.state.note_replaced_there(slug, remote, settled.agreed.format)
         try:
             await self._cycle.local.remove_conflict(slug, expected=taken)
