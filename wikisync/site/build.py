@@ -23,14 +23,13 @@ from wikisync.site.attempts import Attempts
 from wikisync.site.build_note import (
     BuildNote,
     build_note,
-    hash_of,
     noted_files,
     remember_build,
 )
 from wikisync.site.cache import Cache, with_cache
 from wikisync.site.compression import encoders
 from wikisync.site.file_table import FileTable
-from wikisync.site.fingerprint import program_fingerprint
+from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource
 from wikisync.site.options import options_text
 from wikisync.site.output import (

@@ -5,7 +5,6 @@ It is kept in the cache (``cache``); without it everything is made anew.
 
 from __future__ import annotations
 
-import hashlib
 from itertools import count
 from pathlib import Path
 
@@ -90,8 +89,3 @@ def remember_build(
 
 def _part_key(store: Cache, output: Path, number: int) -> bytes:
     return store.key("files", output, str(number))
-
-
-def hash_of(*values: object) -> bytes:
-    """A hash of what something is made from, by its ``repr``."""
-    return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).digest()

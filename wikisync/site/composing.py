@@ -17,7 +17,7 @@ from wikisync.site.addresses import (
     wiki_prefix,
 )
 from wikisync.site.context import SiteContext
-from wikisync.site.fingerprint import program_fingerprint
+from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.frame import group_homes, site_context, wiki_context, wiki_labels
 from wikisync.site.pages import WikiPages
 from wikisync.site.search import DocumentKey, SearchDocument
@@ -54,9 +54,7 @@ class SiteComposer:
         site = site_context(sources, addresses, options, fingerprint, kept)
         homes = group_homes(sources, addresses)
         self.context = site
-        self.settings_key = settings_hash(
-            program_fingerprint(), fingerprint, site, limit
-        )
+        self.settings_key = hash_of(program_fingerprint(), fingerprint, site, limit)
         """Hash of what every page of the site depends on."""
         self.contexts = [
             wiki_context(wiki, addresses[number], homes)
@@ -208,8 +206,3 @@ def search_documents(
     load = search_loader(titles, indexer)
     for key in search_keys(composers):
         yield replace(load(key), words=indexer.words(key.text))
-
-
-def settings_hash(*values: object) -> bytes:
-    """Hash of values whose ``repr`` tells all of them."""
-    return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).digest()

@@ -2,7 +2,7 @@
 
 An installed wikisync differs from the next by its version, but a checkout does
 not; so every file of the code counts with its content, and of the libraries that make
-HTML the version.  No place and no time counts: a cache that was made on another
+HTML the version.  No path and no time counts: a cache that was made on another
 machine, or in another folder, is as good.  A new key costs one rebuild, a missed one
 stale pages.
 """
@@ -35,7 +35,11 @@ _LIBRARIES = {
     "markupsafe": "markupsafe",
 }
 """Name of each module to that of its distribution, as it stands in site-packages."""
-_SUFFIXES = (".py", ".js", ".json", ".txt")
+
+
+def hash_of(*values: object) -> bytes:
+    """A hash of what something is made from, by its ``repr``; 32 bytes."""
+    return hashlib.sha256(repr(values).encode("utf-8", "surrogatepass")).digest()
 
 
 @cache
@@ -49,14 +53,16 @@ def program_fingerprint() -> bytes:
 
 
 def _code(part: str) -> Iterator[str]:
-    """A line for each file of code in and below a folder, which may be missing."""
-    for place, folders, names in os.walk(_PACKAGE / part):
-        folders.sort()
+    """A line for each file in and below a folder, which may be missing.
+
+    Whatever its suffix: a table that moves into a file counts as its code did.
+    """
+    for folder, folders, names in os.walk(_PACKAGE / part):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(names):
-            if name.endswith(_SUFFIXES):
-                path = Path(place, name)
-                digest = hashlib.sha256(path.read_bytes()).hexdigest()
-                yield f"{path.relative_to(_PACKAGE).as_posix()} {digest}"
+            path = Path(folder, name)
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            yield f"{path.relative_to(_PACKAGE).as_posix()} {digest}"
 
 
 def _installed(library: tuple[str, str]) -> str:

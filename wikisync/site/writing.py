@@ -27,7 +27,7 @@ from wikisync.site.addresses import (
     SIDEBAR_SLUG,
 )
 from wikisync.site.attempts import Attempts
-from wikisync.site.build_note import BuildNote, hash_of
+from wikisync.site.build_note import BuildNote
 from wikisync.site.cache import Cache
 from wikisync.site.composing import (
     SiteComposer,
@@ -41,7 +41,7 @@ from wikisync.site.compression import put_compressed
 from wikisync.site.context import PageRef
 from wikisync.site.crosslinks import ItemKey, WikiTable
 from wikisync.site.facts import IndexedPage, IndexedWiki
-from wikisync.site.fingerprint import program_fingerprint
+from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.frame import is_top
 from wikisync.site.generated import (
     GeneratedPage,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from tests.site.sites import wiki_source
 from tests.support.archive import unpack
@@ -35,8 +34,7 @@ class Desk:
         self.last = self.scan()
 
     def scan(self) -> ScannedWiki:
-        # what the cache notes of the files is nothing of the wiki
-        return replace(scan_wiki(self._source, self._cache), states={})
+        return scan_wiki(self._source, self._cache)
 
     def told(self, *names: str) -> ScannedWiki | None:
         return changed_wiki(

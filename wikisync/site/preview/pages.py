@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from wikisync.model import Slug
-from wikisync.site.composing import settings_hash
+from wikisync.site.fingerprint import hash_of
 from wikisync.site.preview.frame import frame_digest
 from wikisync.site.report import backlinks_of
 
@@ -82,7 +82,7 @@ def _composed(world: World, path: str) -> _Composed:
     place = world.layout.places.get(path)
     if place is None:
         generated = world.generated[path]
-        key = settings_hash(world.site.settings_key, generated.own).hex()
+        key = hash_of(world.site.settings_key, generated.own).hex()
         return _Composed(key, generated.template, lambda: generated.context)
     composer = world.site.wikis[place.wiki]
     backlinks = tuple(
