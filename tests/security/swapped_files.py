@@ -6,12 +6,15 @@ folders for symbolic links to what lies outside, and back, as fast as it can.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from wikisync.site.search_texts import unpacked_texts
 
 SECRET = "SECRET-of-the-file-outside"
 UPLOADS = "uploads/0123456789abcdef0123456789abcdef"
@@ -103,10 +106,17 @@ def swapping(inside: Path, outside: Path, seed: int) -> Iterator[None]:
 
 
 def leaked(files: Mapping[str, bytes]) -> list[str]:
-    """Files in which the secret stands, as it is or in Base64."""
+    """Files that hold the secret: as it is, in Base64, or in texts of the search."""
     spellings = [SECRET.encode(), b64encode(SECRET.encode())[:16]]
     return [
         path
         for path, content in files.items()
         if any(spelling in content for spelling in spellings)
+        or any(SECRET in text for text in _search_texts(content))
     ]
+
+
+def _search_texts(content: bytes) -> Iterator[str]:
+    for packed in re.findall(rb"[0-9A-Za-z+/]{16,}=*", content):
+        with suppress(ValueError):
+            yield from unpacked_texts(packed.decode())
