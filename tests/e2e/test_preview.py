@@ -342,7 +342,8 @@ async def test_a_preview_that_was_started_again_is_taken_up(
     (desk.root / "handbook" / "guide.md").write_text("Written meanwhile.")
     async with desk.previewing(PreviewOptions(port=port)):
         await wait_for_text(visit, "Written meanwhile.")
-    await visit_of.__aexit__(None, None, None)
+        # before the server ends: a connection that the page makes then is left open
+        await visit_of.__aexit__(None, None, None)
 
 
 # Another website --------------------------------------------------------------------
