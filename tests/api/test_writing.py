@@ -215,14 +215,22 @@ def steps(replica: WikiReplica, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is asked and answered; answers to writes come when all reads have come."""
     wiki, found = replica._wiki, []
     get_page, edit_page = wiki.get_page, wiki.edit_page
+    next_read = {"home": asyncio.Event(), "dir/a": asyncio.Event()}
+    reads = {"dir/a": next_read["home"], "dir/a/below": next_read["dir/a"]}
 
     async def got(slug: str) -> Any:
         found.append(f"read {slug}")
-        return await get_page(slug)
+        record = await get_page(slug)
+        if slug in reads:
+            reads[slug].set()
+        return record
 
     async def edited(slug: str, **changes: Any) -> Any:
         found.append(f"write {slug}")
-        await settled(wiki.client)
+        if slug in next_read:
+            await next_read[slug].wait()
+        for _ in range(5):  # another read would begin meanwhile
+            await wiki.client.version()
         record = await edit_page(slug, **changes)
         found.append(f"answer {slug}")
         return record
@@ -232,10 +240,18 @@ def steps(replica: WikiReplica, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-async def settled(client: Client) -> None:
-    """Wait until a request beside this one is answered."""
-    for _ in range(5):
-        await client.version()
+def read_of(wiki: Wiki, page: str) -> asyncio.Event:
+    """Set once a page was read."""
+    get_page, was_read = wiki.get_page, asyncio.Event()
+
+    async def got(slug: str, **asked: Any) -> Any:
+        record = await get_page(slug, **asked)
+        if slug == page:
+            was_read.set()
+        return record
+
+    wiki.get_page = got  # type: ignore[method-assign]
+    return was_read
 
 
 async def test_next_page_and_no_other_is_read_while_one_is_written(
@@ -263,11 +279,11 @@ async def test_edit_of_somebody_else_after_the_read_ahead_is_seen_where_it_waite
     async with Client(service.url, service.token, clock=time.clock) as client:
         wiki = Wiki(client, OWNER)
         replica = WikiReplica(wiki)
-        edit_page = wiki.edit_page
+        edit_page, read_ahead = wiki.edit_page, read_of(wiki, "dir/a")
 
         async def edited(slug: str, **changes: Any) -> Any:
             writes.append(slug)
-            await settled(client)
+            await read_ahead.wait()
             await service.put_files(OWNER, {"dir/a.md": b"theirs"})
             time.now += 2.5
             return await edit_page(slug, **changes)
@@ -290,10 +306,10 @@ async def test_window_of_a_page_that_was_read_ahead_begins_at_its_read(
     async with Client(service.url, service.token, clock=time.clock) as client:
         wiki = Wiki(client, OWNER)
         replica = WikiReplica(wiki)
-        edit_page = wiki.edit_page
+        edit_page, read_ahead = wiki.edit_page, read_of(wiki, "dir/a")
 
         async def edited(slug: str, **changes: Any) -> Any:
-            await settled(client)
+            await read_ahead.wait()
             time.now += 1.5
             return await edit_page(slug, **changes)
 
