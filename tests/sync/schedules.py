@@ -245,15 +245,18 @@ class Client:
         """Pages that wait for a person, by all the names they have or want."""
         held = self.result.plan.held if self.result else ()
         names = [(one.slug, one.target, one.file) for one in held]
-        return {str(name) for each in names for name in each if name}
+        waiting = {str(name) for each in names for name in each if name}
+        return waiting | self._reported("duplicate-page")
 
     def untold(self) -> set[str]:
         """Conflict files that lie there, and nobody knows of."""
+        known = self.known.conflict_files().keys() | self._reported(STRAY_CONFLICT)
+        return self.copy.conflict_files.keys() - known
+
+    def _reported(self, code: str) -> set[str]:
+        """Names of pages and files of which the last cycle said this."""
         problems = self.result.problems if self.result else ()
-        told = {one.subject for one in problems if one.code == STRAY_CONFLICT}
-        return (
-            self.copy.conflict_files.keys() - self.known.conflict_files().keys() - told
-        )
+        return {one.subject for one in problems if one.code == code}
 
     def kept_marks(self) -> set[str]:
         """What is in the trash, in the ring, and in conflict files that are gone."""
