@@ -246,7 +246,9 @@ class Client:
         held = self.result.plan.held if self.result else ()
         names = [(one.slug, one.target, one.file) for one in held]
         waiting = {str(name) for each in names for name in each if name}
-        return waiting | self._reported("duplicate-page")
+        doubled = self._reported("duplicate-page")
+        files = {str(p) for p, slug in self.known.aliases().items() if slug in doubled}
+        return waiting | doubled | files
 
     def untold(self) -> set[str]:
         """Conflict files that lie there, and nobody knows of."""
