@@ -273,6 +273,8 @@ class Soak:
     def slopes(self) -> dict[str, float]:
         """Growth in 1,000 edits of everything that has a limit, later half only."""
         later = self.samples[len(self.samples) // 2 : -1]
+        # in an outage nothing is known of the service
+        later = [sample for sample in later if sample.service]
         if len(later) < JUDGED_SAMPLES // 2:
             return {}
         edits = [float(sample.edits) for sample in later]
