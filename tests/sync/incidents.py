@@ -250,7 +250,8 @@ def bring_disk(world: World, copy: Copy) -> None:
         return
     away, copy.away = copy.away, None
     for slug in on_disk(copy):
-        copy.pages.pop(slug)
+        # what a person wrote there lies under the disk, and nobody saw it before
+        world.remove_marks(copy.pages.pop(slug)[0], but="")
         remove_file(copy, slug)
     for slug, (text, page_format, _) in away.items():
         copy.pages[slug] = (text, page_format, world.new_identity())
