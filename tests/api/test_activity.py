@@ -13,7 +13,7 @@ from wikisync.api.activity import GroupActivity
 from wikisync.api.client import Client
 from wikisync.api.request import Request
 from wikisync.api.wikis import Wiki
-from wikisync.errors import NotFound
+from wikisync.errors import NotFound, Unavailable
 from wikisync.model import WikiOwner
 from wikisync.service.quirks import Quirk
 
@@ -80,6 +80,27 @@ async def test_more_are_asked_for_where_all_of_the_first_changed(
         await edit(client, owner, "three\n")
     assert await activity.changed() is None, "any may have changed"
     assert await activity.changed() == frozenset()
+
+
+async def test_changes_are_named_again_where_the_longer_list_fails(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PARTS", (1, 3))
+    activity = GroupActivity(client, "docs")
+    await activity.changed()
+    changed = [await edit(client, owner, "two\n") for owner in OWNERS[:2]]
+    send, sizes = client.send, []
+
+    async def failing(request: Request) -> object:
+        sizes.append(request.query)
+        if len(sizes) == 2:
+            raise Unavailable("the service is away")
+        return await send(request)
+
+    client.send = failing  # type: ignore[method-assign, assignment]
+    with pytest.raises(Unavailable):
+        await activity.changed()
+    assert await activity.changed() == frozenset(changed)
 
 
 async def test_project_that_was_not_among_the_first_is_listed(

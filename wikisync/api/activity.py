@@ -7,6 +7,7 @@ else; a project on the list is only a reason to ask for its wiki's newest commit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from http import HTTPStatus
 
 import msgspec
@@ -29,6 +30,22 @@ class ActiveRecord(msgspec.Struct, frozen=True):
     last_activity_at: str
 
 
+class _Listed(msgspec.Struct, frozen=True):
+    """Projects by their last activity, the newest first."""
+
+    times: Mapping[int, str]
+    etag: str | None
+    is_cut: bool
+    """Whether there may be more of them."""
+
+    def may_lack_changes(self, before: Mapping[int, str]) -> bool:
+        """Whether projects behind the last one may have changed, too.
+
+        Those behind one that is as it was are as they were.
+        """
+        return self.is_cut and not self.times.items() & before.items()
+
+
 class GroupActivity:
     """The projects of one group, those of its subgroups included."""
 
@@ -36,7 +53,7 @@ class GroupActivity:
         """Name the group by its full path; nothing is asked."""
         self._client = client
         self._group = group
-        self._times: dict[int, str] | None = None
+        self._times: Mapping[int, str] | None = None
         """Of the projects that were among the first; None before the first list."""
         self._etag: str | None = None
 
@@ -50,26 +67,22 @@ class GroupActivity:
         Raises:
             RemoteError: there is no such list for this token, or not now.
         """
-        before = self._times
-        for records in PARTS:
-            found = await self._listed(records)
-            if found is None:
-                return frozenset()
-            self._times = {**(before or {}), **found}
-            if before is None:
-                return frozenset()
-            changed = frozenset(found.items() - before.items())
-            # those behind one that is as it was are as they were, too
-            if len(found) < records or len(changed) < len(found):
-                return frozenset(number for number, _ in changed)
-        return None
+        first, before = await self._listed(PARTS[0], self._etag), self._times
+        if first is None:
+            return frozenset()
+        last = first
+        if before is not None and first.may_lack_changes(before):
+            last = await self._listed(PARTS[1]) or first
+        # both requests came through: else all of it is asked for again
+        self._etag, self._times = first.etag, {**(before or {}), **last.times}
+        if before is None:
+            return frozenset()
+        if last.may_lack_changes(before):
+            return None
+        return frozenset(number for number, _ in last.times.items() - before.items())
 
-    async def _listed(self, records: int) -> dict[int, str] | None:
-        """The projects that were active last, and when.
-
-        Returns:
-            None where the first ones are as they were.
-        """
+    async def _listed(self, records: int, etag: str | None = None) -> _Listed | None:
+        """The projects that were active last; None where they are those of the ETag."""
         query = encode_query(
             {
                 "include_subgroups": True,
@@ -83,14 +96,11 @@ class GroupActivity:
         purpose = self._client.purpose(
             f"list the active projects of group {self._group}", "group", self._group
         )
-        is_first = records == PARTS[0]
-        etag = self._etag if is_first else None
         path = routes.GROUP_PROJECTS.path(id=self._group)
         request = Request("GET", path, purpose, query, etag=etag, waits=False)
         answer = await self._client.send(request)
         if answer.status == HTTPStatus.NOT_MODIFIED:
             return None
         found = decode(answer, list[ActiveRecord], purpose)
-        if is_first:
-            self._etag = answer.headers.get("etag")
-        return {one.id: one.last_activity_at for one in found}
+        times = {one.id: one.last_activity_at for one in found}
+        return _Listed(times, answer.headers.get("etag"), len(found) >= records)
