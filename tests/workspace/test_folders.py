@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from wikisync.errors import ConfigError, UsageError
 from wikisync.model import WikiOwner
+from wikisync.site.build import build_site
 from wikisync.workspace.folders import cache_folder, find_shown
 
 CONFIG = """\
@@ -140,3 +142,16 @@ def test_a_workspace_keeps_its_cache_itself(workspace: Path, tmp_path: Path) -> 
     environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     other = cache_folder(find_shown(tmp_path), "preview", environment)
     assert other.is_relative_to(tmp_path / "cache")
+
+
+def test_folder_whose_name_is_not_text_becomes_a_site(tmp_path: Path) -> None:
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/w\xff"))
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("this file system stores only names that are text")
+    (folder / "home.md").write_text("# Home\n")
+    sources, options = find_shown(folder).site()
+    assert options.title == r"w\xff"
+    build_site(sources, tmp_path / "site", options, cache=tmp_path / "cache")
+    assert r"w\xff" in (tmp_path / "site" / "index.html").read_text()

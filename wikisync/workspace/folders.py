@@ -19,6 +19,7 @@ from wikisync.errors import ConfigError
 from wikisync.layout import CACHE_FOLDER, PRIVATE_FOLDER
 from wikisync.model import WikiOwner
 from wikisync.site.model import SiteOptions, WikiOrigin, WikiSource
+from wikisync.terminal import path_text
 from wikisync.workspace.cache import default_cache
 from wikisync.workspace.rendering import markup_options
 from wikisync.workspace.settings import read_config, workspace_above
@@ -100,8 +101,9 @@ def _workspace_site(
         )
     sources = tuple(_source(workspace, wiki, config) for wiki in wikis)
     site = config.site
+    default = sources[0].title if len(sources) == 1 else path_text(workspace.name)
     return sources, SiteOptions(
-        title=site.title or (sources[0].title if len(sources) == 1 else workspace.name),
+        title=site.title or default,
         url=site.url or None,
         lang=site.language,
         description=site.description,
@@ -128,7 +130,7 @@ def _source(workspace: Path, wiki: WikiSection, config: Config) -> WikiSource:
 
 
 def _plain_site(folder: Path) -> tuple[tuple[WikiSource, ...], SiteOptions]:
-    title = folder.name or "pages"
+    title = path_text(folder.name) or "pages"
     # paths of the service are narrower than names of folders
     path = re.sub(_NOT_IN_PATHS, "-", title).strip("-") or "pages"
     source = WikiSource(WikiOwner("project", f"local/{path}"), title, folder)
