@@ -250,7 +250,7 @@ def bring_disk(world: World, copy: Copy) -> None:
         return
     away, copy.away = copy.away, None
     for slug in on_disk(copy):
-        # what a person wrote there lies under the disk, and nobody saw it before
+        # it lies under the disk from now on: hidden, and not lost
         world.remove_marks(copy.pages.pop(slug)[0], but="")
         remove_file(copy, slug)
     for slug, (text, page_format, _) in away.items():

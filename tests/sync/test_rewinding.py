@@ -450,7 +450,7 @@ async def test_so_is_a_page_that_was_created_untold(state: State) -> None:
 async def test_so_is_one_that_returns_to_its_text_of_before(
     later: list[str], state: State
 ) -> None:
-    """Whether nothing is told yet, or a commit that says nothing of our text."""
+    """Whether no commit is known yet, or one from before our text."""
     copies, before = await pushed_untold(state, "page1", "mine\n")
     copies.there.commits = [*before, *later] if later else []
     copies.there.put("page1", PAGES["page1"])

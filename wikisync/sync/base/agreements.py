@@ -180,8 +180,8 @@ class Agreements(Steps):
         First ``renamed``, old slug to new, all at once, so that pages may swap
         names; a record that stood under a new name, and got no other, is gone.
         Then ``dropped``, then ``agreed``.  ``is_step`` says that this sync did it
-        to one of the sides, so that it can be taken back; ``was_seen`` that the wiki
-        had these texts when its newest commit was told.
+        to one of the sides, so that it can be taken back; ``was_seen`` that it only
+        accepts what an earlier scan saw on the wiki, so that no commit was made.
         """
         known = self.base() if renamed else {}
         moves = {old: new for old, new in (renamed or {}).items() if old in known}

@@ -238,7 +238,7 @@ class Holds:
                 await self._cycle.local.write(settled.after, expected=page.digest)
             self._cycle.state.confirm_replaced([kept])
         with self._cycle.state.together():
-            # not newer than the conflict, after which the wiki's commit was asked for
+            # the wiki made no commit for this: its text is the one of the conflict
             self._cycle.state.record(
                 [Agreed.of(settled.agreed, remote)], is_step=True, was_seen=True
             )
