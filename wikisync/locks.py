@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -26,6 +26,17 @@ def lock(descriptor: int) -> None:
 def unlock(descriptor: int) -> None:
     """Let another process lock what stays open."""
     fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def close_locked(descriptor: int) -> None:
+    """Close what is locked, and let another process lock it at once.
+
+    Closing alone would not do: a child that another thread starts has a copy of the
+    descriptor until it runs its own program, and the lock lasts as long as any copy.
+    """
+    with suppress(OSError):  # a disk without locks
+        unlock(descriptor)
+    os.close(descriptor)
 
 
 def is_locked(descriptor: int) -> bool:
@@ -66,4 +77,4 @@ def locked_folder(folder: Path, *, follows_links: bool = True) -> Iterator[int]:
     try:
         yield descriptor
     finally:
-        os.close(descriptor)
+        close_locked(descriptor)

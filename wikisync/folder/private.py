@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from wikisync.folder.safe_open import folder_error
 from wikisync.layout import PRIVATE_FOLDER
-from wikisync.locks import open_locked_folder
+from wikisync.locks import close_locked, open_locked_folder
 from wikisync.private import FOLDER_MODE, make_private_folder
 
 _FOLDER_TRIES_MAX = 100
@@ -74,7 +74,7 @@ def own_folder(parent: Path) -> Iterator[int]:
     try:
         yield descriptor
     finally:
-        os.close(descriptor)
+        close_locked(descriptor)
         with suppress(OSError):
             for folder in (path, *made):
                 folder.rmdir()
@@ -105,7 +105,7 @@ def _locked(path: Path) -> int | None:
             return descriptor
     except OSError:
         pass
-    os.close(descriptor)
+    close_locked(descriptor)
     return None
 
 
@@ -120,4 +120,4 @@ def _remove_leftovers(parent: Path) -> None:
                         file.unlink()
                     path.rmdir()
                 finally:
-                    os.close(descriptor)
+                    close_locked(descriptor)

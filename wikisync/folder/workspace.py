@@ -33,7 +33,7 @@ from wikisync.layout import (
     PRIVATE_FOLDER,
     TEMPORARY_FOLDER,
 )
-from wikisync.locks import is_locked, lock
+from wikisync.locks import close_locked, is_locked, lock
 from wikisync.private import FILE_MODE, make_private_folder
 
 WATCH = "`wikisync watch` is running"
@@ -107,7 +107,7 @@ def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[None
         _sign(descriptor, is_watch=is_watch)
         yield
     finally:
-        os.close(descriptor)
+        close_locked(descriptor)
 
 
 def holder_of(private: Path) -> str | None:

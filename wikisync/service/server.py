@@ -16,7 +16,7 @@ from aiohttp import web
 
 from wikisync.connections import base_url, listening
 from wikisync.errors import ServiceError
-from wikisync.locks import lock
+from wikisync.locks import lock, unlock
 from wikisync.private import make_private_folder, private_opener
 from wikisync.service.app import answering
 from wikisync.service.instance import Service
@@ -155,7 +155,10 @@ def locked_folder(data: Path) -> Iterator[bool]:
                 f"the data folder {data} is in use by another wikisync serve",
                 hint="stop the other one, or choose another folder with --data",
             ) from error
-        yield was_open
+        try:
+            yield was_open
+        finally:
+            unlock(file.fileno())
 
 
 async def _first_token(records: Records) -> str | None:

@@ -27,7 +27,7 @@ from msgspec.structs import replace
 
 from wikisync.errors import FolderError, SiteError
 from wikisync.folder.safe_open import opened_below, read_chunks
-from wikisync.locks import open_locked_folder
+from wikisync.locks import close_locked, open_locked_folder
 from wikisync.model import Digest, Problem, folders_above
 from wikisync.site.addresses import MANIFEST
 from wikisync.site.file_table import FileState, FileTable
@@ -348,7 +348,7 @@ def _held(root: Path) -> Iterator[int]:
     try:
         yield descriptor
     finally:
-        os.close(descriptor)
+        close_locked(descriptor)
 
 
 def is_untouched(root: Path, files: FileTable) -> bool:

@@ -34,7 +34,7 @@ from msgspec.structs import replace
 from wikisync.errors import SiteError
 from wikisync.folder.threads import finish_in_thread
 from wikisync.libc import NotSupported, swap_paths
-from wikisync.locks import open_locked_folder
+from wikisync.locks import close_locked, open_locked_folder
 from wikisync.model import Problem
 from wikisync.processes import PIPE, STDOUT, end_session, start_program_async
 from wikisync.site.build import build_site, checked_sources
@@ -217,7 +217,7 @@ class _Place:
         except OSError as exc:
             raise _failed(self._output, exc) from exc
         finally:
-            os.close(descriptor)
+            close_locked(descriptor)
 
     def begin(self) -> None:
         """The next version is the present site, or empty where there is none.
