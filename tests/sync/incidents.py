@@ -250,8 +250,8 @@ def bring_disk(world: World, copy: Copy) -> None:
         return
     away, copy.away = copy.away, None
     for slug in on_disk(copy):
-        # it lies under the disk from now on: hidden, and not lost
-        world.remove_marks(copy.pages.pop(slug)[0], but="")
+        # hidden, and not lost; what the engine has read is on its way to the wiki
+        world.remove_marks(copy.pages.pop(slug)[0], but="".join(copy.seen))
         remove_file(copy, slug)
     for slug, (text, page_format, _) in away.items():
         copy.pages[slug] = (text, page_format, world.new_identity())

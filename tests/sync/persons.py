@@ -136,6 +136,8 @@ class Copy:
     away: dict[str, tuple[str, Format, int]] | None = None
     """What is on the disk that is away; None while it is there."""
     is_disk_touched: bool = False
+    seen: set[str] = field(default_factory=set)
+    """Texts that the engine read or wrote here."""
 
     @property
     def is_wiki(self) -> bool:

@@ -120,7 +120,9 @@ class SimulatedFolder(_Side):
 
     async def read(self, slug: Slug) -> Page:
         self.world.step(f"read file {slug}")
-        return self._page(slug)
+        page = self._page(slug)
+        self.copy.seen.add(page.content)
+        return page
 
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
         self.world.step(f"write file {page.slug}")
@@ -132,6 +134,7 @@ class SimulatedFolder(_Side):
             self.copy.history.append(before[0])
             self.world.open_window(self.copy, page.slug)
             incidents.replace_file(self.copy, page.slug)
+        self.copy.seen.add(page.content)
         self.world.store(self.copy, page.slug, page.content, page.format)
         self.world.step(f"wrote file {page.slug}: {page.content!r}")
         return page
