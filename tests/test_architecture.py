@@ -567,7 +567,6 @@ MAKERS_OF_FOLDERS = {
     "folder.trash",
     "folder.workspace",  # the workspace's own
     "private",
-    "service.packing",  # in a repository, whose folder is private
     "site.output",
     "site.linked_copy",  # of the version of a site
     "site.publish",

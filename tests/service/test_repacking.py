@@ -80,6 +80,22 @@ async def test_service_packs_a_wiki_that_gathers_objects(tmp_path: Path) -> None
         await assert_whole(repository, 301)
 
 
+async def test_service_packs_a_wiki_that_it_loads(tmp_path: Path) -> None:
+    settings = Settings(packing=Packing(loose_objects_max=256))
+    pages = tmp_path / "wiki"
+    pages.mkdir()
+    for number in range(1000):
+        (pages / f"page-{number}.md").write_text(f"# Page\n\nText {number}.\n")
+    async with embedded_service(tmp_path / "data", settings=settings) as service:
+        await service.load_folder(pages)
+        await service.running.service.repacking.wait_until_idle()
+
+        repository = (await service.wiki(WikiOwner("project", "local/wiki"))).repository
+        assert loose_objects(repository.path) == 0
+        assert pack_files(repository.path, "*.pack")
+        await assert_whole(repository, 1)
+
+
 async def test_open_repository_reads_on_when_its_objects_are_packed(
     tmp_path: Path,
 ) -> None:

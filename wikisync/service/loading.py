@@ -100,6 +100,7 @@ async def load_folder(
             )
         except (OSError, GitRefused) as error:
             raise ServiceError(f"cannot load {root / entry.wiki}: {error}") from error
+        service.repacking.note_change(wiki.repository)
         if kind == "project":
             await records.ask(set_columns, owner_id, {"is_measured": 0})
         kept += [f"{entry.path}: {path}" for path in edited]

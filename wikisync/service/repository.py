@@ -31,8 +31,6 @@ from wikisync.service.committing import (
 )
 from wikisync.service.copying import DEFAULT_BRANCH, copy_repository
 from wikisync.service.editing import CommitPlan
-from wikisync.service.packing import blob_id, write_blob_pack
-from wikisync.service.settings import MIB
 from wikisync.service.tree import EMPTY, Directory, RepositoryFile, WikiTree
 from wikisync.service.tree_walk import (
     USUAL_LIMITS,
@@ -44,8 +42,6 @@ LOADED_REFERENCE = "refs/wikisync/loaded"
 COMMIT_ID = re.compile("[0-9a-fA-F]{4,40}")
 """A commit's id, or how it begins."""
 COMMITS_WALKED_MAX = 10_000
-PACKED_BYTES_MAX = 4 * MIB
-"""Larger files are streamed into an object of their own."""
 BRANCH_BYTES_MAX = 244
 """As the real service has it; one component of a path holds 255, with a suffix."""
 TAGS_MAX = 10
@@ -284,7 +280,7 @@ class WikiRepository:
             return bytes(repository.create_blob_fromdisk(str(source)).raw)
 
     def store_files(self, files: Mapping[str, Path]) -> dict[str, RepositoryFile]:
-        """Put many files from disk into the object store, in one pack.
+        """Put many files from disk into the object store, as ``store_file`` does.
 
         Args:
             files: path in the repository to the file on disk.
@@ -292,13 +288,10 @@ class WikiRepository:
         Returns:
             Each path with its blob, to be linked by a later change.
         """
-        with self._lock:
-            repository = self._open() or self.create()
-            stored: dict[str, RepositoryFile] = {}
-            write_blob_pack(
-                self.path / "objects", self._unknown(repository, files, stored)
-            )
-            return stored
+        return {
+            path: RepositoryFile(path, self.store_file(source))
+            for path, source in files.items()
+        }
 
     def loaded(self) -> WikiTree:
         """The files that the last load of a folder brought."""
@@ -351,24 +344,6 @@ class WikiRepository:
             repository = self._open() or self.create()
             commit_change(repository, change, author, branch or self.branch())
             return self.tree()
-
-    def _unknown(
-        self,
-        repository: pygit2.Repository,
-        files: Mapping[str, Path],
-        stored: dict[str, RepositoryFile],
-    ) -> Iterator[bytes]:
-        """Note every file in ``stored``; give the contents git does not have."""
-        for path, source in files.items():
-            # one file at a time, so that a large folder never fills memory
-            if source.stat().st_size > PACKED_BYTES_MAX:
-                blob = bytes(repository.create_blob_fromdisk(str(source)).raw)
-            else:
-                content = source.read_bytes()
-                blob = blob_id(content)
-                if pygit2.Oid(raw=blob) not in repository:
-                    yield content
-            stored[path] = RepositoryFile(path, blob)
 
     def _walk(self, repository: pygit2.Repository, commit: str) -> Directory:
         """The root of a commit; what is known of the present one is not read again."""
