@@ -271,6 +271,8 @@ def test_table(source: str, html: str) -> None:
         ("\\alpha{}x \\rarr \\nosuch", "αx → \\nosuch"),
         ("\\geq C:\\target\\map \\and", "≥ C:\\target\\map \\and"),
         ("a -- b --- c...", "a – b — c…"),
+        ("a ---- b ----- c.... d", "a ---- b ----- c.... d"),
+        ("a . . . b . . . . c", "a … b . . . . c"),
         ("\"a\" 'b' it's", "“a” ‘b’ it’s"),
         ("a\\\\\nb", "a<br>b"),
         ("x @@html:<b>@@y@@html:</b>@@@@latex:z@@", "x <b>y</b>"),

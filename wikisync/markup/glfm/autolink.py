@@ -12,11 +12,13 @@ import string
 import unicodedata
 from typing import NamedTuple
 
+from markdown_it.common.utils import unescapeAll
 from markdown_it.rules_core import StateCore
 from markdown_it.rules_inline import StateInline
-from markdown_it.rules_inline.autolink import autolink
+from markdown_it.rules_inline.autolink import AUTOLINK_RE, EMAIL_RE
 from markdown_it.token import Token
 
+BRACKETED = re.compile(r"<([^<>]*)>")
 SCHEME_BEHIND = re.compile(r"[A-Za-z]+\Z")
 SCHEME_CHARS_MAX = 32
 WORD = re.compile(r"[^ \t\r\n\0\v\f<]*")
@@ -83,13 +85,25 @@ def bare_www(state: StateInline, silent: bool) -> bool:
 
 
 def bracketed(state: StateInline, silent: bool) -> bool:
-    """``<scheme:address>``, which is plain text inside of a link."""
-    if silent or state.linkLevel == 0:
-        return autolink(state, silent)
-    start = state.pos + 1
-    if not autolink(state, True):
+    """``<scheme:address>`` or ``<mail@host>``, which is plain text inside of a link.
+
+    The address is shown as it stands, but for entities: the engine's own rule shows
+    it decoded.
+    """
+    found = BRACKETED.match(state.src, state.pos, state.posMax)
+    if found is None:
         return False
-    state.push("text", "", 0).content = state.src[start : state.pos - 1]
+    is_mail = EMAIL_RE.fullmatch(found[1]) is not None
+    if not is_mail and AUTOLINK_RE.fullmatch(found[1]) is None:
+        return False
+    if not silent:
+        # a backslash is a character of the address
+        address = unescapeAll(found[1].replace("\\", "\\\\"))
+        if state.linkLevel > 0:
+            state.push("text", "", 0).content = address
+        else:
+            push_link(state, address, "mailto:" if is_mail else "")
+    state.pos = found.end()
     return True
 
 

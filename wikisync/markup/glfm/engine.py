@@ -18,6 +18,7 @@ from wikisync.markup.glfm.tasks import SIGNS
 from wikisync.markup.lines import LineMap
 
 PLAIN_URL = re.compile(r"[A-Za-z0-9\-_.!~*'();/?:@&=+$,#]*")
+IPV6_START = re.compile(r"[a-z]+://\[[0-9a-fA-F:]+(?:%25[a-zA-Z0-9]+)?\]")
 NESTING_MAX = 100
 """Blocks in blocks; deeper ones are dropped by the engine."""
 
@@ -33,7 +34,11 @@ def parse(source: str, lines: LineMap | None = None, *, has_signs: bool = False)
 
 def encode_url(url: str) -> str:
     """An address with everything percent-encoded that no address can hold."""
-    return url if PLAIN_URL.fullmatch(url) else mdurl.encode(url)
+    if PLAIN_URL.fullmatch(url):
+        return url
+    found = IPV6_START.match(url)
+    host = found[0] if found else ""
+    return host + mdurl.encode(url[len(host) :])
 
 
 @functools.cache

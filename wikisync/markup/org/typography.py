@@ -6,7 +6,10 @@ import re
 
 from wikisync.markup.tokens import escape_marks
 
-SPECIAL = re.compile(r"-{2,3}(?!-)|\.\.\.|``|''|\"|'")
+SPECIAL = re.compile(
+    r"(?<!-)-{2,3}(?!-)|(?<!\.)\.{3}(?!\.)|(?<!\.)(?<!\. )\. \. \.(?!\.| \.)|``|''|\"|'"
+)
+"""Longer rows of dashes and dots stay as they are."""
 OPENS_BEHIND = frozenset(" \t\n([{<-–—/\u00a0“‘\"'")
 
 
@@ -38,7 +41,7 @@ def _sign(mark: str, previous: str, following: str) -> str:
             return "—"
         case "--":
             return "–"
-        case "...":
+        case "..." | ". . .":
             return "…"
         case "``":
             return "“"
