@@ -23,6 +23,7 @@ from wikisync.folder.workspace import holder_of
 from wikisync.model import WikiOwner
 from wikisync.service.quirks import Quirk
 from wikisync.workspace.attention_file import ATTENTION_FILE
+from wikisync.workspace.times import parse_time
 
 pytestmark = pytest.mark.slow
 FAR = {"Retry-After": "100000"}
@@ -50,6 +51,25 @@ async def test_save_here_is_on_the_wiki_within_seconds(
 
         await watch.until(is_there)
         await watch.said("1 pushed")
+
+
+async def test_line_names_the_time_the_wiki_and_the_pages(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    """A terminal that was left open shows when it happened, and to what."""
+    pages = {name: "text\n" for name in ("a", "b", "c", "d", "e")}
+    await service.add_pages(OWNER, pages)
+    began = int(time.time())
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_sync()
+        pulled = next(line for line in watch.lines if "6 pulled" in line)
+        watch.save("home", "two\n")
+        await watch.said("1 pushed")
+        pushed = next(line for line in watch.lines if "1 pushed" in line)
+    assert pulled[19:] == " handbook: 6 pulled (a, b, c and 3 more)"
+    assert pushed[19:] == " handbook: 1 pushed (home)"
+    times = [parse_time(line[:19]) for line in watch.lines]
+    assert began <= times[0] <= times[-1] <= time.time()
 
 
 async def test_edit_on_the_wiki_is_here_with_the_next_hint(
@@ -126,7 +146,7 @@ async def test_signal_ends_it_cleanly(
         await watch.in_sync()
         watch.signal(number)
         assert await watch.ended() == 0
-        assert watch.lines[-1] == "stopped"
+        assert watch.lines[-1].endswith(" stopped")
         assert watch.health["condition"] == "stopped"
 
 

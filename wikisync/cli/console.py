@@ -11,6 +11,7 @@ import logging
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 
 import click
@@ -21,6 +22,7 @@ from wikisync.errors import ConfigError, UsageError, WikisyncError
 from wikisync.model import Problem
 from wikisync.progress import Progress, SilentProgress
 from wikisync.terminal import VisibleLines, visible_line
+from wikisync.workspace.times import local_time
 
 RED, YELLOW, BOLD, RESET = "\x1b[31m", "\x1b[33m", "\x1b[1m", "\x1b[0m"
 
@@ -51,6 +53,9 @@ class Console:
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
+        self.shows_time = False
+        """Whether each line on stderr begins with the time, as those of a command that
+        runs for days do."""
 
     def result(self, text: str) -> None:
         """Data the command was asked for, to stdout.
@@ -88,20 +93,20 @@ class Console:
     def note(self, text: str) -> None:
         """A line for people, to stderr, unless ``--quiet``."""
         if not self.quiet:
-            sys.stderr.write(visible_line(text) + "\n")
+            self._write_error(visible_line(text))
 
     def warn(self, text: str) -> None:
         """A line that a person should act on, to stderr."""
-        sys.stderr.write(f"{self._paint('warning', YELLOW)}: {visible_line(text)}\n")
+        self._write_error(f"{self._paint('warning', YELLOW)}: {visible_line(text)}")
 
     def error(self, error: WikisyncError) -> None:
         """An error with all its problems and its hint, to stderr."""
-        sys.stderr.write(f"{self._paint('error', RED)}: {_shown(error.message)}\n")
+        self._write_error(f"{self._paint('error', RED)}: {_shown(error.message)}")
         if isinstance(error, ConfigError):
             for problem in error.problems:
-                sys.stderr.write(f"  - {_shown(problem)}\n")
+                self._write_error(f"  - {_shown(problem)}")
         if error.hint:
-            sys.stderr.write(f"{self._paint('hint', BOLD)}: {_shown(error.hint)}\n")
+            self._write_error(f"{self._paint('hint', BOLD)}: {_shown(error.hint)}")
 
     def problems(self, problems: Iterable[Problem]) -> None:
         """One line a problem, with its hint where it has one."""
@@ -134,6 +139,10 @@ class Console:
         logger = logging.getLogger("wikisync")
         logger.addHandler(handler)
         logger.setLevel(logging.DEBUG if debug else logging.INFO)
+
+    def _write_error(self, line: str) -> None:
+        at = f"{local_time(time.time())} " if self.shows_time else ""
+        sys.stderr.write(f"{at}{line}\n")
 
     def _paint(self, word: str, colour: str) -> str:
         if os.environ.get("NO_COLOR") or not sys.stderr.isatty():

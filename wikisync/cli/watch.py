@@ -101,6 +101,7 @@ def command(ctx: click.Context, /, start: Path, **options: Any) -> int:
         allows_network_disk=options["network_disk"],
         token_file=options["token_file"],
     )
+    console.shows_time = True
     asyncio.run(watch_workspace(console, start, request))
     return ExitCode.DONE
 

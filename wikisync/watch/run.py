@@ -42,7 +42,7 @@ from wikisync.watch.report import WatchReport
 from wikisync.watch.site import PublishedSite
 from wikisync.watch.states import WatchedStates
 from wikisync.watch.systemd import Notifier
-from wikisync.watch.wiki import WatchedWiki
+from wikisync.watch.wiki import WatchedWiki, some_of
 from wikisync.workspace.attention import failure_sentence
 from wikisync.workspace.attention_file import (
     ATTENTION_FILE,
@@ -180,10 +180,11 @@ class Watch:
             self._messages.note(note)
 
     def _note_counts(self, wiki: WatchedWiki) -> None:
-        result = wiki.synced.last
-        names = ("pulled", "pushed", "merged", "renamed", "removed", "attachments")
-        counts = [(getattr(result, name), name) for name in names]
-        words = ", ".join(f"{count} {name}" for count, name in counts if count)
+        words = ", ".join(
+            f"{len(names)} {kind} ({some_of(names)})"
+            for kind, names in wiki.synced.last.names.items()
+            if names
+        )
         log.info("%s: %s", wiki.name, words)
         self._messages.note(f"{wiki.name}: {words}")
 

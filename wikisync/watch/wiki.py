@@ -29,7 +29,7 @@ from wikisync.workspace.syncing import Synced
 from wikisync.workspace.whose import find_wiki
 
 NAMED_MAX = 3
-"""Pages that a condition names."""
+"""Pages that one line names."""
 SAVED_MAX = 20
 """More files saved at once than these are a reason to scan the whole folder."""
 EDITS_MAX = 1000
@@ -116,7 +116,7 @@ class WatchedWiki:
             problem=str(trouble) if trouble else "",
             hint=trouble.hint if trouble else "",
             is_in_turns=self._wiki is not None and self._wiki.replica.is_in_turns,
-            open_here=_names(result.plan.open_here),
+            open_here=some_of(result.plan.open_here),
         )
 
     @property
@@ -260,7 +260,7 @@ class WatchedWiki:
         return self._active
 
 
-def _names(slugs: Sequence[Slug]) -> str:
-    """The first of some pages, and how many more there are."""
-    named, more = ", ".join(slugs[:NAMED_MAX]), len(slugs) - NAMED_MAX
+def some_of(names: Sequence[str]) -> str:
+    """The first of some pages or files, and how many more there are."""
+    named, more = ", ".join(names[:NAMED_MAX]), len(names) - NAMED_MAX
     return f"{named} and {more} more" if more > 0 else named

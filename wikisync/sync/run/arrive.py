@@ -46,7 +46,7 @@ async def _remove(cycle: Cycle, action: DeleteLocal) -> None:
     await cycle.local.delete(action.slug, expected=action.local)
     cycle.state.record(dropped=[action.slug], is_step=True)
     cycle.note_done(action, action.slug)
-    cycle.tally.removed += 1
+    cycle.tally.removed.append(action.slug)
 
 
 async def move_here(cycle: Cycle, action: MoveLocal | Rebind) -> None:
@@ -85,7 +85,7 @@ async def _move(cycle: Cycle, action: MoveLocal | Rebind, given: Slug) -> None:
             is_step = isinstance(action, MoveLocal)
             cycle.state.record(renamed={record: given}, is_step=is_step)
         cycle.note_done(action, action.slug)
-    cycle.tally.renamed += 1
+    cycle.tally.renamed.append(given)
 
 
 async def merge_here(cycle: Cycle, action: Merge, merged: MergedPage) -> None:
@@ -145,7 +145,7 @@ async def _merge(cycle: Cycle, action: Merge, merged: MergedPage) -> None:
             now = cycle.clock()
             entry = LogEntry(now, Severity.WARNING, action.slug, STALE_SAVE)
             cycle.state.note(entry)
-    cycle.tally.merged += 1
+    cycle.tally.merged.append(action.slug)
 
 
 def _fail(cycle: Cycle, slug: str, error: FolderError) -> None:

@@ -216,7 +216,7 @@ class _Fetching:
                 raise
             return _failed("attachment-unwritable", path, error.message, error.hint)
         self._failures_in_row = 0
-        self._cycle.tally.attachments += 1
+        self._cycle.tally.attachments.append(path)
         here = LooseFile(path, stored.digest, stored.size)
         self._cycle.state.record_attachments([self._as_now(path, here)])
         log.info("fetched %s", path)

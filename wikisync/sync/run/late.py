@@ -54,7 +54,7 @@ async def _take(cycle: Cycle, late: LateSave, text: str) -> None:
         _remember(cycle, slug, text, text)
         page = Page(slug, _format_of(cycle, slug), text)
         await cycle.local.write(page, expected=None)
-        cycle.tally.merged += 1
+        cycle.tally.merged.append(slug)
         return
     if text == page.content:
         _remember(cycle, slug, text, text)
@@ -106,7 +106,7 @@ async def _merge(cycle: Cycle, page: Page, before: str, text: str) -> bool:
         _go_back(cycle, page.slug, before)
     await cycle.local.write(replace(page, content=text), expected=page.digest)
     cycle.state.confirm_replaced([kept])
-    cycle.tally.merged += 1
+    cycle.tally.merged.append(page.slug)
     return True
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
 
@@ -24,17 +24,17 @@ EVENTS_EACH_MAX = 200
 
 
 class _Tally(Struct):
-    """What one cycle did so far; counts pages."""
+    """What one cycle did so far, with the names that pages have after it."""
 
-    pulled: int = 0
-    pushed: int = 0
-    merged: int = 0
-    renamed: int = 0
-    removed: int = 0
+    pulled: list[Slug] = field(default_factory=list)
+    pushed: list[Slug] = field(default_factory=list)
+    merged: list[Slug] = field(default_factory=list)
+    renamed: list[Slug] = field(default_factory=list)
+    removed: list[Slug] = field(default_factory=list)
     superseded: int = 0
     """Pages that changed since the plan was made; the next cycle decides about them."""
-    attachments: int = 0
-    """Attachments fetched."""
+    attachments: list[str] = field(default_factory=list)
+    """Paths of attachments fetched."""
     errors: list[Problem] = field(default_factory=list)
     """Nothing is removed in a cycle that had one."""
     warnings: list[Problem] = field(default_factory=list)
@@ -49,6 +49,18 @@ class _Tally(Struct):
     """New names of pages whose rename failed; nothing follows it."""
     given_names: dict[Slug, Slug] = field(default_factory=dict)
     """What the service called pages instead of their new names, which are lost."""
+
+    @property
+    def names(self) -> Mapping[str, Sequence[str]]:
+        """The pages and attachments that were carried over, by what was done."""
+        return {
+            "pulled": self.pulled,
+            "pushed": self.pushed,
+            "merged": self.merged,
+            "renamed": self.renamed,
+            "removed": self.removed,
+            "attachments": self.attachments,
+        }
 
     def fail(self, code: str, slug: str, error: WikisyncError) -> None:
         """Note that one page failed; the others go on, but for removals."""

@@ -181,7 +181,7 @@ class _Pulls:
         kept = [self._keeping[slug] for slug in slugs if slug in self._keeping]
         self._cycle.state.record(agreed, is_step=True)
         self._cycle.state.confirm_replaced(kept)
-        self._cycle.tally.pulled += len(agreed)
+        self._cycle.tally.pulled += slugs
         self._cycle.progress.advance(len(agreed))
 
     async def _written(self, batch: list[_Fetched]) -> Sequence[Page | WikisyncError]:

@@ -262,7 +262,7 @@ class _Pushes:
             self._cycle.state.settle(intent)
             self._cycle.state.drop_refusal(sent.slug)
             self._cycle.note_done(action, answer.slug)
-        self._cycle.tally.pushed += 1
+        self._cycle.tally.pushed.append(answer.slug)
 
     def _take_spelling(self, slug: Slug, given: Slug) -> None:
         """Keep the file of a page that the service cannot keep under its name.
@@ -278,7 +278,7 @@ class _Pushes:
         self._cycle.state.record(renamed={slug: given})
         now, what = self._cycle.clock(), f"the service renamed {slug}"
         self._cycle.state.note_done(now, given, what)
-        self._cycle.tally.renamed += 1
+        self._cycle.tally.renamed.append(given)
 
     def _take_name(self, asked: Slug, given: Slug, *, is_known: bool = False) -> None:
         """Keep the file's name for a page that the service calls otherwise."""
@@ -330,7 +330,7 @@ class _Pushes:
             self._bind(action, answer.slug)
             self._cycle.state.settle(intent)
             self._cycle.note_done(action, answer.slug)
-        self._cycle.tally.renamed += 1
+        self._cycle.tally.renamed.append(answer.slug)
 
     def _bind(self, action: MoveRemote, given: Slug) -> None:
         """Take the page's file for what the wiki calls the page now."""
@@ -376,7 +376,7 @@ class _Pushes:
             self._cycle.state.record(dropped=[action.slug], is_step=True)
             self._cycle.state.settle(intent)
             self._cycle.note_done(action, action.slug)
-        self._cycle.tally.removed += 1
+        self._cycle.tally.removed.append(action.slug)
 
     def _intent(
         self, operation: WriteKind, page: Page, *, before: Digest = NO_DIGEST

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -85,6 +85,8 @@ class CycleResult(Struct, frozen=True):
     """Attachments that the wiki itself lacks, reason for the first time."""
     pages: int
     """How many pages the wiki has, after what was done."""
+    names: Mapping[str, Sequence[str]] = {}
+    """The pages and attachments behind each count, by the name of the count."""
     settled: frozenset[Slug] = frozenset()
     """Pages that settled conflict files became, or would become."""
     has_more: bool = False
