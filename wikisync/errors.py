@@ -25,6 +25,7 @@
     ├── RenderError             a page that cannot be rendered
     │   └── LimitExceeded       it takes too much time or memory
     ├── SiteError               theme or output folder
+    │   └── UnknownTheme        a theme, or an option of one, that is not there
     └── ServiceError            the embedded service cannot start or load
 
 A message says what failed with the object named, in lower case, without a full
@@ -239,6 +240,12 @@ class LimitExceeded(RenderError):
 
 class SiteError(WikisyncError):
     """The site cannot be built: theme, option or output folder."""
+
+
+class UnknownTheme(SiteError):
+    """There is no theme of this name, or it has no such option."""
+
+    exit_code = ExitCode.USAGE
 
 
 class ServiceError(WikisyncError):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import difflib
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,6 +55,16 @@ async def test_base_asks_no_service(cloned: Cloned) -> None:
     assert ran.code == 0
     assert "--- handbook/guide at the last sync" in ran.out
     assert "-one\n" in ran.out
+
+
+@pytest.mark.parametrize("words", [[], ["--base"]])
+async def test_page_that_is_nowhere_is_a_wrong_argument(
+    cloned: Cloned, words: list[str]
+) -> None:
+    ran = await cloned.run("diff", "gide", *words)
+    assert ran.code == 2
+    assert "handbook/gide: there is no such page, here or on the wiki" in ran.err
+    assert "no differences" not in ran.err
 
 
 async def test_nothing_different_is_said(cloned: Cloned) -> None:

@@ -25,6 +25,26 @@ def told(out: str) -> list[str]:
     return [line.partition("  ")[2] for line in out.splitlines()]
 
 
+async def test_page_that_is_nowhere_is_a_wrong_argument(cloned: Cloned) -> None:
+    ran = await cloned.run("log", "gide")
+    assert ran.code == 2
+    assert "handbook/gide: there is no such page, here or on the wiki" in ran.err
+
+
+async def test_new_page_has_no_log_yet(cloned: Cloned) -> None:
+    cloned.write("new.md", "new\n")
+    ran = await cloned.run("log", "new")
+    assert ran.code == 0
+    assert "nothing has been done yet" in ran.err
+
+
+async def test_page_that_was_deleted_keeps_its_log(cloned: Cloned) -> None:
+    (cloned.folder / "guide.md").unlink()
+    await cloned.run("sync", "--wait")
+    ran = await cloned.run("log", "guide")
+    assert told(ran.out)[0] == "handbook: remove guide from the wiki"
+
+
 async def test_log_tells_both_ways_the_newest_first(cloned: Cloned) -> None:
     cloned.write("new.md", "new\n")
     await cloned.run("sync")

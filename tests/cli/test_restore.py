@@ -15,6 +15,14 @@ async def pull(cloned: Cloned, *texts: str) -> None:
         await cloned.run("sync")
 
 
+async def test_list_of_a_page_that_is_nowhere_is_a_wrong_argument(
+    cloned: Cloned,
+) -> None:
+    ran = await cloned.run("restore", "gide", "--list")
+    assert ran.code == 2
+    assert "handbook/gide: there is no such page, here or on the wiki" in ran.err
+
+
 async def test_page_removed_by_a_sync_comes_back_and_goes_to_the_wiki(
     cloned: Cloned,
 ) -> None:
@@ -200,7 +208,7 @@ async def test_page_of_a_name_that_is_only_like_it_is_another(cloned: Cloned) ->
     cloned.write("my-page.md", "another\n")
     await cloned.run("sync")
     ran = await cloned.run("restore", "handbook/my page.md", "--list")
-    assert "no earlier text of this page is saved here" in ran.err
+    assert "handbook/my page: there is no such page" in ran.err
 
 
 # -- times -------------------------------------------------------------------------

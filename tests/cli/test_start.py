@@ -14,7 +14,7 @@ import pytest
         (">&-", ["theme", "list"], 0),
         (">&- 2>&-", ["theme", "list"], 0),
         ("<&- >&- 2>&-", ["theme", "list"], 0),
-        ("2>&-", ["theme", "show", "misspelt"], 1),
+        ("2>&-", ["theme", "show", "misspelt"], 2),
     ],
 )
 def test_closed_streams_are_none_to_fail_at(

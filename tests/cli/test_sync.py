@@ -141,8 +141,17 @@ async def test_folder_of_a_wiki_names_all_its_pages(cloned: Cloned) -> None:
 
 async def test_page_that_is_nowhere_is_told(cloned: Cloned) -> None:
     ran = await cloned.run("sync", "handbook/gide.md")
-    assert ran.code == 3
+    assert ran.code == 2
     assert "handbook/gide: there is no such page, here or on the wiki" in ran.err
+
+
+async def test_other_named_pages_are_synced_beside_one_that_is_nowhere(
+    cloned: Cloned,
+) -> None:
+    cloned.write("guide.md", "mine\n")
+    ran = await cloned.run("sync", "gide", "guide")
+    assert ran.code == 2
+    assert (await cloned.wiki())["guide.md"] == "mine\n"
 
 
 async def test_page_of_a_file_with_spaces_is_found_by_that_name(

@@ -44,7 +44,7 @@ def test_options_are_a_table_with_what_they_may_be(
 def test_unknown_theme_is_told_with_the_nearest(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["theme", "show", "plian"]) == ExitCode.FAILED
+    assert main(["theme", "show", "plian"]) == ExitCode.USAGE
     assert "did you mean 'plain'?" in capsys.readouterr().err
 
 
@@ -63,6 +63,19 @@ def workspace_in(folder: Path, site: str = "") -> None:
         '[service]\nurl = "https://gitlab.example.com"\n'
         f'[[wiki]]\nproject = "docs/handbook"\n[site]\n{site}'
     )
+
+
+@pytest.mark.parametrize("folder", ["./ours", "themes/ours"])
+def test_name_of_a_theme_of_ones_own_gets_its_path_as_hint(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    folder: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["theme", "new", folder]) == ExitCode.DONE
+    assert main(["theme", "show", "ours"]) == ExitCode.USAGE
+    assert f"hint: did you mean {folder}?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

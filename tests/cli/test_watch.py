@@ -57,7 +57,7 @@ async def test_line_names_the_time_the_wiki_and_the_pages(
     service: EmbeddedService, tmp_path: Path
 ) -> None:
     """A terminal that was left open shows when it happened, and to what."""
-    pages = {name: "text\n" for name in ("a", "b", "c", "d", "e")}
+    pages = dict.fromkeys(("a", "b", "c", "d", "e"), "text\n")
     await service.add_pages(OWNER, pages)
     began = int(time.time())
     async with watching(service, tmp_path / "ws") as watch:

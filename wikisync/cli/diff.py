@@ -23,9 +23,10 @@ from wikisync.sync.replica import Replica
 from wikisync.sync.run.options import CycleOptions
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.diff_text import unified
+from wikisync.workspace.named import refuse_unknown
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
 from wikisync.workspace.service import open_service
-from wikisync.workspace.sync_run import wanted_pages
+from wikisync.workspace.sync_run import unknown_of, wanted_pages
 
 Wanted = Sequence[tuple["WikiSection", frozenset["Slug"] | None]]
 
@@ -88,6 +89,9 @@ async def _since_base(opened: OpenWorkspace, wanted: Wanted) -> list[Shown]:
     for section, slugs in wanted:
         known, local = opened.known(section), opened.local(section)
         here, base = (await local.snapshot()).pages, known.base()
+        if slugs is not None:
+            asked = _slugs(opened, section, slugs)
+            refuse_unknown(section, asked - here.keys() - base.keys())
         for slug in sorted(here.keys() | base.keys()):
             is_same = slug in here and slug in base
             if is_same and here[slug].digest == base[slug].local:
@@ -133,6 +137,7 @@ async def _of_wiki(
         is_other_folder=opened.has_other_folder(section),
     )
     result = await opened.cycle(wiki, options)
+    refuse_unknown(section, unknown_of(wiki, [result], slugs))
     names = {move.target: move.slug for move in result.plan.moves}
     shown: list[Shown] = []
     for action in result.plan.actions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from wikisync.sync.decide.ledger import LogEntry
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.named import named_page
 from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.restoring import refuse_missing
 from wikisync.workspace.times import local_time
 
 SHOWN = 50
@@ -49,6 +51,8 @@ def command(
             section, named = named_page(workspace, page)
             slug = opened.page_of(section, named)
             events = opened.known(section).events(limit, slug)
+            if not events:
+                asyncio.run(refuse_missing(opened, section, slug))
             found = [(section, event) for event in events]
         else:
             for section in (whole,) if whole else workspace.config.wikis:

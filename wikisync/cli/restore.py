@@ -16,7 +16,7 @@ from wikisync.sync.decide.conflict import MARKER, has_marker
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.named import named_page
 from wikisync.workspace.opening import open_workspace
-from wikisync.workspace.restoring import chosen_version, find_page
+from wikisync.workspace.restoring import chosen_version, find_page, refuse_missing
 from wikisync.workspace.times import local_time, parse_time
 from wikisync.workspace.versions import (
     Version,
@@ -119,6 +119,8 @@ def _restore_page(
     ) as opened:
         slug, current = asyncio.run(find_page(opened, section, named))
         versions = versions_of(opened, section, slug)
+        if not versions:
+            asyncio.run(refuse_missing(opened, section, named))
         if lists:
             _show(console, versions, as_json=as_json)
             return 0

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wikisync.errors import FolderError, SiteError
+from wikisync.errors import FolderError, SiteError, UnknownTheme
 from wikisync.folder.safe_open import opened_inside, read_all
 from wikisync.site.theme_manifest import ThemeManifest, did_you_mean, parse_manifest
 
@@ -74,7 +74,7 @@ def _theme_folder(name: str, beside: Path | None) -> Path:
     if "/" in name or "\\" in name:
         folder = Path(name).expanduser().resolve()
         if not (folder / "theme.toml").is_file():
-            raise SiteError(
+            raise UnknownTheme(
                 f"no theme at {name}",
                 hint="a theme is a folder with theme.toml and templates/",
             )
@@ -83,7 +83,14 @@ def _theme_folder(name: str, beside: Path | None) -> Path:
     for parent in candidates:
         if _NAME.fullmatch(name) and (parent / name / "theme.toml").is_file():
             return parent / name
-    raise SiteError(f"no theme {name!r}", hint=did_you_mean(name, list(theme_names())))
+    folders = (f"./{name}", f"themes/{name}")
+    found = next((one for one in folders if Path(one, MANIFEST).is_file()), None)
+    raise UnknownTheme(
+        f"no theme {name!r}",
+        hint=f"did you mean {found}? a theme of your own is given as a path"
+        if found
+        else did_you_mean(name, theme_names()),
+    )
 
 
 def read_files(folder: Path) -> dict[str, bytes]:

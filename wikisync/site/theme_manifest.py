@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from wikisync.errors import SiteError
+from wikisync.errors import SiteError, UnknownTheme
 
 THEME_API = 1
 """Version of the contract between themes and builds (``docs/themes.md``)."""
@@ -97,7 +97,7 @@ def resolve_options(
     """Every declared option with the site's value or the default."""
     for name in given:
         if name not in declared:
-            raise SiteError(
+            raise UnknownTheme(
                 f"theme {theme} has no option {name!r}",
                 hint=did_you_mean(name, declared),
             )

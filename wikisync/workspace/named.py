@@ -7,7 +7,7 @@ from pathlib import PurePath
 
 from wikisync.config import WikiSection
 from wikisync.errors import UsageError
-from wikisync.model import Slug
+from wikisync.model import Problem, Slug
 from wikisync.workspace.configured import ConfiguredWorkspace
 
 
@@ -27,6 +27,29 @@ def named_page(workspace: ConfiguredWorkspace, name: str) -> tuple[WikiSection, 
         f"{name!r} is not the name of a page",
         hint=f"give its file, or the wiki's folder and the page: {folder}/home",
     )
+
+
+def no_such_pages(section: WikiSection, slugs: Iterable[Slug]) -> tuple[Problem, ...]:
+    """What is said of pages that were named, and that neither side has or had."""
+    return tuple(
+        Problem(
+            "page-unknown",
+            f"{section.folder}/{slug}",
+            "there is no such page, here or on the wiki",
+            "check the spelling, or give its file",
+        )
+        for slug in sorted(slugs)
+    )
+
+
+def refuse_unknown(section: WikiSection, slugs: Iterable[Slug]) -> None:
+    """Refuse pages that were named, and that neither side has or had.
+
+    Raises:
+        UsageError: there is one.
+    """
+    for unknown in no_such_pages(section, slugs):
+        raise UsageError(str(unknown), hint=unknown.hint)
 
 
 def refuse_impossible(workspace: ConfiguredWorkspace, names: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import BasePage
 from wikisync.workspace.configured import ConfiguredWorkspace
-from wikisync.workspace.named import named_page
+from wikisync.workspace.named import named_page, refuse_unknown
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.times import local_time
 from wikisync.workspace.versions import (
@@ -236,6 +236,19 @@ async def find_page(
         if given in base and await current_page(local, given) is None:
             return given, None
     return slug, current
+
+
+async def refuse_missing(
+    opened: OpenWorkspace, section: WikiSection, named: Slug
+) -> None:
+    """Refuse a page that has no file here and is in no record of a sync.
+
+    Raises:
+        UsageError: it is so.
+    """
+    slug, current = await find_page(opened, section, named)
+    if current is None and slug not in opened.known(section).base():
+        refuse_unknown(section, [named])
 
 
 def chosen_version(

@@ -30,10 +30,11 @@ from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import CreateRemote
 from wikisync.sync.run.flow import each
 from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.result import CycleResult, problems_of
 from wikisync.workspace.attention_file import noting_halts, show_attention
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.conflict_texts import conflict_texts, show_conflict_texts
-from wikisync.workspace.named import refuse_impossible
+from wikisync.workspace.named import no_such_pages, refuse_impossible
 from wikisync.workspace.opening import (
     OpenWorkspace,
     SyncedWiki,
@@ -375,7 +376,8 @@ async def _opened_and_synced(
     if synced.has_other_folder:
         one.said.warn(other_folder(wiki.folder))
     synced.pages = slugs
-    synced.unknown = _unknown(wiki, synced, slugs)
+    unknown = unknown_of(wiki, synced.results, slugs)
+    synced.unknown = no_such_pages(section, unknown)
     return synced
 
 
@@ -388,29 +390,20 @@ def _asks(wiki: SyncedWiki, asked: CycleOptions) -> bool:
     return not wiki.known.base()
 
 
-def _unknown(
-    wiki: SyncedWiki, synced: Synced, slugs: frozenset[Slug] | None
-) -> tuple[Problem, ...]:
+def unknown_of(
+    wiki: SyncedWiki, results: Sequence[CycleResult], slugs: frozenset[Slug] | None
+) -> frozenset[Slug]:
     """Pages that were named, and that neither side has or had."""
-    if slugs is None or not synced.results:
-        return ()
+    if slugs is None or not results:
+        return frozenset()
     planned = {
         name
-        for result in synced.results
+        for result in results
         for action in result.plan.actions
         for name in (action.slug, getattr(action, "target", None))
     }
-    broken = {problem.subject for problem in synced.problems}
-    missing = slugs - wiki.known.base().keys() - planned - broken
-    return tuple(
-        Problem(
-            "page-unknown",
-            f"{wiki.section.folder}/{slug}",
-            "there is no such page, here or on the wiki",
-            "check the spelling, or give its file",
-        )
-        for slug in sorted(missing)
-    )
+    broken = {problem.subject for problem in problems_of(results)}
+    return slugs - wiki.known.base().keys() - planned - broken
 
 
 async def _only_here(

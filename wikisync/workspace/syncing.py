@@ -183,6 +183,8 @@ def exit_code_of(wikis: Sequence[Synced]) -> ExitCode:
     failed = [error for error in failures if not isinstance(error, Halted)]
     if failed:
         return failed[0].exit_code
+    if any(wiki.unknown for wiki in wikis):
+        return ExitCode.USAGE
     if failures or any(wiki.batches for wiki in wikis):
         return ExitCode.HALTED
     if any(wiki.held or wiki.problems for wiki in wikis):
