@@ -7,6 +7,8 @@ import json
 import pytest
 
 from tests.support.markup import render
+from wikisync.markup.page import MarkupOptions
+from wikisync.markup.record import MarkdownEngine
 
 
 def table(value: object) -> str:
@@ -84,6 +86,23 @@ def test_code_that_describes_no_table_stays_code(value: object) -> None:
     assert "<table" not in html
     assert 'data-lang="json"' in html
     assert "<p>after</p>" in html
+
+
+@pytest.mark.parametrize("engine", ["comrak", "markdown-it"])
+@pytest.mark.parametrize(
+    ("info", "is_table"),
+    [
+        *(("json:table", True), ("json table", True), ("json a table b", True)),
+        *(("json:table b", True), ("json", False), ("json a=table", False)),
+        *(("json:a table", False), ("js table", False), ("json Table", False)),
+    ],
+)
+def test_table_is_one_of_the_words_behind_the_language(
+    engine: MarkdownEngine, info: str, is_table: bool
+) -> None:
+    text = f'```{info}\n{{"items": [{{"a": 1}}]}}\n```\n'
+    page = render(text, options=MarkupOptions(engine=engine))
+    assert ("<table>" in page.html) is is_table
 
 
 def test_two_tables_and_what_stands_between() -> None:

@@ -121,6 +121,7 @@ def shown(text: str, web_url: str = WIKI) -> list[str]:
         (f"{ROOT}/o/x/-/commit/0a1b2c3d4e5f", "o/x@0a1b2c3d"),
         (f"{PROJECT}/-/compare/0a1b2c3d4...1a2b3c4d5", "0a1b2c3d...1a2b3c4d"),
         (f"{WIKI}/a/Some-page", "a/Some page"),
+        ("[wiki_page:a/Some-page]", "a/Some page"),
     ],
 )
 def test_reference_and_pasted_address_are_as_short_as_on_the_service(

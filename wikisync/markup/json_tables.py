@@ -1,4 +1,4 @@
-"""Code of language ``json:table`` as the table that it describes.
+"""Code of language ``json:table`` or ``json table`` as the table that it describes.
 
 A step between a markdown parser and the sanitiser, as in the service: what the
 cells hold is judged like everything else.  Code that describes no table stays.
@@ -15,7 +15,9 @@ from typing import NamedTuple
 from wikisync.markup.source import clean_source
 from wikisync.markup.tokens import escape
 
-START = re.compile(r'<pre lang="json:table"[^<>]*+><code>')
+START = re.compile(r"<pre([^<>]*+)><code>")
+LANGUAGE = re.compile(r' lang="json(:table)?"')
+PARAMETERS = re.compile(r' data-meta="(?:[^"]*\s)?table[\s"]')
 END = "</code></pre>"
 CAPTION = "Generated with JSON data"
 CELLS_MAX = 100_000
@@ -42,19 +44,25 @@ def draw_json_tables(html: str, parse: Callable[[str], str]) -> str:
         html: what a parser has given.
         parse: that parser, for cells that hold markdown.
     """
-    if "json:table" not in html:
+    if ' lang="json' not in html:
         return html
     out: list[str] = []
     position = 0
     for match in START.finditer(html):
         end = html.find(END, match.end())
-        if match.start() < position or end < 0:
+        if match.start() < position or end < 0 or not names_table(match[1]):
             continue
         table = read_table(unescape(html[match.end() : end]))
         if table is not None:
             out += [html[position : match.start()], table_html(table, parse)]
             position = end + len(END)
     return "".join([*out, html[position:]])
+
+
+def names_table(attributes: str) -> bool:
+    """Whether the parameters of JSON, behind a colon or else a space, name a table."""
+    language = LANGUAGE.search(attributes)
+    return language is not None and bool(language[1] or PARAMETERS.search(attributes))
 
 
 def read_table(source: str) -> Table | None:

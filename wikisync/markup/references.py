@@ -229,9 +229,13 @@ def reference_url(reference: Reference, web_url: str) -> str:
 def reference_text(reference: Reference, web_url: str) -> str | None:
     """How the service shows a reference: the shortest path in the page's project.
 
+    A wiki page is shown by its title.
+
     Returns:
         None where it shows what is not known here, or what is written.
     """
+    if reference.kind == "wiki_page":
+        return reference.name.replace("-", " ")
     sign = SIGNS.get(reference.kind)
     if sign is None:
         return None
@@ -273,7 +277,7 @@ def reference_at(address: str, web_url: str) -> tuple[Reference, str] | None:
     path = found["path"] or found["group"]
     if found["page"]:
         page = Reference("wiki_page", path, unquote(found["page"]))
-        return page, page.name.replace("-", " ")
+        return page, reference_text(page, web_url) or ""
     kind = found["kind"] and found["kind"].removesuffix("s")
     kind = kind or next(each for each in ("commit", "range", "epic") if found[each])
     name = found["id"] or found["commit"] or found["range"] or found["epic"]
