@@ -20,6 +20,7 @@ from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.ledger import (
     Agreed,
     ConflictFileRecord,
+    FetchedFile,
     RemoteEdit,
     WrittenLink,
 )
@@ -161,6 +162,21 @@ def test_base_is_right_after_a_batch_was_undone(known: WikiState) -> None:
     with pytest.raises(RuntimeError):
         undone_batch(known)
     assert set(known.base()) == {A}
+
+
+def undone_files(known: WikiState) -> None:
+    with known.together():
+        known.record_attachments(dropped=[PICTURE])
+        assert not known.attachments()
+        raise StateError("the disk is full")
+
+
+def test_attachments_are_right_after_a_batch_was_undone(known: WikiState) -> None:
+    picture = FetchedFile(PICTURE, digest_of("picture"), None)
+    known.record_attachments([picture])
+    with suppress(StateError):
+        undone_files(known)
+    assert known.attachments() == {PICTURE: picture}
 
 
 def test_inner_batch_that_fails_is_undone_alone(known: WikiState) -> None:

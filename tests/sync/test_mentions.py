@@ -109,6 +109,15 @@ def test_one_spelling_that_is_there_is_enough(
     assert found == [paths(*names) for names in unmet]
 
 
+def test_file_of_one_folder_is_none_of_another() -> None:
+    (here,) = paths("a.png")
+    other = AttachmentPath(here.replace(H, H[::-1]))
+    longer = AttachmentPath(f"{other}::5")
+    assert unmet_mentions([here, longer, other], {here}) == [[other, longer]]
+    assert unmet_mentions([longer, here, other], {other}) == [[here]]
+    assert not unmet_mentions([longer, here, other], {here, other})
+
+
 def test_hostile_name_has_few_spellings() -> None:
     assert len(mentioned_attachments(f"uploads/{H}/{'a,' * 500}b")) == 1 + CUTS_MAX
 

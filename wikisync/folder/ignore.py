@@ -29,7 +29,7 @@ PACKAGES = "node_modules"
 _PAGE_EXTENSIONS = "|".join(
     re.escape(extension) for known in EXTENSIONS.values() for extension in known
 )
-_FILE = rf"""(?aisx)
+_FILE = re.compile(rf"""(?aisx)
       .*~                 # backup of an editor
     | .*\.sw.             # vim's swap file
     | 4913                # vim's test whether it may write
@@ -39,7 +39,7 @@ _FILE = rf"""(?aisx)
     | thumbs\.db | desktop\.ini
     | {ATTENTION}\.md
     | .*{re.escape(CONFLICT_MARK)}(?:{_PAGE_EXTENSIONS})
-    """
+    """)
 _IN_WORDS = (
     "conflicted copy|in Konflikt stehende Kopie|copie en conflit|copia en conflicto"
 )
@@ -54,7 +54,7 @@ _IN_COPIES = "onfli"
 
 def is_ignored_file(name: str) -> bool:
     """Whether a file of this name is never read, written, moved or removed."""
-    return name.startswith(".") or re.fullmatch(_FILE, name) is not None
+    return name.startswith(".") or _FILE.fullmatch(name) is not None
 
 
 def is_ignored_folder(name: str) -> bool:

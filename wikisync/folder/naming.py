@@ -65,6 +65,10 @@ _PLAIN = re.compile(
     rf"(?!{UPLOADS}/|(?:[^/]*/)*(?i:{ATTENTION})\.md)[A-Za-z0-9_-]+(?:/[A-Za-z0-9_-]+)*\.md"
 )
 """What most pages are called: nothing of it is coded, marked or ignored."""
+_PLAIN_ATTACHMENT = re.compile(
+    rf"{UPLOADS}/[0-9a-f]{{32}}/[A-Za-z0-9_-][A-Za-z0-9_.-]{{0,100}}"
+)
+"""What most attachments are called: short and safe on every disk."""
 _FETCHED = re.compile(rf"{UPLOADS}/[0-9a-fA-F]{{32}}(?:/|\Z)")
 _NOT_A_NAME = "[\x00\ud800-\udfff]"
 _UNSAFE_ATTACHMENT = "[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]"
@@ -126,6 +130,8 @@ def attachment_path(raw: str) -> AttachmentPath | None:
         None for anything outside ``uploads``, with hidden, empty or ``..`` parts,
         control characters, backslashes, or longer than a disk takes.
     """
+    if _PLAIN_ATTACHMENT.fullmatch(raw):
+        return AttachmentPath(raw)
     top, *parts = raw.split("/")
     if top != UPLOADS or not parts or re.search(_UNSAFE_ATTACHMENT, raw):
         return None

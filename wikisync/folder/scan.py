@@ -19,7 +19,6 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from contextlib import suppress
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
@@ -210,7 +209,7 @@ class _Scan:
                 self._left_out.append(packages(path))
                 continue
             found.append(path)
-            if parse_path(path) is not None:
+            if _page_at(path) is not None:
                 self._hidden.add(path)
                 self._named_as_pages.append(path)
         return found
@@ -282,7 +281,7 @@ class _Scan:
                     path = way + entry.name
                     is_file = entry.is_file(follow_symlinks=False)
                     # first what most are: the name of a page is never ignored
-                    if is_file and (page := parse_path(path)) is not None:
+                    if is_file and (page := _page_at(path)) is not None:
                         self._see_page(path, *page, entry)
                     elif _is_ignored(entry):
                         self._see_trace(folder, entry)
@@ -362,9 +361,12 @@ class _Scan:
     def _see_attachment(self, path: str, entry: os.DirEntry[str]) -> None:
         safe = attachment_path(path)
         if safe is not None:
-            with suppress(FileNotFoundError):
+            try:
                 status = status_of(entry.stat(follow_symlinks=False))
-                self._attachments[safe] = status
+            except FileNotFoundError:
+                return
+            self._attachments[safe] = status
+            if not is_fetched(path):
                 self._leave_out(path, page_in_uploads)
             return
         self._problems.append(
@@ -387,6 +389,14 @@ class _Scan:
                 error.hint or "",
             )
         )
+
+
+def _page_at(path: str) -> tuple[Slug, Format] | None:
+    """The same as ``parse_path``, which remembers what it was asked for.
+
+    The paths of thousands of attachments would push those of the pages out.
+    """
+    return None if split_extension(path) is None else parse_path(path)
 
 
 def _is_ignored(entry: os.DirEntry[str]) -> bool:

@@ -104,6 +104,9 @@ class Agreements(Steps):
         self._remote: Mapping[Slug, PageState] = {}
         self._remote_of: Mapping[Slug, BasePage] | None = None
         """The base that ``_remote`` was made from."""
+        self._attachments: Mapping[AttachmentPath, FetchedFile] | None = None
+        self._attachments_rollbacks = 0
+        """The same for ``_attachments``, which is read anew after each record."""
 
     # -- pages ---------------------------------------------------------------------
 
@@ -388,17 +391,21 @@ class Agreements(Steps):
 
     def attachments(self) -> Mapping[AttachmentPath, FetchedFile]:
         """Attachments that were fetched, by path; also those that are gone here."""
-        rows = self._rows(
-            "SELECT path, digest, size, here, stamp FROM attachment WHERE wiki = ?"
-        )
-        return {
-            AttachmentPath(path): FetchedFile(
-                AttachmentPath(path),
-                Digest(digest),
-                LooseFile(path, Digest(here), size, stamp) if here else None,
+        rollbacks = self._database.rollbacks
+        if self._attachments is None or self._attachments_rollbacks != rollbacks:
+            rows = self._rows(
+                "SELECT path, digest, size, here, stamp FROM attachment WHERE wiki = ?"
             )
-            for path, digest, size, here, stamp in rows
-        }
+            self._attachments_rollbacks = rollbacks
+            self._attachments = {
+                path: FetchedFile(
+                    path,
+                    digest,
+                    LooseFile(path, here, size, stamp) if here else None,
+                )
+                for path, digest, size, here, stamp in rows
+            }
+        return self._attachments
 
     def attachments_here(self) -> frozenset[AttachmentPath]:
         """Those of them that are in the folder."""
@@ -418,6 +425,7 @@ class Agreements(Steps):
         ]
         if not (rows or gone):
             return
+        self._attachments = None
         with self._database.transaction() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO attachment"

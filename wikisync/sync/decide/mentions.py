@@ -83,18 +83,26 @@ def unmet_mentions(
         mentions: What ``mentioned_attachments`` found.
         there: Files that are there.
     """
-    named = set(mentions)
+    folders = {_folder_of(path) for path in mentions if path not in there}
+    if not folders:
+        return ()
+    named = {path: None for path in mentions if _folder_of(path) in folders}
     shorter = {
         path: tuple(short for short in _shorter(path) if short in named)
-        for path in mentions
+        for path in named
     }
     cut = {short for spellings in shorter.values() for short in spellings}
     return [
         sorted((path, *shorter[path]), key=_likelihood)
-        for path in mentions
+        for path in named
         if path not in cut
         if path not in there and not any(short in there for short in shorter[path])
     ]
+
+
+def _folder_of(path: AttachmentPath) -> str:
+    """The folder that all spellings of a mention have."""
+    return path.rpartition("/")[0]
 
 
 def _shorter(path: AttachmentPath) -> Iterator[AttachmentPath]:
