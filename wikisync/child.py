@@ -1,4 +1,4 @@
-"""The child's half of a worker: its streams, and the end of a job that takes too long.
+"""The child's half of a worker: its streams, its jobs, and their ends in time.
 
 It needs nothing but Python itself, so that a process which runs one engine loads
 nothing else.  ``frames`` is what the process says, ``worker`` the parent's half.
@@ -6,18 +6,26 @@ nothing else.  ``frames`` is what the process says, ``worker`` the parent's half
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO
+from typing import IO, Any, cast
 
-from wikisync.frames import write_frame
+from wikisync.frames import READY, read_frame, read_frames, write_frame
 
 SECONDS_MIN = 0.001
 """Zero would be no limit to the system."""
+
+Ask = Callable[[dict[str, object]], dict[str, Any]]
+"""An include request to its answer, from the parent."""
+
+
+class PageError(Exception):
+    """An engine failed on a page, and may not be used again."""
 
 
 @contextmanager
@@ -51,3 +59,48 @@ def processor_time(seconds: float) -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def asker(requests: IO[bytes], answers: IO[bytes]) -> Ask:
+    """What has the parent answer an engine's requests for includes."""
+
+    def ask(request: dict[str, object]) -> dict[str, Any]:
+        send(answers, {"include": request})
+        return cast("dict[str, Any]", json.loads(read_frame(requests)))
+
+    return ask
+
+
+def serve_pages(
+    render: Callable[[dict[str, Any]], Mapping[str, object]],
+    requests: IO[bytes],
+    answers: IO[bytes],
+    seconds_max: float,
+    nowhere: int,
+) -> None:
+    """Answer an engine's pages until the parent closes the pipe or a page fails.
+
+    Args:
+        render: a page's message to its answer; raises PageError.
+        requests: where pages come from; each names its own seconds of processor time.
+        answers: where the answers go.
+        seconds_max: by the clock, for one page.  The parent's clock comes first; this
+            one ends a process whose parent has died.
+        nowhere: an open file for the trace that is written at that end.
+    """
+    write_frame(answers, READY)
+    for frame in read_frames(requests):
+        page = json.loads(frame)
+        # an engine's own limit would forbid calls into Python
+        faulthandler.dump_traceback_later(seconds_max, exit=True, file=nowhere)
+        try:
+            with processor_time(page["seconds_max"]):
+                answer = render(page)
+        except (PageError, MemoryError, ValueError, LookupError) as error:
+            reason = str(error) or type(error).__name__
+            is_memory = isinstance(error, MemoryError)
+            send(answers, {"error": reason, "is_memory": is_memory})
+            return
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+        send(answers, answer)

@@ -19,7 +19,6 @@ error nothing of the engine is trusted: the process ends, the parent starts anot
 from __future__ import annotations
 
 import atexit
-import faulthandler
 import json
 import os
 import sys
@@ -27,8 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, cast
 
-from wikisync.child import processor_time, send, standard_streams
-from wikisync.frames import READY, read_frame, read_frames, write_frame
+from wikisync.child import Ask, PageError, asker, serve_pages, standard_streams
 
 STACK_BYTES = 4 << 20
 """Below what a main thread has: more ends the process instead of the page."""
@@ -46,18 +44,8 @@ in MB, keeps a long build flat.  To have it collect all it can every few pages d
 so too, but throws compiled code away: pages took a third longer."""
 
 
-class PageError(Exception):
-    """The engine failed on a page, and may not be used again."""
-
-    def __init__(self, reason: str, *, is_memory: bool = False) -> None:
-        super().__init__(reason)
-        self.is_memory = is_memory or reason == OUT_OF_MEMORY
-
-
-Ask = Callable[[dict[str, object]], dict[str, object]]
-"""An include request to its answer, from the parent."""
 Render = Callable[[dict[str, object]], str]
-"""A page's message to its HTML; raises PageError."""
+"""A page's message to its HTML; raises PageError, or MemoryError."""
 
 
 def quickjs_renderer(scripts: list[str], memory_bytes_max: int, ask: Ask) -> Render:
@@ -80,7 +68,7 @@ def quickjs_renderer(scripts: list[str], memory_bytes_max: int, ask: Ask) -> Ren
         try:
             return cast(str, function(page["source"], attributes, page["is_alone"]))
         except (quickjs.JSException, quickjs.StackOverflow) as error:
-            raise PageError(reason_of(error)) from error
+            raise error_of(error) from error
         finally:
             # After every page it would be a seventh of the time of a short one.
             if uncollected > UNCOLLECTED_CHARS_MAX:
@@ -127,7 +115,7 @@ def v8_renderer(scripts: list[str], memory_bytes_max: int, ask: Ask) -> Render:
                 )
             except JSEvalException as error:
                 is_memory = isinstance(error, JSOOMException)
-                raise PageError(reason_of(error), is_memory=is_memory) from error
+                raise error_of(error, is_memory=is_memory) from error
             if not answer["asked"]:
                 break
             for text in answer["asked"]:
@@ -137,11 +125,13 @@ def v8_renderer(scripts: list[str], memory_bytes_max: int, ask: Ask) -> Render:
     return render
 
 
-def reason_of(error: Exception) -> str:
-    """The first line of what an engine says."""
+def error_of(error: Exception, *, is_memory: bool = False) -> Exception:
+    """What an engine's error means, with the first line of what it says."""
     reason = (str(error).splitlines() or [type(error).__name__])[0]
-    # There was no memory left to say so.
-    return OUT_OF_MEMORY if reason in {"null", "MemoryError"} else reason
+    # there was no memory left to say so
+    if reason in {"null", "MemoryError", OUT_OF_MEMORY}:
+        return MemoryError(OUT_OF_MEMORY)
+    return MemoryError(reason) if is_memory else PageError(reason)
 
 
 def is_spent() -> bool:
@@ -158,31 +148,17 @@ RENDERERS = {"quickjs": quickjs_renderer, "mini-racer": v8_renderer}
 
 
 def serve(arguments: list[str], requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Answer pages until the parent closes the pipe or a limit is breached."""
+    """Load the engine and answer pages."""
     name, library, bridge, seconds_max, memory_bytes_max = arguments
-
-    def ask(request: dict[str, object]) -> dict[str, object]:
-        send(answers, {"include": request})
-        return cast(dict[str, object], json.loads(read_frame(requests)))
-
     scripts = [Path(path).read_text(encoding="utf-8") for path in (library, bridge)]
-    render = RENDERERS[name](scripts, int(memory_bytes_max), ask)
-    write_frame(answers, READY)
+    ask = asker(requests, answers)
+    html_of = RENDERERS[name](scripts, int(memory_bytes_max), ask)
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for frame in read_frames(requests):
-        page = json.loads(frame)
-        # The parent's clock comes first.  This one ends a process whose parent
-        # has died; an engine's own limit would forbid calls into Python.
-        faulthandler.dump_traceback_later(float(seconds_max), exit=True, file=nowhere)
-        try:
-            with processor_time(page["seconds_max"]):
-                html = render(page)
-        except PageError as error:
-            send(answers, {"error": str(error), "is_memory": error.is_memory})
-            return
-        finally:
-            faulthandler.cancel_dump_traceback_later()
-        send(answers, {"html": html, "is_spent": is_spent()})
+
+    def render(page: dict[str, object]) -> dict[str, object]:
+        return {"html": html_of(page), "is_spent": is_spent()}
+
+    serve_pages(render, requests, answers, float(seconds_max), nowhere)
 
 
 def main() -> None:

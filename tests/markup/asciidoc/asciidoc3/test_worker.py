@@ -11,6 +11,7 @@ import pytest
 
 from tests.markup.asciidoc.constructs import flat, read_constructs
 from tests.markup.asciidoc.test_contract import engine_named, html_of
+from wikisync.child import PageError
 from wikisync.errors import RenderError
 from wikisync.markup.asciidoc.asciidoc3 import worker
 from wikisync.markup.asciidoc.engine import Engine
@@ -155,7 +156,7 @@ def test_attributes_that_grow_are_cut_off(engine: Engine) -> None:
     "event", ["open", "os.system", "subprocess.Popen", "socket.connect", "import"]
 )
 def test_hook_forbids_what_reaches_the_machine(event: str) -> None:
-    with pytest.raises(worker.PageError, match=event):
+    with pytest.raises(PageError, match=event):
         worker.forbid(event, ())
 
 
@@ -175,7 +176,7 @@ def test_counters_and_comparisons_are_evaluated(expression: str, value: object) 
     "expression", ["open('x')", "1+1+1", '"a" == __import__("os")', "9**9", ""]
 )
 def test_nothing_else_is_evaluated(expression: str) -> None:
-    with pytest.raises(worker.PageError):
+    with pytest.raises(PageError):
         worker.limited_eval(expression)
 
 

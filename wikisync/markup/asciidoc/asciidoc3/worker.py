@@ -22,22 +22,19 @@ they should.
 from __future__ import annotations
 
 import contextlib
-import faulthandler
 import importlib.util
 import io
-import json
 import os
 import posixpath
 import re
 import sys
 import tarfile
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, cast
 
-from wikisync.child import processor_time, send, standard_streams
-from wikisync.frames import READY, read_frame, read_frames, write_frame
+from wikisync.child import Ask, PageError, asker, serve_pages, standard_streams
 
 ROOT = "/asciidoc3"
 PROGRAM = f"{ROOT}/asciidoc3.py"
@@ -97,10 +94,6 @@ KNOWN = frozenset(
         *("backslash", "two-colons", "caret", "startsb", "endsb", "tilde"),
     ]
 )
-
-
-class PageError(Exception):
-    """asciidoc3 gave a page up."""
 
 
 def read_files() -> dict[str, str]:
@@ -271,7 +264,7 @@ class Program:
 class Resolver:
     """Replaces directives by the texts that they include."""
 
-    def __init__(self, ask: Callable[[dict[str, object]], dict[str, Any]]) -> None:
+    def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
     def expand(self, source: str, includer: str = "", depth: int = 0) -> str:
@@ -420,41 +413,23 @@ def limit_process(memory_bytes_max: int) -> None:
 
 
 def serve(arguments: list[str], requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Answer pages until the parent closes the pipe or a page fails."""
+    """Load the program, shut the door behind it, and answer pages."""
     wait_seconds_max, memory_bytes_max = float(arguments[0]), int(arguments[1])
-
-    def ask(request: dict[str, object]) -> dict[str, Any]:
-        send(answers, {"include": request})
-        return cast("dict[str, Any]", json.loads(read_frame(requests)))
-
     program = Program(read_files())
     # What is loaded on first use has to be there before the door is shut.
     program.html_of("= T\n\n== A\n\n* b\n\n|===\n|c\n|===\n\nNOTE: d\n", {})
     nowhere = os.open(os.devnull, os.O_WRONLY)
     limit_process(memory_bytes_max)
     sys.addaudithook(forbid)
-    write_frame(answers, READY)
-    for frame in read_frames(requests):
-        page = json.loads(frame)
-        faulthandler.dump_traceback_later(wait_seconds_max, exit=True, file=nowhere)
-        try:
-            with processor_time(page["seconds_max"]):
-                html = render(program, page, ask)
-        except (PageError, MemoryError, ValueError, LookupError) as error:
-            reason = str(error) or type(error).__name__
-            is_memory = isinstance(error, MemoryError)
-            send(answers, {"error": reason, "is_memory": is_memory})
-            return
-        finally:
-            faulthandler.cancel_dump_traceback_later()
-        send(answers, {"html": html})
+    ask = asker(requests, answers)
+
+    def answer_to(page: dict[str, Any]) -> dict[str, object]:
+        return {"html": render(program, page, ask)}
+
+    serve_pages(answer_to, requests, answers, wait_seconds_max, nowhere)
 
 
-def render(
-    program: Program,
-    page: dict[str, Any],
-    ask: Callable[[dict[str, object]], dict[str, Any]],
-) -> str:
+def render(program: Program, page: dict[str, Any], ask: Ask) -> str:
     """HTML of one page."""
     source = page["source"]
     if page["is_alone"]:
