@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 
 import pytest
@@ -9,11 +10,22 @@ from hypothesis import strategies as st
 
 from tests.folder.hostile import HOSTILE_SLUGS, MARKDOWN, formats, repeatable, slugs
 from tests.folder.test_naming import assert_stay_inside
-from wikisync.folder.clashes import assign_paths
+from wikisync.folder.clashes import PathBook
 from wikisync.folder.naming import parse_path, path_of
 from wikisync.model import Format, PagePath, Slug
 
 ORG = Format.ORG
+
+
+def assign_paths(
+    pages: Iterable[tuple[Slug, Format]],
+    known: Mapping[Slug, PagePath],
+    *,
+    folds: bool,
+) -> dict[Slug, PagePath]:
+    """The path of each page, in order, as a folder gives them that fills."""
+    book = PathBook(known, folds_case=folds, folds_unicode=folds)
+    return {slug: book.assign(slug, page_format) for slug, page_format in pages}
 
 
 def assigned(
@@ -23,8 +35,7 @@ def assigned(
     paths = assign_paths(
         [(Slug(slug), MARKDOWN) for slug in slugs],
         {Slug(slug): PagePath(path) for slug, path in (known or {}).items()},
-        folds_case=folds_case,
-        folds_unicode=folds_case,
+        folds=folds_case,
     )
     return [paths[Slug(slug)] for slug in slugs]
 
@@ -113,24 +124,13 @@ def test_page_whose_format_changed_keeps_its_stem() -> None:
     paths = assign_paths(
         [(Slug("50% off"), ORG)],
         {Slug("50% off"): PagePath("50% off.markdown")},
-        folds_case=False,
-        folds_unicode=False,
+        folds=False,
     )
     assert paths == {"50% off": "50% off.org"}
 
 
 def test_known_path_of_another_page_is_not_believed() -> None:
     assert assigned("a", known={"a": "b.md"}) == ["a.md"]
-
-
-def test_second_page_with_the_same_slug_is_not_given_a_name() -> None:
-    paths = assign_paths(
-        [(Slug("a"), MARKDOWN), (Slug("a"), ORG)],
-        {},
-        folds_case=False,
-        folds_unicode=False,
-    )
-    assert paths == {"a": "a.md"}
 
 
 def test_hostile_slugs_together_never_clash() -> None:
@@ -158,7 +158,7 @@ def test_any_pages_get_names_that_no_disk_confuses(
     pages: list[Slug], data: st.DataObject
 ) -> None:
     chosen = {slug: data.draw(formats) for slug in pages}
-    paths = assign_paths(chosen.items(), {}, folds_case=True, folds_unicode=True)
+    paths = assign_paths(chosen.items(), {}, folds=True)
     assert {slug: parse_path(path) for slug, path in paths.items()} == {
         slug: (slug, chosen[slug]) for slug in pages
     }
@@ -172,8 +172,8 @@ def test_names_given_once_stay_whatever_comes_later(
     pages: list[Slug], count: int
 ) -> None:
     asked = [(slug, MARKDOWN) for slug in pages]
-    early = assign_paths(asked[:count], {}, folds_case=True, folds_unicode=True)
-    late = assign_paths(asked[::-1], early, folds_case=True, folds_unicode=True)
+    early = assign_paths(asked[:count], {}, folds=True)
+    late = assign_paths(asked[::-1], early, folds=True)
     assert {slug: late[slug] for slug in early} == early
     assert_no_clash(list(late.values()))
 
@@ -189,7 +189,7 @@ def test_new_names_clash_with_no_handmade_one(
         if found is not None:
             known.setdefault(found[0], PagePath(f"{name}.md"))
     asked = [(slug, MARKDOWN) for slug in pages if slug not in known]
-    paths = assign_paths(asked, known, folds_case=True, folds_unicode=True)
+    paths = assign_paths(asked, known, folds=True)
     assert {slug: parse_path(path) for slug, path in paths.items()} == {
         slug: (slug, MARKDOWN) for slug, _ in asked
     }
@@ -209,7 +209,7 @@ def test_without_twins_assigning_is_plain_naming() -> None:
 
 def test_page_whose_format_changed_does_not_take_its_twins_file() -> None:
     known = {Slug("a"): PagePath("a.md"), Slug("A"): PagePath("A.org")}
-    paths = assign_paths([(Slug("a"), ORG)], known, folds_case=True, folds_unicode=True)
+    paths = assign_paths([(Slug("a"), ORG)], known, folds=True)
     assert_no_clash([paths[Slug("a")], known[Slug("A")]])
     assert parse_path(paths[Slug("a")]) == ("a", ORG)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from wikisync.folder.coding import (
     MARK_DIGITS,
@@ -29,36 +29,13 @@ _IGNORABLE = re.compile(
 """Unicode's ignorable characters, which some disks skip when they compare."""
 
 
-def assign_paths(
-    pages: Iterable[tuple[Slug, Format]],
-    known: Mapping[Slug, PagePath],
-    *,
-    folds_case: bool,
-    folds_unicode: bool,
-) -> Mapping[Slug, PagePath]:
+class PathBook:
     """A path for each page, no two the same for a disk that folds names.
 
     A page that has a file keeps its name, or at least its stem where only its
     format changed.  Of two pages whose names the disk takes for one, the later
-    gets the mark; the same holds for folders.  Of two pages with one slug the
-    first counts.
-
-    Args:
-        pages: slugs and formats in the order of precedence.
-        known: path of every page in the folder, whether in ``pages`` or not.
-        folds_case: whether the disk takes ``a`` and ``A`` for one name.
-        folds_unicode: whether it takes canonically equal names for one.
+    gets the mark; the same holds for folders.
     """
-    book = PathBook(known, folds_case=folds_case, folds_unicode=folds_unicode)
-    assigned: dict[Slug, PagePath] = {}
-    for slug, page_format in pages:
-        if slug not in assigned:
-            assigned[slug] = book.assign(slug, page_format)
-    return assigned
-
-
-class PathBook:
-    """``assign_paths`` page by page, for folders that fill over time."""
 
     def __init__(
         self,
@@ -67,6 +44,7 @@ class PathBook:
         folds_case: bool = False,
         folds_unicode: bool = False,
     ) -> None:
+        """Begin with the path of every page that is in the folder."""
         key = _key_of(folds_case=folds_case, folds_unicode=folds_unicode)
         self._top = _Folder(key)
         self._paths = dict(known)
