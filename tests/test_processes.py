@@ -248,19 +248,25 @@ SCRIPT = (
     " or name == 'EDITOR_SETTING'))"
 )
 PRINT_SECRETS = (sys.executable, "-c", SCRIPT)
+KEEP = "; import sys; open(sys.argv[1], 'w').write(seen)"
 
 
 @pytest.mark.usefixtures("secrets")
 def test_programs_get_the_environment_without_secrets(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     monkeypatch.setenv("EDITOR_SETTING", "x")
     code, output = output_of(PRINT_SECRETS, 60.0)
     assert (code, output.decode().strip()) == (0, "['EDITOR_SETTING']")
     assert run_program(PRINT_SECRETS) == 0
     assert capfd.readouterr().out.strip() == "['EDITOR_SETTING']"
-    with start_program(PRINT_SECRETS, environment=SECRETS, stdout=PIPE) as process:
-        assert process.communicate()[0].strip() == b"[]"
+    seen = tmp_path / "seen"
+    words = [sys.executable, "-c", f"{SCRIPT.replace('print(', 'seen = repr(')}{KEEP}"]
+    with start_program([*words, str(seen)]) as process:
+        assert process.wait() == 0
+    assert seen.read_text() == "['EDITOR_SETTING']"
 
 
 async def test_programs_of_the_event_loop_get_no_secret() -> None:
@@ -394,10 +400,10 @@ def test_service_runs_nothing_of_the_current_folder(trap: Trap) -> None:
 
 
 @pytest.mark.parametrize("name", ["html", "nh3", "msgspec", "wikisync"])
-def test_planted_file_would_run(trap: Trap, name: str) -> None:
+async def test_planted_file_would_run(trap: Trap, name: str) -> None:
     """The trap itself: an import from the folder is seen."""
     assert name in PLANTED
     command = [sys.executable, "-c", f"import {name}"]
-    with start_program(command, folder=trap.folder) as process:
-        process.wait()
+    process = await start_program_async(command, folder=trap.folder)
+    await process.wait()
     assert trap.spring() == {name}

@@ -126,39 +126,19 @@ def _import_path() -> list[str]:
 # Programs -------------------------------------------------------------------------
 
 
-def start_program(
-    words: Sequence[str],
-    *,
-    folder: Path | None = None,
-    environment: Mapping[str, str] | None = None,
-    stdin: Stream = DEVNULL,
-    stdout: Stream = DEVNULL,
-    stderr: Stream = DEVNULL,
-    has_own_session: bool = False,
-) -> Child:
-    """Start a program of the person's; no shell reads the words.
-
-    Args:
-        words: The program and its arguments.
-        folder: Where it runs; by default where this process does.
-        environment: Instead of this process's; secrets are left out of either.
-        stdin: Where its input comes from.
-        stdout: Where its output goes.
-        stderr: Where its complaints go.
-        has_own_session: Whether it outlives the terminal, and can be killed with
-            all that it starts (``end_session``).
+def start_program(words: Sequence[str]) -> Child:
+    """Start a program of the person's that outlives the terminal.
 
     Raises:
         OSError: it cannot be started.
     """
     return subprocess.Popen(  # noqa: S603 - the person's own choice
         words,
-        cwd=folder,
-        env=without_secrets(os.environ if environment is None else environment),
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        start_new_session=has_own_session,
+        env=without_secrets(os.environ),
+        stdin=DEVNULL,
+        stdout=DEVNULL,
+        stderr=DEVNULL,
+        start_new_session=True,
     )
 
 
@@ -182,7 +162,22 @@ async def start_program_async(
     stdout: Stream = DEVNULL,
     stderr: Stream = DEVNULL,
 ) -> AsyncChild:
-    """The same as ``start_program``, for the event loop and in its own session."""
+    """Start a program of the person's, for the event loop; no shell reads the words.
+
+    It has a session of its own, so that it can be killed with all that it starts
+    (``end_session``).
+
+    Args:
+        words: The program and its arguments.
+        folder: Where it runs; by default where this process does.
+        environment: Instead of this process's; secrets are left out of either.
+        stdin: Where its input comes from.
+        stdout: Where its output goes.
+        stderr: Where its complaints go.
+
+    Raises:
+        OSError: it cannot be started.
+    """
     import asyncio
 
     return await asyncio.create_subprocess_exec(

@@ -40,7 +40,7 @@ class Editor:
             )
         try:
             words = [*self._command, str(file)]
-            process = start_program(words, has_own_session=True)
+            process = start_program(words)
         except OSError as exc:
             raise SiteError(
                 f"cannot start the editor {self._command[0]}: {exc.strerror}",
