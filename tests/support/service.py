@@ -130,7 +130,10 @@ class EmbeddedService:
 
     async def revoke(self, token: str) -> None:
         """End a token's life."""
-        await self.running.records.ask(Tables.revoke_token, token)
+        records = self.running.records
+        found = await records.ask(Tables.token_and_user, token)
+        assert found is not None
+        await records.ask(Tables.revoke_token, found[0].id)
 
     async def block(self, name: str) -> None:
         """Shut a user out."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -258,19 +259,6 @@ def _run_import(console: Console, project: str, source: str, **options: Any) -> 
     return int(ExitCode.HELD)
 
 
-def _command(
-    name: str,
-    text: str,
-    run: Callable[..., int],
-    parameters: Sequence[Callable[..., Any]],
-    *,
-    takes_newer: bool = False,
-) -> click.Command:
-    return command_of(
-        name, text, run, parameters, is_write=True, takes_newer=takes_newer
-    )
-
-
 def commands() -> list[click.Command]:
     """Every command that writes."""
     group = click.argument("group")
@@ -288,22 +276,23 @@ def commands() -> list[click.Command]:
     remove = click.option("--remove", is_flag=True, help="Remove the avatar.")
     create = parameter_options([Endpoint.CREATE, Endpoint.CREATE_FOR_USER])
     access = parameter_options([Endpoint.SHARE], leave_out=["group_id"])
+    write = partial(command_of, is_write=True)
     return [
-        _command(
+        write(
             "create",
             "Create a project.",
             _run_create,
             [user_id, *create],
             takes_newer=True,
         ),
-        _command(
+        write(
             "edit",
             "Change attributes of PROJECT; the others stay.",
             _run_edit,
             [PROJECT, *parameter_options([Endpoint.EDIT])],
             takes_newer=True,
         ),
-        _command(
+        write(
             "fork",
             "Fork PROJECT into your namespace or another.",
             _run_fork,
@@ -316,45 +305,45 @@ def commands() -> list[click.Command]:
         _toggle_command(
             "unarchive", Endpoint.UNARCHIVE, "Make PROJECT writable again."
         ),
-        _command(
+        write(
             "delete",
             "Delete PROJECT, or mark it for deletion if the service delays deletions.",
             _run_delete,
             [PROJECT, permanently, *parameter_options([Endpoint.DELETE]), YES],
             takes_newer=True,
         ),
-        _command(
+        write(
             "restore",
             "Cancel the deletion of PROJECT.",
             _run_restore,
             [PROJECT],
         ),
-        _command(
+        write(
             "share",
             "Share PROJECT with GROUP, given by path or id.",
             _run_share,
             [PROJECT, group, *access],
             takes_newer=True,
         ),
-        _command(
+        write(
             "unshare",
             "Stop sharing PROJECT with GROUP, given by path or id.",
             _run_unshare,
             [PROJECT, group],
         ),
-        _command(
+        write(
             "upload",
             "Upload FILE for issues and comments of PROJECT; prints its Markdown link.",
             _run_upload,
             [PROJECT, file],
         ),
-        _command(
+        write(
             "avatar",
             "Set the avatar of PROJECT to FILE, or remove it.",
             _run_avatar,
             [PROJECT, picture, remove],
         ),
-        _command(
+        write(
             "import-members",
             "Add the members of project SOURCE to PROJECT.",
             _run_import,

@@ -87,12 +87,12 @@ def as_plain(record: object) -> Any:
 
 
 async def collect(
-    listing: Listing[Any], limit: int | None, progress: Progress, label: str
+    listing: Listing[Any], limit: int | None, progress: Progress
 ) -> tuple[list[Any], int | None]:
     """Records of a list up to a limit, and how many there are if that is known."""
     total = await listing.total()
     ends = [end for end in (total, limit) if end is not None]
-    progress.start(label, min(ends) if ends else None)
+    progress.start("read the list", min(ends) if ends else None)
     records: list[Any] = []
     async for record in listing:
         if limit is not None and len(records) >= limit:
@@ -160,7 +160,7 @@ def show_list(
     async def read(client: Client) -> tuple[list[Any], int | None]:
         listing = getattr(Projects(client), endpoint)(*about, **values)
         with console.progress() as progress:
-            return await collect(listing, limit or None, progress, "read the list")
+            return await collect(listing, limit or None, progress)
 
     read_list = speak(connection, read)
     assert read_list is not None, "a read is never kept back"

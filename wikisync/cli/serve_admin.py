@@ -157,7 +157,7 @@ def add_token(
 def revoke(console: Console, *, data: Path, token_id: int) -> None:
     """Revoke a token, given by its number in the list of tokens."""
     with opened(data) as tables:
-        if not tables.revoke_token_by_id(token_id):
+        if not tables.revoke_token(token_id):
             raise ServiceError(
                 f"there is no token {token_id}",
                 hint=_admin("list", data, "tokens"),
@@ -300,14 +300,8 @@ def listed(tables: Tables, what: str) -> list[dict[str, object]]:
             for group in tables.groups(None)
         ]
     if what == "topics":
-        return [
-            {"id": topic_id, "name": name, "projects": count}
-            for topic_id, name, count in tables.topics()
-        ]
-    return [
-        {"path": path, "username": username, "level": level, "expires_on": expires_on}
-        for path, username, level, expires_on in tables.memberships()
-    ]
+        return tables.topics()
+    return tables.memberships()
 
 
 def _admin(act: str, data: Path, *words: str) -> str:

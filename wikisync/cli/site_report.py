@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from msgspec.structs import asdict
+
 from wikisync.cli.console import Console
 from wikisync.markup.record import position_of
 from wikisync.site.model import BuildReport
@@ -54,13 +56,4 @@ def files_as_json(report: BuildReport) -> dict[str, object]:
 
 def broken_links_as_json(report: BuildReport) -> list[dict[str, object]]:
     """Every broken link, for programs."""
-    return [
-        {
-            "wiki": link.wiki,
-            "slug": link.slug,
-            "line": link.line,
-            "href": link.href,
-            "reason": link.reason,
-        }
-        for link in report.broken_links
-    ]
+    return [asdict(link) for link in report.broken_links]

@@ -88,8 +88,8 @@ class Repacking:
             OSError: the repository's folder cannot be read.
         """
         await asyncio.to_thread(_remove_leftovers, repository.path)
-        packs = len(_packs(repository.path))
-        command = PACK_ALL if packs >= self._limits.packs_max else PACK_LOOSE
+        packs = list((_objects(repository.path) / "pack").glob("pack-*.pack"))
+        command = PACK_ALL if len(packs) >= self._limits.packs_max else PACK_LOOSE
         given = GitInput(memory_bytes_max=self._limits.memory_bytes_max)
         try:
             await self._git.run(command, repository.path, _ignore, given)
@@ -112,10 +112,6 @@ def loose_objects(repository: Path) -> int:
 
 def _objects(repository: Path) -> Path:
     return repository / "objects"
-
-
-def _packs(repository: Path) -> list[Path]:
-    return list((_objects(repository) / "pack").glob("pack-*.pack"))
 
 
 def _remove_leftovers(repository: Path) -> None:

@@ -205,14 +205,7 @@ class Tables:
         )
         return secret
 
-    def revoke_token(self, secret: str) -> None:
-        """End a token's life."""
-        self.db.execute(
-            "UPDATE token SET is_revoked = 1 WHERE digest = ?",
-            (digest_of_token(secret),),
-        )
-
-    def revoke_token_by_id(self, token_id: int) -> bool:
+    def revoke_token(self, token_id: int) -> bool:
         """End a token's life; whether there is such a token."""
         return self.update("token", token_id, {"is_revoked": 1})
 
@@ -237,25 +230,26 @@ class Tables:
         assert row is not None
         return int(row["id"])
 
-    def topics(self) -> tuple[tuple[int, str, int], ...]:
+    def topics(self) -> list[dict[str, object]]:
         """Id and name of every topic, and how many projects have it."""
         rows = self.db.execute(
-            "SELECT t.id, t.name, count(p.project_id) FROM topic t"
+            "SELECT t.id, t.name, count(p.project_id) AS projects FROM topic t"
             " LEFT JOIN project_topic p ON p.topic_id = t.id"
             " GROUP BY t.id ORDER BY t.id"
         )
-        return tuple((row[0], row[1], row[2]) for row in rows)
+        return [dict(row) for row in rows]
 
-    def memberships(self) -> tuple[tuple[str, str, int, str | None], ...]:
+    def memberships(self) -> list[dict[str, object]]:
         """Path, username, level and last day of every membership."""
         rows = self.db.execute(
-            "SELECT coalesce(p.full_path, n.full_path), u.username, m.access_level,"
-            " m.expires_on FROM membership m JOIN user u ON u.id = m.user_id"
+            "SELECT coalesce(p.full_path, n.full_path) AS path, u.username,"
+            " m.access_level AS level, m.expires_on"
+            " FROM membership m JOIN user u ON u.id = m.user_id"
             " LEFT JOIN project p ON m.kind = 'project' AND p.id = m.target_id"
             " LEFT JOIN namespace n ON m.kind = 'group' AND n.id = m.target_id"
             " ORDER BY 1, 2"
         )
-        return tuple((row[0], row[1], row[2], row[3]) for row in rows)
+        return [dict(row) for row in rows]
 
     def token_and_user(self, secret: str) -> tuple[Token, User] | None:
         """Who a secret stands for, dead or alive; None for an unknown one."""
