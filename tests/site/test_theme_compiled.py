@@ -2,55 +2,147 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
-from jinja2 import DictLoader, Environment
+from jinja2 import Environment, FunctionLoader
 from jinja2.sandbox import SandboxedEnvironment
 
 from wikisync.site import theme_compiled
-from wikisync.site.theme_compiled import CompiledTemplates, compiled_templates
+from wikisync.site.theme_compiled import (
+    CompiledTemplates,
+    ThemeEnvironment,
+    compiled_templates,
+)
+from wikisync.site.theme_layers import builtin_folder
+
+OUR_FOLDER = builtin_folder() / "default" / "templates"
 
 
-def rendered(kept: CompiledTemplates, **sources: str) -> str:
+def rendered(
+    kept: CompiledTemplates, folder: Path = Path("/theme"), **sources: str
+) -> str:
     """All templates of a theme that was just saved, one after the other."""
-    environment = Environment(loader=DictLoader(sources), bytecode_cache=kept)
+
+    def load(name: str) -> tuple[str, str, Callable[[], bool]]:
+        return sources[name], str(folder / name), lambda: True
+
+    environment = Environment(loader=FunctionLoader(load), bytecode_cache=kept)
     return " ".join(environment.get_template(name).render() for name in sources)
 
 
-def test_a_template_that_is_saved_again_is_compiled_again() -> None:
-    kept = CompiledTemplates()
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The files of templates that Jinja compiled so far."""
+    files = []
+    compile_ = Environment._compile
+
+    def counted(self: Environment, source: str, filename: str) -> object:
+        files.append(filename)
+        return compile_(self, source, filename)
+
+    monkeypatch.setattr(Environment, "_compile", counted)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    return files
+
+
+def test_a_template_that_is_saved_again_is_compiled_again(tmp_path: Path) -> None:
+    kept = CompiledTemplates(tmp_path)
     assert rendered(kept, a="one", b="two") == "one two"
     assert rendered(kept, a="three", b="two") == "three two"
     assert rendered(kept, a="one", b="two") == "one two"
 
 
 def test_a_template_that_is_the_same_is_not_compiled_again(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, compiled: list[str]
 ) -> None:
-    kept = CompiledTemplates()
+    kept = CompiledTemplates(tmp_path)
     rendered(kept, a="one", b="two")
-    compiled = []
-    compile_ = Environment._compile
-
-    def counted(self: Environment, source: str, filename: str) -> object:
-        compiled.append(source)
-        return compile_(self, source, filename)
-
-    monkeypatch.setattr(Environment, "_compile", counted)
+    compiled.clear()
     rendered(kept, a="three", b="two")
     assert len(compiled) == 1
 
 
 def test_the_oldest_goes_where_there_are_too_many(
-    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(theme_compiled, "TEMPLATES_MAX", 2)
-    kept = CompiledTemplates()
+    kept = CompiledTemplates(tmp_path)
     assert rendered(kept, a="1", b="2", c="3") == "1 2 3"
     assert len(kept._kept) == 2
 
 
-def test_a_sandbox_has_code_of_its_own() -> None:
+def test_a_sandbox_has_code_of_its_own(tmp_path: Path, compiled: list[str]) -> None:
     assert compiled_templates(Environment) is compiled_templates(Environment)
     assert compiled_templates(SandboxedEnvironment) is not compiled_templates(
         Environment
     )
+    for kind in ("Environment", "SandboxedEnvironment"):
+        rendered(CompiledTemplates(tmp_path, kind), OUR_FOLDER, a="one")
+    assert len(compiled) == 2
+
+
+def test_another_process_does_not_compile_our_templates(
+    tmp_path: Path, compiled: list[str]
+) -> None:
+    rendered(CompiledTemplates(tmp_path), OUR_FOLDER, a="one", b="two")
+    compiled.clear()
+    assert rendered(CompiledTemplates(tmp_path), OUR_FOLDER, a="one") == "one"
+    assert not compiled
+    text = rendered(CompiledTemplates(tmp_path), OUR_FOLDER, a="three", b="two")
+    assert text == "three two"
+    assert compiled == [str(OUR_FOLDER / "a")]
+
+
+def test_another_program_compiles_our_templates_again(
+    tmp_path: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may set other options of Jinja."""
+    rendered(CompiledTemplates(tmp_path), OUR_FOLDER, a="one")
+    monkeypatch.setattr(theme_compiled, "program_fingerprint", lambda: b"other")
+    rendered(CompiledTemplates(tmp_path), OUR_FOLDER, a="one")
+    assert len(compiled) == 2
+
+
+def test_the_code_of_a_persons_template_is_never_read_from_the_disk(
+    tmp_path: Path, compiled: list[str]
+) -> None:
+    theme = tmp_path / "theme"
+    for _ in range(2):
+        rendered(CompiledTemplates(tmp_path), theme, a="one")
+    assert len(compiled) == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_is_written_where_python_shall_not_write(
+    tmp_path: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    rendered(CompiledTemplates(tmp_path), OUR_FOLDER, a="one")
+    assert len(compiled) == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("content", [b"", b"damaged", None])
+def test_code_that_is_damaged_or_in_no_folder_is_compiled(
+    tmp_path: Path, compiled: list[str], content: bytes | None
+) -> None:
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    rendered(CompiledTemplates(folder), OUR_FOLDER, a="one")
+    (code,) = folder.iterdir()
+    if content is None:
+        code.unlink()
+        folder.rmdir()
+        folder.touch()
+    else:
+        code.write_bytes(content)
+    assert rendered(CompiledTemplates(folder), OUR_FOLDER, a="one") == "one"
+    assert len(compiled) == 2
+
+
+def test_code_lies_where_python_keeps_that_of_the_package() -> None:
+    folder = Path(compiled_templates(ThemeEnvironment)._files.directory)
+    assert folder == Path(theme_compiled.__spec__.cached or "").parent
