@@ -36,6 +36,22 @@ def test_file_of_a_time_that_no_clock_has_is_of_an_unknown_time() -> None:
     assert [state.mtime_ns for _, state in table.items()] == [0, 0]
 
 
+def test_file_tells_parts_of_its_state_alone() -> None:
+    table = FileTable()
+    table["a.html"] = KNOWN
+    times = (KNOWN.size, KNOWN.mtime_ns)
+    assert table.times_of("a.html") == times
+    assert list(table.times()) == [("a.html", *times)]
+    assert (table.key("a.html"), table.key("b.html")) == (KNOWN.key, None)
+
+
+def test_file_that_is_taken_is_as_the_other_table_has_it() -> None:
+    table, other = FileTable(), FileTable()
+    other["a.html"] = KNOWN
+    table.take("a.html", other)
+    assert table["a.html"] == KNOWN
+
+
 def test_discarded_file_is_not_there() -> None:
     table = FileTable()
     table["a"] = KNOWN

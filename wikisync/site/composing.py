@@ -175,7 +175,7 @@ def search_keys(composers: Iterable[WikiPages]) -> Iterator[DocumentKey]:
         for slug, page in composer.wiki.pages.items():
             if slug == SIDEBAR_SLUG or not page.is_read:
                 continue
-            url, title = composer.url(slug), page.parsed.title
+            url, title = composer.url(slug), composer.title(slug)
             named = f"{len(url)},{len(title)},{url}{title}{wiki}"
             text = page.parsed.text_key
             content = program + text + named.encode("utf-8", "surrogatepass")
@@ -184,8 +184,7 @@ def search_keys(composers: Iterable[WikiPages]) -> Iterator[DocumentKey]:
 
 def page_titles(composer: WikiPages) -> dict[str, str]:
     """Output path to title of the pages of a wiki."""
-    pages = composer.wiki.pages
-    return {composer.url(slug): page.parsed.title for slug, page in pages.items()}
+    return {composer.url(slug): composer.title(slug) for slug in composer.wiki.pages}
 
 
 def search_loader(titles: Mapping[str, str], indexer: Indexer) -> Load:

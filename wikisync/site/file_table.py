@@ -15,6 +15,8 @@ from msgspec import Struct
 from wikisync.model import Digest
 
 _HEAD = struct.Struct("<QQI32s")
+_TIMES = struct.Struct("<QQ")
+"""Of a head, its beginning."""
 _UNKNOWN = bytes(32)
 """Stands for no digest."""
 _TIMES_END = 1 << 64
@@ -74,6 +76,24 @@ class FileTable:
         """A file, or None where there is none."""
         packed = self._packed.get(path)
         return None if packed is None else _unpacked(packed)
+
+    def key(self, path: str) -> bytes | None:
+        """What a file was made from; None where there is none."""
+        packed = self._packed.get(path)
+        return None if packed is None else packed[_HEAD.size :]
+
+    def times(self) -> Iterator[tuple[str, int, int]]:
+        """Each path with the size of its file in bytes, and the time."""
+        for path, packed in self._packed.items():
+            yield path, *_TIMES.unpack_from(packed)
+
+    def times_of(self, path: str) -> tuple[int, int]:
+        """The size in bytes of a file that is there, and the time."""
+        return _TIMES.unpack_from(self._packed[path])
+
+    def take(self, path: str, other: FileTable) -> None:
+        """Put a file as another table has it."""
+        self._packed[path] = other._packed[path]
 
     def discard(self, path: str) -> None:
         """Let go of a file, if it is there."""

@@ -565,9 +565,9 @@ def _page_problem(code: str, page: SourcePage, message: str) -> Problem:
 def _addresses_digest(addresses: Iterable[WikiAddresses]) -> bytes:
     digest = hashlib.sha256()
     for wiki in addresses:
-        for name, path in (*wiki.pages.items(), *wiki.attachments.items()):
-            digest.update(_bytes(f"{name}\0{path}\n"))
-        digest.update(b"\0")
+        named = (*wiki.pages.items(), *wiki.attachments.items())
+        lines = [f"{name}\0{path}\n" for name, path in named]
+        digest.update(_bytes("".join([*lines, "\0"])))
     return digest.digest()
 
 

@@ -144,8 +144,7 @@ class Output:
 
     def last_key(self, path: str) -> bytes | None:
         """What a file was made from in the last build; None for one of no build."""
-        state = self._trusted.get(path)
-        return state.key if state else None
+        return self._trusted.key(path)
 
     def keep(self, path: str, key: bytes = b"") -> bool:
         """Take over a file if it still holds what the last build left in it.
@@ -154,17 +153,14 @@ class Output:
         made from something else than now, it is not kept; its new content is put
         later, and has this key.
         """
-        state = self._trusted.get(path)
-        if state is None or state.key != key or path not in self._known:
-            self._keys[path] = key
-            return False
-        if not _is_as_left(self._root, path, state):
-            if self.current(path) != state.digest:
-                self._keys[path] = key
-                return False
-            state = replace(state, mtime_ns=0)
-        self.files[path] = state
-        return True
+        if self._trusted.key(path) == key and self._is_kept(path):
+            return True
+        self._keys[path] = key
+        return False
+
+    def keep_as_made(self, path: str) -> bool:
+        """The same for a file that is still made from what it was made from last."""
+        return bool(self._trusted.key(path)) and self._is_kept(path)
 
     def set_key(self, path: str, key: bytes) -> None:
         """Say what a file was made from that is put already, if it can lie there."""
@@ -242,8 +238,8 @@ class Output:
         ``wikis`` are those whose files they are, for whoever writes the next site.
         """
         manifest = self._stage_manifest(wikis)
-        gone = [path for path in sorted(self._known) if path not in self.files]
-        new = [path for path, state in self.files.items() if state.staged]
+        gone = sorted(path for path in self._known if path not in self.files)
+        new = [path for path in self._unsettled() if self.files[path].staged]
         problems = [*self._problems, *(_foreign(path) for path in self._foreign)]
         early = _in_the_way(gone, new) if gone else []
         removed = self._remove(early, problems)
@@ -257,6 +253,19 @@ class Output:
         unchanged = len(self.files) + 1 - written
         self._settle()
         return Changes(written, unchanged, removed, self.files, tuple(problems))
+
+    def _is_kept(self, path: str) -> bool:
+        """Take over a file of the last build, unless something else changed it."""
+        if path not in self._known:
+            return False
+        if _is_as_left(self._root, path, *self._trusted.times_of(path)):
+            self.files.take(path, self._trusted)
+            return True
+        state = self._trusted[path]
+        if self.current(path) != state.digest:
+            return False
+        self.files[path] = replace(state, mtime_ns=0)
+        return True
 
     def _stage_manifest(self, wikis: Sequence[PublishedWiki]) -> Digest:
         """Write the new manifest, a line at a time; its digest."""
@@ -323,11 +332,14 @@ class Output:
 
     def _settle(self) -> None:
         """Note the times of the files that were written, and of those restored."""
-        for path, state in self.files.items():
-            if state.staged or not state.mtime_ns:
-                self.files[path] = _left(self._root / path, state)
+        for path in self._unsettled():
+            self.files[path] = _left(self._root / path, self.files[path])
         unnamed = FileState(0, None)
         self.files.manifest = _left(self._root / MANIFEST, unnamed)
+
+    def _unsettled(self) -> list[str]:
+        """The files of which no time is known yet."""
+        return [path for path, _, mtime_ns in self.files.times() if not mtime_ns]
 
 
 @contextlib.contextmanager
@@ -356,8 +368,8 @@ def is_untouched(root: Path, files: FileTable) -> bool:
     manifest = files.manifest
     return (
         manifest is not None
-        and _is_as_left(root, MANIFEST, manifest)
-        and all(_is_as_left(root, path, state) for path, state in files.items())
+        and _is_as_left(root, MANIFEST, manifest.size, manifest.mtime_ns)
+        and all(_is_as_left(root, *times) for times in files.times())
     )
 
 
@@ -389,7 +401,11 @@ def _known_files(root: Path, trusted: FileTable) -> FileTable:
     interrupted = root / STAGING / STAGED_MANIFEST
     manifest = trusted.manifest
     is_whole = not interrupted.exists()
-    if is_whole and manifest and _is_as_left(root, MANIFEST, manifest):
+    if (
+        is_whole
+        and manifest
+        and _is_as_left(root, MANIFEST, manifest.size, manifest.mtime_ns)
+    ):
         return trusted
     known = FileTable()
     for file in named_files(root / MANIFEST):
@@ -399,15 +415,15 @@ def _known_files(root: Path, trusted: FileTable) -> FileTable:
     return known
 
 
-def _is_as_left(root: Path, path: str, state: FileState) -> bool:
+def _is_as_left(root: Path, path: str, size: int, mtime_ns: int) -> bool:
     try:
         found = os.lstat(f"{root}/{path}")
     except (FileNotFoundError, NotADirectoryError):
         return False
     return (
         stat.S_ISREG(found.st_mode)
-        and found.st_size == state.size
-        and found.st_mtime_ns == state.mtime_ns
+        and found.st_size == size
+        and found.st_mtime_ns == mtime_ns
     )
 
 

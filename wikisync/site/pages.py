@@ -181,12 +181,16 @@ class WikiPages:
         """Output path of a page."""
         return self._urls[slug]
 
+    def title(self, slug: Slug) -> str:
+        """Title of a page as others show it."""
+        return self.wiki_frame.titles[slug]
+
     def reference(self, slug: Slug) -> PageRef:
         """A page as others of its wiki link to it."""
         found = self._references.get(slug)
         if found is None:
-            title = self.wiki.pages[slug].parsed.title
-            found = self._references[slug] = PageRef(title, self._urls[slug])
+            title, url = self.wiki_frame.titles[slug], self._urls[slug]
+            found = self._references[slug] = PageRef(title, url)
         return found
 
     def reference_elsewhere(self, slug: Slug) -> PageRef:
@@ -199,11 +203,12 @@ class WikiPages:
 
     def frame_digest(self) -> bytes:
         """Hash of ``frame_key`` and of the titles and the order of all pages."""
+        titles, urls = self.wiki_frame.titles, self._urls
+        order = (*self.tree.order, *self._sidebar.order)
+        lines = [f"{slug}\0{titles[slug]}\0{urls[slug]}\n" for slug in order]
+        text = "".join([*lines, self.label])
         digest = hashlib.sha256(self.frame_key())
-        for slug in (*self.tree.order, *self._sidebar.order):
-            line = f"{slug}\0{self.wiki.pages[slug].parsed.title}\0{self._urls[slug]}\n"
-            digest.update(line.encode("utf-8", "surrogatepass"))
-        digest.update(self.label.encode("utf-8", "surrogatepass"))
+        digest.update(text.encode("utf-8", "surrogatepass"))
         return digest.digest()
 
     def key(self, slug: Slug, backlinks: tuple[PageRef, ...]) -> bytes:

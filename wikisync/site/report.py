@@ -72,8 +72,9 @@ class LinkSums:
     ) -> dict[str, list[ItemKey]]:
         """Who links to some pages of a wiki, once the links of all wikis are known."""
         found: dict[str, list[ItemKey]] = {slug: [] for slug in slugs}
+        wanted = found.keys()
         for slug, page in wiki.pages.items() if slugs else ():
-            if slug == SIDEBAR_SLUG:
+            if slug == SIDEBAR_SLUG or wanted.isdisjoint(page.finished.targets):
                 continue
             source = ItemKey(wiki.number, slug)
             for target in page.finished.targets:

@@ -150,15 +150,17 @@ class ScannedWiki(Struct, frozen=True):
 
         Of loose files it takes what its pages link to, which only they can tell.
         """
-        digest = hashlib.sha256(self.source.fingerprint())
-        for page in self.pages.values():
-            line = f"\n{page.slug}\0{page.format}\0{page.path}\0{page.digest}"
-            digest.update(line.encode("utf-8", "surrogatepass"))
-        for path, state in self.attachments.items():
-            digest.update(f"\n{path}\0{state.digest}".encode("utf-8", "surrogatepass"))
+        lines = [
+            f"\n{page.slug}\0{page.format}\0{page.path}\0{page.digest}"
+            for page in self.pages.values()
+        ]
+        lines += [
+            f"\n{path}\0{state.digest}" for path, state in self.attachments.items()
+        ]
         loose = "\0".join(sorted(self.loose.names))
-        digest.update(f"\n{loose}\n".encode("utf-8", "surrogatepass"))
-        digest.update(repr(self.problems).encode("utf-8", "surrogatepass"))
+        text = "".join([*lines, f"\n{loose}\n", repr(self.problems)])
+        digest = hashlib.sha256(self.source.fingerprint())
+        digest.update(text.encode("utf-8", "surrogatepass"))
         return digest.digest()
 
 

@@ -38,6 +38,8 @@ def stale_pages(wiki: IndexedWiki, before: Pages, *, has_same_frame: bool) -> St
     number = wiki.number
     for slug, page in wiki.pages.items():
         old = before.get(slug)
+        if page is old and has_same_frame:
+            continue
         # it may have another title, which the pages of its own wiki, all of them
         # stale, show as others do
         changed = set() if has_same_frame else set(page.finished.elsewhere)

@@ -274,13 +274,11 @@ class SiteWriting:
         if stale is None:
             return list(composer.wiki.pages)
         stale |= self._stale_elsewhere[number]
-        found = []
-        for slug in composer.wiki.pages:
-            path = composer.url(slug)
-            key = None if slug in stale else output.last_key(path)
-            if not (key and output.keep(path, key)):
-                found.append(slug)
-        return found
+        return [
+            slug
+            for slug in composer.wiki.pages
+            if slug in stale or not output.keep_as_made(composer.url(slug))
+        ]
 
     def _generated(self) -> GeneratedPages:
         """What makes the pages that no wiki has."""
