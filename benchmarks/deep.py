@@ -1,12 +1,14 @@
 """What one wiki of thousands of pages costs, beside the figures that it may cost.
 
     python benchmarks/deep.py [--pages 3000 10000] [--page-bytes 2048] [--repeat 5]
+        [--attachments 0]
 
 For each size: a clone, a sync with nothing to do, an edit on the wiki that comes
 down, an edit here that goes up, and a save under ``wikisync watch`` until the wiki
 has it.  Prints one row per measurement: seconds (median), of the processor (median),
 peak memory, and the target where there is one.  Of a save the processor's time is
-that of the watch until a second after the wiki has it.
+that of the watch until a second after the wiki has it.  With attachments, so many
+small ones are spread over the pages.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ SAVE_WAIT_S = 60.0
 SETTLE_S = 4.0
 """Between two saves, and after a start, so that each is a save by itself."""
 TARGETS_S = {
+    ("no-op", 1_000): "2 cpu s, 50,000 attachments",
+    ("save to wiki", 1_000): "2 s, 50,000 attachments",
     ("no-op", 10_000): "0.4 s",
     ("edit up", 10_000): "0.8 s",
     ("save to wiki", 10_000): "0.1 cpu s",
@@ -44,6 +48,7 @@ def main() -> None:
     parser.add_argument("--pages", type=int, nargs="+", default=[3_000, 10_000])
     parser.add_argument("--page-bytes", type=int, default=2048)
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--attachments", type=int, default=0)
     options = parser.parse_args()
     print("| what | pages | s | cpu s | MB | target |")
     print("|---|--:|--:|--:|--:|---|")
@@ -55,6 +60,7 @@ def main() -> None:
 def measure(place: Path, pages: int, options: argparse.Namespace) -> None:
     """All rows of one size."""
     generate(place / "wiki", pages, options.page_bytes)
+    attach(place / "wiki", options.attachments)
     with serving(place / "wiki") as (url, token):
         root = place / "clone"
         clone = ["clone", url, "--project", "local/wiki", str(root)]
@@ -78,6 +84,16 @@ def measure(place: Path, pages: int, options: argparse.Namespace) -> None:
         with watching(root, token) as watch:
             saves = [save(watch, wiki, file, f"save {number}\n") for number in times]
         row("save to wiki", pages, saves)
+
+
+def attach(folder: Path, count: int) -> None:
+    """Put so many small attachments on the pages of a folder, each linked once."""
+    pages = sorted(folder.rglob("*.md"))
+    for number in range(count):
+        file = folder / f"uploads/{number:032x}/picture-{number}.png"
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"\x89PNG\r\n" + number.to_bytes(200, "big"))
+        append(pages[number % len(pages)], f"\n![p]({file.relative_to(folder)})\n")
 
 
 def row(what: str, pages: int, runs: Sequence[Run]) -> None:

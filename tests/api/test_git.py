@@ -12,6 +12,7 @@ import pytest
 
 from tests.api.faketime import FakeTime
 from tests.api.wire import Wire, http
+from tests.support.bending import bending_proxy
 from tests.support.git import needs_git
 from tests.support.git_http import (
     MOVED,
@@ -24,6 +25,7 @@ from wikisync.api import git, git_fetch
 from wikisync.api.client import Client
 from wikisync.api.git import (
     ADVERTISEMENT,
+    FETCH_REQUESTS,
     RECHECK_S,
     REFUSED_S,
     RETRY_S,
@@ -266,6 +268,19 @@ async def test_repository_that_grew_by_many_fetches_is_fetched_anew(
     await service.put_file(OWNER, OTHER, b"\x89PNG two")
     await RemoteRepository(client, OWNER, cache).read(OTHER)
     assert len(packs(cache)) == 1
+
+
+async def test_requests_of_git_s_library_count_against_the_budget(
+    service: EmbeddedService, cache: Path
+) -> None:
+    async with (
+        bending_proxy(service.url) as proxy,
+        Client(proxy.url, service.token) as client,
+    ):
+        await RemoteRepository(client, OWNER, cache).read(PICTURE)
+        made = proxy.requests(r"\.wiki\.git/")
+        assert len(made) == 1 + FETCH_REQUESTS
+        assert client.budget._pace.known.taken == len(proxy.requests())
 
 
 async def test_repository_that_is_too_large_is_not_fetched_whole(

@@ -48,6 +48,8 @@ log = logging.getLogger(__name__)
 ADVERTISEMENT = "application/x-git-upload-pack-advertisement"
 FETCH_TIMEOUT_S = 900.0
 """One fetch of a wiki's repository from its first to its last byte."""
+FETCH_REQUESTS = 4
+"""Of one fetch: HEAD without the token and with it, and the commit in two parts."""
 RECHECK_S = 10.0
 """A file that is missing is requested again from the service after this time."""
 SCOPE_HINT = (
@@ -300,10 +302,24 @@ class RemoteRepository:
         )
 
     async def _fetch(self) -> None:
+        log.info("fetching the git repository of the wiki of %s", self._owner)
+        request = Request(
+            "POST",
+            f"{_path(self._owner)}/git-upload-pack",
+            _purpose(self._client, self._owner),
+            is_git=True,
+        )
+        # one slot at a time: there may be no other
+        for _ in range(FETCH_REQUESTS - 1):
+            async with self._client.budget.turn(request):
+                pass
+        async with self._client.budget.turn(request):
+            await self._fetch_now()
+
+    async def _fetch_now(self) -> None:
         # git's library is loaded only where a file has to come by git
         from wikisync.api import git_fetch
 
-        log.info("fetching the git repository of the wiki of %s", self._owner)
         fetching = git_fetch.Fetching(self._client.token, self._address)
         job = asyncio.get_running_loop().run_in_executor(
             None,
