@@ -93,6 +93,39 @@ class GlfmBlock(ParserBlock):
         for rule in library_rules:
             self.ruler.push(rule.name, rule.fn, {"alt": rule.alt})
 
+    def tokenize(self, state: StateBlock, startLine: int, endLine: int) -> None:  # noqa: N803
+        """Make the tokens of all blocks between two lines.
+
+        The library takes definitions of links for a block.  The service's parser takes
+        them out of the page, with the blank line behind them: only blank lines behind
+        what is left part blocks, and make a list loose.
+        """
+        assert isinstance(state, GlfmState)
+        rules = self.ruler.getRules("")
+        first, line, is_parted = len(state.tokens), startLine, False
+        while line < endLine:
+            state.line = line = state.skipEmptyLines(line)
+            if line >= endLine or state.sCount[line] < state.blkIndent:
+                break
+            if state.level >= state.md.options.maxNesting:
+                state.line = endLine
+                break
+            count = len(state.tokens)
+            for rule in rules:
+                if rule(state, line, endLine, False):
+                    break
+            line = state.line
+            is_block = len(state.tokens) > count
+            if is_block:
+                state.tight = not is_parted
+                # a list may have taken blank lines that are behind it
+                is_parted |= line <= endLine and state.isEmpty(line - 1)
+            if line < endLine and state.isEmpty(line):
+                state.line = line = line + 1
+                is_next = line < endLine and state.isEmpty(line)
+                is_parted |= is_block or (len(state.tokens) > first and is_next)
+        state.is_parted = is_parted
+
     def parse(
         self,
         src: str,
@@ -104,6 +137,6 @@ class GlfmBlock(ParserBlock):
         state = GlfmState(src, md, env, outTokens)
         state.enclosing = []
         state.lazy_spaces = env[LAZY_SPACES] = {}
-        state.has_odd_dashes = False
+        state.has_odd_dashes = state.is_parted = False
         self.tokenize(state, state.line, state.lineMax)
         return state.tokens

@@ -8,12 +8,21 @@ ESCAPABLE = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
 def escaped(state: StateInline, silent: bool) -> bool:
-    """A backslash before ASCII punctuation."""
+    """A backslash before ASCII punctuation; before others it is text.
+
+    At the end of a line the library's rule makes a break of it.
+    """
     position = state.pos + 1
     if state.src[state.pos] != "\\" or position >= state.posMax:
         return False
-    if state.src[position] not in ESCAPABLE:
+    if state.src[position] == "\n":
         return False
+    if state.src[position] not in ESCAPABLE:
+        if not silent:
+            # text, not a token: an address may begin behind it
+            state.pending += "\\"
+        state.pos = position
+        return True
     if not silent:
         token = state.push("escaped", "", 0)
         token.content = state.src[position]

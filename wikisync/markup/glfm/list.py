@@ -72,7 +72,9 @@ def push_items(
         is_tight &= push_content(state, line, end_line, marker) and not ended_blank
         state.push("list_item_close", "li", -1)
         item.map = [line, state.line]
-        ended_blank = state.line - line > 1 and state.isEmpty(state.line - 1)
+        ended_blank = state.is_parted or (
+            state.line - line > 1 and state.isEmpty(state.line - 1)
+        )
         line, marker = state.line, None
         if line >= end_line or not state.blkIndent <= state.sCount[line]:
             break
@@ -99,7 +101,7 @@ def push_content(
     gap = 1 if is_blank or offset - behind > WIDEST_GAP else offset - behind
     old = state.tight, state.tShift[line], state.sCount[line], state.blkIndent
     state.enclosing.append(state.blkIndent)
-    state.tight, state.blkIndent = True, behind + gap
+    state.tight, state.is_parted, state.blkIndent = True, False, behind + gap
     state.tShift[line], state.sCount[line] = content - start, offset
     next_line = state.skipEmptyLines(line + 1)
     if is_blank and any(

@@ -23,6 +23,8 @@ class GlfmState(StateBlock):
     lazy_spaces: dict[int, str]
     has_odd_dashes: bool
     """Whether the open paragraph holds dashes of a table that its row does not fit."""
+    is_parted: bool
+    """Whether a blank line is behind one of the blocks that were parsed last."""
 
     def is_code_block(self, line: int) -> bool:
         """Whether a line is indented too far to begin anything but code."""
