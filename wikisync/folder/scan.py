@@ -396,7 +396,7 @@ def _page_at(path: str) -> tuple[Slug, Format] | None:
 
     The paths of thousands of attachments would push those of the pages out.
     """
-    return None if split_extension(path) is None else parse_path(path)
+    return None if path.startswith(UPLOADS + "/") else parse_path(path)
 
 
 def _is_ignored(entry: os.DirEntry[str]) -> bool:
