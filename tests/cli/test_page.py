@@ -44,6 +44,55 @@ async def test_list(page: Run) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("address", "text"),
+    [
+        ("docs/handbook/-/wikis/home", "welcome\n"),
+        ("docs/handbook/-/wikis/dir/page%2Done?view=x#a", "= one\n"),
+        ("groups/docs/-/wikis/dir/page-one", "= one\n"),
+    ],
+)
+async def test_address_of_a_page_names_service_wiki_and_page(
+    handbook: EmbeddedService, run: Run, address: str, text: str
+) -> None:
+    ran = await run("page", "get", f"{handbook.url}/{address}")
+
+    assert (ran.code, ran.out, ran.err) == (0, text, "")
+
+
+async def test_address_of_a_page_names_what_is_edited(
+    handbook: EmbeddedService, run: Run
+) -> None:
+    at = f"{handbook.url}/docs/handbook/-/wikis/home"
+    ran = await run("page", "edit", at, "--content", "anew")
+    gone = await run("page", "get", at, "no/such")
+
+    assert ran.out == "edited page home of project docs/handbook\n"
+    assert (await handbook.files(HANDBOOK))["home.md"] == b"anew"
+    assert "cannot read page no/such of project docs/handbook" in gone.err
+
+
+async def test_address_of_a_wiki_names_the_wiki(
+    handbook: EmbeddedService, run: Run
+) -> None:
+    ran = await run("page", "list", f"{handbook.url}/docs/handbook")
+    other = await run(
+        "page",
+        "get",
+        f"{handbook.url}/docs/handbook/-/wikis",
+        "home",
+        "--group",
+        "docs",
+    )
+
+    assert ran.out.splitlines()[1:] == [
+        "dir/page-one\tasciidoc\tpage one",
+        "home\tmarkdown\thome",
+    ]
+    assert other.code == 2
+    assert "select one wiki" in other.err
+
+
 async def test_list_of_a_group_as_json(handbook: EmbeddedService, run: Run) -> None:
     ran = await run(
         "page", "list", handbook.url, "--group", "/docs/", "--json", "--with-content"

@@ -6,19 +6,23 @@ that the service changes nothing that was not named.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import unquote
 
 import click
+from msgspec.structs import replace
 
 from wikisync.api.address import ServiceAddress
 from wikisync.api.client import Client
 from wikisync.api.schema import WikiPageRecord
 from wikisync.api.wikis import Wiki
 from wikisync.cli.console import Console
-from wikisync.cli.here import wiki_here
+from wikisync.cli.here import is_in_workspace, wiki_here
 from wikisync.cli.options import decorated
 from wikisync.cli.project_changes import YES, confirm, report
 from wikisync.cli.project_lists import Columns, as_plain, connection_of
@@ -26,10 +30,17 @@ from wikisync.cli.service_command import (
     Connection,
     WorkspaceCommand,
     connection_options,
+    names_url,
     speak,
+    word_places,
 )
 from wikisync.errors import ExitCode, FolderError, UsageError
 from wikisync.model import WRITABLE_FORMATS, Format, WikiOwner
+from wikisync.workspace.addresses import find_target, may_name_wiki
+from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.discovery import Selection
+from wikisync.workspace.rights import name_wikis
+from wikisync.workspace.token import read_token
 
 T = TypeVar("T")
 
@@ -38,6 +49,8 @@ PAGE_COLUMNS: Columns = {
     "format": lambda page: page.format,
     "title": lambda page: page.title or "",
 }
+WIKI_PAGES = "/-/wikis"
+"""In an address: before it is the project or group, behind it the page."""
 SLUG = click.argument("slug")
 FORMAT = click.option(
     "--format",
@@ -61,22 +74,76 @@ def command() -> None:
     """List, read and change the pages of one wiki.
 
     Select the wiki with --project or --group, and the service with the first argument,
-    --url or $WIKISYNC_URL. In a workspace, both are known.
+    --url or $WIKISYNC_URL. The address of a page, as a browser shows it, selects all of
+    them. In a workspace, service and wiki are known.
     """
 
 
-def _owner(url: str, project: str | None, group: str | None) -> WikiOwner:
-    here = wiki_here()
+class PageCommand(WorkspaceCommand):
+    """A command on one wiki, which the address of its page names with the page."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read ``URL/-/wikis/SLUG``, as a browser shows it, as its parts."""
+        words = word_places(self, args)
+        for place in words if not names_url(args) else ():
+            address, is_page, rest = args[place].partition(WIKI_PAGES)
+            if "://" not in address or not is_page:
+                continue
+            names_page = any(one.name in {"slug", "title"} for one in self.params)
+            slug = unquote(rest.partition("?")[0].partition("#")[0]).strip("/")
+            named = [slug] if names_page and slug and len(words) == 1 else []
+            others = args[:place] + named + args[place + 1 :]
+            return super().parse_args(ctx, [*_wiki_words(address), *others])
+        return super().parse_args(ctx, args)
+
+
+def _wiki_words(address: str) -> list[str]:
+    """Options that name a wiki by its address.
+
+    On the service of the current workspace it is one like those that are named in it,
+    and gets the workspace's token.
+    """
+    if is_in_workspace():
+        service = ServiceAddress.parse(find_workspace(Path()).config.service.url)
+        with suppress(UsageError):
+            path = service.path_of(address)
+            is_group = address.rstrip("/").endswith(f"/groups/{path}")
+            return ["--group" if is_group else "--project", path]
+    return ["--url", f"{address}{WIKI_PAGES}"]
+
+
+def _owner(
+    connection: Connection, project: str | None, group: str | None
+) -> tuple[Connection, WikiOwner]:
+    """The wiki that is meant, and its service, which its address may name as well."""
+    here, url = wiki_here(), connection.url
     if project is None and group is None and here is not None:
-        return here
-    if (project is None) == (group is None):
+        return connection, here
+    named = Selection(
+        projects=() if project is None else (project,),
+        groups=() if group is None else (group,),
+    )
+    if may_name_wiki(url) and (WIKI_PAGES in url or named == Selection()):
+        notify = connection.console.note
+        target = asyncio.run(find_target(url, notify))
+        connection = replace(connection, url=target.service)
+        if target.path:
+            token = read_token(connection.token_file, connection.console)
+            named = asyncio.run(
+                name_wikis(connection.url, token, [target.path], named, notify)
+            )
+    found = [("project", one) for one in named.projects]
+    found += [("group", one) for one in named.groups]
+    if len(found) != 1:
         raise UsageError(
             "select one wiki",
             hint="add --project PATH or --group PATH, or run it in a wiki's folder",
         )
 
-    path = ServiceAddress.parse(url).path_of(project or group or "")
-    return WikiOwner("project" if project is not None else "group", path)
+    [(kind, path)] = found
+    path = ServiceAddress.parse(connection.url).path_of(path)
+    owner = WikiOwner("project" if kind == "project" else "group", path)
+    return connection, owner
 
 
 def _speak(
@@ -137,7 +204,7 @@ def _add(
         connection = connection_of(console, options)
         for common in ("url", "token_file", "as_json", "dry_run"):
             options.pop(common, None)
-        return run(connection, _owner(connection.url, project, group), **options)
+        return run(*_owner(connection, project, group), **options)
 
     callback.__doc__ = text
     where = [
@@ -147,7 +214,7 @@ def _add(
     made = decorated(
         callback,
         [
-            click.command(name, cls=WorkspaceCommand, short_help=text),
+            click.command(name, cls=PageCommand, short_help=text),
             *parameters,
             *where,
             *connection_options(is_write=is_write),

@@ -50,16 +50,8 @@ class WorkspaceCommand(ServiceCommand):
 
 
 def _with_url_option(command: click.Command, args: list[str]) -> list[str]:
-    valued = {
-        name
-        for option in command.params
-        if isinstance(option, click.Option) and not (option.is_flag or option.count)
-        for name in option.opts
-    }
-    if any(word == "--url" or word.startswith("--url=") for word in args):
-        return args
-    words = list(_words(args, valued))
-    if not words:
+    words = word_places(command, args)
+    if not words or names_url(args):
         return args
     first = args[words[0]]
     needed = sum(
@@ -72,12 +64,27 @@ def _with_url_option(command: click.Command, args: list[str]) -> list[str]:
     return ["--url", first, *args[: words[0]], *args[words[0] + 1 :]]
 
 
+def names_url(args: list[str]) -> bool:
+    """Whether a command line names the service with ``--url``."""
+    return any(word == "--url" or word.startswith("--url=") for word in args)
+
+
+def word_places(command: click.Command, args: list[str]) -> list[int]:
+    """Where the words are that belong to no option, up to ``--``."""
+    valued = {
+        name
+        for option in command.params
+        if isinstance(option, click.Option) and not (option.is_flag or option.count)
+        for name in option.opts
+    }
+    return list(_words(args, valued))
+
+
 def _is_named_here(command: click.Command) -> bool:
     return isinstance(command, WorkspaceCommand) and is_in_workspace()
 
 
 def _words(args: list[str], valued: set[str]) -> Iterator[int]:
-    """Where the words are that belong to no option, up to ``--``."""
     place = 0
     while place < len(args) and args[place] != "--":
         word = args[place]
