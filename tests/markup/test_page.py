@@ -39,6 +39,23 @@ def test_line_ends_and_byte_order_mark_do_not_show(text: str) -> None:
     assert render(text).html == render("# T\n\nx\n").html
 
 
+def test_media_element_that_is_left_out_is_a_problem_with_its_line() -> None:
+    parsed = parse(
+        '# T\n\nx <VIDEO src="v.mp4"></VIDEO>\n\n<audio controls>\n</audio>\n'
+    )
+    assert [(one.code, one.subject) for one in parsed.problems] == [
+        ("media-removed", "home:3"),
+        ("media-removed", "home:5"),
+    ]
+    assert parsed.problems[0].message == "the element <video> is not shown"
+    assert "![" in parsed.problems[0].hint
+
+
+def test_media_that_are_shown_or_only_named_are_no_problem() -> None:
+    parsed = parse('![v](v.mp4)\n\n`<video src="v.mp4">`\n\n    <audio>\n\nvideo\n')
+    assert parsed.problems == ()
+
+
 def test_characters_that_no_html_can_hold_are_replaced() -> None:
     assert "a\ufffdb\ufffdc" in render("a\0b\ud800c").html
 

@@ -17,7 +17,9 @@ escaped source with a notice, and is a ``Problem``.
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Mapping
+from itertools import islice
 from types import ModuleType
 
 from wikisync.errors import LimitExceeded, RenderError
@@ -52,6 +54,7 @@ from wikisync.markup.record import (
     RenderedPage,
     Section,
     TocEntry,
+    position_of,
 )
 from wikisync.markup.resolve import finish_page
 from wikisync.markup.sanitize import sanitize_tokens
@@ -63,7 +66,7 @@ from wikisync.markup.source import (
     title_of,
 )
 from wikisync.markup.tokens import Document
-from wikisync.model import Format, Page
+from wikisync.model import Format, Page, Problem
 
 __all__ = [
     "PARSED_VERSION",
@@ -91,6 +94,9 @@ PARSERS: Mapping[Format, str] = {
 """Module of each format's ``to_html``, loaded for its first page."""
 OTHER_FORMATS = "wikisync.markup.foreign"
 
+MEDIA = re.compile(r"<(video|audio)\b[^<>]*", re.IGNORECASE)
+MEDIA_REPORTED_MAX = 20
+"""Of one page; each costs a search through its text."""
 Filter = Callable[[Draft], None]
 FILTERS: tuple[Filter, ...] = (
     filter_tables,
@@ -146,6 +152,7 @@ def parse_page(
         )
         for apply_filter in FILTERS_OF[page.format]:
             apply_filter(draft)
+        report_removed_media(draft, html, source)
         if page.format is Format.ASCIIDOC:
             from wikisync.markup.asciidoc import problems_of
 
@@ -159,6 +166,28 @@ def parse_page(
     except Exception as error:  # noqa: BLE001 - a parser's bug must not end a build
         return shown_as_source(page, source, f"its parser failed: {error!r:.200}")
     return record_of(draft, front, source)
+
+
+def report_removed_media(draft: Draft, html: str, source: str) -> None:
+    """Report videos and sounds in raw HTML, which the allow list takes out.
+
+    Args:
+        draft: The page, for its problems.
+        html: What the parser gave.
+        source: What it was given, for the line.
+    """
+    end = 0
+    for found in islice(MEDIA.finditer(html), MEDIA_REPORTED_MAX):
+        start = source.find(found[0], end)
+        end = max(start, end)
+        line = source.count("\n", 0, start) + 1 if start >= 0 else 0
+        problem = Problem(
+            "media-removed",
+            position_of(draft.page.slug, line),
+            f"the element <{found[1].lower()}> is not shown",
+            "write it like a picture: ![name](file)",
+        )
+        draft.problems.append(problem)
 
 
 def to_html(
