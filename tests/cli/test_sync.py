@@ -139,6 +139,13 @@ async def test_folder_of_a_wiki_names_all_its_pages(cloned: Cloned) -> None:
     assert ran.out == "handbook: 4 pages, 1 pushed\n"
 
 
+async def test_problem_names_the_folder_of_its_wiki(cloned: Cloned) -> None:
+    (cloned.folder / "bad.md").write_bytes(b"\xff")
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert "warning: handbook/bad.md: is not UTF-8 at byte 0" in ran.err
+
+
 async def test_page_that_is_nowhere_is_told(cloned: Cloned) -> None:
     ran = await cloned.run("sync", "handbook/gide.md")
     assert ran.code == 2
@@ -182,6 +189,7 @@ async def test_pages_are_counted_after_what_was_done(cloned: Cloned) -> None:
     (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
     ran = await cloned.run("sync")
     assert ran.out == "handbook: 6 pages, 2 pushed, 1 renamed\n"
+    assert "links to renamed pages are not changed; run: wikisync check" in ran.err
 
 
 # -- the first sync ----------------------------------------------------------------

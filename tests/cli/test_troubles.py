@@ -34,7 +34,7 @@ async def test_sync_says_which_removal_waits_and_for_what(blocked: Cloned) -> No
     """It said that pages change while they are carried over, and they did not."""
     ran = await blocked.run("sync")
     assert ran.code == 3
-    assert f"warning: {BLOCKED}: cannot open plans" in ran.err
+    assert f"warning: handbook/{BLOCKED}: cannot open plans" in ran.err
     assert WAITS in ran.err
     assert "pages change" not in ran.err
     assert ran.err.count("guide") == 1

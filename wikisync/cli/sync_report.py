@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from wikisync.cli.console import Console
 from wikisync.errors import WikisyncError
 from wikisync.model import Problem
-from wikisync.workspace.attention import held_sentence
+from wikisync.workspace.attention import held_sentence, named_problem
 from wikisync.workspace.outcomes import (
     batch_line,
     is_idle,
@@ -21,6 +21,11 @@ from wikisync.workspace.syncing import Synced
 
 WAITING_SHOWN_MAX = 10
 """Pages that wait, each shown in a line of its own; ``status`` shows all."""
+
+LINKS_STAY = (
+    "links to renamed pages are not changed; run: wikisync check, which lists broken"
+    " links"
+)
 
 
 def report_sync(
@@ -44,7 +49,7 @@ def report_sync(
             console.note(note_sentence(wiki.section.folder, note))
         for absent in wiki.absent:
             console.note(str(absent))
-        console.problems(wiki.problems)
+        console.problems(named_problem(wiki.section, one) for one in wiki.problems)
         is_shown = bool(wiki.results) or wiki.paused is not None
         if is_shown and not (console.quiet and is_idle(wiki)):
             if is_dry_run and wiki.results:
@@ -52,6 +57,8 @@ def report_sync(
                 console.lines(*title, *(plan_lines(wiki) or [str(wiki.last.plan)]))
             else:
                 console.lines(f"{wiki.section.folder}: {summary(wiki)}")
+        if wiki.count("renamed"):
+            console.note(f"{wiki.section.folder}: {LINKS_STAY}")
         _show_waiting(console, wiki, is_dry_run=is_dry_run)
     console.problems(beside)
     _show_failures(console, done)

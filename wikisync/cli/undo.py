@@ -14,6 +14,7 @@ from wikisync.cli.service_command import token_option
 from wikisync.cli.sync_report import report_sync
 from wikisync.errors import ExitCode
 from wikisync.folder.workspace import holder_of
+from wikisync.workspace.attention import named_problem
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.sentences import counted
@@ -121,7 +122,7 @@ def _show(console: Console, planned: PlannedUndo) -> None:
     console.note(f"{folder}: the sync of {local_time(planned.sync.at)} changed {count}")
     if last.undone:
         console.lines(*map(str, last.undone))
-    console.problems(last.problems)
+    console.problems(named_problem(planned.section, one) for one in last.problems)
 
 
 def _show_json(console: Console, planned: PlannedUndo, *, is_done: bool) -> None:

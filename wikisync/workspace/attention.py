@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
+from msgspec.structs import replace
+
 from wikisync.config import WikiSection
 from wikisync.errors import AuthenticationFailed, WikisyncError, command_line
 from wikisync.model import Problem, Slug
@@ -91,8 +93,17 @@ def problem_sentence(section: WikiSection, problem: Problem) -> str:
         slug = Slug(problem.subject)
         held = Held(slug, HoldReason.REFUSED, detail=sentence)
         return held_sentence(folder, held)
-    is_wiki = problem.subject == str(section.owner)
-    return f"{folder if is_wiki else f'{folder}/{problem.subject}'}: {sentence}"
+    return f"{named_problem(section, problem).subject}: {sentence}"
+
+
+def named_problem(section: WikiSection, problem: Problem) -> Problem:
+    """The problem under the name that its page or file has in the workspace."""
+    folder, subject = section.folder, problem.subject
+    if subject == str(section.owner):
+        return replace(problem, subject=folder)
+    if problem.code == "removals-postponed":  # of some pages together
+        return replace(problem, subject=f"{folder}: {subject}")
+    return replace(problem, subject=f"{folder}/{subject}")
 
 
 def failure_sentence(subject: str, error: WikisyncError) -> str:

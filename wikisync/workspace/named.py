@@ -29,12 +29,12 @@ def named_page(workspace: ConfiguredWorkspace, name: str) -> tuple[WikiSection, 
     )
 
 
-def no_such_pages(section: WikiSection, slugs: Iterable[Slug]) -> tuple[Problem, ...]:
+def no_such_pages(slugs: Iterable[Slug]) -> tuple[Problem, ...]:
     """What is said of pages that were named, and that neither side has or had."""
     return tuple(
         Problem(
             "page-unknown",
-            f"{section.folder}/{slug}",
+            slug,
             "there is no such page, here or on the wiki",
             "check the spelling, or give its file",
         )
@@ -48,8 +48,8 @@ def refuse_unknown(section: WikiSection, slugs: Iterable[Slug]) -> None:
     Raises:
         UsageError: there is one.
     """
-    for unknown in no_such_pages(section, slugs):
-        raise UsageError(str(unknown), hint=unknown.hint)
+    for unknown in no_such_pages(slugs):
+        raise UsageError(f"{section.folder}/{unknown}", hint=unknown.hint)
 
 
 def refuse_impossible(workspace: ConfiguredWorkspace, names: Iterable[str]) -> None:

@@ -377,7 +377,7 @@ async def _opened_and_synced(
         one.said.warn(other_folder(wiki.folder))
     synced.pages = slugs
     unknown = unknown_of(wiki, synced.results, slugs)
-    synced.unknown = no_such_pages(section, unknown)
+    synced.unknown = no_such_pages(unknown)
     return synced
 
 
