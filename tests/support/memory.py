@@ -43,6 +43,20 @@ async def nothing_before(entry: str) -> None:
     """Let every operation pass."""
 
 
+def in_none(
+    commits: Sequence[Mapping[str, str]],
+    before: Mapping[Slug, str],
+    now: Mapping[Slug, str],
+) -> frozenset[Slug]:
+    """Pages of which no commit has the text of before, or which it has not at all."""
+    texts = {text for pages in commits for text in pages.values()}
+    gone = {s for s in before.keys() - now.keys() if not any(s in p for p in commits)}
+    edited = before.keys() & now.keys()
+    return frozenset(
+        gone | {s for s in edited if now[s] in texts and before[s] not in texts}
+    )
+
+
 class MemoryReplica:
     """One copy of a wiki that lives as long as the test."""
 
@@ -77,6 +91,8 @@ class MemoryReplica:
 
         self.commits: list[str] = []
         """The history, the newest last; empty where it is not told."""
+        self.committed: dict[str, Mapping[str, str]] = {}
+        """The texts of the pages of a commit."""
 
     @property
     def name(self) -> str:
@@ -89,6 +105,18 @@ class MemoryReplica:
     async def follows(self, head: str, earlier: str) -> bool | None:
         await self._enter("follows", f"{head} {earlier}")
         return earlier in self.commits[: self.commits.index(head)]
+
+    async def taken_back(
+        self,
+        head: str,
+        earlier: str,
+        before: Mapping[Slug, str],
+        now: Mapping[Slug, str],
+    ) -> frozenset[Slug]:
+        await self._enter("taken_back", f"{head} {earlier}")
+        first, last = map(self.commits.index, (earlier, head))
+        since = [self.committed[one] for one in self.commits[first : last + 1]]
+        return in_none(since, before, now)
 
     @property
     def changes(self) -> list[str]:

@@ -324,6 +324,12 @@ GUARDS = (
         "::test_what_was_pushed_untold_is_held_where_it_is_taken_back",
     ),
     Guard(
+        "a text that no commit has since the one known",
+        f"{SYNC}.run.deciding:_Deciding._is_taken_back",
+        async_answer(False),
+        "sync/test_rewinding.py::test_so_is_a_page_that_is_taken_back_and_edited_anew",
+    ),
+    Guard(
         "a wiki whose history lacks the last sync",
         f"{SYNC}.run.stopping:rewinding_by_history",
         answer(NO_REWINDING),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from tests.sync.persons import Copy, World
@@ -31,7 +31,7 @@ class SimulatedGit:
         self._id_bytes = 32 if seed % 3 == 0 else 20
         self._can_filter = seed % 4 != 0
         self._built: dict[str, tuple[bytes, Objects]] = {}
-        """The id of each commit, and all that is reachable from it."""
+        """The id of each commit, and what it has without those before it."""
         self._roots: dict[bytes, bytes] = {}
 
     def refs(self) -> bytes:
@@ -50,12 +50,12 @@ class SimulatedGit:
         if wanted[1].decode() != head.hex():
             return _packet("ERR upload-pack: not our ref")
         earlier = self._held(bytes.fromhex(had[1].decode())) if had else {}
-        objects = dict(self._held(head))
-        if b"deepen 1" in packets:
-            commits = {one for one, (kind, _) in objects.items() if kind == COMMIT}
-            objects = {o: x for o, x in objects.items() if o not in commits - {head}}
-        said = _packet(f"shallow {head.hex()}") + b"0000"
-        said = said if b"deepen 1" in packets else b""
+        objects = self._held(head)
+        said = b""
+        if deepen := re.search(rb"deepen (\d+)", packets):
+            newest = self._commits(head)[-int(deepen[1]) :]
+            objects = _together(objects for _, objects in newest)
+            said = _packet(f"shallow {newest[0][0].hex()}") + b"0000"
         hidden = {BLOB} if b"filter blob:none" in packets else set[int]()
         hidden = {BLOB, TREE} if b"filter tree:0" in packets else hidden
         sent = {
@@ -84,18 +84,22 @@ class SimulatedGit:
             parent = self._built[name][0]
         return parent or b""
 
+    def _commits(self, last: bytes) -> list[tuple[bytes, Objects]]:
+        """A commit and those before it, the newest last; none if it was pushed over."""
+        commits = [
+            self._built[name] for name, _ in self._world.commits if name in self._built
+        ]
+        ids = [commit for commit, _ in commits]
+        return commits[: ids.index(last) + 1] if last in ids else []
+
     def _held(self, commit: bytes) -> Objects:
-        """All that a commit has; nothing of one that was pushed over."""
-        names = {name for name, _ in self._world.commits}
-        for name, (built, objects) in self._built.items():
-            if built == commit and name in names:
-                return objects
-        return {}
+        """All that is reachable from a commit."""
+        return _together(objects for _, objects in self._commits(commit))
 
     def _build(
         self, name: str, copy: Copy, parent: bytes | None
     ) -> tuple[bytes, Objects]:
-        objects: Objects = dict(self._held(parent)) if parent else {}
+        objects: Objects = {}
         files = {
             f"{slug}{EXTENSIONS[page_format][0]}": text
             for slug, (text, page_format, _) in copy.pages.items()
@@ -128,6 +132,10 @@ class SimulatedGit:
         name = id_of(KINDS[kind], content, self._id_bytes)
         objects[name] = kind, content
         return name
+
+
+def _together(many: Iterable[Objects]) -> Objects:
+    return {name: one for objects in many for name, one in objects.items()}
 
 
 def _packet(line: str) -> bytes:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.copies import Copies, Died
-from tests.support.git import clone, needs_git, run_git
+from tests.support.git import clone, commit_and_push, needs_git, run_git
 from tests.support.memory import nothing_before
 from tests.support.pair import OWNER as PAIRED
 from tests.support.pair import paired
@@ -163,8 +163,10 @@ class Told(Copies):
 
     def commit(self) -> str:
         """Another commit of the wiki, whatever is in it."""
-        self.there.commits.append(f"commit {len(self.there.commits)}")
-        return self.there.commits[-1]
+        name = f"commit {len(self.there.commits)}"
+        self.there.commits.append(name)
+        self.there.committed[name] = self.there.texts()
+        return name
 
     def asked(self) -> list[str]:
         """What was asked about the history since this was asked last."""
@@ -446,14 +448,16 @@ async def test_so_is_a_page_that_was_created_untold(state: State) -> None:
     assert waiting(copies)
 
 
-@pytest.mark.parametrize("later", [[], ["another commit"]])
+@pytest.mark.parametrize("is_told", [False, True])
 async def test_so_is_one_that_returns_to_its_text_of_before(
-    later: list[str], state: State
+    state: State, *, is_told: bool
 ) -> None:
     """Whether no commit is known yet, or one from before our text."""
     copies, before = await pushed_untold(state, "page1", "mine\n")
-    copies.there.commits = [*before, *later] if later else []
     copies.there.put("page1", PAGES["page1"])
+    if is_told:
+        copies.there.commits = before
+        copies.commit()
     await copies.rest()
     assert copies.here.texts()["page1"] == "mine\n"
     assert waiting(copies)
@@ -464,8 +468,9 @@ async def test_so_is_a_page_that_the_second_push_created_untold(state: State) ->
     copies, before = await pushed_untold(state, "page1", "mine\n")
     copies.here.put("fresh", "made today\n")
     await copies.cycle()
-    copies.there.commits = [*before, "the first push"]
+    copies.there.commits = before
     copies.there.remove("fresh")
+    copies.commit()
     for _ in range(6):
         await copies.cycle()
     assert copies.here.texts()["fresh"] == "made today\n"
@@ -539,6 +544,67 @@ async def test_so_is_what_a_process_pushed_that_was_killed_then(state: State) ->
     assert waiting(copies)
 
 
+async def test_so_is_a_page_that_is_taken_back_and_edited_anew(state: State) -> None:
+    """It looks like an edit on top of ours, but no commit has our text."""
+    copies, before = await pushed_untold(state, "page1", "mine\n")
+    copies.there.commits = before
+    copies.there.put("page1", PAGES["page1"] + "edited there\n")
+    copies.commit()
+    for _ in range(4):
+        await copies.cycle()
+    assert copies.here.texts()["page1"] == "mine\n"
+    (batch,) = waiting(copies)
+    assert batch.kind is BatchKind.REWOUND
+    copies.decide(Decision.REFUSED)
+    copies.commit()
+    await copies.rest()
+    assert copies.texts()["page1"] == "mine\n"
+
+
+@pytest.mark.parametrize("is_forced", [True, False])
+async def test_so_is_a_page_that_the_sync_before_the_last_one_created_untold(
+    state: State, *, is_forced: bool
+) -> None:
+    """But not one that a person deleted after all."""
+    copies, before = await pushed_untold(state, "fresh", "made today\n")
+    copies.there.commits = before
+    if not is_forced:
+        copies.commit()
+    before, copies.there.commits = copies.there.commits, []
+    copies.here.put("page1", "mine\n")
+    await copies.cycle()
+    copies.there.commits = before
+    copies.there.remove("fresh")
+    copies.there.put("page2", "edited there\n")
+    copies.commit()
+    for _ in range(6):
+        await copies.cycle()
+    assert ("fresh" in copies.here.texts()) is is_forced
+    assert bool(waiting(copies)) is is_forced
+
+
+async def test_that_page_follows_the_wiki_where_a_person_says_so(state: State) -> None:
+    copies, before = await pushed_untold(state, "page1", "mine\n")
+    copies.there.commits = before
+    copies.there.put("page1", "edited there\n")
+    copies.commit()
+    await copies.rest()
+    copies.decide(Decision.APPROVED)
+    await copies.rest()
+    assert copies.texts()["page1"] == "edited there\n"
+
+
+async def test_a_page_that_the_service_has_otherwise_is_not_held(state: State) -> None:
+    """What file our text was there cannot be said."""
+    copies, before = await pushed_untold(state, "page1", "mine\n")
+    copies.there.commits = before
+    copies.there.put("page1", "theirs\n")
+    copies.there.committed[copies.commit()] = {"page1": "theirs, as git has it\n"}
+    await copies.rest()
+    assert copies.texts()["page1"] == "theirs\n"
+    assert not waiting(copies)
+
+
 async def test_a_cycle_without_a_change_learns_the_commit(state: State) -> None:
     copies, before = await pushed_untold(state, "page1", "mine\n")
     copies.there.commits = [*before, "ours"]
@@ -571,12 +637,40 @@ async def test_a_service_whose_git_was_away_is_asked_about_too(tmp_path: Path) -
         assert batch.kind is BatchKind.REWOUND
 
 
+@needs_git
+@pytest.mark.parametrize("is_forced", [True, False])
+async def test_git_shows_whether_a_later_edit_there_is_on_top_of_our_text(
+    tmp_path: Path, *, is_forced: bool
+) -> None:
+    """A clone from before our push is edited and pushed by force, or one from after."""
+    async with paired(tmp_path, {"home": "one\n", "other": "text\n"}) as pair:
+        await pair.rest()
+        address = pair.service.git_url(PAIRED)
+        cloned = await clone(address, tmp_path / "before")
+        pair.service.quirks = {Quirk.NO_GIT}
+        pair.save("home", "mine\n")
+        await pair.rest()
+        pair.service.quirks = frozenset()
+        if not is_forced:
+            cloned = await clone(address, tmp_path / "after")
+        (cloned / "home.md").write_text("theirs\n")
+        assert (await commit_and_push(cloned, "--force")).code == 0
+        pair.restart()
+        await pair.rest()
+        assert (await pair.wiki_texts())["home"] == "theirs\n"
+        assert pair.texts()["home"] == ("mine\n" if is_forced else "theirs\n")
+        kinds = [one.kind for one in pair.known.batches()]
+        assert kinds == ([BatchKind.REWOUND] if is_forced else [])
+
+
 async def test_an_edit_on_top_of_what_was_pushed_untold_is_an_edit(
     state: State,
 ) -> None:
     copies, before = await pushed_untold(state, "page1", "mine\n")
-    copies.there.commits = [*before, "ours", "theirs"]
+    copies.there.commits = before
+    copies.commit()
     copies.there.put("page1", "theirs\n")
+    copies.commit()
     await copies.rest()
     assert copies.texts()["page1"] == "theirs\n"
     assert not waiting(copies)

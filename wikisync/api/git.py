@@ -24,11 +24,11 @@ from msgspec import Struct
 from wikisync.api.address import encode_path
 from wikisync.api.answers import Purpose
 from wikisync.api.client import Client
-from wikisync.api.commits import follows
-from wikisync.api.packs import NotAPack, Objects, objects_in
+from wikisync.api.commits import commits_since
+from wikisync.api.packs import NotAPack, Objects, file_id, objects_in
 from wikisync.api.request import Request
 from wikisync.api.tree_cache import TreeCache
-from wikisync.api.trees import TreeMissing
+from wikisync.api.trees import OddTree, TreeMissing, file_ids, file_of
 from wikisync.errors import (
     AuthenticationFailed,
     FolderError,
@@ -41,7 +41,7 @@ from wikisync.errors import (
     RemoteError,
     Unavailable,
 )
-from wikisync.model import AttachmentPath, WikiOwner
+from wikisync.model import AttachmentPath, Slug, WikiOwner
 
 log = logging.getLogger(__name__)
 
@@ -102,8 +102,8 @@ class WikiHistory:
         self._can_filter = False
         self._parents: dict[str, tuple[str, ...]] = {}
         """Of the commits that were met."""
-        self._followed: tuple[str, str, bool] | None = None
-        """The last answer of ``follows``."""
+        self._since: tuple[str, str, frozenset[str] | None] | None = None
+        """The last answer about two commits that were not met."""
 
     async def head(self) -> str | None:
         """The newest commit; None where git does not say it now.
@@ -134,17 +134,57 @@ class WikiHistory:
         Returns:
             None where the service does not say.
         """
-        if follows(self._parents, head, earlier):
-            return True
-        if self._followed is None or self._followed[:2] != (head, earlier):
-            try:
-                found = await self._fetched(head, earlier, filter_="tree:0")
-            except (RemoteError, NotAPack) as error:
-                log.info("%s: the history is not known: %s", self._owner, error)
-                return None
-            is_after = follows(found.parents(), head, earlier)
-            self._followed = head, earlier, is_after
-        return self._followed[2]
+        try:
+            return await self._commits_since(head, earlier) is not None
+        except (RemoteError, NotAPack) as error:
+            log.info("%s: the history is not known: %s", self._owner, error)
+            return None
+
+    async def _commits_since(self, head: str, earlier: str) -> frozenset[str] | None:
+        """The commits up to HEAD that came after an earlier one before it, if any."""
+        met = commits_since(self._parents, head, earlier)
+        if met is not None:
+            return met
+        if self._since is None or self._since[:2] != (head, earlier):
+            found = await self._fetched(head, earlier, filter_="tree:0")
+            since = commits_since(found.parents(), head, earlier)
+            self._since = head, earlier, since
+        return self._since[2]
+
+    async def taken_back(
+        self,
+        head: str,
+        earlier: str,
+        before: Mapping[Slug, str],
+        now: Mapping[Slug, str],
+    ) -> frozenset[Slug]:
+        """Pages whose text of before no commit has, from an earlier one to HEAD.
+
+        Of a page that is gone, it is the page that no commit has.  One that git has
+        otherwise than the service gives it is not among them: what file its text of
+        before was cannot be said.  One request, for the directory trees of these
+        commits; a second one where the commits are not known yet.
+
+        Args:
+            head: The commit that was HEAD a moment ago.
+            earlier: One before it.
+            before: A text that the wiki had at the earlier commit or after it.
+            now: The text that it has, of those that are there.
+
+        Returns:
+            None of them where the service does not say.
+        """
+        try:
+            since = await self._commits_since(head, earlier)
+            if since is None:
+                return frozenset()
+            found = await self._fetched(
+                head, "", filter_="blob:none", commits=len(since) + 1
+            )
+            return await asyncio.to_thread(_in_no_commit, found, before, now)
+        except (RemoteError, NotAPack, TreeMissing, OddTree) as error:
+            log.info("%s: the history is not known: %s", self._owner, error)
+            return frozenset()
 
     async def bring_trees(self, head: str, held: TreeCache) -> None:
         """Bring the trees that are held to the commit that was HEAD a moment ago.
@@ -182,6 +222,7 @@ class WikiHistory:
         earlier: str,
         *,
         filter_: str,
+        commits: int = 1,
         held: Mapping[bytes, bytes] | None = None,
     ) -> Objects:
         """What a fetch gives to one who has an earlier commit.
@@ -190,13 +231,14 @@ class WikiHistory:
             head: The commit that is wanted.
             earlier: The one that is there, with everything before it; empty for none.
             filter_: What to leave out, where the server can.
-            held: The trees of the earlier one, which the answer may build on.  With
-                ``tree:0`` all commits between come, and otherwise the newest alone.
+            commits: How many commits come, the newest ones; with ``tree:0``, all
+                between.
+            held: The trees of the earlier one, which the answer may build on.
         """
         can = ["filter"] if self._can_filter else []
         can += ["thin-pack"] if held is not None else []
         asked = [f"want {' '.join((head, *can))}\n"]
-        asked += [] if filter_ == "tree:0" else ["deepen 1\n"]
+        asked += [] if filter_ == "tree:0" else [f"deepen {commits}\n"]
         asked += [f"filter {filter_}\n"] if self._can_filter else []
         has = [_packet(f"have {earlier}\n")] if earlier else []
         said = (*map(_packet, asked), "0000", *has, _packet("done\n"))
@@ -213,6 +255,29 @@ class WikiHistory:
         return await asyncio.to_thread(
             objects_in, answer, id_bytes=len(head) // 2, held=held
         )
+
+
+def _in_no_commit(
+    found: Objects, before: Mapping[Slug, str], now: Mapping[Slug, str]
+) -> frozenset[Slug]:
+    """Pages of which no commit that was found has the text, or the page.
+
+    Raises:
+        NotAPack: a commit names no tree.
+        TreeMissing: a tree did not come.
+        OddTree: several files are one page.
+    """
+    roots = [found.root_of(commit.hex()) for commit in found.commits]
+    trees, files = found.trees, file_ids(found.trees)
+
+    def is_lost(slug: Slug) -> bool:
+        if slug not in now:
+            return not any(file_of(trees, root, slug) for root in roots if root)
+        text, agreed = (file_id(one, id_bytes) for one in (now[slug], before[slug]))
+        return text in files and agreed not in files
+
+    id_bytes = len(next(iter(found.commits), b""))
+    return frozenset(filter(is_lost, before))
 
 
 def _packet(line: str) -> str:

@@ -104,6 +104,20 @@ def file_of(trees: Mapping[bytes, bytes], root: bytes, slug: Slug) -> bytes | No
     return _one_of(slug, names, _entries(trees, below))
 
 
+def file_ids(trees: Mapping[bytes, bytes]) -> frozenset[bytes]:
+    """The ids of all files in some trees, wherever they are.
+
+    Raises:
+        TreeMissing: a tree is cut.
+    """
+    return frozenset(
+        file
+        for name, content in trees.items()
+        for mode, _, file in _listed(content, len(name))
+        if mode in _FILES
+    )
+
+
 def reachable(trees: Mapping[bytes, bytes], root: bytes) -> dict[bytes, bytes]:
     """A tree with all below it.
 

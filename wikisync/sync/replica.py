@@ -276,3 +276,17 @@ class RemoteReplica(Replica, Protocol):
         Not so where the wiki went back in time.  None where that cannot be known now.
         """
         ...
+
+    async def taken_back(
+        self,
+        head: str,
+        earlier: str,
+        before: Mapping[Slug, str],
+        now: Mapping[Slug, str],
+    ) -> frozenset[Slug]:
+        """Pages of which no commit from an earlier one to HEAD has the text of before.
+
+        Or the page, where it is gone: ``now`` is without it.  Only where that is
+        certain: the history is known, and it has the texts of now.
+        """
+        ...

@@ -43,11 +43,12 @@ from wikisync.sync.decide.plan import (
     HoldReason,
     Merge,
     Plan,
+    Pull,
     Push,
     SkipReason,
 )
 from wikisync.sync.decide.reconcile import reconcile
-from wikisync.sync.decide.rewinding import may_take_back
+from wikisync.sync.decide.rewinding import may_take_back, missing_pages
 from wikisync.sync.decide.safety import record_of
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run import changed_files
@@ -137,7 +138,7 @@ class _Deciding:
         plan, there = await self._with_outdated(plan, here, there)
         plan, here = _without_copies(plan, here)
         plan = self._allowed(plan, base, here)
-        is_set_back = await self._is_set_back(plan)
+        is_set_back = await self._is_set_back(plan, there)
         # merged with an older text, a page would lose what that lacks
         unmerged = (
             plan.merges if is_set_back and not is_followed(self._cycle.state) else ()
@@ -309,7 +310,7 @@ class _Deciding:
             return frozenset(a.slug for a in plan.deletes) - self._base().keys()
         return self._undone.names if self._undone else frozenset()
 
-    async def _is_set_back(self, plan: Plan) -> bool | None:
+    async def _is_set_back(self, plan: Plan, there: Snapshot) -> bool | None:
         """Whether the wiki's history lacks the last sync.
 
         Asked where the wiki would take something back: one request, and a second one
@@ -335,7 +336,32 @@ class _Deciding:
         if self._head in {"", earlier}:
             return None
         is_after = await self._cycle.remote.follows(self._head, earlier)
-        return None if is_after is None or (is_after and is_old) else not is_after
+        if is_after and is_old:
+            return True if await self._is_taken_back(plan, there, earlier) else None
+        return None if is_after is None else not is_after
+
+    async def _is_taken_back(self, plan: Plan, there: Snapshot, earlier: str) -> bool:
+        """Whether a text that both sides agreed on is in no commit since then.
+
+        Somebody pushed over it by force before the commit that has it was known here,
+        and the page is gone, or was edited anew.
+        """
+        records = {move.target: record_of(move) for move in plan.moves}
+        gone = missing_pages(plan)
+        brought = {a.slug for a in plan.actions if isinstance(a, Pull | Merge)}
+        before: dict[Slug, str] = {}
+        base = self._base()
+        for slug in gone | (brought & there.texts.keys()):
+            record = records.get(slug, slug)
+            text, known = self._cycle.state.text(record), base.get(record)
+            # else the wiki has the agreed text otherwise: the service changed it
+            if text is not None and known and digest_of(text) == known.remote:
+                before[slug] = text
+        if not before:
+            return False
+        now = {slug: there.texts[slug].content for slug in before.keys() - gone}
+        remote = self._cycle.remote
+        return bool(await remote.taken_back(self._head, earlier, before, now))
 
     def _allowed(
         self, plan: Plan, base: Mapping[Slug, BasePage], here: Snapshot

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 from wikisync.errors import NotFound, Unavailable
 from wikisync.model import (
@@ -40,6 +40,16 @@ class RememberedWiki:
     async def follows(self, head: str, earlier: str) -> bool | None:
         """Nothing is asked of the history."""
         raise _refusal(head, earlier)
+
+    async def taken_back(
+        self,
+        head: str,
+        earlier: str,
+        before: Mapping[Slug, str],
+        now: Mapping[Slug, str],
+    ) -> frozenset[Slug]:
+        """Nothing is asked of the history."""
+        raise _refusal(head, earlier, before, now)
 
     async def snapshot(self) -> Snapshot:
         """Every page that is known, which is not every page that there is."""

@@ -7,7 +7,7 @@ writes them.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 from msgspec.structs import replace
 
@@ -71,6 +71,22 @@ class TranslatedWiki:
     def last_window_s(self) -> float:
         """From the read to the answer of the last write."""
         return self._wiki.last_window_s
+
+    async def taken_back(
+        self,
+        head: str,
+        earlier: str,
+        before: Mapping[Slug, str],
+        now: Mapping[Slug, str],
+    ) -> frozenset[Slug]:
+        """Pages of which no commit from an earlier one to HEAD has the text of before.
+
+        Not those with another text that link to files of the folder: the wiki has
+        their texts otherwise.
+        """
+        linked = self._state.pages_with_links() & now.keys()
+        before = {slug: text for slug, text in before.items() if slug not in linked}
+        return await self._wiki.taken_back(head, earlier, before, now)
 
     async def snapshot(self) -> Snapshot:
         """Scan every page; see ``Replica``."""
