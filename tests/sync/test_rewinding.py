@@ -193,6 +193,7 @@ def force(copies: Told) -> None:
     """Somebody takes the last commit back by force."""
     copies.there.commits[-1:] = ["forced"]
     copies.there.put("page0", PAGES["page0"])
+    copies.there.committed["forced"] = copies.there.texts()
 
 
 async def forced(state: State) -> Told:
@@ -581,6 +582,24 @@ async def test_so_is_a_page_that_the_sync_before_the_last_one_created_untold(
         await copies.cycle()
     assert ("fresh" in copies.here.texts()) is is_forced
     assert bool(waiting(copies)) is is_forced
+
+
+async def test_so_is_one_that_was_pushed_untold_right_after_a_refusal(
+    state: State,
+) -> None:
+    """The commit that was told after the refusal is of the history of now."""
+    copies = await forced(state)
+    copies.decide(Decision.REFUSED)
+    await copies.cycle()
+    before, copies.there.commits = copies.there.commits, []
+    copies.here.put("page1", "mine\n")
+    await copies.cycle()
+    copies.there.commits = before
+    copies.there.put("page1", "edited there\n")
+    copies.commit()
+    await copies.rest()
+    assert copies.here.texts()["page1"] == "mine\n"
+    assert waiting(copies)
 
 
 async def test_that_page_follows_the_wiki_where_a_person_says_so(state: State) -> None:

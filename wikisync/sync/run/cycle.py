@@ -188,7 +188,8 @@ class _Run:
             await settle_intents(cycle)
             for late in await cycle.local.late_saves():
                 await take_late_save(cycle, late)
-        was_rewound = state.is_rewound
+        # a commit that was noted since is of the history of now
+        was_rewound = state.is_rewound and state.is_head_old
         if state.conflict_files():
             self._settled = await self._holds.take_resolved()
         cycle.progress.start("list", None)
@@ -384,7 +385,7 @@ class _Run:
             head = await self._cycle.remote.head()
         if head == earlier and tally.pushed:
             return  # git is behind, or what was pushed was taken back by force
-        if head or (was_rewound and is_old) or is_first:
+        if head or was_rewound or is_first:
             self._cycle.state.remember_head(head)
 
     # -- what went wrong ---------------------------------------------------------
