@@ -189,13 +189,14 @@ OWN_TROUBLE = (AuthenticationFailed, Unavailable)
 
 
 class FolderError(WikisyncError):
-    """A path in the local folder cannot be used; carries the path."""
+    """A path in the local folder cannot be used."""
 
     def __init__(
         self, message: str, *, path: str = "", hint: str | None = None
     ) -> None:
         super().__init__(message, hint=hint)
         self.path = path
+        """The part of a path that is in the way (``folder.safe_open``), else empty."""
 
 
 class PlaceTaken(FolderError):

@@ -411,7 +411,6 @@ class RemoteRepository:
         except OSError as exc:
             raise FolderError(
                 f"{self._folder} cannot be written: {exc.strerror or exc}",
-                path=str(self._folder),
                 hint="check that the disk has space and the folder is writable",
             ) from exc
 

@@ -92,7 +92,6 @@ class Spool:
             raise FolderError(
                 f"cannot keep a file in {folder} while it is sent:"
                 f" {exc.strerror or exc}",
-                path=str(folder),
                 hint="make room on that disk",
             ) from exc
 
@@ -174,7 +173,6 @@ def upload_form(
             if isinstance(stream, _WatchedFile) and stream.is_cut:
                 raise FolderError(
                     f"{name} became shorter while it was sent",
-                    path=name,
                     hint="send it again when no program writes to it",
                 ) from exc
             raise
@@ -194,7 +192,6 @@ def _open(file: Path | bytes | Spool, name: str, progress: Progress | None) -> B
     except OSError as exc:
         raise FolderError(
             f"cannot read {file}: {exc.strerror or exc}",
-            path=str(file),
             hint="check that the file exists and is readable",
         ) from exc
     watcher = progress or SilentProgress()

@@ -279,7 +279,6 @@ def _checked_config(
         if folder.exists() and not folder.is_dir():
             raise FolderError(
                 f"{folder} is not a folder",
-                path=str(folder),
                 hint=f"give another: --folder {wiki.path}=NAME",
             )
     return config

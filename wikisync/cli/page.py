@@ -176,13 +176,11 @@ def _read_text(content: str | None, file: Path | None) -> str | None:
     except OSError as exc:
         raise FolderError(
             f"cannot read {file}: {exc.strerror or exc}",
-            path=str(file),
             hint="check that the file exists and is readable",
         ) from exc
     except UnicodeDecodeError as exc:
         raise FolderError(
             f"{file} is not UTF-8 text",
-            path=str(file),
             hint="attach other files with wikisync page attach",
         ) from exc
 

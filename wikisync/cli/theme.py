@@ -128,7 +128,6 @@ def new_theme(console: Console, folder: Path, extends: str, *, dry_run: bool) ->
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FolderError(
             f"{folder} already exists and is not an empty folder",
-            path=str(folder),
             hint="choose another folder for the theme; nothing was changed",
         )
     name = json.dumps(folder.resolve().name, ensure_ascii=False)
@@ -157,7 +156,6 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
     except OSError as exc:
         raise FolderError(
             f"cannot write {exc.filename or folder}: {exc.strerror}",
-            path=str(folder),
             hint="choose another place for the theme",
         ) from exc
 

@@ -316,7 +316,7 @@ class PageFolder:
             return None
         text = decode_page(content, path)
         if isinstance(text, Problem):
-            raise FolderError(str(text), path=path, hint=text.hint)
+            raise FolderError(str(text), hint=text.hint)
         found = parse_path(path)
         assert found is not None, path
         return Page(slug, found[1], text, title_of(slug))
@@ -448,14 +448,12 @@ class PageFolder:
             self._book = None
             raise FolderError(
                 f"the path of the page {slug[:60]}... is too long for a disk",
-                path=path,
                 hint="give the page a shorter name on the wiki",
             )
         if self._patterns.hides(path) or self._hides(slug, page_format):
             self._book = None
             raise FolderError(
                 f"{path} is excluded from the sync by {IGNORE_FILE} or a link",
-                path=path,
                 hint=f"change {IGNORE_FILE}, or replace the link with a folder",
             )
 

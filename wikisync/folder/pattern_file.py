@@ -42,9 +42,7 @@ def read_patterns(root_path: Path) -> tuple[Patterns, tuple[Problem, ...]]:
         return NO_PATTERNS, ()
     except UnicodeDecodeError as exc:
         raise FolderError(
-            f"{IGNORE_FILE} is not UTF-8 at byte {exc.start}",
-            path=IGNORE_FILE,
-            hint="save it as UTF-8",
+            f"{IGNORE_FILE} is not UTF-8 at byte {exc.start}", hint="save it as UTF-8"
         ) from exc
 
 

@@ -460,7 +460,7 @@ async def _blocks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 def _check(path: AttachmentPath) -> None:
     if attachment_path(path) is None:
-        raise FolderError(f"not a safe path of an attachment: {path!r}", path=path)
+        raise FolderError(f"not a safe path of an attachment: {path!r}")
 
 
 def _read(descriptor: int, path: str) -> bytes:

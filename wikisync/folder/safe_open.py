@@ -70,7 +70,6 @@ def not_a_folder(root: Path) -> FolderError:
     """A file is in the place of a wiki's folder."""
     return FolderError(
         f"{root} is not a folder",
-        path=str(root),
         hint=f"move the file with its name; {REMOVED_HINT}",
     )
 
@@ -83,7 +82,7 @@ def split_path(path: str) -> list[str]:
     """
     parts = path.split("/")
     if "\x00" in path or not {"", ".", ".."}.isdisjoint(parts):
-        raise FolderError(f"not a path inside the folder: {path!r}", path=path)
+        raise FolderError(f"not a path inside the folder: {path!r}")
     return parts
 
 
@@ -99,7 +98,6 @@ def opened_root(root: Path) -> Iterator[int]:
     except FileNotFoundError as exc:
         raise FolderError(
             f"the folder {root} does not exist",
-            path=str(root),
             hint=f"check that its disk is there; {REMOVED_HINT}",
         ) from exc
     except NotADirectoryError as exc:
@@ -203,7 +201,6 @@ def link_out_error(path: str) -> FolderError:
     """A symbolic link leads somewhere else."""
     return FolderError(
         f"{path} is a link to outside its folder",
-        path=path,
         hint="replace it with a copy of the file",
     )
 
@@ -401,7 +398,6 @@ def read_limited(descriptor: int, path: str, bytes_max: int) -> bytes:
     if os.fstat(descriptor).st_size > bytes_max:
         raise FolderError(
             f"{path} is larger than {bytes_max >> 10} KiB",
-            path=path,
             hint="make it shorter, or move the file into uploads",
         )
     return read_all(descriptor, path)

@@ -41,7 +41,6 @@ def encode_page(page: Page) -> bytes:
             what = "half a character"
     raise FolderError(
         f"the page {page.slug} contains {what}, which a text file cannot have",
-        path=page.slug,
         hint="remove it on the wiki",
     )
 

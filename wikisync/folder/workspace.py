@@ -101,7 +101,7 @@ def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[None
             if WATCH in holder:
                 message = f"{holder.removeprefix(': ')} in {what}"
                 hint = "it syncs edits by itself; to run this command, stop it"
-            raise FolderError(message, path=str(private), hint=hint) from exc
+            raise FolderError(message, hint=hint) from exc
         except OSError as exc:
             raise folder_error("lock", str(private), exc) from exc
         _sign(descriptor, is_watch=is_watch)
@@ -259,7 +259,6 @@ def refuse_emptied(root: Path, *, known_pages: int) -> None:
     except FileNotFoundError as exc:
         raise FolderError(
             f"the folder {root} does not exist",
-            path=str(root),
             hint="check that its disk is there; nothing was deleted on the wiki;"
             f" {REMOVED_HINT}",
         ) from exc
@@ -336,14 +335,14 @@ def refuse_overlaps(workspace: Path, folders: Sequence[Path]) -> None:
     above_own = [own, *_parents(own)]
     for folder, path in paths.items():
         if path in above_own:
-            raise _overlap(folder, "contains the workspace itself", workspace)
+            raise _overlap(folder, "contains the workspace itself")
         if f"{path}/".startswith(f"{private}/"):
-            raise _overlap(folder, "is inside wikisync's private folder", workspace)
+            raise _overlap(folder, "is inside wikisync's private folder")
         if _is_workspace(path):
-            raise _overlap(folder, "is another workspace", workspace)
+            raise _overlap(folder, "is another workspace")
     outer = next((above for above in above_own[1:] if _is_workspace(above)), None)
     if outer is not None:
-        raise _overlap(workspace, f"is inside the workspace {outer}", workspace)
+        raise _overlap(workspace, f"is inside the workspace {outer}")
 
 
 def _refuse_twins(folders: Sequence[Path], paths: Mapping[Path, str]) -> None:
@@ -353,7 +352,7 @@ def _refuse_twins(folders: Sequence[Path], paths: Mapping[Path, str]) -> None:
         names = _names(paths[folder])
         for name in names:
             if (other := known.get(name)) is not None:
-                raise _overlap(folder, f"is the same folder as {other}", folder)
+                raise _overlap(folder, f"is the same folder as {other}")
         known |= dict.fromkeys(names, folder)
     free: set[str] = set()
     for folder in folders:
@@ -362,9 +361,7 @@ def _refuse_twins(folders: Sequence[Path], paths: Mapping[Path, str]) -> None:
                 break
             for name in _names(above):
                 if (other := known.get(name)) is not None:
-                    raise _overlap(
-                        folder, f"is inside {other}, another wiki's folder", folder
-                    )
+                    raise _overlap(folder, f"is inside {other}, another wiki's folder")
             free.add(above)
 
 
@@ -396,11 +393,9 @@ def _is_workspace(folder: str) -> bool:
     return has_file and os.path.isdir(f"{folder}/{PRIVATE_FOLDER}")  # noqa: PTH112
 
 
-def _overlap(folder: Path, what: str, path: Path) -> FolderError:
+def _overlap(folder: Path, what: str) -> FolderError:
     return FolderError(
-        f"{folder} {what}",
-        path=str(path),
-        hint="give each wiki its own folder, side by side",
+        f"{folder} {what}", hint="give each wiki its own folder, side by side"
     )
 
 
@@ -424,7 +419,6 @@ def refuse_network_disk(folder: Path, *, is_allowed: bool = False) -> None:
         raise FolderError(
             f"{folder} is on a network file system ({kind}), where locks and renames"
             f" are not reliable across machines",
-            path=str(folder),
             hint="use a local folder, or add --network-disk if only this machine"
             " writes there",
         )

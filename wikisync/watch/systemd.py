@@ -95,7 +95,6 @@ def unit_text(
         raise FolderError(
             f"a unit file cannot name the folder {str(workspace)!r}: its path has a"
             " line break or another control character",
-            path=str(workspace),
             hint="rename the folder",
         )
     refused = [word for word in words if _is_unnameable(word)]

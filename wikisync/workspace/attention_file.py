@@ -143,7 +143,6 @@ def read_attention(root: Path) -> str:
     if not text.startswith(TITLE):
         raise FolderError(
             f"{path} is not a file that wikisync wrote",
-            path=str(path),
             hint="move the file; wikisync writes its own list there",
         )
     return text

@@ -110,7 +110,6 @@ def _write_tag(tag: Path) -> None:
         tag.unlink(missing_ok=True)
         raise FolderError(
             f"cannot write to the cache {tag.parent}: {exc.strerror}",
-            path=str(tag),
             hint="free some space, or choose another folder with --cache",
         ) from exc
 
@@ -121,13 +120,11 @@ def _refuse_foreign(cache: Path, ours: set[str]) -> None:
     except OSError as exc:
         raise FolderError(
             f"the cache {cache} cannot be read: {exc.strerror}",
-            path=str(cache),
             hint="choose another folder with --cache",
         ) from exc
     if CACHE_TAG not in names and names - ours:
         raise FolderError(
             f"the cache {cache} holds files that are not from an export",
-            path=str(cache),
             hint="choose an empty folder with --cache; nothing was changed",
         )
 

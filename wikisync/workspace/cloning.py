@@ -110,13 +110,11 @@ def existing_workspace(folder: Path) -> Config | None:
         return None
     except NotADirectoryError as exc:
         raise FolderError(
-            f"{folder} is not a folder", path=str(folder), hint="choose another path"
+            f"{folder} is not a folder", hint="choose another path"
         ) from exc
     except OSError as exc:
         raise FolderError(
-            f"{folder} cannot be read: {exc.strerror}",
-            path=str(folder),
-            hint="choose another folder",
+            f"{folder} cannot be read: {exc.strerror}", hint="choose another folder"
         ) from exc
     if FILE_NAME in names and PRIVATE_FOLDER in names:
         return read_config(folder / FILE_NAME)
@@ -125,7 +123,6 @@ def existing_workspace(folder: Path) -> Config | None:
         return None
     raise FolderError(
         f"{folder} is not empty and is not a workspace",
-        path=str(folder),
         hint="choose an empty or new folder; this one was not changed",
     )
 
@@ -159,7 +156,6 @@ def _workspace(
     if not is_same_service or not is_meant or not named <= known.keys():
         raise FolderError(
             f"{folder} is already a workspace of other wikis",
-            path=str(folder),
             hint="choose another folder; this one was not changed",
         )
     # a list that came short, or a lost right, keeps no other wiki old

@@ -104,7 +104,6 @@ def refuse_folder(root: Path, *, allows_network_disk: bool = False) -> None:
                 f"{root} is already a workspace"
                 if is_it
                 else f"{root} is inside the workspace {above}",
-                path=str(root),
                 hint="run wikisync sync there; to add a wiki, add a table [[wiki]] to"
                 f" {above / 'wikisync.toml'}"
                 if is_it
@@ -113,13 +112,10 @@ def refuse_folder(root: Path, *, allows_network_disk: bool = False) -> None:
             )
     there = next(way for way in (real, *real.parents) if way.exists())
     if not there.is_dir():
-        raise FolderError(
-            f"{there} is not a folder", path=str(root), hint="choose another path"
-        )
+        raise FolderError(f"{there} is not a folder", hint="choose another path")
     if refused := refused_write(there):
         raise FolderError(
             f"cannot write to {there}: {refused.strerror}",
-            path=str(root),
             hint="make it writable, or choose another folder",
         )
     refuse_network_disk(there, is_allowed=allows_network_disk)
@@ -197,7 +193,6 @@ def _undone_on_failure(
         if isinstance(exc, OSError):
             raise FolderError(
                 f"cannot write to {exc.filename or planned.root}: {exc.strerror}",
-                path=str(planned.root),
                 hint="make it writable, or choose another folder",
             ) from exc
         raise

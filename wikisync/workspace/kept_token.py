@@ -69,7 +69,6 @@ def keeping(kept: KeptToken | None) -> Iterator[None]:
     except OSError as exc:
         raise FolderError(
             f"the token cannot be written to {kept.path}: {exc.strerror}",
-            path=str(kept.path),
             hint="make the folder writable, or answer no and name --token-file FILE",
         ) from exc
     try:

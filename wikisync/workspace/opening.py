@@ -450,7 +450,6 @@ def _make_folder(folder: Path) -> None:
         why = "something else has this name" if is_taken else exc.strerror
         raise FolderError(
             f"the folder {folder} cannot be made: {why}",
-            path=str(folder),
             hint="move it, or set another folder in wikisync.toml",
         ) from exc
 

@@ -146,7 +146,6 @@ class FileRenderer:
             self.fail(
                 FolderError(
                     f"no page in the folder {root}",
-                    path=str(root),
                     hint="pages end in .md, .rdoc, .adoc, .org and the like",
                 )
             )
@@ -198,7 +197,6 @@ class FileRenderer:
         if page_format is None:
             raise FolderError(
                 f"the format of {source.name} cannot be determined from its name",
-                path=source.name,
                 hint="give it with --format",
             )
         slug = known[0] if known else Slug(strip_extension(source.relative))
@@ -248,15 +246,12 @@ def read_text(source: Source) -> str:
         raw = read_bytes(source)
     except OSError as error:
         reason = error.strerror or str(error)
-        raise FolderError(
-            f"cannot read {source.name}: {reason}", path=source.name
-        ) from error
+        raise FolderError(f"cannot read {source.name}: {reason}") from error
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise FolderError(
             f"{source.name} is not UTF-8: byte {error.start} is wrong",
-            path=source.name,
             hint="save it as UTF-8, for instance with iconv",
         ) from error
 
@@ -269,9 +264,7 @@ def read_bytes(source: Source) -> bytes:
         with Path(source.name).open("rb") as file:
             raw = file.read(FILE_BYTES_MAX + 1)
     if len(raw) > FILE_BYTES_MAX:
-        raise FolderError(
-            f"{source.name} has more than {FILE_BYTES_MAX} bytes", path=source.name
-        )
+        raise FolderError(f"{source.name} has more than {FILE_BYTES_MAX} bytes")
     return raw
 
 
@@ -286,7 +279,7 @@ def write_html(path: Path, html: str) -> None:
         path.write_text(html, encoding="utf-8")
     except OSError as error:
         reason = error.strerror or str(error)
-        raise FolderError(f"cannot write {path}: {reason}", path=str(path)) from error
+        raise FolderError(f"cannot write {path}: {reason}") from error
 
 
 def html_name(relative: str) -> str:
