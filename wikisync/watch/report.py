@@ -16,7 +16,6 @@ from wikisync.sync.daemon.daemon import Daemon
 from wikisync.sync.daemon.wiki_status import Condition, WikiStatus
 from wikisync.watch.wiki import WatchedWiki
 
-"""In ``.wikisync``."""
 STOPPED = "stopped"
 UNHEALTHY = frozenset({Condition.OFFLINE, Condition.REFUSED, Condition.FAILING})
 
@@ -177,31 +176,22 @@ class WatchReport:
 
     def metrics(self) -> str:
         """Figures in the text format of Prometheus, version 0.0.4."""
-        lines = [
-            *_metric("wikisync_up", "gauge", "1 while pages are being synced")
-            .value(int(self.is_healthy))
-            .lines,
-            *_metric("wikisync_hooks_total", "counter", "webhooks accepted")
-            .value(self.hooks)
-            .lines,
-            *_metric("wikisync_pushed_total", "counter", "pages uploaded to wikis")
-            .value(self.pushed)
-            .lines,
-            *_metric("wikisync_pulled_total", "counter", "pages downloaded to folders")
-            .value(self.pulled)
-            .lines,
-        ]
-        cycles = _metric("wikisync_cycles_total", "counter", "sync cycles started")
-        held = _metric("wikisync_held_pages", "gauge", "pages that need a decision")
-        good = _metric(
-            "wikisync_last_good_seconds", "gauge", "Unix time of the last sync"
-        )
-        age = _metric(
-            "wikisync_oldest_scan_seconds",
-            "gauge",
-            "seconds since the least recently checked page was checked",
-        )
-        state = _metric("wikisync_condition", "gauge", "1 for the current condition")
+        up = _Metric("wikisync_up", "gauge", "1 while pages are being synced")
+        up.value(int(self.is_healthy))
+        hooks = _Metric("wikisync_hooks_total", "counter", "webhooks accepted")
+        hooks.value(self.hooks)
+        pushed = _Metric("wikisync_pushed_total", "counter", "pages uploaded to wikis")
+        pushed.value(self.pushed)
+        what = "pages downloaded to folders"
+        pulled = _Metric("wikisync_pulled_total", "counter", what)
+        pulled.value(self.pulled)
+        cycles = _Metric("wikisync_cycles_total", "counter", "sync cycles started")
+        held = _Metric("wikisync_held_pages", "gauge", "pages that need a decision")
+        what = "Unix time of the last sync"
+        good = _Metric("wikisync_last_good_seconds", "gauge", what)
+        what = "seconds since the least recently checked page was checked"
+        age = _Metric("wikisync_oldest_scan_seconds", "gauge", what)
+        state = _Metric("wikisync_condition", "gauge", "1 for the current condition")
         for one in self._daemon.schedule.values():
             at = self._epoch(one.last_good_at)
             cycles.value(one.cycles, wiki=one.name)
@@ -209,9 +199,8 @@ class WatchReport:
             good.value(at or 0, wiki=one.name)
             age.value(round(self._oldest_scan_s(one), 3), wiki=one.name)
             state.value(1, wiki=one.name, condition=one.condition.value)
-        for metric in (cycles, held, good, age, state):
-            lines += metric.lines
-        return "\n".join(lines) + "\n"
+        metrics = (up, hooks, pushed, pulled, cycles, held, good, age, state)
+        return "".join(f"{line}\n" for metric in metrics for line in metric.lines)
 
     def _epoch(self, at: float | None) -> float | None:
         """A time of the daemon's clock as seconds since the epoch."""
@@ -236,17 +225,12 @@ class _Metric:
         self._name = name
         self.lines = [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
 
-    def value(self, value: float, **labels: str) -> _Metric:
+    def value(self, value: float, **labels: str) -> None:
         """Add a value; what labels hold may be anything."""
         shown = ",".join(f'{name}="{_quoted(text)}"' for name, text in labels.items())
         self.lines.append(
             f"{self._name}{{{shown}}} {value}" if shown else f"{self._name} {value}"
         )
-        return self
-
-
-def _metric(name: str, kind: str, meaning: str) -> _Metric:
-    return _Metric(name, kind, meaning)
 
 
 def _quoted(text: str) -> str:
