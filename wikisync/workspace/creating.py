@@ -27,8 +27,8 @@ from wikisync.layout import FOLDER_ID_FILE, LOCK_FILE, PRIVATE_FOLDER, TEMPORARY
 from wikisync.model import Problem
 from wikisync.workspace.kept_token import KeptToken
 from wikisync.workspace.rights import Service, WikiRights
+from wikisync.workspace.settings import nearest_workspace
 
-FOLDERS_ABOVE_MAX = 64
 PAGES_COUNTED_MAX = 10_000
 """Pages that are here already are counted no further."""
 PATTERNS = """\
@@ -97,19 +97,17 @@ def refuse_folder(root: Path, *, allows_network_disk: bool = False) -> None:
         FolderError: it is one, lies in one, is a file, or cannot be written to.
     """
     real = root.resolve()
-    for above in (real, *list(real.parents)[:FOLDERS_ABOVE_MAX]):
-        if (above / "wikisync.toml").exists():
-            is_it = above == real
+    if found := nearest_workspace(real):
+        table = f"add a table [[wiki]] to {found / FILE_NAME}"
+        if found == real:
             raise FolderError(
-                f"{root} is already a workspace"
-                if is_it
-                else f"{root} is inside the workspace {above}",
-                hint="run wikisync sync there; to add a wiki, add a table [[wiki]] to"
-                f" {above / 'wikisync.toml'}"
-                if is_it
-                else "choose a folder outside of it, or add a table [[wiki]] to"
-                f" {above / 'wikisync.toml'}",
+                f"{root} is already a workspace",
+                hint=f"run wikisync sync there; to add a wiki, {table}",
             )
+        raise FolderError(
+            f"{root} is inside the workspace {found}",
+            hint=f"choose a folder outside of it, or {table}",
+        )
     there = next(way for way in (real, *real.parents) if way.exists())
     if not there.is_dir():
         raise FolderError(f"{there} is not a folder", hint="choose another path")

@@ -16,7 +16,7 @@ from msgspec import structs
 from wikisync.config import FILE_NAME, MarkupSection, parse_markup
 from wikisync.errors import ConfigError, UsageError
 from wikisync.markup.record import MarkupOptions
-from wikisync.workspace.settings import FOLDERS_ABOVE_MAX, read_config
+from wikisync.workspace.settings import nearest_workspace, read_config
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -64,10 +64,8 @@ def workspace_markup(folder: Path) -> MarkupSection | None:
         start = folder.resolve()
     except OSError as exc:
         raise ConfigError(f"cannot find {folder}: {exc.strerror}") from exc
-    for above in (start, *list(start.parents)[:FOLDERS_ABOVE_MAX]):
-        if (above / FILE_NAME).is_file():
-            return read_config(above / FILE_NAME).markup
-    return None
+    root = nearest_workspace(start)
+    return read_config(root / FILE_NAME).markup if root else None
 
 
 def parse_settings(given: Sequence[str], option: str) -> Mapping[str, object]:

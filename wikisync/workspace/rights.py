@@ -1,4 +1,4 @@
-"""What a token may do with a service and its wikis, notify in plain sentences.
+"""What a token may do with a service and its wikis, in plain sentences.
 
 A workspace is made only with what was seen to work: the address is asked without
 the token first, so that a token never goes to an address that is not this API.  What
@@ -64,7 +64,7 @@ class TokenRights(Struct, frozen=True):
 
     @property
     def writes(self) -> bool | None:
-        """Whether its scopes allow changes at all; None where that is not notify."""
+        """Whether its scopes allow changes at all; None where that is not known."""
         return None if self.scopes is None else "api" in self.scopes
 
     def days_left(self, today: date) -> int | None:
@@ -77,7 +77,7 @@ class Service(Struct, frozen=True):
 
     url: str
     version: str
-    """Empty where only those with a token are notify."""
+    """Empty where the service says it only to those with a token."""
     token: TokenRights | None
     """None where it is asked as anybody."""
 

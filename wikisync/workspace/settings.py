@@ -23,8 +23,12 @@ def workspace_above(folder: Path) -> Path | None:
             f"there is no folder {folder}",
             hint="give a workspace, or a folder with pages",
         )
-    start = folder.resolve()
-    for place in (start, *list(start.parents)[:FOLDERS_ABOVE_MAX]):
+    return nearest_workspace(folder.resolve())
+
+
+def nearest_workspace(path: Path) -> Path | None:
+    """The workspace that an absolute path is, or lies in, whatever is at its end."""
+    for place in (path, *list(path.parents)[:FOLDERS_ABOVE_MAX]):
         if (place / FILE_NAME).exists():
             return place
     return None

@@ -21,9 +21,9 @@ from wikisync.workspace.sentences import counted
 from wikisync.workspace.whose import find_wiki
 
 SKEW_MAX_S = 60.0
-"""Clocks that differ by more are notify; the sync itself does not go by them."""
+"""Clocks that differ by more are reported; the sync itself does not go by them."""
 EXPIRY_DAYS = 14
-"""A token that ends within so many days is notify."""
+"""A token that ends within so many days is reported."""
 
 
 async def check_there(
