@@ -21,7 +21,8 @@ from tests.service.conftest import GROUP, GROUP_WIKIS, PROJECT, WIKIS, Api
 from tests.support.git import clone, commit_and_push, needs_git
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.model import Format
-from wikisync.service.hooks import WikiEvent, shown_url
+from wikisync.service.hooks import WikiEvent
+from wikisync.service.import_address import shown
 from wikisync.service.quirks import Quirk
 from wikisync.service.settings import Hook, HookLimits, Settings
 from wikisync.service.tables import Tables
@@ -339,7 +340,7 @@ async def test_receiver_that_is_not_there_hinders_nobody(
     assert (answer.status, len(receiver.told)) == (200, 1)
     assert "cannot notify http://127.0.0.1:1/hook of the update of home" in caplog.text
     assert "key=k" not in caplog.text
-    assert shown_url(nobody.url) == "http://127.0.0.1:1/hook"
+    assert shown(nobody.url) == "http://127.0.0.1:1/hook"
 
 
 async def with_limits(

@@ -109,7 +109,7 @@ class ServiceAddress(Struct, frozen=True):
         if is_here and path:
             return path
         raise UsageError(
-            f"{_shown(text)} is not the address of a project or group on {self}",
+            f"{shown_address(text)} is not the address of a project or group on {self}",
             hint=f"give only its path, like {path or EXAMPLE_PATH}",
         )
 
@@ -152,8 +152,8 @@ def _normal(text: str) -> str:
         )
     if "://" not in text:
         raise UsageError(
-            f"{_shown(text)} has no scheme",
-            hint=f"write {_guessed_scheme(text)}://{_shown(text)}",
+            f"{shown_address(text)} has no scheme",
+            hint=f"write {_guessed_scheme(text)}://{shown_address(text)}",
         )
     url = _parsed(text)
     _refuse_what_no_service_has(url, text)
@@ -168,11 +168,11 @@ def _parsed(text: str) -> URL:
         host = url.raw_host
     except ValueError as exc:
         raise UsageError(
-            f"{_shown(text)} is not a URL", hint=f"give it like {EXAMPLE}"
+            f"{shown_address(text)} is not a URL", hint=f"give it like {EXAMPLE}"
         ) from exc
     if not host or any(character.isspace() for character in text):
         raise UsageError(
-            f"{_shown(text)} names no host", hint=f"give it like {EXAMPLE}"
+            f"{shown_address(text)} names no host", hint=f"give it like {EXAMPLE}"
         )
     return url
 
@@ -180,24 +180,25 @@ def _parsed(text: str) -> URL:
 def _refuse_what_no_service_has(url: URL, text: str) -> None:
     if url.scheme not in {"http", "https"}:
         raise UsageError(
-            f"{_shown(text)} is neither http nor https",
+            f"{shown_address(text)} is neither http nor https",
             hint=f"give the service's web address, like {EXAMPLE}",
         )
     if url.user is not None or url.password is not None:
         raise UsageError(
-            f"{_shown(text)} contains a user name or a password, which could leak",
+            f"{shown_address(text)} contains a user name or a password, which could"
+            " leak",
             hint="remove it from the URL and set WIKISYNC_TOKEN",
         )
     if url.raw_query_string or url.raw_fragment or "/-/" in url.raw_path:
         raise UsageError(
-            f"{_shown(text)} is the address of a page, not of the service",
+            f"{shown_address(text)} is the address of a page, not of the service",
             hint=f"give only the service, like {url.origin()}, "
             "and name the wiki with --project or --group",
         )
 
 
-def _shown(text: str) -> str:
-    """The text without its query and without anything up to its last @.
+def shown_address(text: str) -> str:
+    """What a person gave as an address, without its query and all up to its last @.
 
     A password may hold a slash, so an @ further right may still end it.
     """

@@ -20,18 +20,19 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
+from wikisync.service.import_address import shown
 from wikisync.service.pages import decode_text
 from wikisync.service.repository import WikiRepository
 from wikisync.service.rows import Project, User
 from wikisync.service.settings import KIB, Hook, HookLimits
 from wikisync.service.tree import PageFile
+from wikisync.service.validation import RANKS
 
 log = logging.getLogger(__name__)
 
 Action = Literal["create", "update", "delete"]
 
 ANSWER_BYTES_MAX = 8 * KIB
-_VISIBILITY = {"private": 0, "internal": 10, "public": 20}
 _PICTURE = re.compile(
     r"!\[(?P<alt>[^\]\n]{0,1000})\]\(/?(?P<path>uploads/[^)\s]{1,1000})\)"
 )
@@ -72,7 +73,7 @@ class Deliveries:
             except asyncio.QueueFull:
                 log.warning(
                     "too many webhooks wait; %s is not notified of the %s of %s",
-                    shown_url(hook.url),
+                    shown(hook.url),
                     event.action,
                     event.page.slug,
                 )
@@ -101,7 +102,7 @@ class Deliveries:
     async def _deliver(
         self, session: aiohttp.ClientSession, event: WikiEvent, hook: Hook
     ) -> None:
-        where, what = shown_url(hook.url), f"{event.action} of {event.page.slug}"
+        where, what = shown(hook.url), f"{event.action} of {event.page.slug}"
         body = await asyncio.to_thread(_encode, event)
         if len(body) > self._limits.body_bytes_max:
             log.warning("the %s is too large to notify %s of it", what, where)
@@ -168,12 +169,6 @@ def payload(event: WikiEvent, content: str, branch: str) -> dict[str, object]:
     }
 
 
-def shown_url(url: str) -> str:
-    """An address without what may be secret in it."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-
-
 def _encode(event: WikiEvent) -> bytes:
     content = event.repository.read(event.page.blob)
     text, _encoding = decode_text(content, len(content))
@@ -192,7 +187,7 @@ def _project(event: WikiEvent, web_url: str) -> dict[str, object]:
         "git_ssh_url": ssh_url,
         "git_http_url": http_url,
         "namespace": project.namespace.name,
-        "visibility_level": _VISIBILITY[project.visibility],
+        "visibility_level": RANKS[project.visibility],
         "path_with_namespace": project.full_path,
         "default_branch": project.default_branch,
         "ci_config_path": None,

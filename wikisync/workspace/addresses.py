@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from wikisync.api.address import ServiceAddress
+from wikisync.api.address import ServiceAddress, shown_address
 from wikisync.api.client import Client
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import (
@@ -64,7 +64,7 @@ async def find_target(url: str, notify: Notify = None) -> Target:
         if await probe(root, notify) is not None:
             return Target(root, path)
     raise UsageError(
-        f"{_shown(url)} does not answer as a GitLab-compatible service",
+        f"{shown_address(url)} does not answer as a GitLab-compatible service",
         hint="give the address that you open in the browser before you sign in,"
         " like https://gitlab.example.com, or that of a wiki",
     )
@@ -80,7 +80,8 @@ async def find_service(url: str) -> None:
     target = await find_target(url)
     if target.path:
         raise UsageError(
-            f"{_shown(url)} is a page of the service {target.service}, not the service",
+            f"{shown_address(url)} is a page of the service {target.service}, not the"
+            " service",
             hint=f"give the service as {target.service}",
         )
 
@@ -125,10 +126,3 @@ def client_at(url: str, token: str | None, notify: Notify) -> Client:
     """A client for a service that nobody has seen yet, still to be entered."""
     settings = ClientSettings(attempts_max=ATTEMPTS_MAX)
     return Client(url, token, settings=settings, notify=notify)
-
-
-def _shown(url: str) -> str:
-    """The address without what may be secret in it."""
-    bare = url.partition("?")[0].partition("#")[0]
-    scheme, separator, rest = bare.rpartition("://")
-    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
