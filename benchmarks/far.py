@@ -136,7 +136,7 @@ class Bench:
     def edit_there(self, slug: str, text: str) -> None:
         """An edit by somebody else, past the line."""
         url = f"{self.line.target}/api/v4/projects/local%2Fwiki/wikis/{slug}"
-        body = json.dumps({"title": slug, "content": text, "format": "markdown"})
+        body = json.dumps({"content": text})
         asked = urllib.request.Request(url, body.encode(), method="PUT")
         asked.add_header("PRIVATE-TOKEN", self.token)
         asked.add_header("Content-Type", "application/json")
