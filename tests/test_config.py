@@ -143,6 +143,11 @@ def test_engine_of_earlier_versions_is_the_usual_one() -> None:
     assert config.markup.asciidoc_engine == "auto"
 
 
+def test_key_of_earlier_versions_is_not_wrong_and_does_nothing() -> None:
+    lines = '[site]\nmermaid = "scripts/mermaid.min.js"\n'
+    assert parse_config(SERVICE + lines) == parse_config(SERVICE)
+
+
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
