@@ -53,6 +53,11 @@ def command_line(*words: str | PurePath) -> str:
     return shlex.join(["wikisync", *map(str, words)])
 
 
+def lowered(text: str) -> str:
+    """A foreign sentence as part of one of ours."""
+    return text[:1].lower() + text[1:]
+
+
 class ExitCode(IntEnum):
     """What a command returns to the shell."""
 

@@ -19,6 +19,7 @@ from wikisync.errors import (
     NotFound,
     ProtocolViolation,
     Rejected,
+    lowered,
 )
 from wikisync.model import OwnerKind
 
@@ -226,8 +227,3 @@ def violation(answer: Answer, purpose: Purpose, reason: str) -> ProtocolViolatio
         status=answer.status,
         hint=NOT_THE_API_HINT,
     )
-
-
-def lowered(text: str) -> str:
-    """A foreign sentence as part of one of ours."""
-    return text[:1].lower() + text[1:]

@@ -9,10 +9,10 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from wikisync.api.answers import Answer, CutAnswer, Purpose, decode, lowered
+from wikisync.api.answers import Answer, CutAnswer, Purpose, decode
 from wikisync.api.schema import WikiPageRecord
 from wikisync.decoding import json_decoder
-from wikisync.errors import ProtocolViolation
+from wikisync.errors import ProtocolViolation, lowered
 from wikisync.terminal import one_line
 
 _PAGE = json_decoder(WikiPageRecord)

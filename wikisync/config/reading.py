@@ -40,7 +40,7 @@ from wikisync.config.sections import (
 )
 from wikisync.config.table import Table
 from wikisync.config.trust import refuse_foreign
-from wikisync.errors import ConfigError
+from wikisync.errors import ConfigError, lowered
 from wikisync.model import OwnerKind, WikiOwner
 
 S = TypeVar("S", bound=Struct)
@@ -111,7 +111,7 @@ def parse_config(text: str, source: str = FILE_NAME) -> Config:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as exc:
         raise ConfigError(
-            f"{source} is not TOML", problems=(lower_first(str(exc)),)
+            f"{source} is not TOML", problems=(lowered(str(exc)),)
         ) from exc
     problems: list[str] = []
     top = Table(document, "", problems)
@@ -247,8 +247,3 @@ def overlap(one: str, two: str) -> bool:
     """Whether one folder is or holds the other, also on a disk that folds case."""
     first, second = f"{one.casefold()}/", f"{two.casefold()}/"
     return first.startswith(second) or second.startswith(first)
-
-
-def lower_first(text: str) -> str:
-    """As it goes on behind a colon."""
-    return text[:1].lower() + text[1:]

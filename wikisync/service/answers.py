@@ -85,15 +85,8 @@ class PartsAnswer(web.Response):
     """A response whose JSON comes in parts, each made when the last one was sent."""
 
     def __init__(self, parts: AsyncIterator[bytes], headers: Mapping[str, str]) -> None:
-        super().__init__(body=parts, headers=headers)
+        super().__init__(body=parts, headers=JSON_HEADERS | dict(headers))
         self.parts = parts
-
-
-def parts_answer(
-    parts: AsyncIterator[bytes], *, headers: Mapping[str, str]
-) -> web.Response:
-    """A response with a long JSON body."""
-    return PartsAnswer(parts, JSON_HEADERS | dict(headers))
 
 
 def no_content(headers: Mapping[str, str] | None = None) -> web.Response:

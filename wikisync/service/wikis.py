@@ -14,11 +14,11 @@ from wikisync.api.endpoints import OtherEndpoint
 from wikisync.model import Format, OwnerKind
 from wikisync.service.access import Operation
 from wikisync.service.answers import (
+    PartsAnswer,
     bytes_answer,
     json_answer,
     no_content,
     not_found,
-    parts_answer,
     weak_etag,
 )
 from wikisync.service.call import Call, Caller, Owner
@@ -76,7 +76,7 @@ async def list_pages(call: Call, kind: OwnerKind) -> web.Response:
     body = await asyncio.to_thread(full.part)
     if full.is_done:
         return bytes_answer(body, headers=headers)
-    return parts_answer(_parts(body, full), headers=headers)
+    return PartsAnswer(_parts(body, full), headers)
 
 
 async def _parts(first: bytes, full: FullList) -> AsyncIterator[bytes]:

@@ -10,11 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.config import FILE_NAME, Config, WikiSection
-from wikisync.errors import ConfigError, UsageError
+from wikisync.errors import UsageError
 from wikisync.folder.naming import page_of_conflict, parse_path
 from wikisync.layout import PRIVATE_FOLDER
 from wikisync.model import EXTENSIONS, Slug
-from wikisync.workspace.settings import read_config, workspace_above
+from wikisync.workspace.settings import no_wiki, read_config, workspace_above
 
 
 class ConfiguredWorkspace(Struct, frozen=True):
@@ -141,10 +141,7 @@ def find_workspace(start: Path) -> ConfiguredWorkspace:
         )
     config = read_config(root / FILE_NAME)
     if not config.wikis:
-        raise ConfigError(
-            f"the workspace {root} names no wiki",
-            hint='add a table [[wiki]] with project = "docs/handbook" to wikisync.toml',
-        )
+        raise no_wiki(root)
     return ConfiguredWorkspace(root, _with_token_file(config, root))
 
 

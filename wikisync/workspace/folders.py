@@ -22,7 +22,7 @@ from wikisync.site.model import SiteOptions, WikiOrigin, WikiSource
 from wikisync.terminal import path_text
 from wikisync.workspace.cache import default_cache
 from wikisync.workspace.rendering import markup_options
-from wikisync.workspace.settings import read_config, workspace_above
+from wikisync.workspace.settings import no_wiki, read_config, workspace_above
 from wikisync.workspace.theming import ThemeChoice
 
 DEFAULT_CHOICE = ThemeChoice()
@@ -95,10 +95,7 @@ def _workspace_site(
         # a folder of the workspace that is none of its wikis, shown by itself
         return _plain_site(folder)
     if not wikis:
-        raise ConfigError(
-            f"the workspace {workspace} names no wiki",
-            hint='add a table [[wiki]] with project = "docs/handbook" to wikisync.toml',
-        )
+        raise no_wiki(workspace)
     sources = tuple(_source(workspace, wiki, config) for wiki in wikis)
     site = config.site
     default = sources[0].title if len(sources) == 1 else path_text(workspace.name)

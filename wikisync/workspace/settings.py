@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from wikisync.config import FILE_NAME, Config, load_config
-from wikisync.errors import UsageError
+from wikisync.errors import ConfigError, UsageError
 
 FOLDERS_ABOVE_MAX = 64
 """A workspace is searched for in no more folders above."""
@@ -32,6 +32,14 @@ def nearest_workspace(path: Path) -> Path | None:
         if (place / FILE_NAME).exists():
             return place
     return None
+
+
+def no_wiki(workspace: Path) -> ConfigError:
+    """The configuration of a workspace names none, so there is nothing to do."""
+    return ConfigError(
+        f"the workspace {workspace} names no wiki",
+        hint='add a table [[wiki]] with project = "docs/handbook" to wikisync.toml',
+    )
 
 
 def read_config(path: Path) -> Config:
