@@ -7,13 +7,15 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.site.sites import HANDBOOK, Studio
 from wikisync import file_status
 from wikisync.errors import UsageError
-from wikisync.site import sources
+from wikisync.site import addresses, generated, pages, sources
+from wikisync.site.navigation import Tree
 from wikisync.site.theme import Theme
 
 
@@ -63,6 +65,47 @@ def test_page_of_an_unchanged_key_is_not_rendered(
     (folder / "lonely.md").write_text("Nobody links here, still.\n")
     studio.build()
     assert rendered == ["lonely.html"]
+
+
+@pytest.fixture
+def two_wikis(studio: Studio, monkeypatch: pytest.MonkeyPatch) -> Studio:
+    """One has a long list of its pages, a sidebar and no home."""
+    for module in (addresses, generated):
+        monkeypatch.setattr(module, "LIST_ITEMS_MAX", 2)
+    texts = "".join(f"-- {name}.md --\nx\n" for name in ("_sidebar", *"abcd"))
+    studio.add(texts, "docs/one")
+    studio.add("-- home.md --\nx\n", "docs/two")
+    studio.build()
+    return studio
+
+
+def test_wiki_that_is_as_it_was_is_not_composed(
+    two_wikis: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    composed: list[str] = []
+
+    class SeenTree(Tree):
+        def __init__(self, title: str, *others: Any) -> None:
+            composed.append(title)
+            super().__init__(title, *others)
+
+    monkeypatch.setattr(pages, "Tree", SeenTree)
+    (two_wikis.root / "wikis/docs/two/home.md").write_text("y\n")
+    two_wikis.build()
+    assert composed == ["Two"]
+    assert two_wikis.files() == two_wikis.clean_build()
+
+
+def test_list_of_a_wiki_comes_back_where_the_wiki_is_as_it_was(
+    two_wikis: Studio,
+) -> None:
+    lists = sorted(two_wikis.site.glob("-/all/docs/one*.html"))
+    assert len(lists) == 2
+    lists[0].unlink()
+    lists[1].write_text("edited")
+    (two_wikis.root / "wikis/docs/two/home.md").write_text("y\n")
+    two_wikis.build()
+    assert two_wikis.files() == two_wikis.clean_build()
 
 
 def test_new_title_shows_in_the_tree_of_every_page_of_its_branch(

@@ -8,8 +8,9 @@ a token, which nothing else can be mistaken for because a slug holds no NUL.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
@@ -65,6 +66,18 @@ def service_address(source: WikiSource) -> str:
     return base if base.endswith(_WIKIS) else base + _WIKIS
 
 
+class _Found(dict[str, Found]):
+    """What links of a wiki find, by their paths; each is looked up once."""
+
+    def __init__(self, look_up: Callable[[str], Found]) -> None:
+        super().__init__()
+        self._look_up = look_up
+
+    def __missing__(self, path: str) -> Found:
+        found = self[path] = self._look_up(path)
+        return found
+
+
 class WikiTable:
     """Every wiki of the site by its address on the service."""
 
@@ -84,7 +97,7 @@ class WikiTable:
             if not url.startswith("/")
         }
         self._indexes: dict[int, LinkIndex] = {}
-        self._found: defaultdict[int, dict[str, Found]] = defaultdict(dict)
+        self._found: dict[int, _Found] = {}
 
     def forget(self, number: int) -> None:
         """Let go of what was looked up for a wiki."""
@@ -97,20 +110,16 @@ class WikiTable:
         A path with a slash in front is that of a file in the wiki's folder, unless a
         page is called so.
         """
-        known = self._found[number]
-        answer = known.get(path)
-        if answer is None:
-            answer = known[path] = self._look_up(number, path)
-        return answer
+        return self._found_of(number)[path]
 
     def answers(
         self, number: int, targets: Iterable[str], paths: Iterable[str]
     ) -> bytes:
         """Hash of what is found at targets in a wiki and at paths inside it."""
-        found = self.found
+        found = self._found_of(number)
         own = (name for name in targets if not is_elsewhere(name))
-        texts = [text for path in (*own, *paths) for text in found(number, path)]
-        text = "\0".join(texts)
+        texts = [found[path] for path in (*own, *paths)]
+        text = "\0".join(chain.from_iterable(texts))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
     def find(self, url: str) -> tuple[ItemKey, bool, str] | None:
@@ -132,6 +141,12 @@ class WikiTable:
             return ItemKey(number, inside), True, ""
         slug = index.find_page(inside) if inside else home_slug(index.pages)
         return ItemKey(number, slug or ""), False, unquote(fragment)
+
+    def _found_of(self, number: int) -> _Found:
+        known = self._found.get(number)
+        if known is None:
+            known = self._found[number] = _Found(partial(self._look_up, number))
+        return known
 
     def _look_up(self, number: int, path: str) -> Found:
         known, index = self.addresses[number], self._index(number)

@@ -5,7 +5,14 @@ Each is a path, a template and a context; texts that are no HTML come ready.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
@@ -22,9 +29,11 @@ from wikisync.site.addresses import (
     ORPHANS_PAGE,
     REPORT_PAGE,
     SEARCH_PAGE,
+    SIDEBAR_SLUG,
     SITEMAP,
     WANTED_PAGE,
     absolute_url,
+    home_slug,
     list_id,
     numbered,
 )
@@ -261,8 +270,7 @@ class GeneratedPages:
     ) -> Iterator[GeneratedPage]:
         """A list as one page, or as several where it is long."""
         title = self._translate(title_key)
-        count = max(-(-len(items) // LIST_ITEMS_MAX), 1)
-        paths = [numbered(path, number) for number in range(1, count + 1)]
+        paths = _list_paths(path, len(items))
         for index, part in enumerate(paths):
             start = index * LIST_ITEMS_MAX
             pages = tuple(
@@ -274,11 +282,25 @@ class GeneratedPages:
                 title=title,
                 items=tuple(items[start : start + LIST_ITEMS_MAX]),
                 count=len(items),
-                pages=pages if count > 1 else (),
+                pages=pages if len(paths) > 1 else (),
                 problems=problems[:LIST_ITEMS_MAX] if index == 0 else (),
             )
             frame = self._frame(part, title, wiki)
             yield GeneratedPage(part, "list.html", {**frame, "listing": listing})
+
+
+def wiki_paths(wiki: WikiContext, slugs: Collection[Slug]) -> list[str]:
+    """The paths of the pages that ``of_wiki`` generates for these pages of a wiki."""
+    homes = [] if home_slug(slugs) else [wiki.url]
+    return homes + _list_paths(
+        wiki.all_url, sum(slug != SIDEBAR_SLUG for slug in slugs)
+    )
+
+
+def _list_paths(path: str, items: int) -> list[str]:
+    """The paths of the parts of a list."""
+    count = max(-(-items // LIST_ITEMS_MAX), 1)
+    return [numbered(path, number) for number in range(1, count + 1)]
 
 
 def with_line(page: PageRef, line: int) -> PageRef:

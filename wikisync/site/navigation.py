@@ -15,7 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from wikisync.site.addresses import HOME_SLUG, SIDEBAR_SLUG, list_id, list_part
 from wikisync.site.context import LeftOut, NavNode, PageRef
@@ -86,6 +86,23 @@ class Node:
         return PageRef(self.title, self.url)
 
 
+Window = tuple[Node, int, int]
+"""A node, the first of its children that are listed, and how many are."""
+NO_WINDOW = bytes(32)
+"""Stands for the key of a window without children."""
+
+
+class _Way(NamedTuple):
+    """What entries of one level share that have as many children each."""
+
+    above: hashlib._Hash
+    """Of the levels above theirs."""
+    start: int
+    """Of the window in which their parent is listed."""
+    shares: list[int]
+    """How many entries are listed of their level and of the one below."""
+
+
 class Tree:
     """All pages of one wiki but its sidebar, sorted by title, home first."""
 
@@ -113,7 +130,8 @@ class Tree:
         self.order: tuple[Slug, ...] = self._sort()
         """Every page, parents before their children."""
         self._note_listed(listed, urls)
-        self._window_keys: dict[tuple[Node, int, int], bytes] = {}
+        self._window_keys: dict[Window, bytes] = {}
+        self._ways: dict[tuple[Node | None, int, int], _Way] = {}
 
     def node(self, slug: Slug) -> Node | None:
         """The page's node; None for a page that the tree leaves out."""
@@ -136,33 +154,52 @@ class Tree:
 
     def branch_key(self, slug: Slug, limit: int) -> bytes:
         """Hash of everything that ``navigation`` shows of this page."""
+        node = self.node(slug) or self.root
+        place = node.parent, len(node.children), limit
+        way = self._ways.get(place)
+        if way is None:
+            way = self._ways[place] = self._way_to(slug, limit)
+        windows: list[Window] = [(node, 0, way.shares[-1])]
+        if node.parent is not None:
+            share = way.shares[0]
+            windows.insert(0, (node.parent, _first_listed(node, share), share))
+        digest = way.above.copy()
+        self._add_windows(digest, way.start, windows)
+        return digest.digest()
+
+    def _way_to(self, slug: Slug, limit: int) -> _Way:
+        windows = self._windows(slug, limit)
         digest = hashlib.sha256()
-        keys, start = self._window_keys, 0
-        for window in self._windows(slug, limit):
+        start = self._add_windows(digest, 0, windows[:-2])
+        return _Way(digest, start, [share for _, _, share in windows[-2:]])
+
+    def _add_windows(
+        self, digest: hashlib._Hash, start: int, windows: Iterable[Window]
+    ) -> int:
+        """Add to a hash what windows show below one that starts there.
+
+        Returns:
+            Where the last one starts.
+        """
+        keys = self._window_keys
+        for window in windows:
             node = window[0]
-            key = keys.get(window)
+            key = keys.get(window) if node.children else NO_WINDOW
             if key is None:
                 key = keys[window] = _window_key(*window)
             named = f"{node.index - start}\0{node.title}\0{node.url}\0"
             digest.update(key + named.encode("utf-8", "surrogatepass"))
             start = window[1]
-        return digest.digest()
+        return start
 
-    def _windows(self, slug: Slug, limit: int) -> list[tuple[Node, int, int]]:
-        """The way to a page: each node, and which of its children are listed.
-
-        They are told by the first of them and how many follow.
-        """
+    def _windows(self, slug: Slug, limit: int) -> list[Window]:
+        """The way to a page, as windows of each level."""
         way = _way(self.node(slug) or self.root)
         sizes = tuple(len(node.children) for node in way)
         shares = shared_out(sizes, limit - FRAME_LINKS)
         windows = []
         for node, share, below in zip(way, shares, [*way[1:], None], strict=True):
-            start = 0
-            if below is not None:
-                start = min(
-                    max(below.index - share // 2, 0), len(node.children) - share
-                )
+            start = 0 if below is None else _first_listed(below, share)
             windows.append((node, start, share))
         return windows
 
@@ -290,6 +327,13 @@ def _way(node: Node) -> list[Node]:
     return way
 
 
+def _first_listed(below: Node, share: int) -> int:
+    """Position of the first of so many entries around one of them."""
+    assert below.parent is not None
+    last = len(below.parent.children) - share
+    return min(max(below.index - share // 2, 0), last)
+
+
 def _opened(
     node: Node, start: int, share: int, below: Node | None, shown: NavNode | None
 ) -> NavNode:
@@ -318,8 +362,9 @@ def _window_key(node: Node, start: int, share: int) -> bytes:
     every page that leaves it out.
     """
     children, end = node.children, start + share
-    left_out = _left_out(children[: min(start, 1)]), _left_out(children[end : end + 1])
-    listed = repr(left_out).encode("utf-8", "surrogatepass")
+    before = children[0].listed if start else ""
+    after = children[end].listed if end < len(children) else ""
+    listed = repr((before, after)).encode("utf-8", "surrogatepass")
     keys = node.child_keys[start * KEY_BYTES : end * KEY_BYTES]
     return hashlib.sha256(keys + listed).digest()
 

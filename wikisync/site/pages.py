@@ -148,18 +148,23 @@ class WikiPages:
         titles = {slug: page.parsed.title for slug, page in wiki.pages.items()}
         shown = structs.replace(context, page_count=None)
         self.wiki_frame = WikiFrame(shown, titles, self._urls, nav_limit)
-        self.tree = self.wiki_frame.tree
         self._sidebar = _Sidebar(wiki, indexer, table)
-        self._around = {
-            **neighbours(self.tree.order),
-            **neighbours(self._sidebar.order),
-        }
         named = repr((shown, self._service, self._noindex))
         self._key = hashlib.sha256(
             settings_key + named.encode("utf-8", "surrogatepass")
         ).digest()
-        self._references: dict[Slug, PageRef] = {}
-        """Pages as others of the wiki link to them, as far as somebody asked."""
+        self.references: Mapping[Slug, PageRef] = _References(titles, self._urls)
+        """Pages as others of the wiki link to them."""
+
+    @property
+    def tree(self) -> Tree:
+        """All pages of the wiki; made when the first page is composed."""
+        return self.wiki_frame.tree
+
+    @cached_property
+    def _around(self) -> Mapping[Slug, tuple[Slug | None, Slug | None]]:
+        """The pages before and after each page."""
+        return {**neighbours(self.tree.order), **neighbours(self._sidebar.order)}
 
     def with_pages(self, wiki: IndexedWiki) -> WikiPages:
         """The same composer after edits that changed no title and no sidebar."""
@@ -187,11 +192,7 @@ class WikiPages:
 
     def reference(self, slug: Slug) -> PageRef:
         """A page as others of its wiki link to it."""
-        found = self._references.get(slug)
-        if found is None:
-            title, url = self.wiki_frame.titles[slug], self._urls[slug]
-            found = self._references[slug] = PageRef(title, url)
-        return found
+        return self.references[slug]
 
     def reference_elsewhere(self, slug: Slug) -> PageRef:
         """A page as other wikis link to it."""
@@ -202,11 +203,15 @@ class WikiPages:
         return self._key + self._sidebar.key
 
     def frame_digest(self) -> bytes:
-        """Hash of ``frame_key`` and of the titles and the order of all pages."""
+        """Hash of ``frame_key`` and of the titles and the order of all pages.
+
+        The tree and its order follow from the titles and the slugs.
+        """
         titles, urls = self.wiki_frame.titles, self._urls
-        order = (*self.tree.order, *self._sidebar.order)
-        lines = [f"{slug}\0{titles[slug]}\0{urls[slug]}\n" for slug in order]
-        text = "".join([*lines, self.label])
+        lines = [f"{slug}\0{title}\0{urls[slug]}\n" for slug, title in titles.items()]
+        text = "".join(
+            [*lines, *(f"{slug}\n" for slug in self._sidebar.order), self.label]
+        )
         digest = hashlib.sha256(self.frame_key())
         digest.update(text.encode("utf-8", "surrogatepass"))
         return digest.digest()
@@ -293,6 +298,18 @@ class WikiPages:
                 f"{page.parsed.page_title} {page.parsed.summary}", self._site.dir
             ),
         )
+
+
+class _References(dict["Slug", PageRef]):
+    """Each page as a link to it, made when the first one asks."""
+
+    def __init__(self, titles: Mapping[Slug, str], urls: Mapping[Slug, str]) -> None:
+        super().__init__()
+        self._titles, self._urls = titles, urls
+
+    def __missing__(self, slug: Slug) -> PageRef:
+        made = self[slug] = PageRef(self._titles[slug], self._urls[slug])
+        return made
 
 
 class _Sidebar:

@@ -46,18 +46,18 @@ class LinkReport(Struct, frozen=True):
 class LinkSums:
     """The links of a site, added up wiki by wiki.
 
-    Of each wiki only what others need is kept: broken links, and links that lead out
-    of it.
+    Of each wiki only what others need is kept: broken links, links that lead out of
+    it, and pages to which none of its own leads.
     """
 
     def __init__(self) -> None:
         self._broken: list[BrokenLink] = []
         self._wanted: list[WantedPage] = []
         self._crossing: defaultdict[ItemKey, list[ItemKey]] = defaultdict(list)
-        self._orphans: list[ItemKey] = []
+        self._unreached: list[ItemKey] = []
 
-    def add(self, wiki: IndexedWiki) -> None:
-        """Take the links of a wiki."""
+    def add(self, wiki: IndexedWiki) -> frozenset[Slug]:
+        """Take the links of a wiki; the pages to which none of them leads."""
         self._broken += _broken(wiki)
         self._wanted += _wanted(wiki)
         for slug, page in wiki.pages.items():
@@ -66,6 +66,9 @@ class LinkSums:
             for target in page.finished.elsewhere:
                 source = ItemKey(wiki.number, slug)
                 self._crossing[place_of(target, wiki.number)].append(source)
+        unreached = _unreached(wiki)
+        self._unreached += [ItemKey(wiki.number, slug) for slug in unreached]
+        return frozenset(unreached)
 
     def backlinks(
         self, wiki: IndexedWiki, slugs: Collection[Slug]
@@ -84,31 +87,14 @@ class LinkSums:
             found[slug] += self._crossing.get(ItemKey(wiki.number, slug), ())
         return found
 
-    def add_orphans(self, wiki: IndexedWiki) -> list[ItemKey]:
-        """Take the pages of a wiki that nothing leads to; they are returned."""
-        reached = {SIDEBAR_SLUG, home_slug(wiki.pages) or ""}
-        for slug, page in wiki.pages.items():
-            targets = page.finished.targets
-            if slug in targets and slug not in reached:
-                reached.update(target for target in targets if target != slug)
-            else:
-                reached.update(targets)
-        places = (
-            ItemKey(wiki.number, slug)
-            for slug in wiki.pages
-            if slug not in reached and not slug.startswith(TEMPLATES)
-        )
-        orphans = [place for place in places if place not in self._crossing]
-        self._orphans += orphans
-        return orphans
-
     def report(self) -> LinkReport:
         """What all of them add up to."""
         wanted = sorted(
             self._wanted, key=lambda page: (-len(page.pages), page.wiki, page.slug)
         )
         broken = tuple(sorted(self._broken))
-        return LinkReport(broken, tuple(wanted), tuple(self._orphans))
+        orphans = [one for one in self._unreached if one not in self._crossing]
+        return LinkReport(broken, tuple(wanted), tuple(orphans))
 
 
 def link_report(wikis: Sequence[IndexedWiki]) -> LinkReport:
@@ -116,8 +102,6 @@ def link_report(wikis: Sequence[IndexedWiki]) -> LinkReport:
     sums = LinkSums()
     for wiki in wikis:
         sums.add(wiki)
-    for wiki in wikis:
-        sums.add_orphans(wiki)
     return sums.report()
 
 
@@ -158,6 +142,22 @@ def encode_report(
         "problems": list(problems),
     }
     return msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"
+
+
+def _unreached(wiki: IndexedWiki) -> list[Slug]:
+    """The pages to which no other page of their wiki leads."""
+    reached = {SIDEBAR_SLUG, home_slug(wiki.pages) or ""}
+    for slug, page in wiki.pages.items():
+        targets = page.finished.targets
+        if slug in targets and slug not in reached:
+            reached.update(target for target in targets if target != slug)
+        else:
+            reached.update(targets)
+    return [
+        slug
+        for slug in wiki.pages
+        if slug not in reached and not slug.startswith(TEMPLATES)
+    ]
 
 
 def _broken(wiki: IndexedWiki) -> Iterator[BrokenLink]:

@@ -48,6 +48,7 @@ from wikisync.site.generated import (
     GeneratedPages,
     robots_text,
     sitemaps,
+    wiki_paths,
 )
 from wikisync.site.groups import group_titles
 from wikisync.site.index import Indexer
@@ -143,6 +144,8 @@ class SiteWriting:
         self._retry_at = 0.0
         self._documents: list[DocumentKey] = []
         self._titles: dict[str, str] = {}
+        self._linked: list[list[str]] = []
+        """The loose files that the pages of each wiki link to."""
         self._problems: list[Problem] = []
         self._broken_links: tuple[BrokenLink, ...] = ()
 
@@ -199,15 +202,18 @@ class SiteWriting:
         self._stale.append(stale)
         for place in stale.elsewhere:
             self._stale_elsewhere[place.wiki].add(Slug(place.name))
-        self._sums.add(wiki)
+        unreached = self._sums.add(wiki)
         self._problems += wiki_problems(self._addresses, composer)
         times = [page.parsed.retry_at for page in wiki.pages.values()]
         self._retry_at = min(filter(None, (self._retry_at, *times)), default=0.0)
         for slug, page in wiki.pages.items():
             facts = page.finished
-            if facts.broken or facts.elsewhere:
+            if facts.broken or facts.elsewhere or slug in unreached:
                 place = ItemKey(number, slug)
                 self._references[place] = composer.reference_elsewhere(slug)
+        self._documents += search_keys([composer])
+        self._titles |= page_titles(composer)
+        self._linked.append(wiki.linked)
         key = self._indexer.reading_key(scanned)
         table = self._indexer.table_key
         note = WikiNote(key, table, frame, tuple(wiki.pages.values()))
@@ -241,44 +247,58 @@ class SiteWriting:
         self, output: Output, number: int, generated: GeneratedPages
     ) -> Iterator[tuple[WikiFrame, PageJob]]:
         """The pages of a wiki that have to be rendered; all else of it is put."""
-        composer = self._shelf.get(number).composer
-        slugs = self._to_compose(output, composer)
+        slugs = self._to_compose(output, number)
+        has_lists = self._keeps_lists(output, number)
+        self._progress.advance(len(self._addresses[number].pages) - len(slugs))
+        # most wikis of a large site are as they were: they stay on the shelf
+        if slugs or not has_lists:
+            composer = self._shelf.get(number).composer
+            yield from self._page_jobs(output, composer, slugs)
+            if not has_lists:
+                self._put_generated(output, generated.of_wiki(composer))
+        scanned = self._scanned[number]
+        for name in (*scanned.attachments, *self._linked[number]):
+            path = self._addresses[number].file(name)
+            self._write_file(output, scanned, name, path)
+
+    def _page_jobs(
+        self, output: Output, composer: WikiPages, slugs: Sequence[Slug]
+    ) -> Iterator[tuple[WikiFrame, PageJob]]:
+        """Those of some pages whose key is another one."""
+        number = composer.wiki.number
         linked = self._sums.backlinks(composer.wiki, slugs)
-        self._progress.advance(len(composer.wiki.pages) - len(slugs))
+        own, others = composer.references, self._references
         for slug in slugs:
             self._progress.advance()
             backlinks = tuple(
-                composer.reference(Slug(place.name))
-                if place.wiki == number
-                else self._references[place]
-                for place in linked[slug]
+                [
+                    own[Slug(place.name)] if place.wiki == number else others[place]
+                    for place in linked[slug]
+                ]
             )
             key = composer.key(slug, backlinks)
             if not output.keep(composer.url(slug), key):
                 page = composer.composed(slug, backlinks)
                 yield composer.wiki_frame, composer.job(page)
-        for place in self._sums.add_orphans(composer.wiki):
-            reference = composer.reference_elsewhere(Slug(place.name))
-            self._references[place] = reference
-        self._put_generated(output, generated.of_wiki(composer))
-        self._documents += search_keys([composer])
-        self._titles |= page_titles(composer)
-        for name in (*composer.wiki.scanned.attachments, *composer.wiki.linked):
-            path = self._addresses[number].file(name)
-            self._write_file(output, composer.wiki.scanned, name, path)
 
-    def _to_compose(self, output: Output, composer: WikiPages) -> list[Slug]:
+    def _to_compose(self, output: Output, number: int) -> list[Slug]:
         """The pages of a wiki that may have another key; all others are kept."""
-        number = composer.wiki.number
-        stale = self._stale[number].own
+        pages, stale = self._addresses[number].pages, self._stale[number].own
         if stale is None:
-            return list(composer.wiki.pages)
+            return list(pages)
         stale |= self._stale_elsewhere[number]
         return [
             slug
-            for slug in composer.wiki.pages
-            if slug in stale or not output.keep_as_made(composer.url(slug))
+            for slug, path in pages.items()
+            if slug in stale or not output.keep_as_made(path)
         ]
+
+    def _keeps_lists(self, output: Output, number: int) -> bool:
+        """Keep the generated pages of a wiki, which show no more than its frame."""
+        if self._stale[number].own is None:
+            return False
+        paths = wiki_paths(self._site.contexts[number], self._addresses[number].pages)
+        return all(map(output.keep_as_made, paths))
 
     def _generated(self) -> GeneratedPages:
         """What makes the pages that no wiki has."""
