@@ -738,6 +738,34 @@ async def test_conflict_file_in_the_place_of_another_is_named_and_kept(
     assert any(text == "another's\n" for _, text, _ in copies.here.trash)
 
 
+@pytest.mark.parametrize("is_hidden", [False, True])
+async def test_conflict_file_where_a_held_page_is_renamed_settles_nothing(
+    state: State, *, is_hidden: bool
+) -> None:
+    """A person moved another page's there, settled; the wiki gives a page the name."""
+    copies = Copies(state, {"home": BASE})
+    copies.there.identities[Slug("home")] = "1"
+    await copies.rest()
+    copies.here.put("home", MINE)
+    copies.there.put("home", THEIRS)
+    await copies.rest()
+    begun = copies.here.conflicts[Slug("home")] + "begun\n"
+    copies.here.conflicts[Slug("home")] = begun
+    copies.here.conflicts[Slug("new")] = "another page, settled\n"
+    if is_hidden:
+        del copies.here.conflicts[Slug("home")]
+    copies.rename_there("home", "new")
+    copies.there.identities[Slug("new")] = copies.there.identities.pop(Slug("home"))
+    result = await copies.cycle()
+    assert [one.code for one in result.problems] == ["conflict-over"]
+    await copies.rest()
+    assert copies.here.texts() == {"new": MINE}
+    assert copies.there.texts() == {"new": THEIRS}
+    assert copies.here.conflicts == ({} if is_hidden else {"new": begun})
+    kept = [text for _, text, _ in copies.here.trash]
+    assert "another page, settled\n" in kept
+
+
 async def test_what_was_thrown_away_is_in_the_log_of_a_cycle_that_failed(
     state: State,
 ) -> None:

@@ -29,11 +29,11 @@ from wikisync.model import Format, Slug, digest_of
 from wikisync.sync.decide.conflict import (
     Choice,
     read_conflict_file,
+    remote_label,
     resolved,
     write_conflict_file,
 )
 from wikisync.sync.decide.ledger import ConflictFileRecord
-from wikisync.sync.run.holds import remote_label
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.conflict_texts import (
     conflict_path,
@@ -333,7 +333,7 @@ async def _conflict_file(
     file = await local.conflict_file(slug) if record.has_file else None
     text = "" if file is None else file.text
     if file is None:
-        label = remote_label(known, slug, record.remote, record.at)
+        label = remote_label(known.edit_of(slug), record.remote, record.at)
         text = write_conflict_file(pieces_again(known, slug), remote_by=label)
     if not record.has_file:
         return OpenedFile(_own_file(asked, record, text), record, is_own=True)

@@ -273,6 +273,7 @@ class _Run:
         plan = decided.plan
         # before the renames: another page may get the name beside which the file lies
         await self._holds.remove_settled(decided)
+        await self._holds.clear_names(plan)
         for move in plan.moves:
             await self._one(move, decided, push)
         # From here on pages go by the names that the plan gives them, but for those in

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence, Set
-from datetime import datetime
 
 from msgspec.structs import replace
 
@@ -22,12 +21,12 @@ from wikisync.errors import (
     command_line,
 )
 from wikisync.model import NO_FILE, ConflictFile, Digest, Page, Problem, Slug, digest_of
-from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.conflict import (
     Clash,
     MergedText,
     Piece,
     read_conflict_file,
+    remote_label,
     write_conflict_file,
 )
 from wikisync.sync.decide.decided import Decided, MergedPage, Settled
@@ -50,6 +49,9 @@ WITH_CONFLICT_FILE = frozenset({HoldReason.EDITED_BOTH, HoldReason.CREATED_BOTH}
 UNWRITTEN = "its conflict file could not be written"
 UNWRITTEN_HINT = "see what wikisync sync says"
 """A sync alone tries to write it, and has the reason."""
+
+IN_ITS_PLACE = "another conflict file was where its own belongs"
+"""A person moved it there."""
 
 SETTLED = "the wiki's text when its conflict was resolved"
 """Why the text is in the trash."""
@@ -270,9 +272,8 @@ class Holds:
 
         A person's work is in them.
         """
-        conflict_files = (
-            self._cycle.state.conflict_files().keys()
-        )  # these have the new names
+        # these have the new names
+        conflict_files = self._cycle.state.conflict_files().keys()
         for old, new in {pair for move in plan.moves for pair in move.renamed}:
             if new in conflict_files and old not in conflict_files:
                 try:
@@ -289,6 +290,25 @@ class Holds:
             )
             await self._cycle.local.remove_conflict(old, expected=digest_of(file.text))
 
+    async def clear_names(self, plan: Plan) -> None:
+        """Remove conflict files from the places beside which held pages are renamed.
+
+        Each would pass for the settlement of that page, which nobody made.
+        """
+        known = self._cycle.state.conflict_files()
+        for old, new in _renamed_there(plan):
+            if old not in known or new in known:
+                continue
+            try:
+                file = await self._cycle.local.conflict_file(new)
+                if file is not None:
+                    await self._warn_over(new, file.text, IN_ITS_PLACE)
+                    taken = digest_of(file.text)
+                    await self._cycle.local.remove_conflict(new, expected=taken)
+            except (PreconditionFailed, FolderError) as error:
+                self._cycle.tally.lost_names.add(new)
+                self._cycle.tally.supersede(new, error)
+
     async def remove_settled(self, decided: Decided) -> None:
         """Remove the conflict files of pages that are held no more.
 
@@ -296,10 +316,8 @@ class Holds:
         says: one that is left out of this cycle waits as before.  To be done before
         another page gets the name.
         """
-        known, given_away = (
-            self._cycle.state.conflict_files(),
-            _given_away(decided.plan),
-        )
+        known = self._cycle.state.conflict_files()
+        given_away = _given_away(decided.plan)
         waiting = _unsettled(decided) | self._saved_again
         for slug in sorted(known.keys() & given_away | known.keys() - waiting):
             if not self._cycle.options.writes_here(slug):
@@ -440,12 +458,10 @@ class Holds:
             FolderError: it could not be written, or cannot be read.
         """
         known = self._cycle.state.conflict_files().get(merged.slug)
-        file = (
-            None
-            if known is None
-            else await self._cycle.local.conflict_file(merged.slug)
-        )
-        if known is not None and not known.has_file:
+        if known is None:
+            return ""
+        file = await self._cycle.local.conflict_file(merged.slug)
+        if not known.has_file:
             raise FolderError(UNWRITTEN, hint=UNWRITTEN_HINT)
         return "" if file is None else file.path
 
@@ -463,7 +479,7 @@ class Holds:
         remote = merged.remote.content
         is_seen = known is not None and known.remote == remote
         at = known.at if known is not None and is_seen else self._cycle.clock()
-        label = remote_label(self._cycle.state, slug, remote, at)
+        label = remote_label(self._cycle.state.edit_of(slug), remote, at)
         pieces = merged.result.pieces
         text = await on_texts(
             lambda: write_conflict_file(pieces, remote_by=label), remote
@@ -488,11 +504,7 @@ class Holds:
             if there != record.conflict_file:
                 if found is not None and (known is None or not known.has_file):
                     # first: after the end of the process nobody knows of that file
-                    await self._warn_over(
-                        slug,
-                        found.text,
-                        "another conflict file was where its own belongs",
-                    )
+                    await self._warn_over(slug, found.text, IN_ITS_PLACE)
                 path = await self._cycle.local.write_conflict(
                     slug,
                     merged.local.format,
@@ -560,9 +572,14 @@ def _given_away(plan: Plan) -> set[Slug]:
 
     A conflict file that is left of them would pass for the settlement of another page.
     """
-    renamed = [m.renamed for m in plan.moves if isinstance(m, MoveLocal)]
-    pairs = [pair for pairs in renamed for pair in pairs]
+    pairs = _renamed_there(plan)
     return {new for _, new in pairs} - {old for old, _ in pairs}
+
+
+def _renamed_there(plan: Plan) -> Sequence[tuple[Slug, Slug]]:
+    """What pages that were renamed on the wiki were called, and are."""
+    renamed = [m.renamed for m in plan.moves if isinstance(m, MoveLocal)]
+    return [pair for pairs in renamed for pair in pairs]
 
 
 def _unsettled(decided: Decided) -> set[Slug]:
@@ -573,26 +590,6 @@ def _unsettled(decided: Decided) -> set[Slug]:
     # where a rename is left out, or failed, its conflict file has the old name
     renamed = [pair for move in plan.moves for pair in move.renamed]
     return waiting | {old for old, new in renamed if new in waiting}
-
-
-def remote_label(state: WikiState, slug: Slug, remote: str, at: float) -> str:
-    """Who wrote the wiki's text and when, as far as the service says.
-
-    Args:
-        state: What is known of the wiki.
-        slug: The page.
-        remote: The text.
-        at: When it was seen first.
-    """
-    edit = state.edit_of(slug)
-    if edit is not None and edit.digest == digest_of(remote):
-        return f"{edit.who}, {_local_time(edit.at)}"
-    return f"seen {_local_time(at)}"
-
-
-def _local_time(at: float) -> str:
-    """To the minute, on this machine's clock and in its zone."""
-    return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M}"
 
 
 def _is_same(one: ConflictFileRecord, other: ConflictFileRecord) -> bool:
