@@ -371,6 +371,21 @@ async def test_refused_a_page_waits_for_its_newer_name_with_both_names_told(
     assert "page8" not in copies.texts()
 
 
+async def test_refused_a_later_edit_there_is_merged(state: State) -> None:
+    """The refusal was about the wiki's text of then."""
+    copies = await rename_taken_back(state, PAGES["page8"])
+    copies.here.put("renamed", PAGES["page8"] + "\nmine\n")
+    await copies.cycle()
+    copies.decide(Decision.REFUSED)
+    await copies.cycle()
+    assert copies.there.texts()["renamed"] == PAGES["page8"]
+    copies.there.put("renamed", "theirs\n\n" + PAGES["page8"])
+    copies.commit()
+    await copies.rest()
+    both = "theirs\n\n" + PAGES["page8"] + "\nmine\n"
+    assert copies.texts()["renamed"] == both
+
+
 async def test_following_the_wiki_loses_no_text_for_good(state: State) -> None:
     """The wiki's history may hold it no more."""
     copies = await forced(state)

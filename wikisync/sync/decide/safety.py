@@ -209,7 +209,7 @@ def hold_batches(
     special = _special(plan, base, memory, emptied, rewinding)
     for kind in (one for one in BatchKind if one in kinds):
         found = {
-            _member(action, base): action
+            _member(action, base, kind): action
             for action in plan.actions
             if action.slug not in agreed_to
             if kind is special.get(action)
@@ -324,7 +324,9 @@ def _special(
     }
     found: dict[Action, BatchKind] = {}
     for action in plan.actions:
-        is_decided = may_take_back(action) and _member(action, base) in decided
+        is_decided = may_take_back(action) and (
+            _member(action, base, BatchKind.REWOUND) in decided
+        )
         if is_decided or rewinding.takes_back(action):
             found[action] = BatchKind.REWOUND
         elif isinstance(action, MoveLocal):
@@ -385,7 +387,7 @@ def _is_too_much(
             return bool(members)
 
 
-def _member(action: Action, base: Mapping[Slug, BasePage]) -> Member:
+def _member(action: Action, base: Mapping[Slug, BasePage], kind: BatchKind) -> Member:
     match action:
         case Skip():
             return Member(action.slug, base[action.slug].local)
@@ -393,6 +395,9 @@ def _member(action: Action, base: Mapping[Slug, BasePage]) -> Member:
             return Member(slug, digest)
         case MoveLocal():
             return Member(action.slug, action.local)
+        case Merge() if kind is BatchKind.REWOUND:
+            # asked about is the wiki's text: a later one of it is an edit
+            return Member(action.slug, action.remote)
         case Pull() | CreateLocal():
             return Member(action.slug, action.remote)
         case Adopt() | Push() | Merge():
