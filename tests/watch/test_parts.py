@@ -259,6 +259,8 @@ def test_service_that_is_away_is_no_health_and_is_told_with_its_reason() -> None
     service = cast("Mapping[str, object]", found.health()["service"])
     assert service["problem"] == "no answer"
     assert found.status_line() == "1 wiki: offline"
+    before = report(Condition.OFFLINE, trouble, problem="page x is not UTF-8")
+    assert before.health_lines() == ["offline", "no answer"]
     assert json.loads(found.health_text())["condition"] == "offline"
 
 

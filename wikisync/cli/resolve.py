@@ -201,7 +201,7 @@ async def _without_conflict(
     if holder is not None:
         asked.report.ended(
             "no-conflict",
-            f"{name}: no conflict is known ({holder} syncs this workspace)",
+            f"{name}: no conflict is known; {holder}",
         )
         return ExitCode.DONE
     wanted = [(section, frozenset({slug}))]

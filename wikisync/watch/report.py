@@ -86,7 +86,10 @@ class WatchReport:
         ]
 
     def health_lines(self) -> Sequence[str]:
-        """The condition, and each wiki that is lost with what is wrong, one a line."""
+        """The condition, and what is wrong with the service or each lost wiki."""
+        trouble = self._daemon.trouble
+        if trouble is not None:  # what a wiki had before is not why it is lost
+            return [self.condition, trouble.problem]
         lost = [
             f"{one.name}: {one.condition.value}"
             + (f": {one.problem}" if one.problem else "")
