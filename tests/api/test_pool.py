@@ -376,9 +376,10 @@ async def test_an_answer_that_drips_is_given_up(status: int, wire: Wire) -> None
 
 
 async def test_an_answer_that_keeps_coming_may_take_long(wire: Wire) -> None:
-    wire.will(json_answer(VERSION))
+    """Longer than a silence may last; a busy machine can stretch each pause."""
+    wire.will(json_answer({**VERSION, "padding": "." * 100}))
     wire.pauses_s = 0.02
-    settings = ClientSettings(read_timeout_s=0.2, bytes_per_s_min=10)
+    settings = ClientSettings(read_timeout_s=2, bytes_per_s_min=10)
 
     async with Client(wire.url, TOKEN, settings=settings) as client:
         assert (await client.version()).version == VERSION["version"]

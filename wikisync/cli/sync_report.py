@@ -57,7 +57,7 @@ def report_sync(
                 console.lines(*title, *(plan_lines(wiki) or [str(wiki.last.plan)]))
             else:
                 console.lines(f"{wiki.section.folder}: {summary(wiki)}")
-        if wiki.count("renamed"):
+        if wiki.has_moves:
             console.note(f"{wiki.section.folder}: {LINKS_STAY}")
         _show_waiting(console, wiki, is_dry_run=is_dry_run)
     console.problems(beside)

@@ -26,6 +26,7 @@ from wikisync.sync.decide.plan import (
     CreateLocal,
     CreateRemote,
     Notice,
+    Rebind,
     Skip,
 )
 from wikisync.sync.decide.safety import Batch
@@ -112,6 +113,12 @@ class Synced(Struct):
     def count(self, name: str) -> int:
         """A count of all cycles together: ``pulled``, ``pushed`` and so on."""
         return sum(getattr(result, name) for result in self.results)
+
+    @property
+    def has_moves(self) -> bool:
+        """Whether a page was renamed, not only spelled as the service does."""
+        moves = (move for result in self.results for move in result.plan.moves)
+        return any(not isinstance(move, Rebind) for move in moves)
 
 
 async def sync_wiki(
