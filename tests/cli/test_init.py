@@ -244,6 +244,13 @@ async def test_rights_are_told_in_a_sentence(
     assert told in ran.err
 
 
+async def test_administrator_may_do_everything(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    ran = await run(*words(handbook, workspace))
+    assert "can read, write, upload and delete: you are an administrator" in ran.err
+
+
 async def test_archived_project_is_read_only(
     service: EmbeddedService, run: Run, workspace: Path
 ) -> None:

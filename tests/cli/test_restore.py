@@ -92,10 +92,20 @@ async def test_list_tells_what_there_is_and_changes_nothing(cloned: Cloned) -> N
     await pull(cloned, "second\n")
     ran = await cloned.run("restore", "guide", "--list")
     assert ran.code == 0
-    assert ran.out.splitlines()[0].startswith("current until\tbytes\tfrom\tfirst line")
-    assert "the last sync\tsecond" in ran.out
+    assert ran.out.splitlines()[0].startswith("current until\tbytes\tfrom\tdiff")
+    assert "the last sync\tnone: it is the text of the file" in ran.out
     assert "a guide" in ran.out
     assert cloned.read("guide.md") == "second\n"
+
+
+async def test_list_shows_what_tells_each_text_from_the_one_above(
+    cloned: Cloned,
+) -> None:
+    await pull(cloned, "# G\n\none\n", "# G\n\none\ntwo\n", "# G\n\nONE\ntwo\n")
+    cloned.write("guide.md", "# G\n\nONE\ntwo\nedited\n")
+    ran = await cloned.run("restore", "guide", "--list")
+    told = [line.rpartition("\t")[2] for line in ran.out.splitlines()[1:]]
+    assert told == ["- edited", "+ one", "- two", f"+ {PAGES['guide'].strip()}"]
 
 
 async def test_dry_run_prints_the_text(cloned: Cloned) -> None:
@@ -168,8 +178,8 @@ async def test_deleted_page_is_found_by_its_name_and_by_that_of_its_file(
     (cloned.folder / "my page.md").unlink()
     await deleted(cloned)
     listed = (await cloned.run("restore", f"handbook/{name}.md", "--list")).out
-    assert "trash: deleted on the wiki by a sync\ttwo" in listed
-    assert "replaced by a sync or a restore\tone" in listed
+    assert "trash: deleted on the wiki by a sync\t+ two" in listed
+    assert "replaced by a sync or a restore\t+ one" in listed
     ran = await cloned.run("restore", f"handbook/{name}.md")
     assert ran.code == 0
     assert cloned.read(f"{name}.md") == "two\n"
@@ -185,7 +195,7 @@ async def test_page_deleted_on_the_wiki_is_found_by_either_name(
     await cloned.remove("my-page")
     await deleted(cloned)
     listed = (await cloned.run("restore", f"handbook/{name}.md", "--list")).out
-    assert "trash: deleted on the wiki\ttwo" in listed
+    assert "trash: deleted on the wiki\t+ two" in listed
 
 
 async def test_file_is_found_by_its_name_before_its_page_is_deleted(

@@ -24,10 +24,18 @@ API_TOKEN = TokenRights("laptop", "ann", ("api",))
 
 @pytest.mark.parametrize("level", [None, 0])
 def test_role_that_is_not_told_is_not_guessed(level: int | None) -> None:
-    """It may come by a shared group, or be an administrator's."""
+    """It may come by a shared group."""
     rights = rights_of(WIKI, 1, API_TOKEN, level)
     assert (rights.writes, rights.deletes) == (None, None)
     assert "the service does not report your role" in rights.sentence()
+
+
+def test_administrator_needs_no_role() -> None:
+    admin = TokenRights("laptop", "root", ("api",), is_admin=True)
+    assert rights_of(WIKI, 1, admin, None).sentence() == (
+        "can read, write, upload and delete: you are an administrator"
+    )
+    assert rights_of(WIKI, 1, admin, None, is_archived=True).writes is False
 
 
 def test_nothing_is_known_of_scopes_but_of_the_role() -> None:

@@ -47,9 +47,9 @@ from wikisync.api.retry import (
 )
 from wikisync.api.schema import (
     AddressRecord,
+    CurrentUserRecord,
     GroupRecord,
     TokenRecord,
-    UserRecord,
     VersionRecord,
 )
 from wikisync.api.secret import Secret
@@ -155,10 +155,10 @@ class Client:
         """The service's version; needs a token."""
         return await self._one(routes.VERSION, VersionRecord, "read the version")
 
-    async def current_user(self) -> UserRecord:
+    async def current_user(self) -> CurrentUserRecord:
         """The user that the token belongs to."""
         action = "read who the token belongs to"
-        return await self._one(routes.CURRENT_USER, UserRecord, action)
+        return await self._one(routes.CURRENT_USER, CurrentUserRecord, action)
 
     async def current_token(self) -> TokenRecord:
         """The token itself: scopes and expiry; services before 15.5 lack it."""

@@ -12,7 +12,9 @@ from wikisync.cli.console import Console
 from wikisync.cli.options import json_option, workspace_option
 from wikisync.cli.restore_all import restore_since
 from wikisync.errors import UsageError
+from wikisync.model import Page
 from wikisync.sync.decide.conflict import MARKER, has_marker
+from wikisync.sync.decide.diff import changes
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.named import named_page
 from wikisync.workspace.opening import open_workspace
@@ -25,8 +27,8 @@ from wikisync.workspace.versions import (
     when,
 )
 
-FIRST_LINE_CHARS_MAX = 60
-"""So much of a text's first line is shown in the list."""
+LINE_CHARS_MAX = 60
+"""So much of a line is shown in the list."""
 
 
 @click.command(
@@ -122,7 +124,7 @@ def _restore_page(
         if not versions:
             asyncio.run(refuse_missing(opened, section, named))
         if lists:
-            _show(console, versions, as_json=as_json)
+            _show(console, versions, current, as_json=as_json)
             return 0
         name = f"{section.folder}/{slug}"
         versions = [one for one in versions if one.is_conflict == is_conflict]
@@ -162,7 +164,13 @@ def _as_json(version: Version) -> dict[str, object]:
     }
 
 
-def _show(console: Console, versions: Sequence[Version], *, as_json: bool) -> None:
+def _show(
+    console: Console,
+    versions: Sequence[Version],
+    current: Page | None,
+    *,
+    as_json: bool,
+) -> None:
     if as_json:
         rows = [_as_json(one) for one in versions]
         console.json(rows)
@@ -172,20 +180,36 @@ def _show(console: Console, versions: Sequence[Version], *, as_json: bool) -> No
             "no earlier text of this page is saved here; see its history on the wiki"
         )
         return
+    texts = [current.content if current else "", *(one.text for one in versions)]
     console.table(
-        ["current until", "bytes", "from", "first line"],
+        ["current until", "bytes", "from", "difference from the row above"],
         [
             (
                 local_time(one.at) if one.at is not None else "now",
                 len(one.text.encode("utf-8", "surrogatepass")),
                 one.where,
-                _first_line(one.text),
+                _difference(one.text, above),
             )
-            for one in versions
+            for one, above in zip(versions, texts, strict=False)
         ],
     )
 
 
-def _first_line(text: str) -> str:
-    lines = (line for line in text.splitlines() if line.strip() and MARKER not in line)
-    return next(lines, "").lstrip()[:FIRST_LINE_CHARS_MAX]
+def _difference(text: str, above: str) -> str:
+    """The first line that only one of two texts has: with +, it is in this text."""
+    if text == above:
+        return "none: it is the text of the file"
+    old, new = _lines(above), _lines(text)
+    for hunk in changes(old, new):
+        if hunk.new_start < hunk.new_end:
+            return f"+ {new[hunk.new_start][:LINE_CHARS_MAX]}"
+        return f"- {old[hunk.old_start][:LINE_CHARS_MAX]}"
+    return "only in blank space"
+
+
+def _lines(text: str) -> list[str]:
+    return [
+        line.strip()
+        for line in text.splitlines()
+        if line.strip() and MARKER not in line
+    ]

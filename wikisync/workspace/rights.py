@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from datetime import date
 from itertools import islice
 from typing import TypeVar
@@ -61,6 +62,8 @@ class TokenRights(Struct, frozen=True):
     scopes: tuple[str, ...] | None = None
     """None where the service does not say."""
     expires_on: date | None = None
+    is_admin: bool = False
+    """Whether its user is an administrator, whose rights the token has."""
 
     @property
     def writes(self) -> bool | None:
@@ -133,13 +136,14 @@ async def _token_rights(client: Client) -> TokenRights:
     except (NotFound, PermissionDenied):
         # services before 15.5, and tokens that are no personal ones
         token = None
-    try:
-        user = (await client.current_user()).username
-    except (NotFound, PermissionDenied):
-        user = ""
+    user, is_admin = "", False
+    with suppress(NotFound, PermissionDenied):
+        record = await client.current_user()
+        # sent only where the rights of an administrator are in effect
+        user, is_admin = record.username, record.is_admin is True
     if token is None:
-        return TokenRights(user=user)
-    return TokenRights(token.name, user, token.scopes, _day(token.expires_at))
+        return TokenRights(user=user, is_admin=is_admin)
+    return TokenRights(token.name, user, token.scopes, _day(token.expires_at), is_admin)
 
 
 def _day(text: str | None) -> date | None:
@@ -298,7 +302,7 @@ def rights_of(
         pages: how many it has.
         token: what the service says of it; None for none.
         level: the role's number; 0 and None mean that the service names none,
-            which may still be one by a shared group, or an administrator's.
+            which may still be one by a shared group.
         is_archived: whether the project takes no changes.
     """
     if token is None:
@@ -314,6 +318,8 @@ def rights_of(
         )
     if is_archived:
         return WikiRights(wiki, pages, False, False, "the project is archived")
+    if token.is_admin:
+        return WikiRights(wiki, pages, True, True, "you are an administrator")
     if not level:
         unknown = "the service does not report your role"
         return WikiRights(wiki, pages, None, None, unknown)
