@@ -29,7 +29,6 @@ WRITE = Request(
 FILE = Request("GET", "/", Purpose("read attachment", "attachment"))
 NOON = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 NOON_S = int(NOON.timestamp())
-ROUND_TRIP_S = 0.02
 
 Limit = TokenBucket | FixedWindow
 
@@ -44,6 +43,7 @@ class Caller:
     """``Retry-After``."""
     tells: bool = False
     """Whether answers have the headers of the limit."""
+    round_trip_s: float = 0.02
     waited: list[float] = field(default_factory=list)
 
     async def ask(self, request: Request) -> None:
@@ -56,7 +56,7 @@ class Caller:
     async def _is_answered(self, request: Request) -> bool:
         try:
             async with self.budget.turn(request):
-                await asyncio.sleep(ROUND_TRIP_S)
+                await asyncio.sleep(self.round_trip_s)
                 is_refused = self.limit.refuses()
                 if self.tells and isinstance(self.limit, FixedWindow):
                     self.budget.heard(request, self.limit.headers())
@@ -153,6 +153,68 @@ def test_command_beside_a_push_waits_no_three_seconds(
     assert caller.limit.refused <= 4
 
 
+def test_command_beside_three_pushes_waits_no_three_seconds() -> None:
+    """After a refusal all of them wait for the same moment."""
+    waited: list[float] = []
+
+    async def beside(caller: Caller) -> None:
+        loop = asyncio.get_running_loop()
+
+        def process() -> Caller:
+            budget = budget_at(loop.time)
+            budget._pace = caller.budget._pace
+            return Caller(budget, caller.limit, 1.0)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(3):
+                group.create_task(process().many(WRITE, 80, at_once=3))
+            for _ in range(100):
+                await asyncio.sleep(1.0)
+                command = process()
+                await command.ask(READ)
+                waited.extend(command.waited)
+
+    run(lambda clock: TokenBucket(2.0, 4.0, clock), beside)
+
+    assert max(waited) < 3.0
+
+
+def test_turn_of_a_command_comes_before_long_work_that_waits_already() -> None:
+    pace = limited_pace()
+    assert pace.take("api", 0.5, is_long=True, slots_max=8) == 0.5
+
+    assert pace.take("api", 0.6, is_long=False, slots_max=8) == pytest.approx(0.4)
+
+    assert pace.take("api", 1.0, is_long=True, slots_max=8) == pytest.approx(0.5)
+
+
+def test_long_work_makes_the_pause_of_a_command_that_was_refused() -> None:
+    pace = limited_pace()
+
+    pace.refused("api", 1.0, 4.0, 1.0, is_long=False)
+
+    assert pace.take("api", 1.0, is_long=True, slots_max=8) == 4.0
+
+
+def test_command_does_not_wait_for_what_long_work_leaves_alone() -> None:
+    """Its one request for a minute is spread over that minute."""
+    pace = Pace.unknown(0.0)
+    pace.windows["api"] = Window(200, 21, 60.0, 60.0)
+
+    assert pace.take("api", 0.0, is_long=True, slots_max=8) == 0.0
+    assert pace.take("api", 0.0, is_long=True, slots_max=8) == 60.0
+    assert pace.take("api", 0.0, is_long=False, slots_max=8) == 0.0
+    assert pace.take("api", 0.0, is_long=True, slots_max=8) == 60.0
+
+
+def limited_pace() -> Pace:
+    """Two requests a second, as just measured by a refusal."""
+    pace = Pace.unknown(0.0)
+    refused(pace, 0.0)
+    pace.rate, pace.is_measured = 2.0, True
+    return pace
+
+
 def test_limit_that_is_told_is_never_met() -> None:
     caller = run(
         lambda clock: FixedWindow(600, clock),
@@ -174,6 +236,29 @@ def test_limit_by_the_minute_is_found_out_once() -> None:
     assert caller.limit.refused <= 2
 
 
+def test_limit_by_the_minute_is_found_out_in_the_middle_of_one() -> None:
+    """20 s of the first minute have passed when the count begins."""
+    caller = run(
+        lambda clock: FixedWindow(200, clock),
+        lambda caller: caller.many(WRITE, 800, at_once=1),
+        asked_s=36.0,
+    )
+
+    assert caller.limit.refused == 1
+
+
+def test_rate_is_not_far_too_high_when_it_is_refused_again() -> None:
+    """All that are in flight are refused, and far away that are more."""
+
+    async def far_away(caller: Caller) -> None:
+        caller.round_trip_s = 0.15
+        await caller.many(FILE, 200)
+
+    caller = run(lambda clock: TokenBucket(20.0, 20.0, clock), far_away, asked_s=1.0)
+
+    assert caller.limit.refused <= 6
+
+
 def test_without_a_limit_nothing_waits() -> None:
     async def timed(caller: Caller) -> None:
         await caller.many(READ, 200)
@@ -181,11 +266,12 @@ def test_without_a_limit_nothing_waits() -> None:
 
     started = run(lambda clock: TokenBucket(1e9, 1e9, clock), timed)
 
-    assert started.waited[0] - 1_700_000_000.0 < 200 / 8 * ROUND_TRIP_S * 1.4
+    assert started.waited[0] - 1_700_000_000.0 < 200 / 8 * started.round_trip_s * 1.4
 
 
 def refused(pace: Pace, now: float, sent_at: float | None = None) -> None:
-    pace.refused("api", now if sent_at is None else sent_at, 1.0, now)
+    sent_at = now if sent_at is None else sent_at
+    pace.refused("api", sent_at, 1.0, now, is_long=True)
 
 
 def test_slots_are_halved_by_one_event_and_grow_back_slowly() -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,28 @@ def test_lock_of_a_process_that_stopped_is_not_waited_for(
     time.now += 60.0
     learn(shared, 3.0, time.now)
     assert process(path, time).known.rate == 3.0, "it is shared again"
+
+
+def test_process_that_the_machine_held_up_is_waited_for(
+    path: Path, time: FakeTime
+) -> None:
+    """It has the lock and no processor for a while."""
+    slow = process(path, time)
+    with ExitStack() as holding:
+        holding.enter_context(slow.held())
+        paused_s: list[float] = []
+
+        def pause(seconds: float) -> None:
+            paused_s.append(seconds)
+            if sum(paused_s) > 0.1:
+                holding.close()
+
+        shared = SharedPace(
+            path, time.clock, wall=lambda: time.now + WALL_S, sleep=pause
+        )
+        learn(shared, 2.0, time.now)
+
+    assert process(path, time).known.rate == 2.0, "it is shared"
 
 
 def test_file_that_was_removed_is_made_again(path: Path, time: FakeTime) -> None:

@@ -237,7 +237,10 @@ class Budget:
     async def _paced(self, area: Area) -> None:
         async with self._queue:
             while wait_s := self._take(area):
+                is_taken = not self._is_long
                 await self._sleep(wait_s)
+                if is_taken:
+                    break
         self._made += 1
 
     def _take(self, area: Area) -> float:
@@ -298,7 +301,7 @@ class Budget:
         refusals = (before.refusals if before else 0) + is_new
         pause_s = self._pause_s(asked_s, refusals)
         with self._pace.held() as pace:
-            pace.refused(area.window, sent_at, pause_s, now)
+            pace.refused(area.window, sent_at, pause_s, now, is_long=self._is_long)
         if before is None or before.asked_until <= now:
             before = Wait(str(area), pause_s, now + pause_s, self._wall() + pause_s, 0)
         until = now + min(pause_s, self._settings.limit_wait_max_s)

@@ -33,7 +33,7 @@ LONG_GUESS = 0.9
 """which is little where the time was long."""
 LONG_S = 10.0
 BELOW_MEASURED = 0.98
-GROWTH = 1.02
+GROWTH = 1.01
 """By this the rate grows with each request, until a second refusal measures it ..."""
 HOLD_S = 600.0
 """... and again after this time without a refusal."""
@@ -60,6 +60,8 @@ SLOT_TAKES_FREE = 2
 SLOT_TAKES_LIMITED = 16
 """... or so many, where requests were refused."""
 
+WINDOW_S = 60.0
+"""The window of a service that does not announce it."""
 WINDOW_S_MAX = 86_400.0
 """A window that ends later is nonsense."""
 _EPOCH_MIN = 10_000_000
@@ -103,6 +105,8 @@ class Pace(Struct):
     """Whether the rate was counted over a while; else it is a guess."""
     due_at: float = 0.0
     """When the next request of long work may be made."""
+    free_at: float = 0.0
+    """When the rate alone allows the next request."""
     since: float = 0.0
     """Begin of the count: the last refusal."""
     taken: Count = 0.0
@@ -120,7 +124,7 @@ class Pace(Struct):
     @classmethod
     def unknown(cls, now: float) -> Pace:
         """Nothing is known."""
-        return cls(now, due_at=now, since=now)
+        return cls(now, due_at=now, free_at=now, since=now)
 
     def shifted(self, by_s: float) -> Pace:
         """The same on another clock."""
@@ -128,6 +132,7 @@ class Pace(Struct):
             self,
             at=self.at + by_s,
             due_at=self.due_at + by_s,
+            free_at=self.free_at + by_s,
             since=self.since + by_s,
             refused_at=None if self.refused_at is None else self.refused_at + by_s,
             windows={
@@ -141,6 +146,7 @@ class Pace(Struct):
         if not -COUNT_S <= now - self.at <= IDLE_S:
             return self.unknown(now)
         self.due_at = min(self.due_at, now + DUE_MAX_S)
+        self.free_at = min(self.free_at, now + DUE_MAX_S)
         self.since = min(self.since, now)
         self.refused_at = self.refused_at and min(self.refused_at, now)
         if not self.rate and now - self.since > COUNT_S:
@@ -151,21 +157,26 @@ class Pace(Struct):
         """Take the turn of one request.
 
         Returns:
-            Zero, or the seconds to wait before asking again; nothing is taken then.
+            The seconds until then.  Long work that has to wait takes nothing, and asks
+            again.  A command has its turn for certain, so that long work of another
+            process, which waits already, does not come first each time.
         """
         is_empty = self.refused_at is not None and now - self.refused_at < EMPTY_S
-        wait_s = self.due_at - (0.0 if is_long or is_empty else DEBT_S) - now
-        if wait_s > 0:
+        free_at = self.free_at - (0.0 if is_empty else DEBT_S)
+        wait_s = max(0.0, (self.due_at if is_long else free_at) - now)
+        if wait_s and is_long:
             return wait_s
+        turn_at = now + wait_s
         spacing_s = self._spacing_s(sort, now, is_long=is_long)
-        self.due_at = max(self.due_at, now - CREDIT_S) + spacing_s if spacing_s else now
+        self.due_at = _after(self.due_at, turn_at, spacing_s)
+        self.free_at = _after(self.free_at, turn_at, 1 / self.rate if self.rate else 0)
         window = self.windows.get(sort)
         if window is not None:
             window.remaining -= 1
         self.at = now
         self.taken += 1
         self._grow(now, slots_max)
-        return 0.0
+        return wait_s
 
     def closed_until(self, sort: str, now: float, *, is_long: bool) -> float | None:
         """The end of a window in which nothing is left for a request."""
@@ -176,7 +187,9 @@ class Pace(Struct):
         is_used = window.remaining <= (window.reserve if is_long else 0)
         return window.ends_at if is_used else None
 
-    def refused(self, sort: str, sent_at: float, pause_s: float, now: float) -> None:
+    def refused(
+        self, sort: str, sent_at: float, pause_s: float, now: float, *, is_long: bool
+    ) -> None:
         """A request was refused that was sent at a time, with this pause to make."""
         self.taken = max(0.0, self.taken - 1)
         if self.refused_at is not None and sent_at <= self.refused_at:
@@ -185,8 +198,11 @@ class Pace(Struct):
         window = self.windows.get(sort)
         if window is None or window.remaining > 0:
             self._learn(pause_s, now)
-            # what a limiter saves up during the pause is no credit
-            self.due_at = now + min(max(pause_s, 1 / self.rate), CREDIT_S)
+            # what a limiter saves up during the pause is no credit, and what it saves
+            # up for a command is not for long work
+            rest_s = max(pause_s, 1 / self.rate)
+            self.free_at = now + min(rest_s, CREDIT_S)
+            self.due_at = now + min(rest_s, CREDIT_S if is_long else EMPTY_S)
         if self.taken:
             self.counted, self.counted_s = self.taken, now - self.since
         self.since, self.taken, self.refused_at = now, 0.0, now
@@ -230,7 +246,9 @@ class Pace(Struct):
             rate = max(min(measured, self.rate), self.rate / 2) * BELOW_MEASURED
             self.rate = max(rate, RATE_MIN)
         else:
-            self.rate = self._guess(self.taken, elapsed_s + pause_s)
+            # a pause that long is the end of a window, which began before the count
+            window_s = WINDOW_S if pause_s > LONG_S else 0.0
+            self.rate = self._guess(self.taken, max(elapsed_s + pause_s, window_s))
 
     def _guess(self, taken: float, seconds: float) -> float:
         self.is_measured = seconds >= LONG_S
@@ -246,6 +264,11 @@ class Pace(Struct):
         if self.refused_at is not None or self.taken > SLOTS_TAKEN:
             takes = SLOT_TAKES_FREE if self.refused_at is None else SLOT_TAKES_LIMITED
             self.slots = min(self.slots + 1 / takes, slots_max)
+
+
+def _after(due_at: float, turn_at: float, spacing_s: float) -> float:
+    """When the next request is due after one that has its turn at a time."""
+    return max(due_at, turn_at - CREDIT_S if spacing_s else turn_at) + spacing_s
 
 
 def window_of(

@@ -30,9 +30,10 @@ log = logging.getLogger(__name__)
 
 BYTES = 4096
 """Every file has this size, so that none is ever half as long."""
-LOCK_TRIES = 20
+LOCK_TRIES = 250
 LOCK_PAUSE_S = 0.001
-"""A process holds the lock for less than this, unless it was stopped."""
+"""A process holds the lock for less than this, but for longer where the processor was
+taken from it.  One that has it after all tries was stopped."""
 WITHOUT_S = 10.0
 """The time without the file, where it could not be locked or opened."""
 KEPT_S = 86_400.0
@@ -58,6 +59,7 @@ class SharedPace:
         clock: Callable[[], float],
         *,
         wall: Callable[[], float] = time.time,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """Open nothing yet.
 
@@ -65,9 +67,10 @@ class SharedPace:
             path: of the file; None for this process alone.
             clock: seconds since any moment.
             wall: seconds since the epoch, which is what the processes share.
+            sleep: waits for another process to unlock the file.
         """
         self._path = path
-        self._clock, self._wall = clock, wall
+        self._clock, self._wall, self._sleep = clock, wall, sleep
         self._pace = Pace.unknown(clock())
         self._is_unread = True
         self._descriptor: int | None = None
@@ -132,7 +135,7 @@ class SharedPace:
                 try:
                     lock(descriptor)
                 except BlockingIOError:
-                    time.sleep(LOCK_PAUSE_S)
+                    self._sleep(LOCK_PAUSE_S)
                 else:
                     return descriptor
         except OSError as exc:
