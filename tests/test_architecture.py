@@ -275,7 +275,6 @@ SYNC_LAYERS: dict[str, set[str]] = {
     "base": {"decide"},
     "wiki": {"decide", "base", "replica"},
     "run": {"decide", "base", "replica"},
-    "daemon": set(),
 }
 """Folder of ``sync`` to the others, and the protocol, that it may import."""
 
@@ -289,6 +288,14 @@ def test_folders_of_the_sync_import_only_what_stands_below(folder: str) -> None:
         if name.startswith("wikisync.sync.")
     }
     assert imported <= SYNC_LAYERS[folder] | {folder}
+
+
+def test_daemon_knows_no_sync() -> None:
+    """What decides when a wiki has its turn is the same, whatever a cycle does."""
+    paths = [*(PACKAGE / "watch" / "daemon").glob("*.py")]
+    names = {name for path in paths for name in imported_names(path)}
+    assert "wikisync.errors" in names
+    assert not {name for name in names if name.startswith("wikisync.sync")}
 
 
 def test_what_decides_is_pure() -> None:

@@ -32,7 +32,7 @@ from wikisync.connections import (
     note_request,
 )
 from wikisync.service.settings import Settings
-from wikisync.sync.daemon.daemon import Daemon
+from wikisync.watch.daemon.daemon import Daemon
 from wikisync.watch.listen import Listener
 from wikisync.watch.listen import listening as watch_listening
 from wikisync.watch.report import WatchReport

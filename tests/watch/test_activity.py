@@ -14,9 +14,9 @@ from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
 from wikisync.model import WikiOwner
 from wikisync.service.projects import tables as project_tables
-from wikisync.sync.daemon.wiki_status import Why
 from wikisync.sync.run.options import CycleOptions
 from wikisync.watch.activity import WIKIS_MIN, lists_of
+from wikisync.watch.daemon.wiki_status import Why
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace

@@ -19,10 +19,10 @@ from wikisync.cli.console import Console
 from wikisync.config import WikiSection
 from wikisync.errors import Halted, StateDamaged, Unavailable, WikisyncError
 from wikisync.service.quirks import Quirk
-from wikisync.sync.daemon.wiki_status import Condition, Outage, WikiStatus
 from wikisync.sync.run.options import CycleOptions
 from wikisync.watch import attention as watch_attention
 from wikisync.watch.attention import lasting_in_s, seen, service_sentence
+from wikisync.watch.daemon.wiki_status import Condition, Outage, WikiStatus
 from wikisync.watch.run import Watch
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.wiki import WatchedWiki
@@ -332,7 +332,7 @@ async def test_person_is_called_in_time_though_nothing_happens(
                 notifies=False,
             )
             # not one more try, whose end would be told
-            monkeypatch.setattr("wikisync.sync.daemon.schedule.BACK_OFF_MIN_S", 300.0)
+            monkeypatch.setattr("wikisync.watch.daemon.schedule.BACK_OFF_MIN_S", 300.0)
             async with asyncio.timeout(10), asyncio.TaskGroup() as group:
                 running = group.create_task(watch.run())
                 await appeared(tmp_path / ATTENTION_FILE)

@@ -22,10 +22,10 @@ from wikisync.errors import FolderError, Halted, UsageError, WikisyncError
 from wikisync.layout import HEALTH_FILE
 from wikisync.model import Format, Problem, Slug, digest_of
 from wikisync.site.preview.states import PageStatus
-from wikisync.sync.daemon.wiki_status import Condition, Outage, WikiStatus
-from wikisync.sync.daemon.work import CYCLE
 from wikisync.sync.decide.plan import Action, CreateRemote, HoldReason, Plan
 from wikisync.sync.run.result import Held
+from wikisync.watch.daemon.wiki_status import Condition, Outage, WikiStatus
+from wikisync.watch.daemon.work import CYCLE
 from wikisync.watch.log import LOG_FILES_KEPT, logging_to
 from wikisync.watch.person import Caller
 from wikisync.watch.process import DESCRIPTORS, allow_descriptors

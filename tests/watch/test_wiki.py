@@ -19,8 +19,8 @@ from wikisync.model import WikiOwner
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.tables import ProjectChange
 from wikisync.service.quirks import Quirk
-from wikisync.sync.daemon.wiki_status import RemoteHint, Why
 from wikisync.sync.run.options import CycleOptions
+from wikisync.watch.daemon.wiki_status import RemoteHint, Why
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace

@@ -8,13 +8,13 @@ from msgspec.structs import replace
 
 from wikisync.api.budget import Wait, shown_time
 from wikisync.errors import OF_SERVICE, OWN_TROUBLE, SyncError, WikisyncError
-from wikisync.sync.daemon.daemon import Daemon
-from wikisync.sync.daemon.schedule import LASTING_TRIES, REFUSED_RETRY_S
-from wikisync.sync.daemon.wiki_status import Condition, WikiStatus
+from wikisync.watch.daemon.daemon import Daemon
+from wikisync.watch.daemon.schedule import REFUSED_RETRY_S
+from wikisync.watch.daemon.wiki_status import Condition, WikiStatus
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.attention import SERVICE, refused_sentence
 from wikisync.workspace.syncing import Synced
-from wikisync.workspace.transient import LASTING_S, is_transient
+from wikisync.workspace.transient import LASTING_S, LASTING_TRIES, is_transient
 
 _LONG = f"for more than {LASTING_S / 3600:.0f} hours"
 _LIMIT_STEP = (

@@ -20,10 +20,10 @@ from wikisync.errors import ExitCode, WikisyncError
 from wikisync.file_status import status_at
 from wikisync.messages import Messages
 from wikisync.site.preview.server import PreviewOptions, running_preview
-from wikisync.sync.daemon.schedule import REFUSED_RETRY_S
-from wikisync.sync.daemon.wiki_status import Condition
 from wikisync.sync.run.options import CycleOptions
 from wikisync.watch.activity import lists_of
+from wikisync.watch.daemon.schedule import REFUSED_RETRY_S
+from wikisync.watch.daemon.wiki_status import Condition
 from wikisync.watch.log import logging_to
 from wikisync.watch.run import Watch, answering
 from wikisync.watch.systemd import Notifier

@@ -12,8 +12,8 @@ from typing import Any
 from wikisync import __version__
 from wikisync.api.budget import Budget, Wait
 from wikisync.layout import HEALTH_FILE
-from wikisync.sync.daemon.daemon import Daemon
-from wikisync.sync.daemon.wiki_status import Condition, WikiStatus
+from wikisync.watch.daemon.daemon import Daemon
+from wikisync.watch.daemon.wiki_status import Condition, WikiStatus
 from wikisync.watch.wiki import WatchedWiki
 
 STOPPED = "stopped"

@@ -30,12 +30,12 @@ from wikisync.layout import ASK_FILE, HEALTH_FILE
 from wikisync.memory import give_back_memory
 from wikisync.messages import Messages
 from wikisync.model import Problem, Slug
-from wikisync.sync.daemon.daemon import Daemon
-from wikisync.sync.daemon.schedule import IsAway
-from wikisync.sync.daemon.wiki_status import CycleOutcome, Outage, Why, WikiStatus
-from wikisync.sync.daemon.work import ActivityList, WikiWork, guarded
 from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.watch.attention import lasting_in_s, seen, service_sentence
+from wikisync.watch.daemon.daemon import Daemon
+from wikisync.watch.daemon.schedule import IsAway
+from wikisync.watch.daemon.wiki_status import CycleOutcome, Outage, Why, WikiStatus
+from wikisync.watch.daemon.work import ActivityList, WikiWork, guarded
 from wikisync.watch.listen import Listener, listening
 from wikisync.watch.person import Caller
 from wikisync.watch.report import WatchReport

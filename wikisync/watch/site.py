@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.site.publish import publish
-from wikisync.sync.daemon.work import guarded
+from wikisync.watch.daemon.work import guarded
 from wikisync.workspace.building import after_command
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.folders import ShownFolder, cache_folder

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Mapping
 from wikisync.folder.naming import parse_path
 from wikisync.model import Slug, WikiOwner
 from wikisync.site.preview.states import PageStatus
-from wikisync.sync.daemon.daemon import Daemon
-from wikisync.sync.daemon.wiki_status import Condition
 from wikisync.sync.decide.plan import CreateRemote, Merge, MoveRemote, Push
+from wikisync.watch.daemon.daemon import Daemon
+from wikisync.watch.daemon.wiki_status import Condition
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.attention import held_sentence
 

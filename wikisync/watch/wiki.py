@@ -18,11 +18,11 @@ from wikisync.config import WikiSection
 from wikisync.errors import NotFound, PermissionDenied
 from wikisync.folder.stamp import folder_stamp
 from wikisync.model import Slug
-from wikisync.sync.daemon.schedule import FULL_SCAN_S
-from wikisync.sync.daemon.wiki_status import CycleOutcome, RemoteHint, Why
 from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult
+from wikisync.watch.daemon.schedule import FULL_SCAN_S
+from wikisync.watch.daemon.wiki_status import CycleOutcome, RemoteHint, Why
 from wikisync.workspace.attention import sentences
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 from wikisync.workspace.syncing import Synced
@@ -37,7 +37,7 @@ EDITS_MAX = 1000
 
 
 class WatchedWiki:
-    """One wiki of an open workspace, as ``sync.daemon.work.WikiWork`` wants it."""
+    """One wiki of an open workspace, as ``watch.daemon.work.WikiWork`` wants it."""
 
     def __init__(
         self,

@@ -18,9 +18,9 @@ from wikisync.api.budget import shown_time
 from wikisync.api.client import Client
 from wikisync.config import WikiSection
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
+from wikisync.layout import READ_IN_TURNS
 from wikisync.model import AttachmentPath, Problem, Slug
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.daemon.wiki_status import Condition
 from wikisync.sync.decide.ledger import Health, LogEntry
 from wikisync.sync.decide.mentions import unmet_mentions
 from wikisync.sync.decide.plan import (
@@ -371,7 +371,7 @@ def notes_of_watch(health: Mapping[str, Any], now: float) -> list[str]:
         f"{one['folder']}: {one['condition']}; `wikisync watch` checked the least"
         f" recent page {ago(one['oldest_scan_s'] + now - health['at'])}"
         for one in health.get("wikis", ())
-        if one["condition"] == Condition.IN_TURNS.value
+        if one["condition"] == READ_IN_TURNS
     ]
 
 

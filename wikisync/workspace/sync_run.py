@@ -25,7 +25,6 @@ from wikisync.errors import (
 from wikisync.messages import LaterMessages, Messages
 from wikisync.model import Problem, Slug
 from wikisync.progress import Progress
-from wikisync.sync.daemon.schedule import LASTING_HINT, LASTING_TRIES, lasting
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import CreateRemote
 from wikisync.sync.run.flow import each
@@ -45,6 +44,7 @@ from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.sentences import counted
 from wikisync.workspace.service import open_service
 from wikisync.workspace.syncing import Synced, exit_code_of, other_folder, sync_wiki
+from wikisync.workspace.transient import LASTING_HINT, LASTING_TRIES, lasting
 
 WIKIS_AT_ONCE = 4
 NAMES_SHOWN_MAX = 5

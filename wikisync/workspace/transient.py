@@ -23,6 +23,13 @@ LASTING_S = 4 * 3600.0
 """Longer than a journey or a maintenance; whoever writes here for half a day should
 know that nothing of it is on the wiki."""
 
+LASTING_TRIES = 3
+"""So often in a row a wiki fails while the service answers until a person is called."""
+LASTING_HINT = (
+    "ask the administrator of the service; until then, skip the wiki with exclude in"
+    " [sync]"
+)
+
 TRANSIENT_PROBLEMS = frozenset(
     {
         "absence-doubted",
@@ -51,3 +58,14 @@ def is_transient(error: WikisyncError) -> bool:
 def needs_person(problem: Problem) -> bool:
     """Whether it stays until somebody does something about it."""
     return problem.code not in TRANSIENT_PROBLEMS
+
+
+def lasting(problem: str) -> str:
+    """What is said of a wiki that alone fails again and again.
+
+    The words are the same after each try, so that a person is called once.
+    """
+    return (
+        f"{problem}; {LASTING_TRIES} attempts in a row failed, although the service"
+        " is reachable"
+    )

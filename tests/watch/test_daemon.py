@@ -7,12 +7,12 @@ import asyncio
 import pytest
 
 from tests.sync.virtual import START_S
-from tests.sync.watched import AWAY, HOUR_S, Watch, Work, gaps, watched
+from tests.watch.watched import AWAY, HOUR_S, Watch, Work, gaps, watched
 from wikisync.errors import AuthenticationFailed, FolderError
-from wikisync.sync.daemon import daemon as module
-from wikisync.sync.daemon import schedule
-from wikisync.sync.daemon.wiki_status import Condition, CycleOutcome, Why
-from wikisync.sync.daemon.work import CYCLE
+from wikisync.watch.daemon import daemon as module
+from wikisync.watch.daemon import schedule
+from wikisync.watch.daemon.wiki_status import Condition, CycleOutcome, Why
+from wikisync.watch.daemon.work import CYCLE
 
 
 def test_first_cycle_scans_at_everything_at_once() -> None:

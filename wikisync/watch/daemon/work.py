@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
 from wikisync.errors import WikisyncError
-from wikisync.sync.daemon.wiki_status import CycleOutcome, RemoteHint, Why
+from wikisync.watch.daemon.wiki_status import CycleOutcome, RemoteHint, Why
 
 log = logging.getLogger(__name__)
 

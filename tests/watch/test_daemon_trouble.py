@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from tests.sync.virtual import START_S
-from tests.sync.watched import AWAY, HOUR_S, Watch, gaps, watched
+from tests.watch.watched import AWAY, HOUR_S, Watch, gaps, watched
 from wikisync.errors import (
     AuthenticationFailed,
     FolderError,
@@ -18,9 +18,10 @@ from wikisync.errors import (
     RateLimited,
     StateError,
 )
-from wikisync.sync.daemon import daemon as module
-from wikisync.sync.daemon import schedule
-from wikisync.sync.daemon.wiki_status import Condition, CycleOutcome, Why
+from wikisync.watch.daemon import daemon as module
+from wikisync.watch.daemon import schedule
+from wikisync.watch.daemon.wiki_status import Condition, CycleOutcome, Why
+from wikisync.workspace.transient import LASTING_TRIES
 
 
 def test_lost_service_is_told_once_and_tried_by_one_wiki_alone() -> None:
@@ -187,7 +188,7 @@ def test_wiki_that_fails_while_the_service_answers_is_its_own_trouble(
             assert watch.daemon.trouble is None
         assert max(gaps([at for at, _ in well.cycles])) <= 2
         assert watch.told_service == []
-        assert len(ill.cycles) >= schedule.LASTING_TRIES - 1
+        assert len(ill.cycles) >= LASTING_TRIES - 1
         wiki_status = watch.daemon.schedule["ill"]
         assert wiki_status.condition is condition
 

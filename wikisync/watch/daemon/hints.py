@@ -18,9 +18,9 @@ from contextlib import suppress
 from typing import TypeVar
 
 from wikisync.errors import RateLimited, WikisyncError
-from wikisync.sync.daemon.schedule import HOOKED_HINT_S, JITTER, Schedule
-from wikisync.sync.daemon.wiki_status import RemoteHint, Why, WikiStatus
-from wikisync.sync.daemon.work import ActivityList, WikiWork, guarded
+from wikisync.watch.daemon.schedule import HOOKED_HINT_S, JITTER, Schedule
+from wikisync.watch.daemon.wiki_status import RemoteHint, Why, WikiStatus
+from wikisync.watch.daemon.work import ActivityList, WikiWork, guarded
 
 log = logging.getLogger(__name__)
 

@@ -20,8 +20,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 
 from wikisync.errors import SyncError, WikisyncError
-from wikisync.sync.daemon.hints import follow_hints
-from wikisync.sync.daemon.schedule import (
+from wikisync.watch.daemon.hints import follow_hints
+from wikisync.watch.daemon.schedule import (
     FULL_SCAN_S,
     HINT_MAX_S,
     JITTER,
@@ -30,14 +30,14 @@ from wikisync.sync.daemon.schedule import (
     OnStatus,
     Schedule,
 )
-from wikisync.sync.daemon.wiki_status import (
+from wikisync.watch.daemon.wiki_status import (
     Condition,
     CycleOutcome,
     Outage,
     Why,
     WikiStatus,
 )
-from wikisync.sync.daemon.work import CYCLE, ActivityList, WikiWork, guarded
+from wikisync.watch.daemon.work import CYCLE, ActivityList, WikiWork, guarded
 
 log = logging.getLogger(__name__)
 

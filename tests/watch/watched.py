@@ -10,16 +10,16 @@ from itertools import pairwise
 
 from tests.sync.virtual import START_S, VirtualLoop, run_virtually
 from wikisync.errors import OF_SERVICE, Unavailable, WikisyncError
-from wikisync.sync.daemon import daemon as module
-from wikisync.sync.daemon.daemon import Daemon
-from wikisync.sync.daemon.wiki_status import (
+from wikisync.watch.daemon import daemon as module
+from wikisync.watch.daemon.daemon import Daemon
+from wikisync.watch.daemon.wiki_status import (
     Condition,
     CycleOutcome,
     Outage,
     RemoteHint,
     Why,
 )
-from wikisync.sync.daemon.work import CYCLE
+from wikisync.watch.daemon.work import CYCLE
 
 QUIET = CycleOutcome(is_quiet=True)
 AWAY = Unavailable("the service does not answer", url="https://gitlab.example.com")

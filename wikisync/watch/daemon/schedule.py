@@ -22,14 +22,15 @@ from wikisync.errors import (
     RemoteError,
     WikisyncError,
 )
-from wikisync.sync.daemon.wiki_status import (
+from wikisync.watch.daemon.wiki_status import (
     Condition,
     CycleOutcome,
     Outage,
     Why,
     WikiStatus,
 )
-from wikisync.sync.daemon.work import guarded
+from wikisync.watch.daemon.work import guarded
+from wikisync.workspace.transient import LASTING_HINT, LASTING_TRIES, lasting
 
 log = logging.getLogger(__name__)
 
@@ -69,12 +70,6 @@ REFUSED_RETRY_S = 900.0
 """After a refused token, and after whatever the service asks for at the most."""
 RATE_LIMIT_S = 60.0
 """After "too many requests" that do not say how long to wait."""
-LASTING_TRIES = 3
-"""So often in a row a wiki fails while the service answers until a person is called."""
-LASTING_HINT = (
-    "ask the administrator of the service; until then, skip the wiki with exclude in"
-    " [sync]"
-)
 RESTLESS_S = 5.0
 """How long a wiki waits that still has something to do after its turn."""
 JITTER = 0.2
@@ -400,17 +395,6 @@ def _full_scan_s(wiki_status: WikiStatus) -> float:
 def limit_s(error: RateLimited) -> float:
     """How long to wait after a limit: as it asks, but one try is made in time."""
     return min(error.retry_after_s or RATE_LIMIT_S, REFUSED_RETRY_S)
-
-
-def lasting(problem: str) -> str:
-    """What is said of a wiki that alone fails again and again.
-
-    The words are the same after each try, so that a person is called once.
-    """
-    return (
-        f"{problem}; {LASTING_TRIES} attempts in a row failed, although the service"
-        " is reachable"
-    )
 
 
 def _ignore(wiki_status: object) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.sync.virtual import START_S
-from tests.sync.watched import AWAY, HOUR_S, Watch, gaps, watched
+from tests.watch.watched import AWAY, HOUR_S, Watch, gaps, watched
 from wikisync.errors import NotFound, RateLimited
-from wikisync.sync.daemon import daemon as module
-from wikisync.sync.daemon import hints, schedule
-from wikisync.sync.daemon.wiki_status import CycleOutcome, Why
+from wikisync.watch.daemon import daemon as module
+from wikisync.watch.daemon import hints, schedule
+from wikisync.watch.daemon.wiki_status import CycleOutcome, Why
 
 NO_LIST = NotFound("no such group", url="https://gitlab.example.com")
 LIMITED = RateLimited("slow down", url="https://gitlab.example.com", retry_after_s=None)

@@ -13,6 +13,7 @@ from enum import Enum, auto
 from msgspec import Struct, field
 
 from wikisync.errors import WikisyncError
+from wikisync.layout import READ_IN_TURNS
 
 
 class Why(Enum):
@@ -59,7 +60,7 @@ class Condition(Enum):
 
     STARTING = "starting"
     IN_SYNC = "in sync"
-    IN_TURNS = "read in turns"
+    IN_TURNS = READ_IN_TURNS
     """In sync as far as was seen: a scan of so big a wiki reads a part of its pages."""
     PARTLY = "partly in sync"
     OPEN = "open in an editor"
