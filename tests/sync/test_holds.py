@@ -873,3 +873,36 @@ async def test_settled_where_another_page_has_got_the_name_asks_again(
     (clash,) = read_conflict_file(copies.here.conflicts[Slug("home")]).pieces
     assert isinstance(clash, Clash)
     assert (clash.local, clash.remote) == ("another page\n", settled)
+
+
+async def edited_beside_its_conflict(state: State, settled: str) -> Copies:
+    """A list in conflict, to which its page got items, and its settlement."""
+    copies = Copies(state, {"home": "- first\n"})
+    copies.here.put("home", "- mine\n")
+    copies.there.put("home", "- theirs\n")
+    await copies.rest()
+    copies.here.conflicts[Slug("home")] = settled
+    copies.here.put("home", "- top\n- mine\n- end\n")
+    return copies
+
+
+async def test_settlement_of_another_conflict_is_not_merged_into_an_edited_page(
+    state: State,
+) -> None:
+    """Two conflict files that swapped their names: each would remove a page's text."""
+    copies = await edited_beside_its_conflict(state, "- another\n")
+    result = await copies.cycle()
+    assert [one.code for one in result.problems] == ["conflict-again"]
+    assert copies.here.texts() == {"home": "- top\n- mine\n- end\n"}
+    (clash,) = read_conflict_file(copies.here.conflicts[Slug("home")]).pieces
+    assert isinstance(clash, Clash)
+    assert clash.remote == "- another\n"
+
+
+@pytest.mark.parametrize("settled", ["- theirs\n", "- mine\n- new\n"])
+async def test_settlement_by_lines_of_one_side_is_merged_into_an_edited_page(
+    settled: str, state: State
+) -> None:
+    copies = await edited_beside_its_conflict(state, settled)
+    await copies.rest()
+    assert copies.texts() == {"home": f"- top\n{settled}- end\n"}

@@ -299,6 +299,13 @@ async def test_what_is_edited_after_the_decision_is_an_edit(
 ) -> None:
     copies = await forced(state)
     copies.decide(decision)
+
+    async def commit(entry: str) -> None:
+        if entry == "head " and copies.there.changes[-1:] == ["write page0"]:
+            copies.commit()
+
+    copies.there.log.clear()
+    copies.there.before = commit
     await copies.cycle()
     copies.commit()
     copies.there.put("page1", "edited\n")
@@ -614,6 +621,57 @@ async def test_so_is_one_that_was_pushed_untold_right_after_a_refusal(
     copies.commit()
     await copies.rest()
     assert copies.here.texts()["page1"] == "mine\n"
+    assert waiting(copies)
+
+
+@pytest.mark.parametrize("is_back_at_once", [False, True])
+async def test_so_is_an_edit_that_was_pulled_after_the_commit_was_asked_for(
+    state: State, *, is_back_at_once: bool
+) -> None:
+    """It is in a later commit, which may be taken back before that is asked for."""
+    copies = await told(state)
+    copies.there.gives_texts = False
+    copies.there.put("page1", "first\n")
+    copies.commit()
+
+    def take_back() -> None:
+        copies.there.commits.pop()
+        copies.there.put("page1", "first\n")
+
+    async def edit(entry: str) -> None:
+        if entry == "read page1":
+            copies.there.put("page1", "second\n")
+            copies.commit()
+        elif (
+            is_back_at_once
+            and entry == "head "
+            and copies.here.texts()["page1"] == "second\n"
+        ):
+            copies.there.before = nothing_before
+            take_back()
+
+    copies.there.before = edit
+    await copies.cycle()
+    copies.there.before, copies.there.gives_texts = nothing_before, True
+    if not is_back_at_once:
+        take_back()
+    await copies.rest()
+    assert copies.here.texts()["page1"] == "second\n"
+    assert waiting(copies)
+
+
+async def test_so_is_what_was_pushed_in_the_cycle_that_pulled_the_newest_commit(
+    state: State,
+) -> None:
+    """The commit of the push was never told, and was taken back."""
+    copies = await told(state)
+    copies.there.put("page1", "theirs\n")
+    copies.commit()
+    copies.here.put("page2", "mine\n")
+    await copies.cycle()
+    copies.there.put("page2", PAGES["page2"])
+    await copies.rest()
+    assert copies.here.texts()["page2"] == "mine\n"
     assert waiting(copies)
 
 

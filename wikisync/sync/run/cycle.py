@@ -382,10 +382,13 @@ class _Run:
         if not (moved or decided.head or is_old or is_first):
             return
         head = decided.head
-        if is_sent or not head:
+        if is_sent or tally.has_newer or not head:
             head = await self._cycle.remote.head()
-        if head == earlier and tally.pushed:
-            return  # git is behind, or what was pushed was taken back by force
+            is_later = bool(tally.pushed or tally.has_newer)
+            if is_later and head in {earlier, decided.head}:
+                # git is behind, or what was pushed, or pulled since HEAD was asked, was
+                # taken back by force
+                return
         if head or was_rewound or is_first:
             self._cycle.state.remember_head(head)
 

@@ -183,8 +183,9 @@ class Holds:
                 lambda: merge(before, mine, wanted, page_format=made_of), mine, wanted
             )
             pieces = again.pieces
-            if not _lines(before) & _lines(mine):
-                # perhaps another page that has got the name
+            shown = _lines(before) | _lines(record.remote)
+            if not (_lines(before) & _lines(mine) and shown & _lines(wanted)):
+                # perhaps another page that has got the name, or its conflict file
                 pieces = (Clash(before, mine, wanted),)
             if again.text is None or pieces is not again.pieces:
                 await self._ask_again(page, record, pieces, taken)

@@ -119,6 +119,8 @@ class _Pulls:
         async def read(action: Write) -> None:
             page = self._there.texts.get(action.slug) or await self._read(action.slug)
             if page is not None:
+                tally = self._cycle.tally
+                tally.has_newer |= page.digest != action.remote
                 expected = action.local if isinstance(action, Pull) else None
                 await queue.put(_Fetched(page, expected))
 
