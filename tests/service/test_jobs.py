@@ -287,7 +287,7 @@ async def test_built_in_template_begins_a_project_with_a_commit(
     assert (made.status, made.json["import_status"]) == (201, "scheduled")
     assert (done["import_status"], done["import_type"]) == (
         "finished",
-        "gitlab_project",
+        "gitlab_built_in_project_template",
     )
     assert (done["default_branch"], done["import_url"]) == ("main", None)
     assert done["readme_url"].endswith("/root/my-start/-/blob/main/README.md")

@@ -125,6 +125,26 @@ async def test_administrators_filters_count_for_them(
     assert await ids(api, query) == expected
 
 
+async def test_similarity_orders_nothing_for_a_stranger(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service, api)
+    await service.add_project("docs/alpha", visibility="public")
+    stranger = api.as_user(await service.add_user("stranger"))
+
+    assert await ids(api.as_user(None), "order_by=similarity&search=alpha") == [1]
+    assert await ids(stranger, "order_by=similarity&search=alpha") == []
+
+
+async def test_least_level_hides_no_users_project_from_administrators(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service, api)
+
+    assert await ids(api, "min_access_level=30", "/api/v4/users/dana/projects") == [3]
+    assert await ids(api, "min_access_level=30") == []
+
+
 async def test_hidden_and_going_projects_are_for_administrators_who_ask(
     service: EmbeddedService, api: Api
 ) -> None:
@@ -339,9 +359,21 @@ async def test_what_a_role_may_not_know_is_left_out(
 
     known = {
         field: [name for name, view in views.items() if field in view]
-        for field in ("statistics", "ci_config_path", "runners_token", "default_branch")
+        for field in (
+            *("statistics", "ci_config_path", "runners_token", "default_branch"),
+            *("service_desk_address", "build_timeout", "ci_default_git_depth"),
+            *("ci_job_token_scope_enabled", "group_runners_enabled", "import_type"),
+            "restrict_user_defined_variables",
+        )
     }
     assert known == {
+        "service_desk_address": ["reporter", "maintainer"],
+        "build_timeout": ["maintainer"],
+        "ci_default_git_depth": ["maintainer"],
+        "ci_job_token_scope_enabled": ["maintainer"],
+        "group_runners_enabled": ["maintainer"],
+        "import_type": ["maintainer"],
+        "restrict_user_defined_variables": ["maintainer"],
         "statistics": ["reporter", "maintainer"],
         "ci_config_path": ["reporter", "maintainer"],
         "runners_token": ["maintainer"],

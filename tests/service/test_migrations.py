@@ -53,11 +53,20 @@ def test_old_records_are_brought_up_to_date(old_file: Path) -> None:
     assert found == [[7], [7], []]
 
 
-def test_fork_of_an_earlier_version_is_no_import(old_file: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "old", "new"),
+    [
+        (3, "gitlab_project_fork", None),
+        (6, "gitlab_project", "gitlab_built_in_project_template"),
+    ],
+)
+def test_type_of_an_import_of_an_earlier_version_has_its_present_name(
+    old_file: Path, version: int, old: str, new: str | None
+) -> None:
     Tables(old_file, lambda: NOW).close()
     db = sqlite3.connect(old_file)
-    db.execute("UPDATE project SET import_type = 'gitlab_project_fork'")
-    db.execute("PRAGMA user_version = 3")
+    db.execute("UPDATE project SET import_type = ?", (old,))
+    db.execute(f"PRAGMA user_version = {version}")
     db.commit()
     db.close()
 
@@ -66,7 +75,7 @@ def test_fork_of_an_earlier_version_is_no_import(old_file: Path) -> None:
     tables.close()
 
     assert project is not None
-    assert project.origin.type is None
+    assert project.origin.type == new
 
 
 def test_opening_again_changes_nothing(old_file: Path) -> None:

@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 TEMPLATE_TYPE = "gitlab_custom_project_template"
 URL_TYPE = "git"
-BUILT_IN_TYPE = "gitlab_project"
+BUILT_IN_TYPE = "gitlab_built_in_project_template"
 IMPORTS_AT_ONCE = 2
 """Of each kind: those copied from here, and those fetched from elsewhere."""
 MEASURED_MAX = 100

@@ -344,6 +344,21 @@ async def test_share_that_is_none_cannot_end(
     assert (odd.status, odd.json) == (400, {"error": "group_id is invalid"})
 
 
+async def test_maintainer_ends_no_share_of_owners(
+    service: EmbeddedService, api: Api
+) -> None:
+    group = (await shared(service, api, AccessLevel.OWNER)).json["group_id"]
+    person = api.as_user(await service.add_user("dana"))
+    await service.add_member("docs/book", "dana", AccessLevel.MAINTAINER)
+
+    refused = await person.delete(f"{BOOK}/share/{group}")
+    await service.add_member("docs/book", "dana", AccessLevel.OWNER)
+    ended = await person.delete(f"{BOOK}/share/{group}")
+
+    assert (refused.status, refused.json) == (403, {"message": "403 Forbidden"})
+    assert ended.status == 204
+
+
 # members
 
 
@@ -442,8 +457,10 @@ async def test_shared_groups_may_be_only_those_one_sees(
     person = api.as_user(await service.add_user("dana"))
     await service.add_member("docs/book", "dana", 10)
 
+    every = await person.get(f"{BOOK}/groups?with_shared=1")
     answer = await person.get(f"{BOOK}/groups?with_shared=1&shared_visible_only=1")
 
+    assert [group["full_path"] for group in every.json] == ["docs", "crew"]
     assert [group["full_path"] for group in answer.json] == ["docs"]
 
 
@@ -459,6 +476,20 @@ async def test_share_locations_leave_out_what_is_shared_or_above(
     assert list(answer.json[0]) == [
         "id", "web_url", "name", "avatar_url", "full_name", "full_path",
     ]  # fmt: skip
+
+
+async def test_share_locations_are_found_by_their_whole_path(
+    service: EmbeddedService, api: Api
+) -> None:
+    await book(service)
+    for path in ("others", "others/crew", "others/ship"):
+        await service.add_group(path)
+
+    whole = await api.get(f"{BOOK}/share_locations?search=others/CREW")
+    part = await api.get(f"{BOOK}/groups?search=others/crew")
+
+    assert [group["full_path"] for group in whole.json] == ["others/crew"]
+    assert part.json == []
 
 
 # custom attributes and uploads

@@ -127,6 +127,14 @@ async def test_name_is_the_path_where_there_is_none(api: Api) -> None:
             {"template_project_id": ["999 is unknown or invalid"]},
         ),
         (
+            {"name": "a", "use_custom_template": True},
+            {
+                "use_custom_template": [
+                    "must be used with template_name or template_project_id"
+                ]
+            },
+        ),
+        (
             {
                 "name": "a",
                 "import_url": "https://example.com/x.git",
@@ -382,7 +390,7 @@ async def test_only_administrators_name_a_storage_and_only_one_that_is(
     assert (before, kept.json["repository_storage"]) == ("default", "default")
     assert (moved.status, moved.json) == (
         400,
-        {"message": {"repository_storage": ["is not included in the list"]}},
+        {"message": {"repository_storage_moves": ["is invalid"]}},
     )
     assert "repository_storage" not in made
 

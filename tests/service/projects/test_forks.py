@@ -61,6 +61,26 @@ async def test_fork_has_some_attributes_of_its_source(
     assert made["merge_method"] == "merge"
 
 
+async def test_only_a_fork_has_a_target_to_choose(
+    service: EmbeddedService, api: Api
+) -> None:
+    project = await source(service)
+    fork = (await api.post(f"{PROJECTS}/{project}/fork")).json["id"]
+    body = {"mr_default_target_self": True}
+
+    refused = await api.put(f"{PROJECTS}/{project}", json=body)
+    same = await api.put(f"{PROJECTS}/{project}", json={"mr_default_target_self": 0})
+    taken = await api.put(f"{PROJECTS}/{fork}", json=body)
+
+    text = "This setting is allowed for forked projects only"
+    assert (refused.status, refused.json) == (
+        400,
+        {"message": {"project_setting.mr_default_target_self": [text]}},
+    )
+    assert (same.status, taken.status) == (200, 200)
+    assert taken.json["mr_default_target_self"] is True
+
+
 async def test_fork_stays_when_its_source_goes(
     service: EmbeddedService, api: Api
 ) -> None:

@@ -88,9 +88,7 @@ async def share_project(call: Call) -> web.Response:
     group_id = int(str(values["group_id"]))
     level = int(str(values["group_access"]))
     expires_on = values.get("expires_at")
-    membership = project.membership(caller.user)
-    if level >= AccessLevel.OWNER and not membership.has(AccessLevel.OWNER):
-        raise forbidden()
+    _check_may_grant(caller, project, level)
     records = call.service.records
     # a group that the caller may not see answers like one that is not there
     group = await records.ask(Tables.group, str(group_id), caller.user_id)
@@ -131,12 +129,13 @@ async def unshare_project(call: Call) -> web.Response:
     named = call.parameters_with_segments("group_id")
     group_id = named.integer("group_id")
     named.check()
-    _caller, project = await call.project_for(Act.EDIT)
+    caller, project = await call.project_for(Act.EDIT)
     check_unmodified(call, project)
-    is_removed = await call.service.records.ask(
-        project_groups.remove_share, project.id, group_id or 0
-    )
-    if not is_removed:
+    records = call.service.records
+    for share in await records.ask(project_groups.shares, [project.id]):
+        if share.group_id == group_id:
+            _check_may_grant(caller, project, share.access_level)
+    if not await records.ask(project_groups.remove_share, project.id, group_id or 0):
         raise not_found("Group Link")
     return no_content()
 
@@ -227,6 +226,12 @@ def check_unmodified(call: Call, project: Project) -> None:
     # the header counts in seconds, the records in milliseconds
     if project.updated_at[:19] > moment.strftime("%Y-%m-%dT%H:%M:%S"):
         raise Refusal(412, {"message": "412 Precondition Failed"})
+
+
+def _check_may_grant(caller: Caller, project: Project, level: int) -> None:
+    membership = project.membership(caller.user)
+    if level >= AccessLevel.OWNER and not membership.has(AccessLevel.OWNER):
+        raise forbidden()
 
 
 async def _star(call: Call, *, is_starred: bool) -> web.Response:

@@ -298,6 +298,9 @@ async def _source(call: Call, caller: Caller, values: Values) -> _Source:
         if found is None:
             raise _invalid({"template_name": [f"'{name}' is unknown or invalid"]})
         return _Source(TEMPLATE_TYPE, str(found.id))
+    if values.get("use_custom_template"):
+        text = "must be used with template_name or template_project_id"
+        raise _invalid({"use_custom_template": [text]})
     return _Source()
 
 
@@ -328,6 +331,9 @@ async def _edit_problems(
         problems |= path_problems(values["path"] or "")
     if "import_url" in values:
         problems |= _address_problems(call, project, values["import_url"])
+    if values.get("mr_default_target_self") and project.forked_from is None:
+        text = "This setting is allowed for forked projects only"
+        problems["project_setting.mr_default_target_self"] = [text]
     visibility = values.get("visibility")
     if visibility:
         source = None
@@ -358,7 +364,7 @@ def _other_problems(call: Call, caller: Caller, values: Values) -> Problems:
         problems["approvals_before_merge"] = ["is not a number"]
     storage = _columns(values, caller).get("repository_storage", DEFAULT_STORAGE)
     if storage != DEFAULT_STORAGE:
-        problems["repository_storage"] = ["is not included in the list"]
+        problems["repository_storage_moves"] = ["is invalid"]
     if isinstance(sent := values.get("avatar"), SentFile):
         problems |= check_avatar(sent, limits.avatar_bytes_max)
     return problems

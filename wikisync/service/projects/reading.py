@@ -139,8 +139,11 @@ async def list_groups(call: Call) -> web.Response:
         ids = [share.group_id for share in shares if share.access_level >= least]
         shared = await records.ask(project_groups.groups_by_id, ids, caller.user_id)
         known = {group.id for group in groups}
+        is_open = not values.get("shared_visible_only")
         groups += [
-            group for group in shared if group.id not in known and caller.sees(group)
+            group
+            for group in shared
+            if group.id not in known and (is_open or caller.sees(group))
         ]
     skipped = frozenset(values.get("skip_groups") or ())
     wanted = [
@@ -171,7 +174,7 @@ async def list_share_locations(call: Call) -> web.Response:
         for group in groups
         if group.id not in taken
         and group.membership(caller.user).is_member
-        and _matches(group, values)
+        and (_matches(group, values) or _search(values) in group.full_path.lower())
     ]
     return answer_part(call, wanted, window, lambda one: project_group_view(call, one))
 
@@ -269,8 +272,9 @@ def read_query(endpoint: AnyEndpoint, values: Values, caller: Caller) -> Project
     if order_by in _ADMIN_ORDERS and not is_admin:
         order_by = "created_at"
     if order_by == "similarity":
-        is_membership = is_membership or bool(search)
-        order_by = "similarity" if search else "created_at"
+        is_near = bool(search) and caller.user is not None
+        is_membership = is_membership or is_near
+        order_by = "similarity" if is_near else "created_at"
     if (
         endpoint is Endpoint.LIST
         and order_by != "updated_at"
@@ -283,6 +287,9 @@ def read_query(endpoint: AnyEndpoint, values: Values, caller: Caller) -> Project
     topics = str(values.get("topic") or "").split(",")
     custom = values.get("custom_attributes") if is_admin else None
     storage = values.get("repository_storage") if is_admin else None
+    is_above_levels = caller.user is None or (
+        is_admin and endpoint is Endpoint.USER_LIST
+    )
     return ProjectQuery(
         order_by=order_by,
         is_descending=values.get("sort") != "asc",
@@ -297,7 +304,7 @@ def read_query(endpoint: AnyEndpoint, values: Values, caller: Caller) -> Project
         updated_after=values.get("updated_after"),
         updated_before=values.get("updated_before"),
         is_membership=is_membership,
-        level_min=int(values.get("min_access_level") or 0) if caller.user else 0,
+        level_min=0 if is_above_levels else int(values.get("min_access_level") or 0),
         is_owned=bool(values.get("owned")),
         is_repository_broken=bool(values.get("repository_checksum_failed")),
         is_wiki_broken=bool(values.get("wiki_checksum_failed")),
@@ -457,5 +464,9 @@ def answer_part(
 
 
 def _matches(group: Group, values: Values) -> bool:
-    search = str(values.get("search") or "").lower()
+    search = _search(values)
     return search in group.name.lower() or search in group.path.lower()
+
+
+def _search(values: Values) -> str:
+    return str(values.get("search") or "").lower()

@@ -138,7 +138,6 @@ def project_view(
         "emails_disabled": not attributes["emails_enabled"],
         "empty_repo": project.default_branch is None,
         "import_status": project.origin.status,
-        "import_type": project.origin.type,
         "public_jobs": attributes["public_builds"],
         "shared_with_groups": [
             _share_view(share)
@@ -289,16 +288,17 @@ def _for_roles(
         shown["ci_config_path"] = attributes["ci_config_path"]
     if membership.has(AccessLevel.REPORTER):
         shown |= {name: attributes[name] for name in SHOWN["reporters"]}
-        shown["ci_job_token_scope_enabled"] = False
         shown["service_desk_address"] = None
-        shown["runner_token_expiration_interval"] = None
     if membership.has(AccessLevel.MAINTAINER):
         shown |= {name: attributes[name] for name in SHOWN["maintainers"]}
         shown |= {
+            "ci_job_token_scope_enabled": False,
             "import_error": project.origin.error,
+            "import_type": project.origin.type,
             "import_url": _import_url(project),
             "marked_for_deletion_at": project.marked_on,
             "marked_for_deletion_on": project.marked_on,
+            "runner_token_expiration_interval": None,
             "runners_token": project.runners_token,
         }
     if membership.is_admin:
