@@ -502,7 +502,7 @@ async def test_save_over_what_its_window_did_not_show_is_told_for_a_day(
 
 async def test_notice_of_another_day_is_left_to_the_log(cloned: Cloned) -> None:
     event = ledger.LogEntry(
-        time.time() - 90_000, ledger.Severity.WARNING, Slug("guide"), STALE_SAVE
+        time.time() - 90_000, Slug("guide"), STALE_SAVE, is_warning=True
     )
     with cloned.state() as state:
         state.wiki(HANDBOOK).note(event)

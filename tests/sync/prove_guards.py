@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from wikisync.sync.decide.rewinding import NO_REWINDING
-from wikisync.sync.run.undoing import Way
+from wikisync.sync.run.undoing import _Way
 
 ROOT = Path(__file__).parents[2]
 SWITCH = "WIKISYNC_GUARD_OFF"
@@ -337,8 +337,8 @@ GUARDS = (
     ),
     Guard(
         "what changed since a sync that is taken back",
-        f"{SYNC}.run.undoing:way_of",
-        answer(Way.WRITE),
+        f"{SYNC}.run.undoing:_way_of",
+        answer(_Way.WRITE),
         f"{SCHEDULES}[syncs taken back]",
     ),
     Guard(

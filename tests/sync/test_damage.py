@@ -18,7 +18,6 @@ from wikisync.sync.decide.ledger import (
     ConflictFileRecord,
     Intent,
     LogEntry,
-    Severity,
     WriteKind,
 )
 from wikisync.sync.decide.plan import BasePage
@@ -69,7 +68,7 @@ def lived_in(path: Path) -> None:
         batch = Batch(1, BatchKind.DELETES_HERE, (member,), 9, Decision.WAITING)
         wiki.record_batches([batch], 1)
         wiki.learn(replace(ANY_SERVICE, strips_front_matter_of=frozenset({Format.ORG})))
-        wiki.note(LogEntry(1.0, Severity.INFO, home, "done"))
+        wiki.note(LogEntry(1.0, home, "done"))
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)

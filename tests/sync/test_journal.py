@@ -18,7 +18,6 @@ from wikisync.sync.decide.ledger import (
     Intent,
     LogEntry,
     Replaced,
-    Severity,
     WriteKind,
 )
 from wikisync.sync.decide.plan import BasePage
@@ -35,7 +34,7 @@ def another(known: WikiState) -> WikiState:
 
 
 def event(what: str, at: float = NOW, slug: Slug = HOME) -> LogEntry:
-    return LogEntry(at, Severity.INFO, slug, what, "because", "c1")
+    return LogEntry(at, slug, what, "because", "c1")
 
 
 # -- intents -----------------------------------------------------------------------
@@ -202,7 +201,7 @@ def test_events_come_newest_first_and_by_page(known: WikiState) -> None:
     known.note(event("second", slug=OTHER))
     known.note_done(NOW, HOME, "third", "why")
     assert known.events(2) == (
-        LogEntry(NOW, Severity.INFO, HOME, "third", "why"),
+        LogEntry(NOW, HOME, "third", "why"),
         event("second", slug=OTHER),
     )
     assert [one.what for one in known.events(9, HOME)] == ["third", "first"]

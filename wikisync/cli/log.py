@@ -70,7 +70,7 @@ def _show(
         rows = [
             {
                 "at": event.at,
-                "level": event.level.value,
+                "level": "warning" if event.is_warning else "info",
                 "folder": section.folder,
                 "page": event.slug,
                 "what": sentence(event),

@@ -38,7 +38,6 @@ from wikisync.layout import CACHE_FOLDER, STATE_FILE, TEMPORARY_FOLDER
 from wikisync.model import Problem, WikiOwner
 from wikisync.progress import Progress
 from wikisync.sync.base.state import State, WikiState
-from wikisync.sync.decide.identity import Located, carried_records
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import Batch, BatchKind
 from wikisync.sync.replica import LocalReplica, RemoteReplica
@@ -53,6 +52,7 @@ from wikisync.sync.run.result import CycleResult, problems_of
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.workspace.attention import next_step
 from wikisync.workspace.discovery import FoundWiki, skipped
+from wikisync.workspace.identity import Located, carried_records
 from wikisync.workspace.links import translated_wiki
 from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.sentences import problem_as_json

@@ -1,7 +1,7 @@
 """Finding out whose wiki it is that a folder is synced with, and which record is its.
 
 The known id is asked first, and the path where that lives elsewhere or nowhere;
-``sync.decide.identity`` says what the answers mean.  For an hour after an answer with
+``identity`` says what the answers mean.  For an hour after an answer with
 which all was well, a cycle that changes nothing is not preceded by that question.
 """
 
@@ -23,12 +23,13 @@ from wikisync.decoding import json_decoder
 from wikisync.errors import NotFound, ProtocolViolation, RemoteError
 from wikisync.model import Problem, WikiOwner
 from wikisync.sync.base.state import State, WikiState
-from wikisync.sync.decide.identity import (
+from wikisync.sync.decide.identity import Between, WikiRecord
+from wikisync.sync.decide.ledger import NO_SLUG
+from wikisync.workspace.configured import ConfiguredWorkspace
+from wikisync.workspace.identity import (
     Agreement,
-    Between,
     Identified,
     Located,
-    WikiRecord,
     carried_note,
     carried_records,
     deletion_warning,
@@ -41,8 +42,6 @@ from wikisync.sync.decide.identity import (
     stranger_error,
     whose,
 )
-from wikisync.sync.decide.ledger import NO_SLUG
-from wikisync.workspace.configured import ConfiguredWorkspace
 
 log = logging.getLogger(__name__)
 

@@ -27,11 +27,13 @@ from wikisync.sync.decide.ledger import (
     Intent,
     LogEntry,
     Replaced,
-    Severity,
     WriteKind,
     pack,
     unpack,
 )
+
+_IS_WARNING = {"info": False, "warning": True}
+"""By the column ``level``; any other word there was never written."""
 
 
 class Journal(WikiRows):
@@ -289,7 +291,7 @@ class Journal(WikiRows):
                     self._number,
                     last + 1,
                     event.at,
-                    event.level,
+                    "warning" if event.is_warning else "info",
                     event.slug,
                     _sentence(event.what),
                     _sentence(event.why),
@@ -313,7 +315,7 @@ class Journal(WikiRows):
 
     def note_done(self, at: float, slug: Slug, what: str, why: str = "") -> None:
         """Add the event of a change that was made."""
-        self.note(LogEntry(at, Severity.INFO, slug, what, why))
+        self.note(LogEntry(at, slug, what, why))
 
     def events(self, limit: int, slug: Slug | None = None) -> tuple[LogEntry, ...]:
         """The last events, newest first, of one page where one is named."""
@@ -327,7 +329,9 @@ class Journal(WikiRows):
         )
         with self._database.reading():
             return tuple(
-                LogEntry(at, Severity(level), Slug(page), what, why, cycle)
+                LogEntry(
+                    at, Slug(page), what, why, cycle, is_warning=_IS_WARNING[level]
+                )
                 for at, level, page, what, why, cycle in rows
             )
 

@@ -204,28 +204,18 @@ class Refusal(Struct, frozen=True):
     at: float
 
 
-class Severity(StrEnum):
-    """How much an event matters."""
-
-    INFO = "info"
-    """A change that was made."""
-    WARNING = "warning"
-    """A person can do something about it."""
-    ERROR = "error"
-    """A cycle failed."""
-
-
 class LogEntry(Struct, frozen=True):
     """One line of the log that a person reads."""
 
     at: float
-    level: Severity
     slug: Slug
     """The page, or empty where it is about the wiki."""
     what: str
     why: str = ""
     cycle: str = ""
     """The cycle it happened in; events of one cycle share it."""
+    is_warning: bool = False
+    """A person can do something about it; else it is a change that was made."""
 
 
 class Health(Struct, frozen=True):

@@ -12,7 +12,7 @@ import logging
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.model import Page, Slug
 from wikisync.sync.decide.decided import MergedPage
-from wikisync.sync.decide.ledger import Intent, LogEntry, Severity, WriteKind
+from wikisync.sync.decide.ledger import Intent, LogEntry, WriteKind
 from wikisync.sync.decide.plan import DeleteLocal, Merge, MoveLocal, Rebind
 from wikisync.sync.run.flow import finish, is_disk_error
 from wikisync.sync.run.intents import rebase
@@ -143,7 +143,7 @@ async def _merge(cycle: Cycle, action: Merge, merged: MergedPage) -> None:
         else:
             log.warning("%s: %s", action.slug, STALE_SAVE)
             now = cycle.clock()
-            entry = LogEntry(now, Severity.WARNING, action.slug, STALE_SAVE)
+            entry = LogEntry(now, action.slug, STALE_SAVE, is_warning=True)
             cycle.state.note(entry)
     cycle.tally.merged.append(action.slug)
 

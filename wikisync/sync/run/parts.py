@@ -12,7 +12,7 @@ from wikisync.errors import WikisyncError
 from wikisync.model import Problem, Slug
 from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.ledger import LogEntry, Severity
+from wikisync.sync.decide.ledger import LogEntry
 from wikisync.sync.decide.plan import Action, describe
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run.options import CycleOptions, Outdated
@@ -119,5 +119,5 @@ class Cycle(Struct, frozen=True):
         for slug, what in list(warnings.items())[:EVENTS_EACH_MAX]:
             last = self.state.events(1, slug)
             if not last or last[0].what != what:
-                entry = LogEntry(self.clock(), Severity.WARNING, slug, what)
+                entry = LogEntry(self.clock(), slug, what, is_warning=True)
                 self.state.note(entry)

@@ -35,7 +35,7 @@ from wikisync.sync.run.parts import Cycle
 WHY = "taken back with a sync"
 
 
-class Way(Enum):
+class _Way(Enum):
     """What is to be done in the folder about one page."""
 
     WRITE = auto()
@@ -71,19 +71,19 @@ class Undone(Struct, frozen=True):
         return frozenset(one.slug for one in self.steps if not one.was)
 
 
-def way_of(
+def _way_of(
     step: Step, base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
-) -> Way | str:
+) -> _Way | str:
     """What is to be done in the folder about one page, or why it is left alone."""
     if not step.slug:
         return _way_back(step, base, here, there)
     known = base.get(step.slug)
     mine, theirs = here.pages.get(step.slug), there.pages.get(step.slug)
     if known is None:
-        return "it was removed since" if step.was else Way.NOTHING
+        return "it was removed since" if step.was else _Way.NOTHING
     is_text = (known.local, known.format) == (step.digest, step.format)
     if step.was == step.slug and is_text:
-        return Way.NOTHING
+        return _Way.NOTHING
     if known.local != step.after:
         return "it was edited since"
     if theirs is None or theirs.digest != known.remote:
@@ -91,35 +91,35 @@ def way_of(
     if mine is None:
         moved = here.pages.get(step.was)
         if not step.was or (moved is not None and moved.digest == known.local):
-            return Way.FOLLOW
+            return _Way.FOLLOW
         return "its file was removed or renamed since"
     if step.slug == step.was and mine.digest == step.digest:
-        return Way.FOLLOW
+        return _Way.FOLLOW
     if mine.digest != known.local:
         return "it was edited here since"
     if step.slug in here.busy:
         return "it is open in an editor"
     if not step.was:
-        return Way.REMOVE
+        return _Way.REMOVE
     if step.was == step.slug:
-        return Way.WRITE
+        return _Way.WRITE
     if step.was in here.pages or step.was in there.pages:
         return f"another page is called {step.was} now"
-    return Way.MOVE
+    return _Way.MOVE
 
 
 def _way_back(
     step: Step, base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
-) -> Way | str:
+) -> _Way | str:
     """The same for a page that was removed."""
     mine = here.pages.get(step.was)
     if step.was in base and base[step.was].local == step.digest:
-        return Way.NOTHING
+        return _Way.NOTHING
     if mine is not None and mine.digest == step.digest:
-        return Way.FOLLOW
+        return _Way.FOLLOW
     if mine is not None or step.was in there.pages or step.was in base:
         return "there is another page of this name since"
-    return Way.WRITE
+    return _Way.WRITE
 
 
 async def undo_sync(
@@ -131,12 +131,12 @@ async def undo_sync(
         FolderError: the folder cannot be read any more.
     """
     base = cycle.state.base()
-    ways = {step: way_of(step, base, here, there) for step in sync.steps}
+    ways = {step: _way_of(step, base, here, there) for step in sync.steps}
     # the text is the next cycle's where the name is this one's
     has_more = any(
         step.slug and step.was and step.slug != step.was
         for step, way in ways.items()
-        if way in {Way.MOVE, Way.FOLLOW}
+        if way in {_Way.MOVE, _Way.FOLLOW}
     )
     taken: list[Step] = []
     pages = dict(here.pages)
@@ -145,11 +145,11 @@ async def undo_sync(
             case str():
                 if cycle.options.is_dry_run or not has_more:
                     _leave(cycle, step, way)
-            case Way.NOTHING:
+            case _Way.NOTHING:
                 pass
-            case Way.FOLLOW:
+            case _Way.FOLLOW:
                 taken.append(step)
-            case Way.WRITE | Way.MOVE | Way.REMOVE:
+            case _Way.WRITE | _Way.MOVE | _Way.REMOVE:
                 if await _do(cycle, step, way, pages):
                     taken.append(step)
             case _:
@@ -161,14 +161,16 @@ async def undo_sync(
     return Undone(after, tuple(taken), has_more)
 
 
-async def _do(cycle: Cycle, step: Step, way: Way, pages: dict[Slug, PageState]) -> bool:
+async def _do(
+    cycle: Cycle, step: Step, way: _Way, pages: dict[Slug, PageState]
+) -> bool:
     """Change one file, or what a dry run takes for the folder."""
     if cycle.options.is_dry_run:
         _imagine(step, pages)
         return True
     seen = pages.get(step.slug)
     try:
-        if way is Way.WRITE:
+        if way is _Way.WRITE:
             # read once more: it may have been saved since the scan
             current = await cycle.local.read(step.slug) if seen else None
             if seen and current and current.digest != seen.digest:
@@ -178,7 +180,7 @@ async def _do(cycle: Cycle, step: Step, way: Way, pages: dict[Slug, PageState]) 
             page = Page(step.was, step.format, step.before)
             await put_back(local, state, page, current, now, why=WHY)
             state.forget_writes(step.was)
-        elif seen is not None and way is Way.MOVE:
+        elif seen is not None and way is _Way.MOVE:
             await cycle.local.move(step.slug, step.was, expected=seen.digest)
         elif seen is not None:
             await cycle.local.delete(step.slug, expected=seen.digest, why=WHY)

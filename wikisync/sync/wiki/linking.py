@@ -2,7 +2,7 @@
 
 On the way out each linked file is uploaded once, by its content, and the link leads to
 the upload; on the way in the link is again what the person wrote (``docs/sync.md``
-"Attachments").  Only real links are touched; the parser comes from outside (``Links``).
+"Attachments").  Only real links are touched; the parser comes from outside.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ UNKNOWN_FOLDER = "0" * 32
 """In place of the folder that the service will choose."""
 
 
-class Links(Protocol):
+class _Links(Protocol):
     """The links of a page's source, which parsers know; see ``markup.retarget``.
 
     Parsing takes its time, in which the loop goes on.
@@ -120,7 +120,7 @@ class FileLinks:
         files: _LinkedFiles,
         state: WikiState,
         *,
-        links: Links,
+        links: _Links,
         clock: Callable[[], float],
     ) -> None:
         self._wiki = wiki

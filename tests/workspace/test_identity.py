@@ -6,17 +6,16 @@ import pytest
 from msgspec.structs import replace
 
 from wikisync.model import Digest, Format, PageState, Slug, Snapshot, WikiOwner
-from wikisync.sync.decide.identity import (
+from wikisync.sync.decide.identity import Between, WikiRecord
+from wikisync.sync.decide.plan import BasePage
+from wikisync.workspace.identity import (
     Agreement,
-    Between,
     Identified,
     Located,
-    WikiRecord,
     carried_records,
     record_before,
     whose,
 )
-from wikisync.sync.decide.plan import BasePage
 
 OLD, NEW = "https://old.example.com", "https://gitlab.example.com"
 OURS = Located(WikiOwner("project", "g/a"), 7)
