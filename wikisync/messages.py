@@ -14,10 +14,6 @@ from wikisync.progress import Progress, SilentProgress
 class Messages(Protocol):
     """Takes the sentences of a piece of work, in order."""
 
-    def result(self, text: str) -> None:
-        """What the work was asked for, where that comes before its end."""
-        ...
-
     def note(self, text: str) -> None:
         """A line that a person may want to know."""
         ...
@@ -65,9 +61,6 @@ class LaterMessages:
 
 class NoMessages:
     """For callers that read the result instead: nothing is shown, nobody is asked."""
-
-    def result(self, text: str) -> None:
-        """Nothing is shown."""
 
     def note(self, text: str) -> None:
         """Nothing is shown."""

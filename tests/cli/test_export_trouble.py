@@ -270,7 +270,7 @@ async def test_output_with_a_name_that_is_too_long_is_an_error(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--templates", "nowhere"), "there is no folder nowhere with templates"),
+        (("--templates", "nowhere"), "there is no folder nowhere"),
         (("--theme", "nowhere"), "no theme 'nowhere'"),
         (("--theme-option", "acent=red"), "theme default has no option 'acent'"),
     ],

@@ -155,7 +155,7 @@ async def test_create_without_a_text_is_refused(page: Run) -> None:
 
 
 async def test_create_with_two_texts_is_refused(page: Run) -> None:
-    ran = await page("create", "new", "--content", "a", "--file", "b")
+    ran = await page("create", "new", "--content", "a", "--file", "-")
 
     assert ran.code == 2
     assert "--content and --file cannot be given together" in ran.err
@@ -172,11 +172,14 @@ async def test_create_from_what_is_no_text_is_refused(
     assert "is not UTF-8 text" in ran.err
 
 
-async def test_create_from_a_missing_file_names_it(page: Run) -> None:
-    ran = await page("create", "new", "--file", "gone.txt")
+@pytest.mark.parametrize("command", [("create", "new", "--file"), ("attach",)])
+async def test_missing_file_is_a_wrong_argument(
+    page: Run, command: tuple[str, ...]
+) -> None:
+    ran = await page(*command, "gone.txt")
 
-    assert ran.code == 1
-    assert "cannot read gone.txt" in ran.err
+    assert ran.code == 2
+    assert "there is no file gone.txt" in ran.err
 
 
 async def test_edit_keeps_place_and_format(page: Run) -> None:
@@ -232,7 +235,7 @@ async def test_attach_prints_the_mention(
         (("create", "new", "--content", "x"), "POST /api/v4/projects/docs%2Fhandbook"),
         (("edit", "home", "--content", "x"), "PUT /api/v4/projects/docs%2Fhandbook"),
         (("delete", "home"), "DELETE /api/v4/projects/docs%2Fhandbook/wikis/home\n"),
-        (("attach", "dk.png"), "POST /api/v4/projects/docs%2Fhandbook/wikis/attach"),
+        (("attach", __file__), "POST /api/v4/projects/docs%2Fhandbook/wikis/attach"),
     ],
 )
 async def test_every_write_has_a_dry_run(

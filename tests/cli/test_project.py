@@ -322,8 +322,15 @@ DRY: list[tuple[tuple[str, ...], str]] = [
 
 @pytest.mark.parametrize(("words", "shown"), DRY, ids=lambda case: str(case[0]))
 async def test_every_write_has_a_dry_run(
-    words: tuple[str, ...], shown: str, project: Run
+    words: tuple[str, ...],
+    shown: str,
+    project: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    (tmp_path / "a.png").write_bytes(PICTURE)
+    monkeypatch.chdir(tmp_path)
+
     ran = await project(*words, "--dry-run")
 
     assert (ran.code, ran.err) == (0, "nothing was sent (--dry-run)\n")
@@ -420,11 +427,21 @@ async def test_upload_prints_markdown(project: Run, tmp_path: Path) -> None:
     assert ran.out.startswith("![dk](/uploads/")
 
 
-async def test_upload_of_a_missing_file_names_it(project: Run) -> None:
-    ran = await project("upload", HANDBOOK, "gone.png")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("upload", HANDBOOK, "gone.png"),
+        ("avatar", HANDBOOK, "gone.png"),
+        ("edit", HANDBOOK, "--avatar", "gone.png"),
+    ],
+)
+async def test_missing_file_is_a_wrong_argument(
+    project: Run, command: tuple[str, ...]
+) -> None:
+    ran = await project(*command)
 
-    assert ran.code == 1
-    assert "cannot read gone.png: No such file or directory" in ran.err
+    assert ran.code == 2
+    assert "there is no file gone.png" in ran.err
 
 
 async def test_avatar_comes_and_goes(project: Run, tmp_path: Path) -> None:

@@ -92,21 +92,39 @@ def test_standard_input_is_markdown_unless_told(
     [
         ("odd.xyz", b"x", "the format of odd.xyz cannot be determined from its name"),
         ("latin.md", b"caf\xe9", "latin.md is not UTF-8: byte 3 is wrong"),
-        ("gone.md", None, "cannot read gone.md: No such file or directory"),
     ],
 )
 def test_file_that_cannot_be_read_is_reported_and_the_others_go_on(
     name: str,
-    content: bytes | None,
+    content: bytes,
     message: str,
     wiki: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    if content is not None:
-        (wiki / name).write_bytes(content)
+    (wiki / name).write_bytes(content)
     assert main(["render", name, "home.md"]) == 1
     captured = capsys.readouterr()
     assert f"error: {message}" in captured.err
+    assert "<h1" in captured.out
+
+
+@pytest.mark.usefixtures("wiki")
+def test_file_that_does_not_exist_is_a_wrong_argument(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["render", "home.md", "gone.md"]) == 2
+    captured = capsys.readouterr()
+    assert "error: there is no file or folder gone.md" in captured.err
+    assert captured.out == ""
+
+
+def test_problems_of_a_page_are_shown_with_its_file_and_line(
+    wiki: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (wiki / "film.md").write_text("# Film\n\n<video src='a.mp4'></video>\n")
+    assert main(["render", "film.md"]) == 0
+    captured = capsys.readouterr()
+    assert captured.err.startswith("warning: film.md:3: the element <video>")
     assert "<h1" in captured.out
 
 

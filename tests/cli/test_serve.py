@@ -135,12 +135,22 @@ def test_new_token_is_printed_when_asked_for(tmp_path: Path) -> None:
 
 
 def test_token_is_shown_even_when_loading_fails(tmp_path: Path) -> None:
-    result = run("--data", tmp_path / "data", "--load", tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+
+    result = run("--data", tmp_path / "data", "--load", tmp_path / "empty")
 
     assert result.returncode == 1
     assert result.stdout.startswith("token: glpat-")
-    assert "error: no folder" in result.stderr
+    assert "nothing to load" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_folder_to_load_that_does_not_exist_is_a_wrong_argument(tmp_path: Path) -> None:
+    result = run("--data", tmp_path / "data", "--load", tmp_path / "nowhere")
+
+    assert result.returncode == 2
+    assert f"error: there is no folder {tmp_path}/nowhere" in result.stderr
+    assert not (tmp_path / "data").exists()
 
 
 def test_address_of_other_machines_needs_to_be_allowed(tmp_path: Path) -> None:

@@ -539,3 +539,14 @@ async def test_wiki_that_was_not_asked_is_said_to_be_so_because_of_another(
     first, _, second = ran.out.partition("other: ")
     assert "as handbook, which was checked first" not in first
     assert "(as handbook, which was checked first: cannot " in second
+
+
+async def test_file_in_a_format_that_the_wiki_does_not_take_has_a_next_step(
+    cloned: Cloned,
+) -> None:
+    cloned.write("note.txt", "plain\n")
+    ran = await cloned.run("status")
+    assert "note: not uploaded: " in ran.out
+    assert "list it in .wikisyncignore" in ran.out
+    (cloned.folder / ".wikisyncignore").write_text("note.txt\n")
+    assert "in sync" in (await cloned.run("status")).out

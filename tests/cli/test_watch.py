@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 import sqlite3
 import time
@@ -555,8 +556,11 @@ async def test_preview_in_the_same_process_answers(
     more = "[preview]\nport = 0\n"
     async with watching(service, tmp_path / "ws", "--preview", more=more) as watch:
         await watch.in_sync()
-        assert watch.out
-        assert watch.out[0].startswith("http://127.0.0.1:")
+        (line,) = (line for line in watch.lines if "preview: " in line)
+        assert re.fullmatch(
+            r"[-\d]{10} [:\d]{8} preview: http://127\.0\.0\.1:\d+/", line
+        )
+        assert watch.out == []
         watch.signal(signal.SIGTERM)
         assert await watch.ended() == 0
 
@@ -571,8 +575,9 @@ async def test_preview_shows_that_a_save_was_pushed(
         aiohttp.ClientSession() as session,
     ):
         await watch.in_sync()
-        await watch.until(lambda: bool(watch.out))
-        url = watch.out[0]
+        await watch.said("preview: ")
+        (line,) = (line for line in watch.lines if "preview: " in line)
+        url = line.rpartition(" ")[2]
         events = f"{url}-/preview/events"
         headers = {"Origin": url.rstrip("/")}
         # until the first look is over there is no page to be told of

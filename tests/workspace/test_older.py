@@ -182,8 +182,8 @@ async def test_sync_finishes_what_was_killed_and_repeats_nothing(left: Left) -> 
 async def test_kept_texts_and_the_trash_are_listed_and_restored(left: Left) -> None:
     cloned = left.workspace
     ran = await cloned.run("restore", "guide", "--list")
-    firsts = [line.rpartition("\t")[2] for line in ran.out.splitlines()[1:]]
-    assert firsts == ["third", "second", "a guide"]
+    told = [line.rpartition("\t")[2] for line in ran.out.splitlines()[1:]]
+    assert told == ["none: it is the text of the file", "+ second", "+ a guide"]
     ran = await cloned.run("restore", "old")
     assert (ran.code, cloned.read("old.md")) == (0, PAGES["old"])
     await cloned.run("sync")

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 
 from wikisync.api.endpoints import Endpoint
 from wikisync.api.parameters import Parameter, parameters_of
+from wikisync.cli.options import InputPath
 from wikisync.errors import UsageError
 
 PREFIX = "value_"
@@ -151,7 +151,7 @@ def _read(row: Parameter, given: Any) -> Any:
                 for key, text in _pairs(option, given)
             }
         case "file":
-            return Path(given) if given else ""
+            return InputPath("file").convert(given, None, None) if given else ""
     return given
 
 

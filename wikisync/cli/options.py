@@ -2,11 +2,47 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
+
+from wikisync.errors import UsageError
+
+
+class InputPath(click.Path):
+    """A file or folder of this machine that must exist before any work begins.
+
+    A file may also be a pipe or a device; with ``allow_dash``, ``-`` is standard input.
+    """
+
+    def __init__(self, *kinds: Literal["file", "folder"], **options: Any) -> None:
+        super().__init__(path_type=Path, **options)
+        self._kinds = kinds
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """The path.
+
+        Raises:
+            UsageError: there is no such file or folder.
+        """
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if self.allow_dash and str(path) == "-":
+            return path
+        kind = "folder" if path.is_dir() else "file"
+        if kind not in self._kinds or not path.exists():
+            raise UsageError(
+                f"there is no {' or '.join(self._kinds)} {path}", hint="check the path"
+            )
+        return path
+
 
 workspace_option = click.option(
     "--workspace",

@@ -23,7 +23,7 @@ from wikisync.api.schema import WikiPageRecord
 from wikisync.api.wikis import Wiki
 from wikisync.cli.console import Console
 from wikisync.cli.here import is_in_workspace, wiki_here
-from wikisync.cli.options import decorated
+from wikisync.cli.options import InputPath, decorated
 from wikisync.cli.project_changes import YES, confirm, report
 from wikisync.cli.project_lists import Columns, as_plain, connection_of
 from wikisync.cli.service_command import (
@@ -62,7 +62,7 @@ TEXT = (
     click.option("--content", metavar="TEXT", help="Text of the page."),
     click.option(
         "--file",
-        type=click.Path(path_type=Path),
+        type=InputPath("file", allow_dash=True),
         metavar="FILE",
         help="File with the text of the page; - for standard input.",
     ),
@@ -176,7 +176,7 @@ def _read_text(content: str | None, file: Path | None) -> str | None:
     except OSError as exc:
         raise FolderError(
             f"cannot read {file}: {exc.strerror or exc}",
-            hint="check that the file exists and is readable",
+            hint="check that the file is readable",
         ) from exc
     except UnicodeDecodeError as exc:
         raise FolderError(
@@ -407,7 +407,7 @@ _add(
     "Upload FILE to the wiki; prints the link for a page.",
     _run_attach,
     [
-        click.argument("file", type=click.Path(path_type=Path)),
+        click.argument("file", type=InputPath("file")),
         click.option(
             "--name", help="File name in the wiki. [default: the name of FILE]"
         ),

@@ -15,6 +15,7 @@ from wikisync.api.endpoints import Endpoint
 from wikisync.api.projects import Deletion, Projects, Toggle
 from wikisync.cli.attributes import parameter_options, read_newer, read_values
 from wikisync.cli.console import Console
+from wikisync.cli.options import InputPath
 from wikisync.cli.project_lists import as_plain, command_of, connection_of
 from wikisync.cli.service_command import Connection, speak
 from wikisync.errors import ExitCode, UsageError
@@ -263,7 +264,7 @@ def commands() -> list[click.Command]:
     """Every command that writes."""
     group = click.argument("group")
     wait = click.option("--wait", is_flag=True, help="Wait until the fork is complete.")
-    file = click.argument("file", type=click.Path(path_type=Path))
+    file = click.argument("file", type=InputPath("file"))
     user_id = click.option(
         "--user-id", type=int, metavar="NUMBER", help="Owner; for administrators."
     )
@@ -272,7 +273,7 @@ def commands() -> list[click.Command]:
         is_flag=True,
         help="Delete immediately, without the service's delay.",
     )
-    picture = click.argument("file", type=click.Path(path_type=Path), required=False)
+    picture = click.argument("file", type=InputPath("file"), required=False)
     remove = click.option("--remove", is_flag=True, help="Remove the avatar.")
     create = parameter_options([Endpoint.CREATE, Endpoint.CREATE_FOR_USER])
     access = parameter_options([Endpoint.SHARE], leave_out=["group_id"])

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from wikisync.cli.console import Console
-from wikisync.cli.options import json_option, markup_option
+from wikisync.cli.options import InputPath, json_option, markup_option
 from wikisync.errors import ExitCode, WikisyncError
 from wikisync.model import (
     Format,
@@ -25,7 +25,13 @@ from wikisync.workspace.rendering import chosen_markup
 
 
 @click.command("render")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    metavar="FILE...",
+    type=InputPath("file", "folder", allow_dash=True),
+)
 @click.option(
     "-f",
     "--format",
@@ -53,7 +59,7 @@ from wikisync.workspace.rendering import chosen_markup
 def command(
     console: Console,
     *,
-    files: tuple[str, ...],
+    files: tuple[Path, ...],
     markup: tuple[str, ...],
     format_name: str | None,
     stage: Stage,
@@ -70,9 +76,9 @@ def command(
     renderer = FileRenderer(
         Format(format_name) if format_name else None, stage, console, markup
     )
-    is_single = len(files) == 1 and not Path(files[0]).is_dir()
+    is_single = len(files) == 1 and not files[0].is_dir()
     printer = Printer(console, output, as_json=as_json, is_single=is_single)
-    for source in renderer.sources(files):
+    for source in renderer.sources(map(str, files)):
         try:
             printer.take(source, renderer.render(source))
         except WikisyncError as error:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from wikisync.cli import serve_admin
 from wikisync.cli.console import Console
+from wikisync.cli.options import InputPath
 from wikisync.connections import USUAL_LIMITS
 from wikisync.errors import ExitCode, UsageError, command_line
 from wikisync.memory import give_back_memory
@@ -65,7 +66,7 @@ def complete_quirk(_ctx: object, _parameter: object, incomplete: str) -> list[st
 @click.option(
     "--load",
     "folder",
-    type=click.Path(path_type=Path),
+    type=InputPath("folder"),
     help="Folder of wikis to load first; loading it again is harmless.",
 )
 @click.option(

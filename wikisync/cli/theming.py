@@ -8,8 +8,7 @@ from typing import Any
 
 import click
 
-from wikisync.cli.options import decorated
-from wikisync.errors import UsageError
+from wikisync.cli.options import InputPath, decorated
 from wikisync.workspace.rendering import parse_settings
 from wikisync.workspace.theming import ThemeChoice
 
@@ -37,7 +36,7 @@ def theme_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--templates",
-            type=click.Path(path_type=Path),
+            type=InputPath("folder"),
             metavar="FOLDER",
             help="Folder of templates and files that override the theme's.",
         ),
@@ -64,13 +63,7 @@ def theme_choice(
     """The values of these options.
 
     Raises:
-        UsageError: an option of the theme has no ``=``, or no name; the templates
-            are in no folder.
+        UsageError: an option of the theme has no ``=``, or no name.
     """
-    if templates is not None and not templates.is_dir():
-        raise UsageError(
-            f"there is no folder {templates} with templates",
-            hint="create it with a templates/ folder, or omit --templates",
-        )
     options = parse_settings(given, "--theme-option")
     return ThemeChoice(theme, options, templates, has_report, compress)

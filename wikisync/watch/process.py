@@ -216,7 +216,7 @@ async def _previewing(
         states=watch.states,
         notice=lambda problem: messages.problems([problem]),
     ) as preview:
-        messages.result(preview.url)
+        messages.note(f"preview: {preview.url}")
         yield
 
 

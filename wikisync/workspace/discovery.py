@@ -138,19 +138,22 @@ class Found(Struct):
     """Wikis that were there before and were not found now."""
     failed: dict[str, RemoteError] = field(default_factory=dict)
     """Options that led nowhere this time, each with why."""
+    _owners: set[WikiOwner] = field(default_factory=set)
 
     def add(self, wiki: FoundWiki) -> None:
         """Add a wiki unless it is there already; being named counts more."""
-        if not self._is_known(wiki) and not self.selection.excludes(wiki.owner):
+        if self._is_new(wiki):
+            self._owners.add(wiki.owner)
             self.wikis.append(wiki)
 
     def leave_out(self, wiki: FoundWiki) -> None:
         """Note a wiki that is switched off."""
-        if not self._is_known(wiki) and not self.selection.excludes(wiki.owner):
+        if self._is_new(wiki):
             self.skipped.append(skipped(wiki.owner, "its wiki is disabled"))
 
-    def _is_known(self, wiki: FoundWiki) -> bool:
-        return any(known.owner == wiki.owner for known in self.wikis)
+    def _is_new(self, wiki: FoundWiki) -> bool:
+        owner = wiki.owner
+        return owner not in self._owners and not self.selection.excludes(owner)
 
 
 async def find_wikis(

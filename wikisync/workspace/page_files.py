@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wikisync.errors import FolderError, RenderError, WikisyncError
 from wikisync.folder.naming import attachment_path, parse_path
@@ -179,6 +180,11 @@ class FileRenderer:
                 self.messages.note(f"{place}: {link.href}: {REASONS[link.reason]}")
         if parsed.is_source:
             self.fail(RenderError(f"{source.name}: {parsed.problems[0].message}"))
+        else:
+            self.messages.problems(
+                replace(one, subject=source.name + one.subject.removeprefix(page.slug))
+                for one in parsed.problems
+            )
         return RenderedFile(
             source.name,
             page.format,

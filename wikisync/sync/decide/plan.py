@@ -118,7 +118,10 @@ class SkipReason(StrEnum):
     UNREADABLE_THERE = "the page on the wiki cannot be read"
     UNSEEN_HERE = "not found here, but not every file could be read"
     UNSEEN_THERE = "not on the wiki's list, but the list cannot be trusted"
-    READ_ONLY = "changed here, but the service does not accept this format"
+    READ_ONLY = (
+        "not uploaded: the service accepts no page in this format; save it as Markdown"
+        " (.md), or list it in .wikisyncignore"
+    )
     OPEN_HERE = "open in an editor here; waiting until it is closed"
     OPEN_WITH_IT = (
         "renamed together with a page that is open in an editor here; both wait"
