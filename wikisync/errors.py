@@ -15,6 +15,7 @@
     │   ├── NotFound
     │   ├── Rejected            the service refused what was sent
     │   └── ProtocolViolation   an answer that is not this API
+    │       └── AnswerTooLarge  it is more than the client takes
     ├── FolderError             a path in the local folder
     │   └── PlaceTaken          a link, a folder or a pipe has a file's name
     ├── SyncError
@@ -185,6 +186,10 @@ class Rejected(RemoteError):
 
 class ProtocolViolation(RemoteError):
     """An answer that this API never gives: HTML, a cut body, a wrong shape."""
+
+
+class AnswerTooLarge(ProtocolViolation):
+    """An answer with more bytes than the client takes; asked again, it is as large."""
 
 
 OF_SERVICE = (AuthenticationFailed, RateLimited, Unavailable)

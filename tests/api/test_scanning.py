@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ import pytest
 from tests.api.faketime import FakeTime
 from tests.api.wire import Wire, cut, http, json_answer
 from tests.support.service import EmbeddedService, embedded_service
+from wikisync.api.answers import Answer
 from wikisync.api.client import Client
 from wikisync.api.replica import WikiReplica
+from wikisync.api.request import Request
 from wikisync.api.rotation import LATELY_S, READS_MIN, ROTATION_S
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
@@ -292,3 +295,109 @@ async def test_wiki_whose_list_is_too_much_for_the_service_is_scanned_in_turns(
     assert [target.rpartition("?")[2] for target in wire.targets].count(
         "with_content=true"
     ) == len(failing)
+
+
+# -- lists larger than any answer may be -------------------------------------------
+
+
+@dataclass
+class Asked:
+    """What a client asks, and what a person hears."""
+
+    targets: list[str]
+    notices: list[str]
+
+    @property
+    def lists_with_texts(self) -> int:
+        return sum("with_content=true" in target for target in self.targets)
+
+
+@pytest.fixture
+def asked() -> Asked:
+    return Asked([], [])
+
+
+@pytest.fixture
+async def limited(
+    service: EmbeddedService,
+    time: FakeTime,
+    asked: Asked,
+    monkeypatch: pytest.MonkeyPatch,
+) -> AsyncIterator[Wiki]:
+    """The wiki, to a client that takes answers of less than its texts."""
+    for slug in (FIRST, LAST):
+        await service.put_file(OWNER, f"{slug}.md", 8_000 * b"x")
+    settings = ClientSettings(answer_bytes_max=20_000)
+    async with Client(
+        service.url,
+        service.token,
+        settings=settings,
+        clock=time.clock,
+        sleep=time.sleep,
+        notify=asked.notices.append,
+    ) as client:
+        exchange = client._pool.exchange
+
+        async def noted(request: Request) -> Answer:
+            asked.targets.append(f"{request.path}?{request.query}")
+            return await exchange(request)
+
+        monkeypatch.setattr(client._pool, "exchange", noted)
+        yield Wiki(client, OWNER)
+
+
+async def test_list_that_is_too_large_is_asked_for_once_by_all_processes(
+    service: EmbeddedService, limited: Wiki, asked: Asked
+) -> None:
+    first = await WikiReplica(limited).snapshot()
+    await service.put_file(OWNER, f"{LAST}.md", b"edited")
+    next_process = WikiReplica(limited, tag=first.tag, pages=first.pages)
+
+    assert (await seen(next_process))[LAST] == digest_of("edited")
+
+    assert len(first.pages) == len(PAGES)
+    assert asked.lists_with_texts == 1
+
+
+async def test_list_that_is_too_large_for_a_time_is_asked_for_again(
+    service: EmbeddedService, limited: Wiki, asked: Asked
+) -> None:
+    """As soon as its pages, which are read one by one, are few bytes together."""
+    first = await WikiReplica(limited).snapshot()
+    for slug in (FIRST, LAST):
+        await service.put_file(OWNER, f"{slug}.md", b"short")
+    small = await WikiReplica(limited, tag=first.tag, pages=first.pages).snapshot()
+    asked.targets.clear()
+
+    await WikiReplica(limited, tag=small.tag, pages=small.pages).snapshot()
+
+    assert asked.lists_with_texts == 1
+    assert len(asked.targets) == 1
+
+
+async def test_person_hears_once_why_each_page_of_a_large_wiki_is_read(
+    limited: Wiki, asked: Asked
+) -> None:
+    replica = WikiReplica(limited)
+    await replica.snapshot()
+    await replica.snapshot()
+
+    (notice,) = asked.notices
+    assert OWNER.full_path in notice
+    assert f"{len(PAGES)} pages" in notice
+    assert "read_repository" in notice
+
+
+async def test_process_sees_all_edits_of_a_big_wiki_at_its_first_scan(
+    service: EmbeddedService, wiki: Wiki, big: WikiReplica
+) -> None:
+    """It does not go on with turns: a sync is one scan."""
+    first = await big.snapshot()
+    edited = digests(PAGES | {LAST: "edited"})
+    await service.put_file(OWNER, f"{LAST}.md", b"edited")
+
+    replica = WikiReplica(
+        wiki, tag=first.tag, pages=first.pages, rotation_bytes_min=100
+    )
+
+    assert await seen(replica) == edited

@@ -108,7 +108,8 @@ class Client:
         """For git, which makes connections of its own."""
         self.proxy = proxy_for(self.address)
         """From the environment; git goes through it, too."""
-        self._notify = notify or log.info
+        self.notify = notify or log.info
+        """Lets a person know."""
         self._notified_until = self._late_notified_at = float("-inf")
         path = pace_file(shared, self.address, secret) if shared else None
         self.budget = Budget(
@@ -443,7 +444,7 @@ class Client:
         if seconds <= self.settings.notice_pause_s or until <= self._notified_until:
             return
         self._notified_until = until + self.settings.notice_pause_s
-        self._notify(f"waiting {in_words(seconds)}: {why}")
+        self.notify(f"waiting {in_words(seconds)}: {why}")
 
     @contextmanager
     def late_notice(self, action: str) -> Iterator[None]:
@@ -461,7 +462,7 @@ class Client:
         if now < self._late_notified_at + after_s:
             return  # of many that wait at the same time, one line is enough
         self._late_notified_at = now
-        self._notify(
+        self.notify(
             f"still waiting for {self.address.authority}, for more than"
             f" {after_s:.0f} s: {action}"
         )

@@ -35,6 +35,8 @@ class Mark(Struct, frozen=True, omit_defaults=True):
     """Of all texts together in bytes, where that is known."""
     is_big: bool = False
     """Whether the list with texts is too much to ask for again and again."""
+    is_too_large: bool = False
+    """Whether the list with texts is larger than an answer may be."""
     late: dict[Slug, int] = {}
     """Pages whose text was not git's at that commit, and how often they were read."""
 
@@ -48,7 +50,8 @@ class Mark(Struct, frozen=True, omit_defaults=True):
 
     def __str__(self) -> str:
         """In text; empty where it says nothing to ask with."""
-        return msgspec.json.encode(self).decode() if self.etag or self.head else ""
+        says_something = self.etag or self.head or self.is_too_large
+        return msgspec.json.encode(self).decode() if says_something else ""
 
 
 _MARK = json_decoder(Mark)
@@ -94,6 +97,8 @@ class KnownPages:
         """Pages that we wrote since the mark; None for those that we removed."""
         self._is_plain = bool(tag)
         """Whether every page could be seen as it is."""
+        self.was_listed = False
+        """Whether this process has listed all pages."""
         self.rotation: Rotation | None = None
         """Whose turn it is, while the wiki is scanned in turns."""
 
@@ -156,6 +161,7 @@ class KnownPages:
 
     def _listed(self, mark: Mark) -> Mark:
         """A mark of pages that were listed now; without git they always are."""
+        self.was_listed = True
         return replace(mark, listed_at=int(self._wall()) if mark.head else 0)
 
     def _tagged(self, seen: Snapshot) -> Snapshot:

@@ -33,6 +33,7 @@ from wikisync.api.retry import Clock, TransientFailure, parse_retry_after
 from wikisync.api.secret import Secret
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import (
+    AnswerTooLarge,
     ProtocolViolation,
     RateLimited,
     RefusedInFront,
@@ -287,7 +288,7 @@ class Pool:
                 yield chunk
         if size > limit:
             response.close()
-            raise ProtocolViolation(
+            raise AnswerTooLarge(
                 f"cannot {purpose.action}: the answer is larger than {limit} bytes",
                 url=without_secrets(url),
                 hint="if the response should be this large, raise the client's limit",

@@ -31,6 +31,7 @@ from wikisync.api.tree_cache import TreeCache
 from wikisync.api.trees import OddTree, PageChanges, TreeMissing, file_of, page_changes
 from wikisync.api.wikis import PageList, Wiki
 from wikisync.errors import (
+    AnswerTooLarge,
     AuthenticationFailed,
     NotFound,
     ProtocolViolation,
@@ -121,8 +122,9 @@ class Scanning:
             except Unexplained as reason:
                 log.info("%s: the pages are listed: %s", self._wiki.owner, reason)
                 is_agreed = not isinstance(reason, Disagreement)
-        if known.mark.is_big and known.pages:
-            is_check = bool(head and known.mark.head) and known.listed_s >= LISTED_S
+        is_check = bool(head and known.mark.head) and known.listed_s >= LISTED_S
+        # a command is one scan, which has to show all edits: turns go on from a list
+        if known.mark.is_big and known.pages and (is_check or known.was_listed):
             return await self._scan_in_turns(known.turns(), head, is_check=is_check)
         return await self._scan_list(head if is_agreed else "")
 
@@ -244,8 +246,11 @@ class Scanning:
         if listed is None:
             return known.unchanged(await self._brought(head))
         scan = Scan.at(listed.pages, listed.odd)
+        if not (is_whole or head) and known.mark.is_too_large:
+            self._notify_of_reads(len(scan.single))
         await self._read_singly(scan, scan.single)
         size = sum(state.size or 0 for state in scan.pages.values())
+        became_small = scan.is_complete and size < self._list_bytes_max // 2
         is_big = not is_whole or size >= self._rotation_bytes_min
         is_worth_it = is_big or size >= self._request_cost_bytes
         if not (is_worth_it and scan.is_complete):
@@ -257,6 +262,7 @@ class Scanning:
             late=late,
             size=size if is_whole else None,
             is_big=is_big,
+            is_too_large=known.mark.is_too_large and not (is_whole or became_small),
         )
         seen = known.take(scan, mark, is_listed=True)
         if is_big and not mark.head:
@@ -296,16 +302,32 @@ class Scanning:
         Returns:
             The list, or None where nothing changed; and whether it is the whole one.
         """
-        known = self._known.etag or None
+        known, etag = self._known, self._known.etag or None
+        if known.mark.is_too_large:
+            return await self._wiki.poll_pages(), False
         try:
-            return await self._wiki.poll_pages(known, with_content=True), True
+            return await self._wiki.poll_pages(etag, with_content=True), True
         except RefusedInFront:
             raise  # whatever is asked
         except (Unavailable, ProtocolViolation) as error:
+            is_too_large = isinstance(error, AnswerTooLarge)
+            known.mark = replace(known.mark, is_too_large=is_too_large)
             try:
                 return await self._wiki.poll_pages(), False
             except RemoteError:
                 raise error from error.__cause__
+
+    def _notify_of_reads(self, count: int) -> None:
+        self._wiki.client.notify(
+            f"{self._wiki.owner}: each of the {count} pages is read by itself, because"
+            f" the list of their texts is larger than {self._list_bytes_max >> 20} MiB"
+            " and the wiki's git repository cannot be read; give the token the scope"
+            " read_repository, and a sync reads only the pages that changed"
+        )
+
+    @property
+    def _list_bytes_max(self) -> int:
+        return self._wiki.client.settings.answer_bytes_max
 
     # -- in turns ----------------------------------------------------------------------
 
