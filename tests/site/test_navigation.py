@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from wikisync.model import Slug
 from wikisync.site.context import LeftOut, NavNode
 from wikisync.site.navigation import (
+    ReadingOrder,
     Tree,
     folder_title,
     natural_key,
-    neighbours,
     reading_order,
     shared_out,
 )
@@ -204,9 +204,11 @@ def test_equal_branch_keys_mean_equal_navigation(
 
 
 def test_neighbours_follow_the_order() -> None:
-    around = neighbours([Slug("a"), Slug("b"), Slug("c")])
-    assert around == {"a": (None, "b"), "b": ("a", "c"), "c": ("b", None)}
-    assert neighbours([]) == {}
+    order = ReadingOrder([Slug("a"), Slug("b"), Slug("c")])
+    around = [order.around(Slug(slug)) for slug in "abc"]
+    assert around == [(None, "b"), ("a", "c"), ("b", None)]
+    assert Slug("d") not in order
+    assert order.around(Slug("d")) == (None, None)
 
 
 def test_reading_order_of_a_sidebar_takes_known_pages_once() -> None:

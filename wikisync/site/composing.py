@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -163,23 +164,17 @@ def search_digest(composers: Sequence[WikiPages]) -> bytes:
     """Hash of everything that the search index is made from."""
     digest = hashlib.sha256(program_fingerprint())
     for document in search_keys(composers):
-        digest.update(document.key)
+        digest.update(msgspec.msgpack.encode(document))
     return digest.digest()
 
 
 def search_keys(composers: Iterable[WikiPages]) -> Iterator[DocumentKey]:
     """What the search index takes: every page that is read but sidebars."""
-    program = program_fingerprint()
     for composer in composers:
         wiki = composer.label
         for slug, page in composer.wiki.pages.items():
-            if slug == SIDEBAR_SLUG or not page.is_read:
-                continue
-            url, title = composer.url(slug), composer.title(slug)
-            named = f"{len(url)},{len(title)},{url}{title}{wiki}"
-            text = page.parsed.text_key
-            content = program + text + named.encode("utf-8", "surrogatepass")
-            yield DocumentKey(url, wiki, hashlib.sha256(content).digest(), text)
+            if slug != SIDEBAR_SLUG and page.is_read:
+                yield DocumentKey(composer.url(slug), wiki, page.parsed.text_key)
 
 
 def page_titles(composer: WikiPages) -> dict[str, str]:
@@ -191,7 +186,7 @@ def search_loader(titles: Mapping[str, str], indexer: Indexer) -> Load:
     """Loads the documents that ``search_keys`` names; ``titles`` by output path."""
 
     def load(document: DocumentKey) -> SearchDocument:
-        title, text = titles[document.url], indexer.text(document.text)
+        title, text = titles[document.url], indexer.text(document.key)
         return SearchDocument(document.url, title, text, document.wiki)
 
     return load
@@ -204,4 +199,4 @@ def search_documents(
     titles = {url: t for one in composers for url, t in page_titles(one).items()}
     load = search_loader(titles, indexer)
     for key in search_keys(composers):
-        yield replace(load(key), words=indexer.words(key.text))
+        yield replace(load(key), words=indexer.words(key.key))

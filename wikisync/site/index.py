@@ -127,9 +127,13 @@ class Indexer:
         known = before or {}
         if chosen is not None:
             self._attempts.renew()
+        kept = self._kept(number, scanned, known)
         parsed: dict[Slug, tuple[bytes, ParsedFacts]] = {}
         unknown = []
+        self._progress.advance(len(kept))
         for page in scanned.pages.values():
+            if page.slug in kept:
+                continue
             is_chosen = chosen is None or page.slug in chosen
             last = known.get(page.slug)
             found = self._known(scanned, page, last, texts, is_chosen=is_chosen)
@@ -139,10 +143,10 @@ class Indexer:
                 unknown.append(page)
                 continue
             self._progress.advance()
-        headings: dict[Slug, frozenset[str]] = {}
+        headings = {slug: page.parsed.ids for slug, page in kept.items()}
         links = SiteLinks(number, self._table, headings, scanned.pages)
         ids = _ids_of(headings)
-        early: dict[Slug, IndexedPage] = {}
+        done = dict(kept)
         for made in self._parse_all(scanned, unknown, texts):
             page, slug = made.page, made.page.slug
             parsed[slug] = key, facts = self._keep(made)
@@ -150,15 +154,16 @@ class Indexer:
             # while other processes parse the rest
             if not facts.retry_at and not _names_headings(body):
                 last = known.get(slug)
-                early[slug] = self._finished(page, key, facts, last, links, ids, body)
+                done[slug] = self._finished(page, key, facts, last, links, ids, body)
         parsed |= self._parse_slow(scanned, texts)
         headings |= {slug: facts.ids for slug, (_, facts) in parsed.items()}
         pages = {}
         for slug, page in scanned.pages.items():
+            if slug in done:
+                pages[slug] = done[slug]
+                continue
             last, found = known.get(slug), parsed.get(slug)
-            if slug in early:
-                pages[slug] = early[slug]
-            elif found is not None:
+            if found is not None:
                 pages[slug] = self._finished(page, *found, last, links, ids)
             elif last is not None and last.source == page and not last.is_read:
                 pages[slug] = last
@@ -224,6 +229,21 @@ class Indexer:
         sweep("words", count, lambda: (page.parsed.text_key for page in pages()))
         sweep("finished", count, lambda: (page.finished_key for page in pages()))
         self.kroki.sweep()
+
+    def _kept(
+        self, number: int, scanned: ScannedWiki, known: Mapping[Slug, IndexedPage]
+    ) -> dict[Slug, IndexedPage]:
+        """The pages that are as they were, whatever other pages hold now."""
+        right = self._right[number]
+        return {
+            slug: last
+            for slug, page in scanned.pages.items()
+            if (last := known.get(slug)) is not None
+            and right.get(slug) is last.finished
+            and not last.finished.needs
+            and last.parsed_key
+            and _is_same(last, page)
+        }
 
     # Phase A ----------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
 from wikisync.site.addresses import HOME_SLUG, SIDEBAR_SLUG, list_id, list_part
@@ -42,27 +43,33 @@ class Node:
         "_child_keys",
         "_closed",
         "children",
+        "first",
         "index",
-        "listed",
+        "page_list",
         "parent",
         "slug",
         "title",
         "url",
     )
 
-    def __init__(self, parent: Node | None, title: str) -> None:
+    def __init__(self, parent: Node | None, title: str, page_list: _PageList) -> None:
         self.parent = parent
+        self.page_list = page_list
         self.title = title
         self.url: str | None = None
         self.slug: Slug | None = None
         self.children: list[Node] = []
         self.index = 0
         """Position among the parent's children."""
-        self.listed = ("", "")
-        """Part of the list of all pages where it and what is below it begins, and
-        the id of the first entry."""
+        self.first = -1
+        """Position in the list of all pages where it and what is below it begins."""
         self._closed: NavNode | None = None
         self._child_keys: bytes | None = None
+
+    @property
+    def listed(self) -> tuple[str, str]:
+        """Part of the list of all pages where it begins, and the id of the entry."""
+        return self.page_list.entry(self.first)
 
     @property
     def child_keys(self) -> bytes:
@@ -84,6 +91,20 @@ class Node:
     def reference(self) -> PageRef:
         """The node as breadcrumbs and neighbours link to it."""
         return PageRef(self.title, self.url)
+
+
+class _PageList:
+    """Where the entries of the list of all pages are."""
+
+    def __init__(self, path: str, urls: Mapping[Slug, str]) -> None:
+        self.order: tuple[Slug, ...] = ()
+        """The pages of the list."""
+        self._path, self._urls = path, urls
+
+    def entry(self, position: int) -> tuple[str, str]:
+        """Path of the part of the list that has an entry, and its id there."""
+        url = self._urls[self.order[position]]
+        return list_part(self._path, position), list_id(url)
 
 
 Window = tuple[Node, int, int]
@@ -119,7 +140,8 @@ class Tree:
         ``home`` and ``listed`` are the paths of the wiki's home and of the list of
         all its pages.
         """
-        self.root = Node(None, title)
+        self._page_list = _PageList(listed, urls)
+        self.root = Node(None, title, self._page_list)
         self.root.url = home
         self._by_path: dict[str, Node] = {"": self.root}
         for slug, page_title in titles.items():
@@ -127,9 +149,8 @@ class Tree:
                 continue
             node = self._node(slug)
             node.slug, node.title, node.url = slug, page_title, urls[slug]
-        self.order: tuple[Slug, ...] = self._sort()
+        self.order = self._page_list.order = self._sort()
         """Every page, parents before their children."""
-        self._note_listed(listed, urls)
         self._window_keys: dict[Window, bytes] = {}
         self._ways: dict[tuple[Node | None, int, int], _Way] = {}
 
@@ -228,36 +249,31 @@ class Tree:
             path = path.rpartition("/")[0]
         node = self._by_path[path]
         for below in reversed(missing):
-            child = Node(node, folder_title(below))
+            child = Node(node, folder_title(below), self._page_list)
             node.children.append(child)
             self._by_path[below] = node = child
         return node
 
     def _sort(self) -> tuple[Slug, ...]:
-        """Sort every level; without recursion, since slugs may be very deep."""
+        """Sort every level; without recursion, since slugs may be very deep.
+
+        The list of all pages has them in this order, a folder without page where its
+        first page is.
+        """
         order: list[Slug] = []
         waiting = [self.root]
         while waiting:
             node = waiting.pop()
+            node.first = len(order)
             if node.slug is not None:
                 order.append(node.slug)
-            node.children.sort(key=_position)
-            for index, child in enumerate(node.children):
-                child.index = index
-            waiting.extend(reversed(node.children))
+            children = node.children
+            if children:
+                children.sort(key=_position)
+                for index, child in enumerate(children):
+                    child.index = index
+                waiting += reversed(children)
         return tuple(order)
-
-    def _note_listed(self, listed: str, urls: Mapping[Slug, str]) -> None:
-        """Say of each node where the list of all pages has it.
-
-        A folder without page is where its first page is.
-        """
-        for position, slug in enumerate(self.order):
-            node: Node | None = self._by_path[slug]
-            place = list_part(listed, position), list_id(urls[slug])
-            while node is not None and not node.listed[1]:
-                node.listed = place
-                node = node.parent
 
 
 def folder_title(path: str) -> str:
@@ -280,15 +296,23 @@ def natural_key(text: str) -> tuple[tuple[int, int, str], ...]:
     )
 
 
-def neighbours(
-    order: Sequence[Slug],
-) -> Mapping[Slug, tuple[Slug | None, Slug | None]]:
-    """Previous and next page of every page in a reading order."""
-    before = [None, *order[:-1]]
-    after = [*order[1:], None]
-    return (
-        dict(zip(order, zip(before, after, strict=True), strict=True)) if order else {}
-    )
+class ReadingOrder:
+    """Which page comes before another one, and which after it."""
+
+    def __init__(self, order: Sequence[Slug]) -> None:
+        self._pages = (None, *order, None)
+        self._positions = dict(zip(order, count(1)))
+
+    def __contains__(self, slug: Slug) -> bool:
+        """Whether a page is in it."""
+        return slug in self._positions
+
+    def around(self, slug: Slug) -> tuple[Slug | None, Slug | None]:
+        """The pages before and after one; none for a page that is not in it."""
+        position = self._positions.get(slug)
+        if position is None:
+            return None, None
+        return self._pages[position - 1], self._pages[position + 1]
 
 
 def reading_order(linked: Iterable[Slug], known: Iterable[Slug]) -> tuple[Slug, ...]:

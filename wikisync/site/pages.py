@@ -38,7 +38,7 @@ from wikisync.site.context import (
 from wikisync.site.crosslinks import PageUrls, SiteLinks, service_address
 from wikisync.site.facts import decoded_view
 from wikisync.site.frame import text_direction
-from wikisync.site.navigation import Tree, natural_key, neighbours, reading_order
+from wikisync.site.navigation import ReadingOrder, Tree, natural_key, reading_order
 from wikisync.site.titles import TITLE_CHARS_MAX, shortened
 
 if TYPE_CHECKING:
@@ -162,9 +162,14 @@ class WikiPages:
         return self.wiki_frame.tree
 
     @cached_property
-    def _around(self) -> Mapping[Slug, tuple[Slug | None, Slug | None]]:
-        """The pages before and after each page."""
-        return {**neighbours(self.tree.order), **neighbours(self._sidebar.order)}
+    def _orders(self) -> tuple[ReadingOrder, ReadingOrder]:
+        """That of the sidebar, and that of the tree."""
+        return ReadingOrder(self._sidebar.order), ReadingOrder(self.tree.order)
+
+    def _around(self, slug: Slug) -> tuple[Slug | None, Slug | None]:
+        """The pages before and after a page."""
+        chosen, rest = self._orders
+        return (chosen if slug in chosen else rest).around(slug)
 
     def with_pages(self, wiki: IndexedWiki) -> WikiPages:
         """The same composer after edits that changed no title and no sidebar."""
@@ -223,7 +228,7 @@ class WikiPages:
         to the page is part of its branch.  More backlinks than are named count too.
         """
         page = self.wiki.pages[slug]
-        before, after = self._around.get(slug, (None, None))
+        before, after = self._around(slug)
         own = (
             slug,
             self._urls[slug],
@@ -247,7 +252,7 @@ class WikiPages:
 
         ``backlinks`` are the pages that link to it, in any order.
         """
-        before, after = self._around.get(slug, (None, None))
+        before, after = self._around(slug)
         parts: dict[str, object] = {
             "page": self._page_context(self.wiki.pages[slug]),
             "prev": self.reference(before) if before else None,

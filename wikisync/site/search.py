@@ -74,14 +74,7 @@ class DocumentKey(Struct, frozen=True, array_like=True, gc=False):
     url: str
     wiki: str
     key: bytes
-    """Another one when anything of the document changes."""
-    text: bytes = b""
-    """Another one when its title or a text changes; empty: the same as ``key``."""
-
-    @property
-    def words_key(self) -> bytes:
-        """Of its words."""
-        return self.text or self.key
+    """Another one when its title or a text changes; its words lie under it."""
 
 
 class IndexState(Struct, frozen=True, array_like=True):
@@ -248,7 +241,7 @@ class _Update:
         """Note which words have another score in a document, or have it no more."""
         old, new = self._before.documents.get(slot), self._now.get(slot)
         words = self._words(slot, loaded) if new else {}
-        before = self._place.words(old.words_key) if old else {}
+        before = self._place.words(old.key) if old else {}
         if before is None:
             self._is_known = False
             return
@@ -260,7 +253,7 @@ class _Update:
         self, slot: int, loaded: Callable[[int], SearchDocument]
     ) -> dict[str, str]:
         """The scored words of a document, counted once."""
-        key = self._now[slot].words_key
+        key = self._now[slot].key
         words = self._place.words(key)
         if words is None:
             document = loaded(slot)
