@@ -31,26 +31,55 @@ def replace(folder: Path) -> None:
     (folder / "new").replace(folder / "home.md")
 
 
+def save_both(folder: Path) -> None:
+    replace(folder)
+    overwrite_keeping_times(folder)
+
+
+def save_and_remove(folder: Path) -> None:
+    replace(folder)
+    (folder / "dir/a.md").unlink()
+
+
+BOTH = {"home.md", "dir/a.md"}
+SAVES: list[tuple[Callable[[Path], object], set[str]]] = [
+    (lambda folder: (folder / "dir/deep/b.md").write_text("two\n"), {"dir/deep/b.md"}),
+    (overwrite_keeping_times, {"dir/a.md"}),
+    (replace, {"home.md"}),
+    (save_both, BOTH),
+]
 CHANGES: list[Callable[[Path], object]] = [
-    lambda folder: (folder / "dir/deep/b.md").write_text("other\n"),
     lambda folder: (folder / "c.md").touch(),
     lambda folder: (folder / "home.md").unlink(),
     lambda folder: (folder / "home.md").rename(folder / "dir/home.md"),
     lambda folder: (folder / ".wikisyncignore").write_text("dir/\n"),
     lambda folder: (folder / "dir/.a.md.swp").touch(),
     lambda folder: (folder / "dir/.#a.md").symlink_to("user@host.1"),
-    overwrite_keeping_times,
-    replace,
+    lambda folder: (folder / "c").symlink_to("home.md"),
+    save_and_remove,
 ]
 
 
+@pytest.mark.parametrize(("change", "saved"), SAVES)
+def test_files_that_were_saved_are_named(
+    folder: Path, change: Callable[[Path], object], saved: set[str]
+) -> None:
+    before = folder_stamp(folder)
+    change(folder)
+    assert folder_stamp(folder, before).saved == frozenset(saved)
+
+
 @pytest.mark.parametrize("change", CHANGES)
-def test_every_change_is_another_stamp(
+def test_every_other_change_is_one_of_the_whole_folder(
     folder: Path, change: Callable[[Path], object]
 ) -> None:
     before = folder_stamp(folder)
     change(folder)
-    assert folder_stamp(folder) != before
+    assert folder_stamp(folder, before).saved is None
+
+
+def test_nothing_is_known_without_a_stamp_before(folder: Path) -> None:
+    assert folder_stamp(folder).saved is None
 
 
 def test_reading_is_no_change(folder: Path) -> None:
@@ -61,14 +90,14 @@ def test_reading_is_no_change(folder: Path) -> None:
     (folder / ".hidden").touch()
     (folder / ".git").mkdir()
     (folder / ".git" / "x").touch()
-    assert folder_stamp(folder) == before
+    assert folder_stamp(folder, before).saved == frozenset()
 
 
 def test_link_is_not_followed(folder: Path, tmp_path: Path) -> None:
     (folder / "out").symlink_to(tmp_path)
     before = folder_stamp(folder)
     (tmp_path / "elsewhere").touch()
-    assert folder_stamp(folder) == before
+    assert folder_stamp(folder, before).saved == frozenset()
 
 
 def test_folder_that_is_gone_is_an_error(tmp_path: Path) -> None:

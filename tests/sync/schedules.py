@@ -53,6 +53,8 @@ from wikisync.workspace.links import ParsedLinks
 OWNER = WikiOwner("project", "docs/handbook")
 CYCLES = 6
 ROUNDS_MAX = 12
+HINTED = 0.3
+"""Cycles for saves that a hint of the wiki has, too."""
 LOG_LINES = 50
 """Of one page, in which is looked for what a person was told."""
 REST_ROUNDS_MAX = 4
@@ -160,7 +162,10 @@ class Client:
         if is_for_saves:
             names = frozenset(n for n in self.copy.pages if chance.random() < 0.5)
             options = replace(options, saved=names)
-        self.wiki.is_remembering = self.wiki.keeps_files = is_for_saves
+        # a hint may come with the saves, or alone
+        is_hinted = is_for_saves and chance.random() < HINTED
+        self.wiki.is_remembering = is_for_saves and not is_hinted
+        self.wiki.keeps_files = is_for_saves
         thrown = len(self.copy.thrown)
         try:
             self.result = await run_cycle(

@@ -24,6 +24,8 @@ BASE = {slug: BasePage(slug, Format.MARKDOWN, TEXT, TEXT) for slug in STATES}
 HERE = Snapshot(STATES, is_partial=True)
 THERE = Snapshot(STATES, is_remembered=True)
 ONE = {HOME: STATES[HOME]}
+REST = {PLAN: STATES[PLAN]}
+OTHER = digest_of("other")
 
 
 @pytest.fixture
@@ -59,6 +61,30 @@ async def test_a_save_is_pushed_without_a_scan_of_the_folder(
         pair.save(HOME, text)
         assert (await after_saving(pair, HOME)).pushed == 1
         assert await pair.wiki_texts() == {HOME: text, PLAN: "plan\n"}
+
+
+async def test_a_wiki_without_news_takes_no_scan_of_the_folder(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its newest commit may be our own."""
+    pair.save(HOME, "home, better\n")
+    await after_saving(pair, HOME)
+    refuse_scans(monkeypatch)
+    pair.save(PLAN, "plan, better\n")
+    pair.remote.is_remembering = False
+    result = await pair.cycle(CycleOptions(saved=frozenset({"plan.md"})))
+    assert result.pushed == 1
+    assert (await pair.cycle(CycleOptions(saved=frozenset()))).is_quiet
+    assert await pair.wiki_texts() == pair.texts()
+
+
+async def test_news_of_the_wiki_take_a_scan_of_the_folder(pair: Pair) -> None:
+    """A file that nobody reported may be in the way of what comes."""
+    pair.save(HOME, "home, better\n")
+    await pair.edit(PLAN, "plan, better\n")
+    pair.remote.is_remembering = False
+    result = await pair.cycle(CycleOptions(saved=frozenset()))
+    assert (result.pushed, result.pulled) == (1, 1)
 
 
 async def test_an_edit_that_nobody_told_of_waits_for_a_whole_scan(pair: Pair) -> None:
@@ -127,7 +153,9 @@ async def test_what_we_wrote_since_takes_a_whole_scan(pair: Pair) -> None:
 @pytest.mark.parametrize(
     ("here", "there"),
     [
-        (HERE, replace(THERE, is_remembered=False)),
+        (HERE, Snapshot({HOME: replace(STATES[HOME], digest=OTHER), **REST})),
+        (HERE, Snapshot({HOME: replace(STATES[HOME], format=Format.ORG), **REST})),
+        (HERE, Snapshot({HOME: replace(STATES[HOME], identity="7"), **REST})),
         (HERE, replace(THERE, is_complete=False)),
         (HERE, replace(THERE, unreadable=frozenset({HOME}))),
         (HERE, replace(THERE, pages=ONE)),
@@ -141,4 +169,5 @@ def test_only_new_texts_of_pages_on_both_sides_need_no_more(
     here: Snapshot, there: Snapshot
 ) -> None:
     assert is_saved_enough(BASE, HERE, THERE)
+    assert is_saved_enough(BASE, HERE, replace(THERE, is_remembered=False))
     assert not is_saved_enough(BASE, here, there)

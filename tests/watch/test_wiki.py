@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.api.faketime import FakeTime
+from tests.support.bending import BendingProxy, bending_proxy
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.api.git import GIT_RETRY_S
 from wikisync.api.wikis import Wiki
-from wikisync.errors import Halted
+from wikisync.errors import FolderError, Halted
+from wikisync.folder.pages import PageFolder
+from wikisync.folder.scan import ScannedFolder
 from wikisync.model import WikiOwner
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.tables import ProjectChange
@@ -283,3 +287,140 @@ async def test_scan_sees_what_a_program_appends_to_a_file_that_was_replaced(
             assert not await wiki.scan()
             program.write(b"appended\n")
         assert await wiki.scan()
+
+
+# -- what a cycle scans ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Large:
+    """A watched wiki behind a proxy."""
+
+    wiki: WatchedWiki
+    proxy: BendingProxy
+    folder: Path
+    client: Client
+
+    async def save(self, text: str) -> None:
+        """Save the page ``home``, of which an event comes."""
+        (self.folder / "home.md").write_text(text)
+        self.wiki.note_saved(["home.md"])
+        await self.wiki.cycle(Why.FOLDER)
+
+    async def on_wiki(self, slug: str = "home") -> str | None:
+        """The page's text there."""
+        return (await Wiki(self.client, PROJECT).get_page(slug)).content
+
+
+@pytest.fixture
+async def large(
+    service: EmbeddedService, time: FakeTime, tmp_path: Path
+) -> AsyncIterator[Large]:
+    """A watched wiki so large that git is asked what changed, at rest."""
+    pages = {"home": "one\n", "plan": "plan\n", "long": "words \n" * 10_000}
+    await service.add_project(PROJECT.full_path, pages)
+    async with (
+        bending_proxy(service.url) as proxy,
+        Client(proxy.url, service.token, clock=time.clock) as client,
+    ):
+        with watched(client, tmp_path, PROJECT) as wiki:
+            await wiki.cycle(Why.EVERYTHING)
+            await wiki.cycle(Why.EVERYTHING)
+            await wiki.scan()
+            await wiki.cycle(Why.FOLDER)
+            yield Large(wiki, proxy, tmp_path / "handbook", client)
+
+
+@pytest.fixture
+def scans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A line for each scan of the whole folder."""
+    seen: list[str] = []
+    scan = PageFolder.rescan
+
+    def counted(folder: PageFolder) -> ScannedFolder:
+        seen.append("scan")
+        return scan(folder)
+
+    monkeypatch.setattr(PageFolder, "rescan", counted)
+    return seen
+
+
+async def test_own_commit_is_no_reason_to_scan_or_list(
+    large: Large, scans: list[str]
+) -> None:
+    """The hint that follows each save is the commit that the save made."""
+    scans.clear()
+    for text in ("two\n", "three\n"):
+        before = await large.wiki.hint()
+        await large.save(text)
+        assert await large.on_wiki() == text
+        assert await large.wiki.hint() != before
+        large.proxy.asked.clear()
+        assert (await large.wiki.cycle(Why.WIKI)).is_quiet
+        assert {asked.path.partition("?")[0] for asked in large.proxy.asked} == {
+            "/docs/handbook.wiki.git/info/refs",
+            "/docs/handbook.wiki.git/git-upload-pack",
+        }
+        large.proxy.asked.clear()
+        assert await large.wiki.scan(), "the file is another one than half a minute ago"
+        assert (await large.wiki.cycle(Why.FOLDER)).is_quiet
+        assert large.proxy.asked == []
+        assert not await large.wiki.scan()
+    assert scans == []
+
+
+async def test_commit_of_another_person_takes_a_scan_of_the_folder(
+    service: EmbeddedService, large: Large, scans: list[str]
+) -> None:
+    """Between two of ours, too; and a save that no event reported goes with it."""
+    scans.clear()
+    await large.save("two\n")
+    await service.add_pages(PROJECT, {"plan": "theirs\n"})
+    (large.folder / "long.md").write_text("words \n" * 9_999)
+    await large.save("three\n")
+    assert scans == []
+    await large.wiki.cycle(Why.WIKI)
+    assert scans
+    assert (large.folder / "plan.md").read_text() == "theirs\n"
+    assert await large.on_wiki("long") == "words \n" * 9_999
+
+
+async def test_scan_names_what_no_event_reported(
+    large: Large, scans: list[str]
+) -> None:
+    scans.clear()
+    (large.folder / "home.md").write_text("two\n")
+    assert await large.wiki.scan()
+    await large.wiki.cycle(Why.FOLDER)
+    assert (await large.on_wiki(), scans) == ("two\n", [])
+    (large.folder / "new.md").write_text("new\n")
+    assert await large.wiki.scan()
+    await large.wiki.cycle(Why.FOLDER)
+    assert await large.on_wiki("new") == "new\n"
+    assert scans
+
+
+async def test_folder_that_could_not_be_scanned_is_scanned_whole(
+    large: Large, scans: list[str]
+) -> None:
+    """Whatever happened meanwhile, nobody saw it."""
+    away = large.folder.with_name("away")
+    large.folder.rename(away)
+    with pytest.raises(FolderError):
+        await large.wiki.scan()
+    away.rename(large.folder)
+    scans.clear()
+    await large.wiki.cycle(Why.WIKI)
+    assert scans
+
+
+async def test_file_that_the_wiki_lacked_comes_with_its_commit(
+    service: EmbeddedService, large: Large
+) -> None:
+    path = f"uploads/{'a' * 32}/picture.png"
+    await large.save(f"![p]({path})\n")
+    await large.wiki.cycle(Why.EVERYTHING)
+    assert not (large.folder / path).exists()
+    await service.put_file(PROJECT, path, b"picture")
+    await large.wiki.cycle(Why.WIKI)
+    assert (large.folder / path).read_bytes() == b"picture"

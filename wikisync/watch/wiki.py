@@ -16,7 +16,7 @@ from wikisync.api.client import Client, Id
 from wikisync.api.git import WikiHistory
 from wikisync.config import WikiSection
 from wikisync.errors import NotFound, PermissionDenied
-from wikisync.folder.stamp import folder_stamp
+from wikisync.folder.stamp import FolderStamp, folder_stamp
 from wikisync.model import Slug
 from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.sync.run.options import CycleOptions
@@ -53,7 +53,7 @@ class WatchedWiki:
         self._options = options
         self._settle_s = settle_s
         self._wiki: SyncedWiki | None = None
-        self._stamp: int | None = None
+        self._stamp: FolderStamp | None = None
         """What the last scan saw."""
         self._history = WikiHistory(client, section.owner)
         self._noted_at = client.now()
@@ -99,7 +99,7 @@ class WatchedWiki:
         return self._opened.known(self.section).is_paused
 
     async def cycle(self, why: Why) -> CycleOutcome:
-        """One cycle; for a save here the wiki is not scanned first."""
+        """One cycle, which scans of each side what may have changed there."""
         try:
             result = await self._exchange(why)
         except NotFound:
@@ -154,10 +154,10 @@ class WatchedWiki:
         is_first = not self.synced.results
         adopts = self._opened.is_adopting and is_first
         saved, self._saved = self._saved, set()
-        if why is not Why.FOLDER or saved is None or is_first or adopts:
-            saved = set()
+        if why is Why.EVERYTHING or is_first or adopts:
+            saved = None
         wiki.remote.is_remembering = why is Why.FOLDER
-        wiki.remote.keeps_files = bool(saved)
+        wiki.remote.keeps_files = saved is not None
         named = frozenset() if why is Why.FOLDER else frozenset(self._named)
         wiki.replica.await_pages(named)
         try:
@@ -167,7 +167,7 @@ class WatchedWiki:
                     wiki,
                     replace(
                         self._options,
-                        saved=frozenset(saved),
+                        saved=None if saved is None else frozenset(saved),
                         adopts=adopts,
                         is_other_folder=is_other,
                         tries_again=is_first,
@@ -213,11 +213,17 @@ class WatchedWiki:
         """
         if self._wiki is None:
             return False  # its first cycle is still to come
-        before = self._stamp
-        self._stamp = await asyncio.to_thread(folder_stamp, self._wiki.folder)
-        if self._stamp == before and not await self._wiki.local.late_saves():
+        folder, before = self._wiki.folder, self._stamp
+        try:
+            stamp = await asyncio.to_thread(folder_stamp, folder, before)
+            is_late = bool(await self._wiki.local.late_saves())
+        except BaseException:
+            self._saved = None
+            raise
+        self._stamp = stamp
+        if stamp.saved is not None and not stamp.saved and not is_late:
             return False
-        self._saved = None
+        self.note_saved(None if is_late else stamp.saved)
         return True
 
     async def note_unchanged(self) -> None:

@@ -38,16 +38,30 @@ def is_saved_enough(
 ) -> bool:
     """Whether a scan of nothing but saved files is enough for a decision.
 
-    It is where both sides have the same pages, and all of the base.  Then what was not
-    scanned is no absence that would count once more, no new name and no rename: the
-    only news are texts of pages that there are.
+    It is where both sides have the same pages, and all of the base, and the wiki no
+    other texts than were agreed on, or nobody scanned it.  Then what was not scanned is
+    no absence that would count once more, no new name and no rename: the only news are
+    texts here of pages that there are.
     """
-    if not there.is_remembered or not (here.is_complete and there.is_complete):
+    if not (here.is_complete and there.is_complete):
         return False
     names = there.pages.keys()
     if there.unreadable or not base.keys() <= names:
         return False
+    if not there.is_remembered and _has_news(base, there):
+        return False
     return names == here.pages.keys() | (here.unreadable - here.ignored)
+
+
+def _has_news(base: Mapping[Slug, BasePage], there: Snapshot) -> bool:
+    """Whether the wiki has a page otherwise than was agreed, or an identity of one."""
+    theirs = there.pages
+    return any(
+        (remote := theirs[slug]).digest != page.remote
+        or remote.format is not page.format
+        or (remote.identity and remote.identity != page.remote_identity)
+        for slug, page in base.items()
+    )
 
 
 def changed_pages(

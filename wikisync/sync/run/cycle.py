@@ -342,15 +342,20 @@ class _Run:
 
     def _mentions(self, decided: Decided) -> Sequence[AttachmentPath]:
         """Attachments to have in the folder, of the pages asked for or saved."""
-        pages = self._cycle.options.pages
-        if decided.here.is_partial:
+        options, state = self._cycle.options, self._cycle.state
+        pages, is_partial = options.pages, decided.here.is_partial
+        if is_partial:
             pages = frozenset(action.slug for action in decided.plan.actions)
-        if self._cycle.options.direction is Direction.PUSH:
+        if options.direction is Direction.PUSH:
             return ()
         if pages is None:
-            return self._cycle.state.mentions()
-        texts = [self._cycle.state.text(slug) or "" for slug in sorted(pages)]
+            return state.mentions()
+        texts = [state.text(slug) or "" for slug in sorted(pages)]
         found = [path for text in texts for path in mentioned_attachments(text)]
+        if is_partial and not decided.there.is_remembered:
+            # a commit may have brought a file that the wiki lacked
+            known = state.attachments()
+            found += [path for path in state.mentions() if path not in known]
         return tuple(dict.fromkeys(found))
 
     async def _note_head(self, decided: Decided, *, was_rewound: bool) -> None:

@@ -57,19 +57,21 @@ def note_writes(cycle: Cycle, plan: Plan, *, is_first: bool) -> None:
 async def scan(cycle: Cycle) -> tuple[Snapshot, Snapshot]:
     """Scan both sides; of the folder only what was saved, if that is enough.
 
-    The one place that decides so.  Whatever is more than new texts of known pages, or
-    waits since an earlier cycle, takes a whole scan.
+    The one place that decides so.  Whatever is more than new texts of known pages here,
+    or waits since an earlier cycle, takes a whole scan, and so does any news of the
+    wiki; what earlier cycles of ours wrote there is none.
     """
     options, state = cycle.options, cycle.state
     is_whole = (
-        not options.saved
-        or options.adopts
+        options.adopts
         or options.is_other_folder
         or options.between is not None
         or state.undoing
         or state.troubles()
     )
-    here = None if is_whole else await cycle.local.saved(options.saved)
+    here = None
+    if options.saved is not None and not is_whole:
+        here = await cycle.local.saved(options.saved)
     if here is None:
         return await _scan_both(cycle)
     there = await cycle.remote.snapshot()

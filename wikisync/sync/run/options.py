@@ -49,9 +49,10 @@ class CycleOptions(Struct, frozen=True):
     direction: Direction = Direction.BOTH
     pages: frozenset[Slug] | None = None
     """Only these pages, or all."""
-    saved: frozenset[str] = frozenset()
+    saved: frozenset[str] | None = None
     """Files of the folder that were saved since the last cycle, where nothing else is
-    known to have happened to it: a scan of them may be enough."""
+    known to have happened to it: a scan of them may be enough.  None where anything may
+    have happened."""
     is_dry_run: bool = False
     """Decide, and change nothing anywhere."""
     adopts: bool = False
