@@ -17,7 +17,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wikisync.sync.decide.merge import merge
+from wikisync.merging.merge import merge
 
 VOCABULARY = """
 wiki page folder service state plan cycle base snapshot reader writer table query

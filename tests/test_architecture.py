@@ -66,7 +66,9 @@ ALLOWED: dict[str, set[str]] = {
         "decoding",
         "folder",
     },
+    "merging": {"model", "merging"},
     "sync": {
+        "merging",
         "model",
         "errors",
         "private",
@@ -131,6 +133,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "workspace": {
         "model",
+        "merging",
         "errors",
         "decoding",
         "private",
@@ -179,6 +182,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "cli": {
         "model",
+        "merging",
         "errors",
         "private",
         "progress",

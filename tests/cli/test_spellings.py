@@ -13,8 +13,8 @@ from aiohttp import ClientSession
 from yarl import URL
 
 from tests.support.workspaces import PAGES, Cloned
+from wikisync.merging.conflict import MARKER
 from wikisync.service.quirks import Quirk
-from wikisync.sync.decide.conflict import MARKER
 
 SPACED = {
     "My Notes": "one\n",

@@ -18,8 +18,8 @@ from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from wikisync.cli.console import Console
 from wikisync.errors import ConfigError, ExitCode, FolderError
+from wikisync.merging.conflict import MARKER
 from wikisync.service.quirks import Quirk
-from wikisync.sync.decide.conflict import MARKER
 
 
 async def test_folder_emptied_stops_and_deletes_nothing(cloned: Cloned) -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wikisync.merging.conflict import Clash, read_conflict_file
 from wikisync.model import Digest, LateSave, Slug, digest_of
-from wikisync.sync.decide.conflict import Clash, read_conflict_file
 from wikisync.sync.decide.safety import EMPTIED_PAGES_MIN
 
 if TYPE_CHECKING:

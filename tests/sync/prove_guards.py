@@ -306,9 +306,9 @@ GUARDS = (
     ),
     Guard(
         "soundness of a merge",
-        f"{SYNC}.decide.merge:_is_sound",
+        "wikisync.merging.merge:_is_sound",
         answer(True),
-        "sync/test_merge.py::test_fault_in_the_merger_holds_the_page",
+        "merging/test_merge.py::test_fault_in_the_merger_holds_the_page",
     ),
     Guard(
         "a wiki that went back in time",

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests.sync.edited_twice import TwoEdits, in_one_place, long_paragraphs
-from wikisync.sync.decide.merge import merge
+from wikisync.merging.merge import merge
 
 MERGED_MIN = 0.95
 """Of edits in different sentences."""

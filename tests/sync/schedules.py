@@ -35,12 +35,12 @@ from tests.sync.simulated_git import SimulatedGit
 from tests.sync.virtual import VirtualLoop, run_virtually
 from tests.sync.wire import wired_wiki
 from wikisync.errors import WikisyncError
+from wikisync.merging.conflict import read_conflict_file
+from wikisync.merging.front_matter import front_matter_of
 from wikisync.model import STRAY_CONFLICT, Slug, WikiOwner, fold_text
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.migrations import SCHEMA_VERSION, create
 from wikisync.sync.base.state import State, WikiState
-from wikisync.sync.decide.conflict import read_conflict_file
-from wikisync.sync.decide.normalisation import front_matter_of
 from wikisync.sync.decide.safety import BatchKind, Decision, decide
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.options import CycleOptions, Patience

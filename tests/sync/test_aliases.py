@@ -8,10 +8,10 @@ import pytest
 
 from tests.support.copies import Copies
 from tests.support.pair import paired
+from wikisync.merging.conflict import MARKER
 from wikisync.model import Format, Page, Slug
 from wikisync.service.quirks import Quirk
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.conflict import MARKER
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.decide.safety import EMPTIED_PAGES_MIN
 from wikisync.sync.wiki.aliases import AliasedFolder

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from tests.support.copies import Copies, Died
 from tests.support.pair import Pair, paired
 from wikisync.errors import FolderError, PreconditionFailed, WikisyncError
+from wikisync.merging.conflict import Clash, has_marker, read_conflict_file
 from wikisync.model import Slug, digest_of
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.conflict import Clash, has_marker, read_conflict_file
 from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.run.options import CycleOptions

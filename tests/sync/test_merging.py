@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import pytest
 
 from tests.support.copies import Copies
+from wikisync.merging import merge as merge_module
+from wikisync.merging.diff import changes
 from wikisync.model import Slug
 from wikisync.sync.base.state import State
-from wikisync.sync.decide import merge as merge_module
-from wikisync.sync.decide.diff import changes
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.run import flow, merging
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from wikisync.merging.front_matter import front_matter_of, with_front_matter
 from wikisync.sync.decide.normalisation import (
     Normalisation,
-    front_matter_of,
     normalisation_of,
-    with_front_matter,
     with_line_ends_of,
 )
 

@@ -34,9 +34,9 @@ from wikisync.api.retry import TransientFailure
 from wikisync.api.tree_cache import TreeCache
 from wikisync.api.wikis import Wiki
 from wikisync.errors import Unavailable
+from wikisync.merging.front_matter import front_matter_of
 from wikisync.model import Format, WikiOwner
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.normalisation import front_matter_of
 
 SLOW_STEPS = 5
 """Moments at which something happens while an answer is late."""

@@ -16,9 +16,9 @@ import pytest
 
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WatchProcess, watching
+from wikisync.merging.conflict import MARKER
 from wikisync.service.quirks import Quirk
 from wikisync.service.settings import Hook
-from wikisync.sync.decide.conflict import MARKER
 from wikisync.watch.listen import BODY_BYTES_MAX
 
 pytestmark = pytest.mark.slow

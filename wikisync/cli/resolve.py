@@ -25,15 +25,14 @@ from wikisync.errors import (
 )
 from wikisync.folder.swap import PRIVATE, write_atomically
 from wikisync.folder.workspace import holder_of
-from wikisync.model import Format, Slug, digest_of
-from wikisync.sync.decide.conflict import (
+from wikisync.merging.conflict import (
     Choice,
     read_conflict_file,
-    remote_label,
     resolved,
     write_conflict_file,
 )
-from wikisync.sync.decide.ledger import ConflictFileRecord
+from wikisync.model import Format, Slug, digest_of
+from wikisync.sync.decide.ledger import ConflictFileRecord, remote_label
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.conflict_texts import (
     conflict_path,

@@ -12,9 +12,9 @@ from wikisync.cli.console import Console
 from wikisync.cli.options import json_option, workspace_option
 from wikisync.cli.restore_all import restore_since
 from wikisync.errors import UsageError
+from wikisync.merging.conflict import MARKER, has_marker
+from wikisync.merging.diff import changes
 from wikisync.model import Page
-from wikisync.sync.decide.conflict import MARKER, has_marker
-from wikisync.sync.decide.diff import changes
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.named import named_page
 from wikisync.workspace.opening import open_workspace

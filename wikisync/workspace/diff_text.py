@@ -1,6 +1,6 @@
 """Two texts as a unified difference, with changed words coloured on a terminal.
 
-What changed is found by ``sync.decide.diff``, whose search is bounded on any text.
+What changed is found by ``merging.diff``, whose search is bounded on any text.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from wikisync.sync.decide.diff import Hunk, changes
+from wikisync.merging.diff import Hunk, changes
 from wikisync.terminal import visible, visible_line
 
 CONTEXT_LINES = 3

@@ -16,16 +16,16 @@ from wikisync.errors import (
     PreconditionFailed,
     UsageError,
 )
-from wikisync.model import Slug
-from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.conflict import (
+from wikisync.merging.conflict import (
     Clash,
     MergedText,
     Piece,
     read_conflict_file,
 )
+from wikisync.merging.merge import merge
+from wikisync.model import Slug
+from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import ConflictFileRecord
-from wikisync.sync.decide.merge import merge
 from wikisync.sync.run.holds import Holds
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.wiki.remembered import RememberedWiki

@@ -9,8 +9,8 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.merging.front_matter import front_matter_of
 from wikisync.model import Format, Snapshot
-from wikisync.sync.decide.normalisation import front_matter_of
 
 
 class Capabilities(Struct, frozen=True):

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from wikisync.merging.conflict import MergedText
 from wikisync.model import Page, Slug, Snapshot
-from wikisync.sync.decide.conflict import MergedText
 from wikisync.sync.decide.ledger import Replaced
 from wikisync.sync.decide.plan import BasePage, Plan, SkipReason
 from wikisync.sync.decide.safety import Batch

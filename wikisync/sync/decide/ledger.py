@@ -7,6 +7,7 @@ Times are seconds since the epoch, given by whoever has a clock.
 from __future__ import annotations
 
 import zlib
+from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct
@@ -19,6 +20,7 @@ from wikisync.model import (
     LinkTarget,
     LooseFile,
     Slug,
+    digest_of,
 )
 from wikisync.sync.decide.mentions import mentioned_attachments
 from wikisync.sync.decide.plan import BasePage
@@ -235,3 +237,21 @@ class Health(Struct, frozen=True):
         if window_s <= self.worst_window_s:
             return self
         return replace(self, worst_window_s=window_s, worst_window_slug=slug)
+
+
+def remote_label(edit: RemoteEdit | None, remote: str, at: float) -> str:
+    """Who wrote the wiki's text and when, as far as the service says.
+
+    Args:
+        edit: The last edit of the page that was heard of.
+        remote: The text.
+        at: When it was seen first.
+    """
+    if edit is not None and edit.digest == digest_of(remote):
+        return f"{edit.who}, {_local_time(edit.at)}"
+    return f"seen {_local_time(at)}"
+
+
+def _local_time(at: float) -> str:
+    """To the minute, on this machine's clock and in its zone."""
+    return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M}"

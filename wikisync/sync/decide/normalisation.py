@@ -7,16 +7,11 @@ own and no edit: both digests are noted, and nothing is sent again for it.
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from enum import StrEnum
 
+from wikisync.merging.front_matter import front_matter_of
 from wikisync.model import fold_text
-
-_FRONT_MATTER = re.compile(
-    r"(?P<mark>---|\+\+\+|;;;)[ \t]*\r?\n.*?^(?P=mark)[ \t]*(?:\r?\n|\Z)",
-    re.DOTALL | re.MULTILINE,
-)
 
 
 class Normalisation(StrEnum):
@@ -42,27 +37,6 @@ def normalisation_of(sent: str, answered: str) -> Normalisation:
     if block and _body(sent, block) == theirs.lstrip("\n"):
         return Normalisation.FRONT_MATTER
     return Normalisation.OTHER
-
-
-def front_matter_of(text: str) -> str:
-    """The block at the text's start with its closing line, or empty."""
-    found = _FRONT_MATTER.match(text)
-    return found.group() if found else ""
-
-
-def with_front_matter(text: str, known: str) -> str:
-    """A text from a service that strips front matter, with the block we know of.
-
-    Args:
-        text: As the service gave it.
-        known: The page as the folder or the base has it.
-    """
-    block = front_matter_of(known)
-    if not block or front_matter_of(text):
-        return text
-    gap = known[len(block) :]
-    blank = gap[: len(gap) - len(gap.lstrip("\r\n"))]
-    return block + blank + text.lstrip("\r\n")
 
 
 def with_line_ends_of(text: str, like: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from wikisync.sync.decide.diff import changes
+from wikisync.merging.diff import changes
 from wikisync.sync.decide.ledger import Replaced
 
 _WORD = re.compile(r"\w+|\W")

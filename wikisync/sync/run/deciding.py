@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from wikisync.errors import FolderError, NotFound
+from wikisync.merging.conflict import git_conflicts, has_any_marker, has_marker
+from wikisync.merging.front_matter import front_matter_of, with_front_matter
 from wikisync.model import (
     Digest,
     PageState,
@@ -34,10 +36,8 @@ from wikisync.sync.decide.comparing import (
     met_anew,
     mirror_base,
 )
-from wikisync.sync.decide.conflict import git_conflicts, has_any_marker, has_marker
 from wikisync.sync.decide.decided import Decided, Settled
 from wikisync.sync.decide.ledger import ConflictFileRecord, Side
-from wikisync.sync.decide.normalisation import front_matter_of, with_front_matter
 from wikisync.sync.decide.plan import (
     BasePage,
     HoldReason,

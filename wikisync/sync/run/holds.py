@@ -20,22 +20,22 @@ from wikisync.errors import (
     PreconditionFailed,
     command_line,
 )
-from wikisync.model import NO_FILE, ConflictFile, Digest, Page, Problem, Slug, digest_of
-from wikisync.sync.decide.conflict import (
+from wikisync.merging.conflict import (
     Clash,
     MergedText,
     Piece,
     read_conflict_file,
-    remote_label,
     write_conflict_file,
 )
+from wikisync.merging.merge import merge
+from wikisync.model import NO_FILE, ConflictFile, Digest, Page, Problem, Slug, digest_of
 from wikisync.sync.decide.decided import Decided, MergedPage, Settled
 from wikisync.sync.decide.ledger import (
     NO_DIGEST,
     Agreed,
     ConflictFileRecord,
+    remote_label,
 )
-from wikisync.sync.decide.merge import merge
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import BasePage, HoldReason, MoveLocal, Plan
 from wikisync.sync.run.flow import on_texts

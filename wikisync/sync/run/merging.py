@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias, TypeGuard
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
+from wikisync.merging.conflict import Clash, MergedText, Piece
+from wikisync.merging.diff import changes
+from wikisync.merging.front_matter import with_front_matter
+from wikisync.merging.merge import merge
 from wikisync.model import Format, Page, Slug, Snapshot
-from wikisync.sync.decide.conflict import Clash, MergedText, Piece
 from wikisync.sync.decide.decided import MergedPage, Settled
-from wikisync.sync.decide.diff import changes
 from wikisync.sync.decide.ledger import Replaced
-from wikisync.sync.decide.merge import merge
-from wikisync.sync.decide.normalisation import with_front_matter
 from wikisync.sync.decide.plan import (
     Action,
     Hold,

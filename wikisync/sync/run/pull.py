@@ -29,9 +29,10 @@ from wikisync.errors import (
     Unavailable,
     WikisyncError,
 )
+from wikisync.merging.front_matter import with_front_matter
 from wikisync.model import Digest, Page, Problem, Slug, Snapshot
 from wikisync.sync.decide.ledger import Agreed, packed_text
-from wikisync.sync.decide.normalisation import with_front_matter, with_line_ends_of
+from wikisync.sync.decide.normalisation import with_line_ends_of
 from wikisync.sync.decide.plan import (
     Adopt,
     BasePage,

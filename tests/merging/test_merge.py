@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from tests.sync.edited_twice import TwoEdits, in_one_place, long_paragraphs
 from tests.sync.prove_merge import outcome
+from wikisync.merging import merge as module
+from wikisync.merging.conflict import MARKER, Clash
+from wikisync.merging.merge import merge
+from wikisync.merging.units import Kind, kinds
 from wikisync.model import Format
-from wikisync.sync.decide import merge as module
-from wikisync.sync.decide.conflict import MARKER, Clash
-from wikisync.sync.decide.merge import merge
-from wikisync.sync.decide.units import Kind, kinds
 
 BASE = "one\ntwo\nthree\nfour\nfive\n"
 

@@ -12,13 +12,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
-
-from wikisync.model import digest_of
-from wikisync.sync.decide.ledger import RemoteEdit
 
 MARKER = "%%%% wikisync"
 """What every marker line holds and no other line may."""
@@ -208,21 +204,3 @@ def _whole_lines(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.replace("%", "").split())
-
-
-def remote_label(edit: RemoteEdit | None, remote: str, at: float) -> str:
-    """Who wrote the wiki's text and when, as far as the service says.
-
-    Args:
-        edit: The last edit of the page that was heard of.
-        remote: The text.
-        at: When it was seen first.
-    """
-    if edit is not None and edit.digest == digest_of(remote):
-        return f"{edit.who}, {_local_time(edit.at)}"
-    return f"seen {_local_time(at)}"
-
-
-def _local_time(at: float) -> str:
-    """To the minute, on this machine's clock and in its zone."""
-    return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M}"

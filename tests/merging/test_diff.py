@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.sync.decide import diff
-from wikisync.sync.decide.diff import Hunk, changes
+from wikisync.merging import diff
+from wikisync.merging.diff import Hunk, changes
 
 FEW = st.text("abc", max_size=14)
 MANY = st.text("abcdefghijklmnop", max_size=30)

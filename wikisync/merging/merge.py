@@ -19,12 +19,12 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from wikisync.merging.conflict import Clash, MergedText, Piece, has_marker
+from wikisync.merging.diff import Hunk, changes
+from wikisync.merging.front_matter import front_matter_of
+from wikisync.merging.metadata import merge_metadata
+from wikisync.merging.units import Kind, Unit, cell_text, cells, kinds, units
 from wikisync.model import Format
-from wikisync.sync.decide.conflict import Clash, MergedText, Piece, has_marker
-from wikisync.sync.decide.diff import Hunk, changes
-from wikisync.sync.decide.metadata import merge_metadata
-from wikisync.sync.decide.normalisation import front_matter_of
-from wikisync.sync.decide.units import Kind, Unit, cell_text, cells, kinds, units
 
 PARAGRAPH_CHARS_MAX = 200_000
 """A paragraph of which one side is longer is not divided."""

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.sync.decide.conflict import (
+from wikisync.merging.conflict import (
     MARKER,
     NOTE,
     Choice,
