@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.bending import bending_proxy
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import Cloned
@@ -115,3 +116,21 @@ async def test_watch_leaves_the_same_in_every_cycle(first: Cloned) -> None:
             await watched.cycle(Why.EVERYTHING)
             assert opened.known(section).left_out == {"here"}
     assert "here.md" not in await first.wiki()
+
+
+async def test_first_sync_of_an_empty_folder_reads_no_page_by_itself(
+    first: Cloned,
+) -> None:
+    """All texts came with the list."""
+    (first.folder / "here.md").unlink()
+    settings = first.root / "wikisync.toml"
+    async with bending_proxy(first.service.url) as proxy:
+        settings.write_text(
+            settings.read_text().replace(first.service.url, str(proxy.url))
+        )
+        ran = await first.run("sync")
+
+        assert ran.code == 0
+        assert first.read("guide.md") == "a guide\n"
+        assert not proxy.requests("/wikis/[a-z]+$")
+        assert len(proxy.requests("with_content=true")) == 1

@@ -409,7 +409,13 @@ def unknown_of(
 async def _only_here(
     opened: OpenWorkspace, wiki: SyncedWiki, asked: CycleOptions
 ) -> Sequence[Slug]:
-    """The pages that a first sync would put on the wiki."""
+    """The pages that a first sync would put on the wiki.
+
+    The wiki is not scanned for an empty folder: texts come with the first list alone,
+    and after it each page would be read by itself.
+    """
+    if not (await wiki.local.snapshot()).pages:
+        return ()
     seen = await opened.cycle(wiki, replace(asked, is_dry_run=True, puts_new=True))
     return [one.slug for one in seen.plan.actions if isinstance(one, CreateRemote)]
 
