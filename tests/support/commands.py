@@ -14,7 +14,6 @@ import pytest
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.workspaces import Cloned, clone_handbook
 from wikisync.cli.main import main
-from wikisync.sync.run.options import Patience
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +53,8 @@ def run(
 
     One-way commands look as often as they should for missing pages, but do not wait.
     """
-    at_once = Patience(remote_span_s=0.0)
-    monkeypatch.setattr("wikisync.workspace.pulling.PATIENCE", at_once)
-    monkeypatch.setattr("wikisync.workspace.pulling.MIRROR_PATIENCE", at_once)
+    monkeypatch.setattr("wikisync.workspace.pulling.REMOTE_SPAN_S", 0.0)
+    monkeypatch.setattr("wikisync.workspace.pulling.MIRROR_SPAN_S", 0.0)
     monkeypatch.setenv("WIKISYNC_TOKEN", service.token)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 

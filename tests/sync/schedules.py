@@ -43,7 +43,7 @@ from wikisync.sync.base.migrations import SCHEMA_VERSION, create
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.safety import BatchKind, Decision, decide
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.options import CycleOptions, Patience
+from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.sync.wiki.linking import FileLinks
@@ -59,7 +59,9 @@ LOG_LINES = 50
 """Of one page, in which is looked for what a person was told."""
 REST_ROUNDS_MAX = 4
 """Rounds to rest once nobody does anything (I3)."""
-AT_ONCE = CycleOptions(patience=Patience(1, 0.0, 1, 0.0))
+AT_ONCE = CycleOptions(
+    remote_scans=1, remote_span_s=0.0, local_scans=1, local_span_s=0.0
+)
 
 # without a place for it, Python prints what the engine logs into the proof's table
 logging.getLogger("wikisync").addHandler(logging.NullHandler())
@@ -294,7 +296,8 @@ class Schedule:
                 self.world.put(self.world.wiki, name, self.world.new_line())
         for _ in range(CYCLES * self.weather.length):
             faults = self.world.faults
-            await self.storm(loop, CycleOptions(patience=Patience(2, 20.0, 2, 10.0)))
+            patient = CycleOptions(remote_scans=2, remote_span_s=20.0)
+            await self.storm(loop, patient)
             self.verdict.cycles += 1
             self.verdict.troubled += self.world.faults > faults
             loop.now_s += self.random.uniform(1, 40)

@@ -11,7 +11,7 @@ from wikisync.model import Slug, digest_of
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import Side, Sighting
 from wikisync.sync.decide.plan import SkipReason
-from wikisync.sync.run.options import CycleOptions, Patience
+from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.sightings import is_certain, seen_again
 
 HOME = Slug("home")
@@ -185,7 +185,9 @@ async def test_an_ignored_page_is_deleted_nowhere(state: State) -> None:
 
 async def test_nothing_is_removed_in_a_cycle_with_an_error(state: State) -> None:
     copies = await settled(state)
-    patience = CycleOptions(patience=Patience(1, 0.0, 1, 0.0))
+    at_once = CycleOptions(
+        remote_scans=1, remote_span_s=0.0, local_scans=1, local_span_s=0.0
+    )
     copies.there.remove("home")
     copies.here.put("other", "edited\n")
 
@@ -194,11 +196,11 @@ async def test_nothing_is_removed_in_a_cycle_with_an_error(state: State) -> None
             raise Unavailable("no answer")
 
     copies.there.before = before
-    result = await copies.cycle(patience)
+    result = await copies.cycle(at_once)
     assert not result.removed
     assert not result.has_more
     copies.there.before = copies.here.before
-    assert (await copies.cycle(patience)).removed == 1
+    assert (await copies.cycle(at_once)).removed == 1
 
 
 async def test_an_edit_here_beats_a_removal_on_the_wiki(state: State) -> None:

@@ -43,8 +43,8 @@ from wikisync.sync.decide.safety import Batch, BatchKind
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.options import (
-    MIRROR_PATIENCE,
-    PATIENCE,
+    MIRROR_SPAN_S,
+    REMOTE_SPAN_S,
     CycleOptions,
     Outdated,
 )
@@ -171,7 +171,7 @@ class Destination(Struct, frozen=True):
             is_undoable=False,
             # what a mirror has more is no page of anybody
             puts_new=self.is_mirror,
-            patience=MIRROR_PATIENCE if self.is_mirror else PATIENCE,
+            remote_span_s=MIRROR_SPAN_S if self.is_mirror else REMOTE_SPAN_S,
         )
 
 

@@ -390,7 +390,7 @@ class _Deciding:
         keeps the name, because nobody finishes the rename, is renamed here, too.
         """
         base, now = self._base(), self._cycle.clock()
-        patience = self._cycle.options.patience
+        options = self._cycle.options
         missing = base.keys() - there.pages.keys()
         found = renames_under_way(missing, there.pages.keys() - base.keys())
         before = self._cycle.state.sightings(Side.RENAME)
@@ -400,7 +400,7 @@ class _Deciding:
         found = {
             slug: name
             for slug, name in found.items()
-            if not is_certain(seen[slug], patience.remote_scans, patience.remote_span_s)
+            if not is_certain(seen[slug], options.remote_scans, options.remote_span_s)
         }
         if not found:
             return there
@@ -421,7 +421,7 @@ class _Deciding:
         seen = seen_again(before, here.busy.keys(), now)
         if not self._cycle.options.is_dry_run:
             self._cycle.state.record_sightings(Side.EDITOR, seen)
-        span_s = self._cycle.options.patience.editor_span_s
+        span_s = self._cycle.options.editor_span_s
         return frozenset(
             [slug for slug, one in seen.items() if now - one.first_at >= span_s]
         )

@@ -13,6 +13,10 @@ from wikisync.sync.decide.safety import ALL_KINDS, BatchKind
 
 READS_MAX = 8
 """Reads in flight for one wiki."""
+REMOTE_SPAN_S = 60.0
+MIRROR_SPAN_S = 5.0
+"""For a mirror, which the next run of a command makes right again at no loss: so its
+command ends at once, by as many scans in a shorter time."""
 
 Outdated = Callable[[], Awaitable[frozenset[Slug]]]
 """Pages whose attachments here are other ones than the wiki's."""
@@ -20,27 +24,6 @@ Outdated = Callable[[], Awaitable[frozenset[Slug]]]
 
 Confirm = Callable[[], Awaitable[None]]
 """Raises where the wiki that was read is not the one that is meant."""
-
-
-class Patience(Struct, frozen=True):
-    """What makes an absence certain."""
-
-    remote_scans: int = 3
-    """Complete lists of the wiki that must lack a page ..."""
-    remote_span_s: float = 60.0
-    """... from the first to the last of them."""
-    local_scans: int = 2
-    """Scans of the folder that must lack a file ..."""
-    local_span_s: float = 10.0
-    """... from the first to the last of them."""
-    editor_span_s: float = 600.0
-    """How long a page may be open in an editor before a person is notified."""
-
-
-PATIENCE = Patience()
-MIRROR_PATIENCE = Patience(remote_span_s=5.0)
-"""For a mirror, which the next run of a command makes right again at no loss: so its
-command ends at once, by as many scans in a shorter time."""
 
 
 class CycleOptions(Struct, frozen=True):
@@ -78,7 +61,16 @@ class CycleOptions(Struct, frozen=True):
     """In a dry run, a sync to take back; else the state says which."""
     leaves: frozenset[Slug] = frozenset()
     """Pages that a first sync left here, and that nobody has asked for since."""
-    patience: Patience = PATIENCE
+    remote_scans: int = 3
+    """A page is surely gone from the wiki if so many complete lists lack it ..."""
+    remote_span_s: float = REMOTE_SPAN_S
+    """... from the first to the last of them."""
+    local_scans: int = 2
+    """A file is surely gone if so many scans of the folder lack it ..."""
+    local_span_s: float = 10.0
+    """... from the first to the last of them."""
+    editor_span_s: float = 600.0
+    """How long a page may be open in an editor before a person is notified."""
     reads_max: int = READS_MAX
 
     @property

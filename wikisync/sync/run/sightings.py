@@ -77,8 +77,8 @@ async def watch_absences(
     The wiki is asked for every page that would be removed here; of so many that
     the safety stop holds them anyway, for one.
     """
-    known, now, patience = cycle.state, cycle.clock(), cycle.options.patience
-    is_dry_run = cycle.options.is_dry_run
+    known, now, options = cycle.state, cycle.clock(), cycle.options
+    is_dry_run = options.is_dry_run
     gone_there = [a.slug for a in plan.actions if isinstance(a, DeleteLocal)]
     forgotten = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
     gone_here = [a.slug for a in plan.actions if isinstance(a, DeleteRemote)]
@@ -93,16 +93,16 @@ async def watch_absences(
             Side.REMOTE,
             there,
             () if doubted else gone_there,
-            patience.remote_scans,
-            patience.remote_span_s,
+            options.remote_scans,
+            options.remote_span_s,
             SkipReason.GONE_THERE,
         ),
         (
             Side.LOCAL,
             here,
             gone_here,
-            patience.local_scans,
-            patience.local_span_s,
+            options.local_scans,
+            options.local_span_s,
             SkipReason.GONE_HERE,
         ),
     ):
