@@ -198,26 +198,28 @@ class _Claims:
     def claim(self, subject: str, wanted: str) -> str:
         """The wanted path, or one with a hash of the subject where it is taken."""
         path, digits = wanted, TWIN_DIGITS
-        while not self._is_free(path):
+        folded, above = _fold(path), _folded_above(path)
+        while not self._is_free(folded, above):
             folder, _, name = wanted.rpartition("/")
             if not self._files.isdisjoint(_folded_above(wanted)):
                 folder = self._prefix.removesuffix("/")
             stem, extension = posixpath.splitext(name)
             name = f"{stem}-{_hash(subject, digits)}{extension}"
             path = f"{folder}/{name}" if folder else name
+            folded, above = _fold(path), _folded_above(path)
             digits += 1
         if path != wanted:
             self.problems.append(_twin(subject, path))
-        self._files.add(_fold(path))
-        self._folders.update(_folded_above(path))
+        self._files.add(folded)
+        self._folders.update(above)
         return path
 
-    def _is_free(self, path: str) -> bool:
-        folded = _fold(path)
-        return not (
-            folded in self._files
-            or folded in self._folders
-            or not self._files.isdisjoint(_folded_above(path))
+    def _is_free(self, folded: str, above: tuple[str, ...]) -> bool:
+        """Whether a file may have a path, folded like the folders above it."""
+        return (
+            folded not in self._files
+            and folded not in self._folders
+            and self._files.isdisjoint(above)
         )
 
 

@@ -104,6 +104,12 @@ class FileTable:
         for path, packed in self._packed.items():
             yield path, _unpacked(packed)
 
+    def named(self) -> Iterator[tuple[str, int, Digest | None]]:
+        """Each path, sorted, with the size of its file in bytes, and the digest."""
+        for path in sorted(self._packed):
+            size, _, _, digest = _HEAD.unpack_from(self._packed[path])
+            yield path, size, _digest(digest)
+
     def parts(self, count: int) -> Iterator[dict[str, bytes]]:
         """So many files at a time, sorted by path, as bytes."""
         paths = iter(sorted(self._packed))
@@ -113,5 +119,8 @@ class FileTable:
 
 def _unpacked(packed: bytes) -> FileState:
     size, mtime_ns, staged, digest = _HEAD.unpack_from(packed)
-    known = None if digest == _UNKNOWN else Digest(digest.hex())
-    return FileState(size, known, mtime_ns, staged, packed[_HEAD.size :])
+    return FileState(size, _digest(digest), mtime_ns, staged, packed[_HEAD.size :])
+
+
+def _digest(packed: bytes) -> Digest | None:
+    return None if packed == _UNKNOWN else Digest(packed.hex())

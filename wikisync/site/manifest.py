@@ -120,10 +120,9 @@ def manifest_lines(files: FileTable, wikis: Sequence[PublishedWiki]) -> Iterator
     head = f'{{"generator":"{GENERATOR}","version":{MANIFEST_VERSION},"wikis":[\n'
     yield head.encode() + b",\n".join(msgspec.json.encode(wiki) for wiki in wikis)
     before = b'\n],"files":[\n'
-    for path in sorted(files):
-        state = files[path]
-        assert state.digest is not None, "what was put or kept is known"
-        entry = ManifestFile(path, state.size, state.digest, content_type(path))
+    for path, size, digest in files.named():
+        assert digest is not None, "what was put or kept is known"
+        entry = ManifestFile(path, size, digest, content_type(path))
         yield before + msgspec.json.encode(entry)
         before = b",\n"
     yield (b"" if len(files) else before) + b"\n]}\n"
