@@ -163,6 +163,8 @@ class Limbo:
             try:
                 kept = _read_record(descriptor, batch + _RECORD)
                 path = kept[entry].path if entry in kept else ""
+                # Only this text is no loss from now on: what is saved after it has
+                # another digest, and is late once more.
                 kept[entry] = _Kept(path, Digest(digest), None)
                 _write_record(descriptor, batch, kept)
             finally:
@@ -213,6 +215,8 @@ class Limbo:
             )
             for name in names
         ]
+        # A file that waits needs its record: without it the text that was expected
+        # would be a late save of a page that nobody knows.
         if all(late is None for late in judged):
             _remove(folder, batch + _RECORD)
         return [late for late in judged if isinstance(late, Late)]
@@ -274,6 +278,8 @@ class Limbo:
         return unchanged_s < LATE_S and abs(self._clock() - known_at) < STREAM_S
 
     def _remove_orphan(self, folder: int, name: str) -> None:
+        # The record is there before the first name is touched, so a file of no record
+        # is ours and took no name.  A batch under way has such files for a moment.
         with suppress(FileNotFoundError):
             status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             if abs(self._clock() - status.st_ctime) >= ORPHAN_S:
@@ -447,6 +453,7 @@ class LimboBatch:
         for name in tuple(self._unused):
             with suppress(OSError):
                 _remove(self.folder, name)
+        # what cannot be removed now has its record still: the next check ends it
         with suppress(OSError):
             self._limbo.end(self.folder, self._id, self._kept)
 
@@ -510,6 +517,8 @@ def _read_record(folder: int, name: str) -> dict[str, _Kept]:
             for entry, (path, expected, ours) in record.items()
         }
     except (ValueError, AttributeError, TypeError):
+        # Then no text is known, and each file of the batch is given as a late save:
+        # rather a text too many than one too few.
         return {}
 
 

@@ -175,6 +175,8 @@ def _kept_back(moves: Sequence[Move], busy: Collection[Slug]) -> Set[Move]:
     here = {move.slug: move for move in moves if isinstance(move, MoveLocal)}
     if here.keys().isdisjoint(busy):
         return frozenset()
+    # On the wiki these pages went along with the one above them.  Here each file is
+    # renamed by itself, so nothing but this table shows that they hang together.
     carried = {
         move.target: above.target
         for move in here.values()

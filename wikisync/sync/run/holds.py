@@ -176,7 +176,7 @@ class Holds:
             page = None
         saved = text
         if page is not None and page.content not in {record.local, text}:
-            # the page was edited beside its conflict file
+            # edited beside its conflict file: both are edits of what the page was then
             mine, before = page.content, record.local
             made_of, wanted = page.format, text
             again = await on_texts(
@@ -199,6 +199,8 @@ class Holds:
     def _settled(
         self, slug: Slug, record: ConflictFileRecord, page: Page | None, text: str
     ) -> Settled:
+        # Agreed is what the person saw, whatever the wiki has by now: a later edit there
+        # differs from it, so the next cycle merges it and never pushes over it.
         agreed = BasePage.agreed(
             Page(slug, record.format, record.remote),
             known=self._cycle.state.base().get(slug),
@@ -286,6 +288,7 @@ class Holds:
         file = await self._cycle.local.conflict_file(old)
         if file is not None and await self._cycle.local.conflict_file(new) is None:
             page_format = self._cycle.state.conflict_files()[new].format
+            # in this order: a crash leaves it twice, and never not at all
             await self._cycle.local.write_conflict(
                 new, page_format, file.text, expected=NO_FILE
             )

@@ -108,6 +108,8 @@ class TranslatedWiki:
             pages[slug] = await self._state_in(seen.pages[slug], page)
             if page is not None:
                 texts[slug] = await self._links.page_in(page)
+        # A page that a partial scan lacks may be there all the same: only a whole one
+        # may be taken for the wiki later.
         self._last = dict(pages) if seen.is_complete and not seen.unreadable else None
         self._problems = seen.problems
         return replace(seen, pages=pages, texts=texts)
@@ -145,6 +147,8 @@ class TranslatedWiki:
             return expected
         if (slug, expected) not in self._there:
             await self.read(slug)
+        # Not there even now: the wiki has another text.  What the folder calls it is no
+        # digest of the wiki's, so the write that expects it is refused, as it should be.
         return self._there.get((slug, expected), expected)
 
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
@@ -209,6 +213,7 @@ class TranslatedWiki:
     async def delete(self, slug: Slug, *, expected: Digest) -> None:
         """Remove the page if it still has the expected digest."""
         before = await self._expected(slug, expected)
+        # without an answer it may be done or not
         self._last = None
         await self._wiki.delete(slug, expected=before)
 
