@@ -199,8 +199,7 @@ class Holds:
     def _settled(
         self, slug: Slug, record: ConflictFileRecord, page: Page | None, text: str
     ) -> Settled:
-        # Agreed is what the person saw, whatever the wiki has by now: a later edit there
-        # differs from it, so the next cycle merges it and never pushes over it.
+        # agreed is what the person saw: a later edit there is merged, not pushed over
         agreed = BasePage.agreed(
             Page(slug, record.format, record.remote),
             known=self._cycle.state.base().get(slug),

@@ -147,8 +147,8 @@ class TranslatedWiki:
             return expected
         if (slug, expected) not in self._there:
             await self.read(slug)
-        # Not there even now: the wiki has another text.  What the folder calls it is no
-        # digest of the wiki's, so the write that expects it is refused, as it should be.
+        # Not there even now: the wiki has another text.  The folder's digest is none of
+        # the wiki's, so a write that expects it is refused, as it should be.
         return self._there.get((slug, expected), expected)
 
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
