@@ -134,7 +134,8 @@ def text(at: int) -> bytes:
 
 
 def fill(tables: object, projects: int, person: int) -> None:
-    """Write the records straight into the tables."""
+    """Write the records straight into the tables, and look at them as the job does."""
+    from wikisync.service.listing import ProjectQuery, find_project_ids
     from wikisync.service.tables import Tables
 
     assert isinstance(tables, Tables)
@@ -187,7 +188,8 @@ def fill(tables: object, projects: int, person: int) -> None:
             (person,),
         )
         db.execute("UPDATE project SET issues_access_level = 'private' WHERE id % 7=0")
-    db.execute("ANALYZE")
+    find_project_ids(tables, ProjectQuery(), None, 10)
+    tables.note_sizes()
 
 
 async def measure(told: dict[str, object]) -> None:

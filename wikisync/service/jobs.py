@@ -180,14 +180,20 @@ async def measure_now_and_then(service: Service) -> None:
     """Keep the sizes of projects, for ever: those that changed, from time to time."""
     while True:
         try:
-            await service.records.ask(project_facts.forget_measures)
-            await settle_empty(service)
-            while await measure(service):
-                pass
+            await measure_all(service)
         except Exception:
             # what could not be measured now is tried again at the next interval
             log.exception("projects cannot be measured")
         await asyncio.sleep(service.settings.measure_interval_s)
+
+
+async def measure_all(service: Service) -> None:
+    """Measure every project that changed, and how the records are spread."""
+    await service.records.ask(project_facts.forget_measures)
+    await settle_empty(service)
+    while await measure(service):
+        pass
+    await service.records.ask(Tables.note_sizes)
 
 
 async def measure(service: Service, ids: list[int] | None = None) -> bool:
