@@ -127,6 +127,7 @@ ALLOWED: dict[str, set[str]] = {
         "api.endpoints",
         "api.parameters",
         "api.project_schema",
+        "api.trees",
         "folder.naming",
         "markup",
         "service",

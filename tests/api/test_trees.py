@@ -116,11 +116,23 @@ def test_trees_that_hold_each_other_many_times_are_not_walked_through(
     assert len(reachable(made.held, root)) == 21
 
 
-@pytest.mark.parametrize("content", [b"40000", b"40000 a\0short", b"x" * 40, b"\0 a\0"])
+@pytest.mark.parametrize(
+    "content",
+    [b"40000", b"40000 a\0short", b"x" * 40, b"\0 a\0", b"4x a\0" + b"i" * 20],
+)
 def test_tree_that_is_damaged_is_missing(content: bytes) -> None:
     made = Trees()
     with pytest.raises(TreeMissing):
         page_changes(made.held, made.add({}), made.put(content))
+
+
+def test_mode_may_begin_with_a_zero() -> None:
+    """As old tools wrote the mode of a directory."""
+    made = Trees()
+    folder = made.add({"a.md": "text"})
+    padded = made.put(b"040000 dir\0" + folder)
+
+    assert set(page_changes(made.held, made.add({}), padded).there) == {"dir/a"}
 
 
 def test_page_is_found_by_its_name() -> None:

@@ -286,3 +286,17 @@ def test_stored_files_are_linked_without_being_stored_again(tmp_path: Path) -> N
 
     assert contents(repository) == {"a.md": b"x"}
     assert sorted(objects.rglob("*")) == before
+
+
+@pytest.mark.parametrize("entry", [b"100644 a.md", b"1x0644 a.md\0" + b"i" * 20])
+def test_push_with_a_damaged_tree_is_refused(tmp_path: Path, entry: bytes) -> None:
+    repository = WikiRepository(tmp_path / "r.git")
+    repository.ensure()
+    path = tmp_path / "sent.git"
+    sent = pygit2.init_repository(str(path), bare=True)
+    tree = sent.odb.write(pygit2.enums.ObjectType.TREE, entry)
+    commit = b"tree %s\nauthor n <e> 0 +0000\ncommitter n <e> 0 +0000\n\nm"
+    tip = sent.odb.write(pygit2.enums.ObjectType.COMMIT, commit % str(tree).encode())
+
+    with pytest.raises(GitRefused, match="what was sent cannot be read"):
+        repository.check_pushed(path / "objects", [tip.raw])

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 import pygit2
 from msgspec import Struct
 
+from wikisync.api.trees import DIRECTORY, TreeMissing, tree_entries
 from wikisync.service.editing import CommitPlan
 from wikisync.service.tree import RepositoryFile
-from wikisync.service.tree_walk import DIRECTORY_MODE, Read, tree_entries
+from wikisync.service.tree_walk import Read
 
 FILE_MODE = 0o100644
 
@@ -61,7 +62,7 @@ def commit_change(
         )
         if is_new_branch:
             repository.references.create(reference, commit)
-    except (pygit2.GitError, ValueError, OSError) as error:
+    except (pygit2.GitError, ValueError, TreeMissing, OSError) as error:
         # where the service keeps its data is nothing that callers should learn
         raise GitRefused(str(error).replace(repository.path, "")) from error
 
@@ -120,8 +121,8 @@ def edit_tree(
             continue
         subtree = edit_tree(repository, entry[1] if entry else None, inner)
         if subtree is not None:
-            present[name] = DIRECTORY_MODE, subtree
-            builder.insert(name, pygit2.Oid(raw=subtree), DIRECTORY_MODE)
+            present[name] = DIRECTORY, subtree
+            builder.insert(name, pygit2.Oid(raw=subtree), DIRECTORY)
         elif entry is not None:
             builder.remove(name)
             del present[name]
@@ -135,7 +136,7 @@ def edit_tree(
 
 
 def _is_directory(entry: tuple[int, bytes]) -> bool:
-    return entry[0] == DIRECTORY_MODE
+    return entry[0] == DIRECTORY
 
 
 def _present(
@@ -146,7 +147,7 @@ def _present(
         return {}
     return {
         name.decode("utf-8", "surrogateescape"): (mode, raw)
-        for name, mode, raw in tree_entries(tree_reader(repository)(tree))
+        for mode, name, raw in tree_entries(tree_reader(repository)(tree))
     }
 
 

@@ -112,25 +112,17 @@ class GitRunner:
             GitFailed: an error of git, or over the time.
         """
         try:
-            async with self._slots.taken(is_stranger=given.is_stranger):
-                await self._run_in_time(words, repository, sink, given)
-        except NoSlot:
-            retry = {"Retry-After": str(RETRY_AFTER_S)}
-            raise PlainRefusal(503, "too many git processes\n", retry) from None
-
-    async def _run_in_time(
-        self,
-        words: Sequence[str],
-        repository: Path,
-        sink: Sink,
-        given: GitInput,
-    ) -> None:
-        try:
-            async with asyncio.timeout(self.limits.seconds_max):
+            async with (
+                self._slots.taken(is_stranger=given.is_stranger),
+                asyncio.timeout(self.limits.seconds_max),
+            ):
                 await self._run(words, repository, sink, given)
         except TimeoutError:
             log.warning("git %s of %s took too long", words[0], repository.name)
             raise GitFailed("it took too long") from None
+        except NoSlot:
+            retry = {"Retry-After": str(RETRY_AFTER_S)}
+            raise PlainRefusal(503, "too many git processes\n", retry) from None
 
     async def _run(
         self,

@@ -60,11 +60,11 @@ class Parameters:
                 self._invalid(name)
                 return None
 
-    def boolean(self, name: str, *, default: bool = False) -> bool:
+    def boolean(self, name: str) -> bool:
         """A yes or no in any of the service's spellings."""
         match self._raw.get(name):
             case None | "":
-                return default
+                return False
             case bool() as flag:
                 return flag
             case 0 | 1 as number:
@@ -75,7 +75,7 @@ class Parameters:
                 return False
             case _:
                 self._invalid(name)
-                return default
+                return False
 
     def maybe_boolean(self, name: str) -> bool | None:
         """A yes or no, or None when absent."""

@@ -395,7 +395,7 @@ class WikiRepository:
                 root = root_of(tip, database)
                 if root is not None:
                     walk(read, root, known, self._limits)
-        except (KeyError, ValueError, pygit2.GitError) as error:
+        except (LookupError, ValueError, pygit2.GitError) as error:
             raise GitRefused(f"what was sent cannot be read: {error}") from error
 
     def adopt_branch(self) -> None:

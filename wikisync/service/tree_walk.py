@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
+from wikisync.api.trees import DIRECTORY, tree_entries
 from wikisync.service.tree import (
     EMPTY,
     Directory,
@@ -19,12 +20,10 @@ from wikisync.service.tree import (
     page_in,
 )
 
-DIRECTORY_MODE = 0o040000
-
 Read = Callable[[bytes], bytes]
 """Gives the content of a tree object by its raw id."""
-Entry = tuple[bytes, int, bytes]
-"""Name, mode and raw object id."""
+Entry = tuple[int, bytes, bytes]
+"""Mode, name and raw object id."""
 
 
 class TreeLimits(Struct, frozen=True):
@@ -80,21 +79,6 @@ def walk(
         if not levels:
             return done
         levels[-1].add(level.prefix[:-1], done)
-
-
-def tree_entries(content: bytes) -> Iterator[Entry]:
-    """A tree object's entries.
-
-    Git's format is ``mode SP name NUL id`` repeated; read directly because a
-    thousand entry objects cost thirty times as much.
-    """
-    start = 0
-    while start < len(content):
-        space = content.index(b" ", start)
-        end = content.index(b"\0", space)
-        mode = int(content[start:space], 8)
-        yield content[space + 1 : end], mode, content[end + 1 : end + 21]
-        start = end + 21
 
 
 class _Level(Struct):
@@ -168,14 +152,14 @@ class _Budget:
 def _go_on(level: _Level, budget: _Budget) -> tuple[str, bytes, Directory] | None:
     """Read a directory up to the next one in it that must be read first."""
     known = level.known
-    for name, mode, raw in level.entries:
+    for mode, name, raw in level.entries:
         try:
             path = level.prefix + name.decode()
         except UnicodeDecodeError:
             # no JSON can name it, so it is no page and no attachment
             continue
         budget.take(path)
-        if mode == DIRECTORY_MODE:
+        if mode == DIRECTORY:
             earlier = known.below.get(path, EMPTY)
             if earlier.tree != raw:
                 return path, raw, earlier
