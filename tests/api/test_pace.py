@@ -112,15 +112,22 @@ def test_under_two_in_a_hundred_are_refused_at_two_a_second(
     assert caller.limit.refused / 200 < 0.02
 
 
-def test_long_work_is_not_much_slower_than_the_limit() -> None:
+@pytest.mark.parametrize(("idle_s", "most"), [(0.0, 1.3), (9.0, 1.5)])
+def test_long_work_is_not_much_slower_than_the_limit(
+    idle_s: float, most: float
+) -> None:
+    """What was asked in a time that was mostly idle is no measure of the limit."""
+
     async def timed(caller: Caller) -> None:
+        await caller.many(READ, 4)
+        await asyncio.sleep(idle_s)
         began = asyncio.get_running_loop().time()
         await caller.many(FILE, 200)
         caller.waited = [asyncio.get_running_loop().time() - began]
 
     caller = run(lambda clock: TokenBucket(2.0, 4.0, clock), timed, asked_s=1.0)
 
-    assert 98.0 <= caller.waited[0] < 1.3 * 98.0
+    assert 96.0 <= caller.waited[0] < most * 98.0
 
 
 @pytest.mark.parametrize(

@@ -247,12 +247,12 @@ class Pace(Struct):
             self.rate = max(rate, RATE_MIN)
         else:
             # a pause that long is the end of a window, which began before the count
-            window_s = WINDOW_S if pause_s > LONG_S else 0.0
+            self.is_measured = pause_s > LONG_S
+            window_s = WINDOW_S if self.is_measured else 0.0
             self.rate = self._guess(self.taken, max(elapsed_s + pause_s, window_s))
 
     def _guess(self, taken: float, seconds: float) -> float:
-        self.is_measured = seconds >= LONG_S
-        part = LONG_GUESS if self.is_measured else FIRST_GUESS
+        part = LONG_GUESS if seconds >= LONG_S else FIRST_GUESS
         return max(part * taken / max(seconds, 1.0), RATE_MIN)
 
     def _grow(self, now: float, slots_max: int) -> None:
