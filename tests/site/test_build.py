@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import re
 import sqlite3
@@ -14,7 +13,6 @@ import pytest
 
 from tests.site.sites import HANDBOOK, Studio, with_handbook, with_instance
 from wikisync.errors import FolderError, SiteError
-from wikisync.site import build
 
 
 class Links(HTMLParser):
@@ -56,25 +54,6 @@ def dead_links(site: Path) -> list[tuple[str, str]]:
 def handbook(tmp_path_factory: pytest.TempPathFactory) -> Studio:
     """The handbook, built once; tests only look at it."""
     return with_handbook(Studio(tmp_path_factory.mktemp("handbook")))
-
-
-def test_values_are_collected_seldom_until_a_build_ends(
-    studio: Studio, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A build that fails leaves the process as it was, too."""
-    before = gc.get_threshold()
-    during = []
-
-    def scan(*_: object) -> None:
-        during.append(gc.get_threshold())
-        raise FolderError("gone")
-
-    monkeypatch.setattr(build, "scan_wiki", scan)
-    studio.add("-- home.md --\nx\n")
-    with pytest.raises(FolderError):
-        studio.build()
-    assert during == [(build.COLLECTED_VALUES, *before[1:])]
-    assert gc.get_threshold() == before
 
 
 def test_every_page_is_a_file_of_its_slug(handbook: Studio) -> None:

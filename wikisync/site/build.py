@@ -9,10 +9,8 @@ clean or not; a build that fails leaves the old site as it was.
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -47,10 +45,6 @@ from wikisync.site.published import (
 )
 from wikisync.site.sources import ScannedWiki, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
-
-COLLECTED_VALUES = 20_000
-"""New ones between two searches for circles of references.  A site is hundreds of
-thousands of values that stay: Python's own 700 cost a twentieth of a build."""
 
 
 def build_site(
@@ -97,19 +91,7 @@ def build_site(
     work = partial(
         _built, sources, output, options, theme, may_leave, kept, progress, clock
     )
-    with _seldom_collected():
-        return with_cache(cache, work)
-
-
-@contextlib.contextmanager
-def _seldom_collected() -> Iterator[None]:
-    """Search for circles of references less often, until the block ends."""
-    before = gc.get_threshold()
-    gc.set_threshold(COLLECTED_VALUES, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
+    return with_cache(cache, work)
 
 
 def _built(
