@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
@@ -199,9 +199,12 @@ def test_file_that_goes_while_we_scan_is_simply_not_there(
     scan = scan_pages
 
     def scan_and_lose(
-        root: Path, patterns: Patterns, published: Collection[Slug] | None
+        root: Path,
+        patterns: Patterns,
+        published: Collection[Slug] | None,
+        known: Mapping[str, SeenFile],
     ) -> object:
-        scanned = scan(root, patterns, published)
+        scanned = scan(root, patterns, published, known)
         (tmp_path / "a.md").unlink()
         return scanned
 

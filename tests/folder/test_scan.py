@@ -12,7 +12,10 @@ from wikisync.folder import scan
 from wikisync.folder.naming import parse_path
 from wikisync.folder.patterns import parse_patterns
 from wikisync.folder.scan import ScannedFolder, scan_pages
-from wikisync.model import Format, Slug
+from wikisync.folder.scan_cache import SeenFile
+from wikisync.model import Format, PageState, Slug, digest_of
+
+TEXT = digest_of("text")
 
 
 def put(root: Path, *paths: str) -> None:
@@ -48,6 +51,30 @@ def test_page_is_told_with_what_the_disk_knows(tmp_path: Path) -> None:
 def test_coded_names_are_read_back(tmp_path: Path) -> None:
     put(tmp_path, "%2E%2E/a%3Ab.md", "%75ploads/x.md")
     assert slugs(scan_pages(tmp_path)) == ["../a:b", "uploads/x"]
+
+
+def test_names_of_known_files_are_not_parsed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "%2E%2E/a%3Ab.md", "home.org", "notes.txt")
+    first = scan_pages(tmp_path)
+    known: dict[str, SeenFile] = {
+        page.path: SeenFile(page.status, PageState(page.slug, page.format, TEXT))
+        for page in first.pages
+    }
+    put(tmp_path, "new.md")
+    (tmp_path / "home.org").unlink()
+    asked: list[str] = []
+
+    def parse(path: str) -> tuple[Slug, Format] | None:
+        asked.append(path)
+        return parse_path(path)
+
+    monkeypatch.setattr(scan, "parse_path", parse)
+    again = scan_pages(tmp_path, known=known)
+    assert slugs(again) == ["../a:b", "new", "notes"]
+    assert "new.md" in asked
+    assert known.keys().isdisjoint(asked)
 
 
 def test_attachments_are_listed_apart(tmp_path: Path) -> None:

@@ -235,7 +235,8 @@ class PageFolder:
     def rescan(self) -> ScannedFolder:
         """List the folder anew and remember which file is which page."""
         self._patterns, self._pattern_problems = read_patterns(self._root)
-        scanned = scan_pages(self._root, self._patterns, self.published)
+        known = self._known_files()
+        scanned = scan_pages(self._root, self._patterns, self.published, known)
         self._paths = {file.slug: file.path for file in scanned.pages}
         self._scanned = scanned
         self._book = None

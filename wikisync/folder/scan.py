@@ -51,6 +51,7 @@ from wikisync.folder.left_out import (
 from wikisync.folder.naming import attachment_path, is_fetched, parse_path
 from wikisync.folder.patterns import NO_PATTERNS, Patterns
 from wikisync.folder.safe_open import folder_error, open_folder, opened_root
+from wikisync.folder.scan_cache import SeenFile
 from wikisync.model import (
     AttachmentPath,
     Format,
@@ -118,6 +119,7 @@ def scan_pages(
     root: Path,
     patterns: Patterns = NO_PATTERNS,
     published: Collection[Slug] | None = None,
+    known: Mapping[str, SeenFile] | None = None,
 ) -> ScannedFolder:
     """List a wiki's pages and attachments.
 
@@ -126,11 +128,12 @@ def scan_pages(
         patterns: what a person keeps out besides what is always ignored.
         published: pages that the wiki has, which show that a folder is of its pages
             and not of a package manager; None where all came from the wiki.
+        known: page files of an earlier scan by path, whose names are not parsed again.
 
     Raises:
         FolderError: the folder does not exist or cannot be read.
     """
-    scan = _Scan(patterns, published)
+    scan = _Scan(patterns, published, known or {})
     with opened_root(root) as descriptor:
         scan.scan_into(descriptor)
     return scan.result()
@@ -139,9 +142,15 @@ def scan_pages(
 class _Scan:
     """One walk through a folder, in which things are collected."""
 
-    def __init__(self, patterns: Patterns, published: Collection[Slug] | None) -> None:
+    def __init__(
+        self,
+        patterns: Patterns,
+        published: Collection[Slug] | None,
+        known: Mapping[str, SeenFile],
+    ) -> None:
         self._patterns = patterns
         self._published = published
+        self._known = known
         self._pages: list[ListedFile] = []
         self._attachments: dict[AttachmentPath, FileStatus] = {}
         self._loose: list[str] = []
@@ -274,14 +283,17 @@ class _Scan:
             The folders in it that are not ignored, by path.
         """
         folders: list[str] = []
-        way = f"{folder}/" if folder else ""
+        way, known = f"{folder}/" if folder else "", self._known
         try:
             with os.scandir(descriptor) as entries:
                 for entry in entries:
                     path = way + entry.name
                     is_file = entry.is_file(follow_symlinks=False)
                     # first what most are: the name of a page is never ignored
-                    if is_file and (page := _page_at(path)) is not None:
+                    if is_file and (seen := known.get(path)) is not None:
+                        state = seen.state
+                        self._see_page(path, state.slug, state.format, entry)
+                    elif is_file and (page := _page_at(path)) is not None:
                         self._see_page(path, *page, entry)
                     elif _is_ignored(entry):
                         self._see_trace(folder, entry)
@@ -329,7 +341,7 @@ class _Scan:
             return
         if not stat.S_ISREG(status.st_mode):
             self._see_no_file(path)
-        elif self._patterns.is_ignored(path):
+        elif self._patterns and self._patterns.is_ignored(path):
             self._ignored.add(slug)
         elif entry.name[0].isspace() and _is_blank(entry.name):
             self._problems.append(_blank(path))
