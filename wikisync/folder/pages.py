@@ -494,7 +494,7 @@ class PageFolder:
         if self._seen is None and self._cache is not None:
             scanned = self._cache.recall()
             if scanned is not None:
-                self._read_all_at, self._seen = scanned
+                self._read_all_at, self._seen = scanned.read_all_at, scanned.files
         # also after a clock was set back: then no age means anything
         if not 0 <= self._clock() - self._read_all_at < READ_ALL_S:
             self._seen = {}

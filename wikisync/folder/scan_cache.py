@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -39,18 +39,13 @@ class SeenFile(msgspec.Struct, array_like=True, frozen=True):
     state: PageState
 
 
-class Scanned(NamedTuple):
+class Scanned(msgspec.Struct, array_like=True, frozen=True):
     """A scan of all files of one folder."""
 
     read_all_at: float
     """When every file was last read, in seconds since 1970."""
     files: Mapping[str, SeenFile]
     """By path."""
-
-
-class _Scans(msgspec.Struct, array_like=True, frozen=True):
-    read_all_at: float
-    files: Mapping[str, SeenFile]
 
 
 class _Kept(msgspec.Struct, array_like=True, frozen=True):
@@ -63,7 +58,7 @@ class _Kept(msgspec.Struct, array_like=True, frozen=True):
     value: msgspec.Raw
 
 
-_SCANS = msgpack_decoder(_Scans)
+_SCANS = msgpack_decoder(Scanned)
 _KEPT = msgpack_decoder(_Kept)
 
 
@@ -75,12 +70,11 @@ class ScanCache:
 
     def recall(self) -> Scanned | None:
         """The last scan; None where there is none that can be believed."""
-        scans = self._kept.recall(_SCANS)
-        return None if scans is None else Scanned(scans.read_all_at, scans.files)
+        return self._kept.recall(_SCANS)
 
     def keep(self, read_all_at: float, files: Mapping[str, SeenFile]) -> None:
         """Replace what was kept; where that cannot be, the next scan reads more."""
-        self._kept.keep(_Scans(read_all_at, files))
+        self._kept.keep(Scanned(read_all_at, files))
 
 
 class FolderCache:

@@ -375,11 +375,9 @@ def notes_of_watch(health: Mapping[str, Any], now: float) -> list[str]:
     ]
 
 
-def status_as_json(
-    status: WikiStatus, *, now: float | None = None
-) -> dict[str, object]:
+def status_as_json(status: WikiStatus) -> dict[str, object]:
     """One wiki for programs."""
-    now = time.time() if now is None else now
+    now = time.time()
     health = status.health
     good_at = health.last_good_at
     reason = status.failure or status.unseen
