@@ -16,7 +16,6 @@ from wikisync.service.quirks import Quirk
 from wikisync.sync.base.agreements import EARLIER_MAX
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import REPLACED_CHECK_EVERY, REPLACED_KEPT_S
-from wikisync.sync.decide.plan import HoldReason, SkipReason
 from wikisync.sync.decide.safety import Batch, BatchKind, Decision
 
 PAGES = {f"page{number}": f"text {number}\n" for number in range(9)}
@@ -326,7 +325,7 @@ async def test_a_refusal_that_failed_is_carried_out_later(state: State) -> None:
     assert copies.texts()["page0"] == EDITED["page0"]
 
 
-async def rename_taken_back(state: State, text: str, *, in_the_way: str = "") -> Told:
+async def rename_taken_back(state: State, text: str) -> Told:
     copies = await told(state)
     known = copies.there.identities
     known[Slug("page8")] = "8"
@@ -339,8 +338,6 @@ async def rename_taken_back(state: State, text: str, *, in_the_way: str = "") ->
     known[Slug("page8")] = known.pop(Slug("renamed"))
     copies.there.put("page8", PAGES["page8"])
     copies.there.commits[-1:] = ["forced"]
-    if in_the_way:
-        copies.here.put("page8", in_the_way)
     for _ in range(4):
         await copies.cycle()
     return copies
@@ -781,161 +778,6 @@ async def test_without_any_history_a_revert_is_an_edit_as_ever(state: State) -> 
     await copies.rest()
     assert copies.texts()["page1"] == PAGES["page1"]
     assert copies.asked() == ["head"]
-
-
-# -- pages that wait for something else while the wiki goes back ----------------------
-
-
-async def waited(state: State, kind: str) -> Told:
-    """A page waits, and its edit on the wiki is pushed over while another is sent."""
-    copies = await told(state)
-    copies.there.put("page1", "newer\n")
-    copies.commit()
-    await copies.rest()
-    copies.there.put("page1", PAGES["page1"])
-    copies.there.put("taken", "another page\n")
-    copies.there.commits[-1:] = ["forced"]
-    copies.there.committed["forced"] = copies.there.texts()
-    if kind == "open":
-        copies.here.busy[Slug("page1")] = "page1.md.lock"
-    else:
-        copies.rename_here("page1", "taken")
-    copies.here.put("page2", "sent meanwhile\n")
-
-    async def commit_sent(entry: str) -> None:
-        if entry == "head " and copies.there.changes[-1:] == ["write page2"]:
-            copies.there.log.clear()
-            copies.commit()
-
-    copies.there.before = commit_sent
-    await copies.cycle()
-    await commit_sent("head ")
-    assert copies.there.texts()["page2"] == "sent meanwhile\n"
-    return copies
-
-
-async def let_go(copies: Told) -> None:
-    """Nothing keeps the page back any more; time goes by."""
-    copies.here.busy.clear()
-    if Slug("taken") in copies.there.pages:
-        copies.there.remove("taken")
-        copies.here.conflicts.clear()
-        copies.commit()
-    for _ in range(8):
-        await copies.cycle()
-
-
-WAITS_FOR = {"open": SkipReason.OPEN_HERE, "renamed": HoldReason.NAME_TAKEN}
-WAITS = pytest.mark.parametrize("kind", WAITS_FOR)
-
-
-@WAITS
-async def test_a_page_that_waits_is_part_of_what_is_held(
-    kind: str, state: State
-) -> None:
-    copies = await waited(state, kind)
-    (batch,) = waiting(copies)
-    assert batch.kind is BatchKind.REWOUND
-    assert [member.slug for member in batch.members] == ["page1"]
-    plan = (await copies.cycle()).plan
-    held = [one.reason for one in plan.held if one.slug == "page1"]
-    skipped = [one.reason for one in plan.skipped if one.slug == "page1"]
-    assert [*held, *skipped] == [WAITS_FOR[kind]]
-    await let_go(copies)
-    assert "newer\n" in copies.here.texts().values()
-    assert waiting(copies)
-
-
-@WAITS
-async def test_refused_its_newer_text_is_put_back_once_it_can_be(
-    kind: str, state: State
-) -> None:
-    copies = await waited(state, kind)
-    copies.decide(Decision.REFUSED)
-    await copies.cycle()
-    copies.there.put("page3", "edited meanwhile\n")
-    copies.commit()
-    await copies.cycle()
-    assert copies.here.texts()["page3"] == "edited meanwhile\n"
-    await let_go(copies)
-    assert not waiting(copies)
-    name = "page1" if kind == "open" else "taken"
-    assert copies.texts()[name] == "newer\n"
-
-
-@WAITS
-async def test_approved_it_follows_the_wiki_once_it_can(
-    kind: str, state: State
-) -> None:
-    copies = await waited(state, kind)
-    copies.decide(Decision.APPROVED)
-    for _ in range(2):
-        await copies.cycle()
-    assert not copies.known.batches()
-    await let_go(copies)
-    assert not waiting(copies)
-    name = "page1" if kind == "open" else "taken"
-    assert copies.texts()[name] == PAGES["page1"]
-
-
-@WAITS
-async def test_a_page_that_waits_and_was_edited_on_the_wiki_is_no_sign(
-    kind: str, state: State
-) -> None:
-    copies = await told(state)
-    copies.there.put("page1", "edited there\n")
-    copies.there.put("taken", "another page\n")
-    copies.commit()
-    if kind == "open":
-        copies.here.busy[Slug("page1")] = "page1.md.lock"
-    else:
-        copies.rename_here("page1", "taken")
-    for _ in range(3):
-        await copies.cycle()
-    await let_go(copies)
-    assert not copies.known.batches()
-    name = "page1" if kind == "open" else "taken"
-    assert copies.texts()[name] == "edited there\n"
-
-
-async def test_so_is_one_whose_text_was_pushed_untold(state: State) -> None:
-    """The history has the commit that is known, and no commit with our text."""
-    copies, before = await pushed_untold(state, "page1", "newer\n")
-    copies.there.commits = before
-    copies.there.put("page1", "edited there\n")
-    copies.here.busy[Slug("page1")] = "page1.md.lock"
-    copies.commit()
-    await copies.cycle()
-    (batch,) = waiting(copies)
-    assert [member.slug for member in batch.members] == ["page1"]
-
-
-async def test_so_is_one_among_pages_that_return_without_any_history(
-    state: State,
-) -> None:
-    copies = await worked(state)
-    for slug in list(EDITED)[:3]:
-        copies.there.put(slug, PAGES[slug])
-    copies.here.busy[Slug("page0")] = "page0.md.lock"
-    await copies.cycle()
-    (batch,) = waiting(copies)
-    assert {member.slug for member in batch.members} == set(list(EDITED)[:3])
-
-
-@pytest.mark.parametrize("text", [PAGES["page8"], PAGES["page8"] + "more\n"])
-async def test_so_is_one_whose_earlier_name_another_file_has(
-    text: str, state: State
-) -> None:
-    copies = await rename_taken_back(state, text, in_the_way="another\n")
-    (batch,) = waiting(copies)
-    assert [member.slug for member in batch.members] == ["renamed"]
-    copies.decide(Decision.REFUSED)
-    await copies.cycle()
-    copies.here.remove("page8")
-    for _ in range(8):
-        await copies.cycle()
-    assert not waiting(copies)
-    assert text in copies.texts().values()
 
 
 # -- what it costs ---------------------------------------------------------------------

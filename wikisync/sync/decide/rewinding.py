@@ -18,7 +18,6 @@ from wikisync.sync.decide.plan import (
     Action,
     BasePage,
     DeleteLocal,
-    Hold,
     Merge,
     MoveLocal,
     MoveRemote,
@@ -39,8 +38,6 @@ class Rewinding(Struct, frozen=True):
 
     returned: frozenset[Slug] = frozenset()
     """Pages that have an earlier text on the wiki."""
-    waiting: Mapping[Slug, Digest] = {}
-    """As ``waiting_texts`` finds them, whether the wiki went back or not."""
     missing: frozenset[Slug] = frozenset()
     """Pages that are not on it, whether that is certain yet or not."""
     renamed: Mapping[MoveLocal, MoveRemote] = {}
@@ -52,13 +49,7 @@ class Rewinding(Struct, frozen=True):
             return action.slug in self.returned
         if isinstance(action, MoveLocal):
             return action in self.renamed
-        if self.waits(action):
-            return action.slug in self.returned
         return isinstance(action, DeleteLocal | Skip) and action.slug in self.missing
-
-    def waits(self, action: Action) -> bool:
-        """Whether a page is left alone whose text on the wiki is another one."""
-        return isinstance(action, Hold | Skip) and action.slug in self.waiting
 
     def put_back(self, action: Pull | Merge) -> Push:
         """What puts the newer text of a page back on the wiki."""
@@ -77,34 +68,8 @@ def may_take_back(action: Action) -> bool:
     return isinstance(action, Pull | Merge | MoveLocal | DeleteLocal)
 
 
-def waiting_texts(
-    plan: Plan, base: Mapping[Slug, BasePage], there: Snapshot
-) -> Mapping[Slug, Digest]:
-    """Texts on the wiki, other than the agreed ones, of pages that are left alone.
-
-    They cannot have their names, say, or are open in an editor.
-    """
-    found: dict[Slug, Digest] = {}
-    for action in plan.actions:
-        if isinstance(action, Hold | Skip) and action.slug in base:
-            slug = action.slug
-            theirs = there.pages.get(slug)
-            if theirs is None and isinstance(action, Hold) and action.target:
-                theirs = there.pages.get(action.target)
-            if theirs and (theirs.slug, theirs.digest) != (slug, base[slug].remote):
-                found[slug] = theirs.digest
-    return found
-
-
-def texts_there(plan: Plan, waiting: Mapping[Slug, Digest]) -> Mapping[Slug, Digest]:
-    """The wiki's text of each page that it has otherwise than this folder."""
-    brought = [one for one in plan.actions if isinstance(one, Pull | Merge)]
-    return {**waiting, **{one.slug: one.remote for one in brought}}
-
-
 def rewinding_of(
     plan: Plan,
-    texts: Mapping[Slug, Digest],
     earlier: Mapping[Slug, Collection[Digest]],
     *,
     is_known: bool = False,
@@ -114,39 +79,34 @@ def rewinding_of(
 
     Args:
         plan: The plan of a cycle.
-        texts: As ``texts_there`` finds them.
         earlier: By the names of the plan, texts that pages had before the agreed one.
         is_known: It was found before and is not decided yet, or is likely: then one
             page suffices.
         gone: Pages that are missing, and were recorded too lately for the history to
             show whether somebody deleted them.
     """
-    returned = {slug for slug, one in texts.items() if one in earlier.get(slug, ())}
-    is_most = len(returned) >= REWOUND_PAGES_MIN and 2 * len(returned) >= len(texts)
+    brought = [one for one in plan.actions if isinstance(one, Pull | Merge)]
+    returned = {one.slug for one in brought if one.remote in earlier.get(one.slug, ())}
+    is_most = len(returned) >= REWOUND_PAGES_MIN and 2 * len(returned) >= len(brought)
     if not (is_most or gone or (is_known and returned)):
         return NO_REWINDING
-    return Rewinding(frozenset(returned), missing=missing_pages(plan))
+    return Rewinding(frozenset(returned), missing_pages(plan))
 
 
 def rewinding_by_history(
-    plan: Plan,
-    texts: Mapping[Slug, Digest],
-    base: Mapping[Slug, BasePage],
-    there: Snapshot,
+    plan: Plan, base: Mapping[Slug, BasePage], there: Snapshot
 ) -> Rewinding:
     """All that a plan would take back, where the history says that the wiki went back.
 
     Args:
         plan: The plan of a cycle.
-        texts: As ``texts_there`` finds them.
         base: The base it was made on.
         there: The scan of the wiki.
     """
+    brought = {one.slug for one in plan.actions if isinstance(one, Pull | Merge)}
     moves = [one for one in plan.moves if isinstance(one, MoveLocal)]
     return Rewinding(
-        frozenset(texts),
-        missing=missing_pages(plan),
-        renamed=renamed_back(moves, base, there),
+        frozenset(brought), missing_pages(plan), renamed_back(moves, base, there)
     )
 
 

@@ -26,7 +26,6 @@ from wikisync.sync.decide.plan import (
     CreateRemote,
     DeleteLocal,
     DeleteRemote,
-    Hold,
     Merge,
     Move,
     MoveLocal,
@@ -208,10 +207,9 @@ def hold_batches(
     batches: list[Batch] = []
     skipped: dict[Slug, Skip] = {}
     special = _special(plan, base, memory, emptied, rewinding)
-    records = _records(plan)
     for kind in (one for one in BatchKind if one in kinds):
         found = {
-            _member(action, base, kind, rewinding, records): action
+            _member(action, base, kind): action
             for action in plan.actions
             if action.slug not in agreed_to
             if kind is special.get(action)
@@ -319,20 +317,16 @@ def _special(
     """Actions that a batch of one kind holds, however few they are."""
     # what was decided stays so, whether the wiki still seems to have gone back
     decided = {
-        member: batch.decision
+        member
         for batch in memory
         if batch.kind is BatchKind.REWOUND and batch.decision is not Decision.WAITING
         for member in batch.members
     }
     found: dict[Action, BatchKind] = {}
-    records = _records(plan)
     for action in plan.actions:
-        is_decided, waits = False, rewinding.waits(action)
-        if waits or may_take_back(action):
-            member = _member(action, base, BatchKind.REWOUND, rewinding, records)
-            # to follow the wiki with a page that waits, nothing is to be done
-            said = decided.get(member)
-            is_decided = said is Decision.REFUSED or bool(said and not waits)
+        is_decided = may_take_back(action) and (
+            _member(action, base, BatchKind.REWOUND) in decided
+        )
         if is_decided or rewinding.takes_back(action):
             found[action] = BatchKind.REWOUND
         elif isinstance(action, MoveLocal):
@@ -393,31 +387,17 @@ def _is_too_much(
             return bool(members)
 
 
-def _records(plan: Plan) -> Mapping[Slug, Slug]:
-    """The names of before of the pages that a plan renames."""
-    return {move.target: record_of(move) for move in plan.moves}
-
-
-def _member(
-    action: Action,
-    base: Mapping[Slug, BasePage],
-    kind: BatchKind,
-    rewinding: Rewinding,
-    records: Mapping[Slug, Slug],
-) -> Member:
+def _member(action: Action, base: Mapping[Slug, BasePage], kind: BatchKind) -> Member:
     match action:
-        case Hold() | Skip() if rewinding.waits(action):
-            return Member(action.slug, rewinding.waiting[action.slug])
         case Skip():
             return Member(action.slug, base[action.slug].local)
         case DeleteLocal(slug, digest) | DeleteRemote(slug, digest):
             return Member(slug, digest)
         case MoveLocal():
             return Member(action.slug, action.local)
-        case Pull() | Merge() if kind is BatchKind.REWOUND:
-            # Asked about is the wiki's text: a later one of it is an edit.  It may have
-            # been asked about under the name of before, while the page waited.
-            return Member(records.get(action.slug, action.slug), action.remote)
+        case Merge() if kind is BatchKind.REWOUND:
+            # asked about is the wiki's text: a later one of it is an edit
+            return Member(action.slug, action.remote)
         case Pull() | CreateLocal():
             return Member(action.slug, action.remote)
         case Adopt() | Push() | Merge():
@@ -440,8 +420,6 @@ def _instead_of(
     action: Action, batch: Batch, base: Mapping[Slug, BasePage], rewinding: Rewinding
 ) -> list[Action]:
     """What is done instead of an action that was not approved."""
-    if rewinding.waits(action):
-        return [action]
     if batch.decision is not Decision.REFUSED:
         return []
     kind, notice = batch.kind, Notice.DELETION_REFUSED

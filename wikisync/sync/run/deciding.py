@@ -10,7 +10,7 @@ digests where only line ends differ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
@@ -43,16 +43,12 @@ from wikisync.sync.decide.plan import (
     HoldReason,
     Merge,
     Plan,
+    Pull,
     Push,
     SkipReason,
 )
 from wikisync.sync.decide.reconcile import reconcile
-from wikisync.sync.decide.rewinding import (
-    may_take_back,
-    missing_pages,
-    texts_there,
-    waiting_texts,
-)
+from wikisync.sync.decide.rewinding import may_take_back, missing_pages
 from wikisync.sync.decide.safety import record_of
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run import changed_files
@@ -142,8 +138,7 @@ class _Deciding:
         plan, there = await self._with_outdated(plan, here, there)
         plan, here = _without_copies(plan, here)
         plan = self._allowed(plan, base, here)
-        waiting = waiting_texts(plan, base, there)
-        is_set_back = await self._is_set_back(plan, waiting, there)
+        is_set_back = await self._is_set_back(plan, there)
         # merged with an older text, a page would lose what that lacks
         unmerged = (
             plan.merges if is_set_back and not is_followed(self._cycle.state) else ()
@@ -164,7 +159,6 @@ class _Deciding:
                 self._cycle.local, plan, base, here, self._cycle.state.batches()
             ),
             is_set_back=is_set_back,
-            waiting=waiting,
             stops=self._cycle.options.stops,
             agreed_to=self._agreed_to(plan),
             now=self._cycle.clock(),
@@ -172,13 +166,13 @@ class _Deciding:
         )
         # after the safety stops, so that these count also the removals that are not
         # certain yet
-        uncertain = absences.waiting
+        waiting = absences.waiting
         if self._undone is not None:
             gone = self._undone.removed
-            uncertain = {slug: uncertain[slug] for slug in uncertain.keys() - gone}
+            waiting = {slug: waiting[slug] for slug in waiting.keys() - gone}
         # ``whole`` is what is known; what a person asked for only narrows ``plan``, so
         # that a page left out of this cycle does not count as settled.
-        whole = narrowing.without_removals(plan, uncertain)
+        whole = narrowing.without_removals(plan, waiting)
         plan = narrowing.in_direction(whole, self._cycle.options.direction)
         plan = narrowing.only_pages(plan, self._cycle.options.pages)
         waits = any(skip.reason in UNCERTAIN for skip in plan.skipped)
@@ -316,13 +310,11 @@ class _Deciding:
             return frozenset(a.slug for a in plan.deletes) - self._base().keys()
         return self._undone.names if self._undone else frozenset()
 
-    async def _is_set_back(
-        self, plan: Plan, waiting: Mapping[Slug, Digest], there: Snapshot
-    ) -> bool | None:
+    async def _is_set_back(self, plan: Plan, there: Snapshot) -> bool | None:
         """Whether the wiki's history lacks the last sync.
 
-        Asked where the wiki would take something back, now or later: one request, and
-        a second one where its newest commit is another.  None where that is not known.
+        Asked where the wiki would take something back: one request, and a second one
+        where its newest commit is another.  None where that is not known.
         """
         if self._cycle.options.is_mirror:
             return False  # it follows, wherever the wiki goes
@@ -330,13 +322,10 @@ class _Deciding:
             self._cycle.state.head,
             self._cycle.state.conflict_files(),
         )
-        if not earlier or not (
-            waiting
-            or any(
-                may_take_back(action)
-                for action in plan.actions
-                if not (isinstance(action, Merge) and _is_shown(action, conflict_files))
-            )
+        if not earlier or not any(
+            may_take_back(action)
+            for action in plan.actions
+            if not (isinstance(action, Merge) and _is_shown(action, conflict_files))
         ):
             return None
         self._head = await self._cycle.remote.head()
@@ -348,14 +337,10 @@ class _Deciding:
             return None
         is_after = await self._cycle.remote.follows(self._head, earlier)
         if is_after and is_old:
-            texts = texts_there(plan, waiting).keys()
-            is_back = await self._is_taken_back(plan, texts, there, earlier)
-            return True if is_back else None
+            return True if await self._is_taken_back(plan, there, earlier) else None
         return None if is_after is None else not is_after
 
-    async def _is_taken_back(
-        self, plan: Plan, texts: Set[Slug], there: Snapshot, earlier: str
-    ) -> bool:
+    async def _is_taken_back(self, plan: Plan, there: Snapshot, earlier: str) -> bool:
         """Whether a text that both sides agreed on is in no commit since then.
 
         Somebody pushed over it by force before the commit that has it was known here,
@@ -363,9 +348,10 @@ class _Deciding:
         """
         records = {move.target: record_of(move) for move in plan.moves}
         gone = missing_pages(plan)
+        brought = {a.slug for a in plan.actions if isinstance(a, Pull | Merge)}
         before: dict[Slug, str] = {}
         base = self._base()
-        for slug in gone | (texts & there.texts.keys()):
+        for slug in gone | (brought & there.texts.keys()):
             record = records.get(slug, slug)
             text, known = self._cycle.state.text(record), base.get(record)
             # else the wiki has the agreed text otherwise: the service changed it

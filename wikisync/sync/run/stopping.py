@@ -10,15 +10,17 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from wikisync.model import Digest, Slug, Snapshot
+from wikisync.model import Slug, Snapshot
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import narrowing
 from wikisync.sync.decide.plan import (
     BasePage,
     CreateLocal,
     DeleteRemote,
+    Merge,
     MoveLocal,
     Plan,
+    Pull,
 )
 from wikisync.sync.decide.rewinding import (
     NO_REWINDING,
@@ -28,7 +30,6 @@ from wikisync.sync.decide.rewinding import (
     renamed_back,
     rewinding_by_history,
     rewinding_of,
-    texts_there,
 )
 from wikisync.sync.decide.safety import (
     ALL_KINDS,
@@ -100,7 +101,6 @@ def with_safety_stops(
     now: float,
     is_dry_run: bool,
     is_set_back: bool | None = None,
-    waiting: Mapping[Slug, Digest],
     stops: Collection[BatchKind] = ALL_KINDS,
     agreed_to: frozenset[Slug] = frozenset(),
 ) -> tuple[Plan, tuple[Batch, ...]]:
@@ -109,8 +109,7 @@ def with_safety_stops(
     shrunk: frozenset[Slug] = frozenset()
     if plan.actions:
         shrunk = shrunk_pages(plan, base, here, there)
-    texts = texts_there(plan, waiting)
-    rewinding = _rewinding(known, plan, base, there, texts, is_set_back=is_set_back)
+    rewinding = _rewinding(known, plan, base, there, is_set_back=is_set_back)
     # a name that could not be put back at once is one to be put back still
     refused = _refused_renames(plan, known.batches())
     renamed = {**renamed_back(refused, base, there), **rewinding.renamed}
@@ -120,7 +119,7 @@ def with_safety_stops(
         known.batches(),
         shrunk=shrunk,
         emptied=emptied,
-        rewinding=replace(rewinding, renamed=renamed, waiting=waiting),
+        rewinding=replace(rewinding, renamed=renamed),
         kinds=stops,
         agreed_to=agreed_to,
         removed=known.removed_since(now - REMOVALS_WITHIN_S) if plan.removals else {},
@@ -161,7 +160,6 @@ def _rewinding(
     plan: Plan,
     base: Mapping[Slug, BasePage],
     there: Snapshot,
-    texts: Mapping[Slug, Digest],
     *,
     is_set_back: bool | None,
 ) -> Rewinding:
@@ -174,7 +172,8 @@ def _rewinding(
     if is_set_back is False:
         return NO_REWINDING
     if is_set_back and not is_followed(known):
-        return rewinding_by_history(plan, texts, base, there)
+        return rewinding_by_history(plan, base, there)
+    brought = {one.slug for one in plan.actions if isinstance(one, Pull | Merge)}
     gone = missing_pages(plan)
     if gone:
         last = known.sync_of() if known.is_head_old else None
@@ -183,12 +182,12 @@ def _rewinding(
         batch.kind is BatchKind.REWOUND and batch.decision is not Decision.APPROVED
         for batch in known.batches()
     )
-    if not gone and len(texts) < (1 if is_known else REWOUND_PAGES_MIN):
+    if not gone and len(brought) < (1 if is_known else REWOUND_PAGES_MIN):
         return NO_REWINDING
     records = {move.target: record_of(move) for move in plan.moves}
-    earlier = known.earlier([records.get(slug, slug) for slug in texts])
-    found = {slug: earlier.get(records.get(slug, slug), ()) for slug in texts}
-    return rewinding_of(plan, texts, found, is_known=is_known, gone=gone)
+    earlier = known.earlier([records.get(slug, slug) for slug in brought])
+    found = {slug: earlier.get(records.get(slug, slug), ()) for slug in brought}
+    return rewinding_of(plan, found, is_known=is_known, gone=gone)
 
 
 def is_followed(known: WikiState) -> bool:
