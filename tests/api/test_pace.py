@@ -266,6 +266,21 @@ def test_rate_is_not_far_too_high_when_it_is_refused_again() -> None:
     assert caller.limit.refused <= 6
 
 
+def test_requests_with_pauses_between_do_not_show_that_many_are_accepted() -> None:
+    """A limiter saves up in each pause, and refuses all that are in flight after it."""
+
+    async def after_pauses(caller: Caller) -> None:
+        caller.round_trip_s = 0.15
+        for _ in range(14):
+            await caller.ask(READ)
+            await asyncio.sleep(2.0)
+        await caller.many(FILE, 180)
+
+    caller = run(lambda clock: TokenBucket(2.0, 4.0, clock), after_pauses)
+
+    assert caller.limit.refused / 194 < 0.02
+
+
 def test_without_a_limit_nothing_waits() -> None:
     async def timed(caller: Caller) -> None:
         await caller.many(READ, 200)

@@ -54,7 +54,7 @@ SLOTS_FIRST = 2
 """Requests in flight where nothing is known of a service: all in flight are refused at
 once where it limits them."""
 SLOTS_TAKEN = 8
-"""After so many requests without a refusal there may be more in flight,"""
+"""After so many requests without a refusal or a pause more may be in flight,"""
 SLOT_TAKES_FREE = 2
 """one more after each so many requests ..."""
 SLOT_TAKES_LIMITED = 16
@@ -111,6 +111,8 @@ class Pace(Struct):
     """Begin of the count: the last refusal."""
     taken: Count = 0.0
     """Requests since then."""
+    in_row: Count = 0.0
+    """Those of the last time without a pause."""
     refused_at: float | None = None
     counted: Count = 0.0
     """Requests until the last refusal ..."""
@@ -173,6 +175,7 @@ class Pace(Struct):
         window = self.windows.get(sort)
         if window is not None:
             window.remaining -= 1
+        self.in_row = self.in_row + 1 if now - self.at <= CREDIT_S else 1.0
         self.at = now
         self.taken += 1
         self._grow(now, slots_max)
@@ -261,7 +264,7 @@ class Pace(Struct):
             self.rate *= GROWTH
             if self.rate > RATE_MAX:
                 self.rate = 0.0
-        if self.refused_at is not None or self.taken > SLOTS_TAKEN:
+        if self.refused_at is not None or self.in_row > SLOTS_TAKEN:
             takes = SLOT_TAKES_FREE if self.refused_at is None else SLOT_TAKES_LIMITED
             self.slots = min(self.slots + 1 / takes, slots_max)
 
