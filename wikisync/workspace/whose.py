@@ -1,7 +1,7 @@
 """Finding out whose wiki it is that a folder is synced with, and which record is its.
 
 The known id is asked first, and the path where that lives elsewhere or nowhere;
-``identity`` says what the answers mean.  For an hour after an answer with
+``identity`` says what the answers mean.  For ten minutes after an answer with
 which all was well, a cycle that changes nothing is not preceded by that question.
 """
 
@@ -45,8 +45,12 @@ from wikisync.workspace.identity import (
 
 log = logging.getLogger(__name__)
 
-LOCATED_S = 3600.0
-"""For so long the location of a wiki without changes is not asked for again."""
+LOCATED_S = 600.0
+"""For so long the location of a wiki without changes is not asked for again.
+
+So much later a sync with nothing to do may report that the wiki was renamed, or that
+another has its path; one that has something to do asks before it.
+"""
 
 
 class _Answer(Struct, frozen=True):
@@ -88,7 +92,7 @@ class FoundRecord(Struct, frozen=True):
 def wiki_as_found(
     workspace: ConfiguredWorkspace, state: State, section: WikiSection
 ) -> FoundRecord | None:
-    """Where a wiki was within the last hour, and the record to read it with.
+    """Where a wiki was a few minutes ago, and the record to read it with.
 
     The caller must confirm it before a write.  None where the service has to be asked
     first: the configuration changed, the last answer came with a note or a warning, or
