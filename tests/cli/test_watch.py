@@ -395,7 +395,7 @@ async def test_what_needs_a_person_is_told_to_their_command_once(
         return await watch.wiki_text(slug) == "new\n"
 
     async with watching(service, root, more=more) as watch:
-        await watch.said("needs a person")
+        await watch.said("needs a person: handbook/home: ")
         await watch.until(lambda: told.exists() and "home" in told.read_text())
         for slug in ("other", "another"):
             watch.save(slug, "new\n")

@@ -34,7 +34,13 @@ from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.watch.attention import lasting_in_s, seen, service_sentence
 from wikisync.watch.daemon.daemon import Daemon
 from wikisync.watch.daemon.schedule import IsAway
-from wikisync.watch.daemon.wiki_status import CycleOutcome, Outage, Why, WikiStatus
+from wikisync.watch.daemon.wiki_status import (
+    Condition,
+    CycleOutcome,
+    Outage,
+    Why,
+    WikiStatus,
+)
 from wikisync.watch.daemon.work import ActivityList, WikiWork, guarded
 from wikisync.watch.listen import Listener, listening
 from wikisync.watch.person import Caller
@@ -43,7 +49,7 @@ from wikisync.watch.site import PublishedSite
 from wikisync.watch.states import WatchedStates
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.wiki import WatchedWiki, some_of
-from wikisync.workspace.attention import failure_sentence
+from wikisync.workspace.attention import failure_sentence, sentences
 from wikisync.workspace.attention_file import (
     ATTENTION_FILE,
     attention_lines,
@@ -189,7 +195,10 @@ class Watch:
         self._messages.note(f"{wiki.name}: {words}")
 
     def _on_status(self, wiki_status: WikiStatus) -> None:
-        text = f": {wiki_status.problem}" if wiki_status.problem else ""
+        problem = wiki_status.problem
+        if not problem and wiki_status.condition is Condition.NEEDS_PERSON:
+            problem = next(sentences(self._wikis[wiki_status.name].synced), "")
+        text = f": {problem}" if problem else ""
         hint = f" ({wiki_status.hint})" if wiki_status.hint else ""
         again = self._next_try(wiki_status.not_before)
         line = f"{wiki_status.name}: {wiki_status.condition.value}{text}{hint}{again}"
