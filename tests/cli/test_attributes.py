@@ -52,7 +52,7 @@ def parsed(endpoint: Endpoint, *words: str) -> dict[str, object]:
         ),
         (Endpoint.EDIT, ["--topics", ""], {"topics": []}),
         (Endpoint.EDIT, ["--description", ""], {"description": ""}),
-        (Endpoint.EDIT, ["--avatar", "a.png"], {"avatar": Path("a.png")}),
+        (Endpoint.EDIT, ["--avatar", __file__], {"avatar": Path(__file__)}),
         (Endpoint.EDIT, ["--avatar", ""], {"avatar": ""}),
         (
             Endpoint.EDIT,
