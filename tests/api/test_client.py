@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import threading
 from typing import Any
 
 import pytest
@@ -12,10 +11,8 @@ import pytest
 from tests.api.conftest import SERVICE, ClientMaker
 from tests.api.faketime import FakeTime
 from tests.support.network import PlayedNetwork
-from wikisync.api import client as client_module
 from wikisync.api.client import Client
 from wikisync.api.git import WikiHistory
-from wikisync.api.pool import Pool
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.errors import (
@@ -62,34 +59,6 @@ async def test_the_probes_of_a_service(client: Client, network: PlayedNetwork) -
     assert (await client.version()).revision == "abc"
     assert (await client.current_user()).username == "maria"
     assert (await client.current_token()).scopes == ("api",)
-
-
-async def test_first_requests_wait_for_one_pool_and_one_may_be_cancelled(
-    network: PlayedNetwork, make_client: ClientMaker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    may_load, pools = threading.Event(), list[Pool]()
-
-    class Counted(Pool):
-        def open(self) -> None:
-            pools.append(self)
-            super().open()
-
-    def load() -> type[Pool]:
-        assert may_load.wait(60)
-        return Counted
-
-    monkeypatch.setattr(client_module, "_load_pool", load)
-    network.get(VERSION, payload={"version": "17.0.0"}, repeat=True)
-    async with make_client() as client, asyncio.TaskGroup() as group:
-        first, *others = (group.create_task(client.version()) for _ in range(3))
-        await asyncio.sleep(0)
-        first.cancel()
-        await asyncio.sleep(0)
-        may_load.set()
-        for other in others:
-            assert (await other).version == "17.0.0"
-    assert first.cancelled()
-    assert len(pools) == 1
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504, 408])

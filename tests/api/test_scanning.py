@@ -336,13 +336,13 @@ async def limited(
         sleep=time.sleep,
         notify=asked.notices.append,
     ) as client:
-        exchange = client._exchange
+        exchange = client._pool.exchange
 
         async def noted(request: Request) -> Answer:
             asked.targets.append(f"{request.path}?{request.query}")
             return await exchange(request)
 
-        monkeypatch.setattr(client, "_exchange", noted)
+        monkeypatch.setattr(client._pool, "exchange", noted)
         yield Wiki(client, OWNER)
 
 

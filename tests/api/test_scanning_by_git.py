@@ -40,8 +40,8 @@ class Asked:
     def __init__(self, client: Client, patched: pytest.MonkeyPatch) -> None:
         self.requests: list[str] = []
         self.bytes = 0
-        self.exchange = client._exchange
-        patched.setattr(client, "_exchange", self._exchange)
+        self.exchange = client._pool.exchange
+        patched.setattr(client._pool, "exchange", self._exchange)
 
     async def _exchange(self, request: Request) -> Answer:
         name = request.path.partition("/wikis/")[2] or request.path.rpartition("/")[2]

@@ -24,7 +24,7 @@ from http import HTTPStatus
 from pathlib import Path
 from random import random as spread
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Self, TypeVar
 from urllib.parse import urlsplit
 
 from wikisync.api import routes
@@ -33,6 +33,7 @@ from wikisync.api.answers import Answer, CutAnswer, Purpose, decode, decode_each
 from wikisync.api.budget import Budget
 from wikisync.api.listing import Listing, Part
 from wikisync.api.paging import encode_query, next_query, says_end, total_of
+from wikisync.api.pool import Pool
 from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.proxy import proxy_for
 from wikisync.api.refusals import in_words
@@ -55,9 +56,6 @@ from wikisync.api.secret import Secret
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
 from wikisync.api.shared_pace import SharedPace, pace_file
 from wikisync.model import OwnerKind
-
-if TYPE_CHECKING:
-    from wikisync.api.pool import Pool
 
 log = logging.getLogger(__name__)
 
@@ -123,19 +121,22 @@ class Client:
             notify_pause=self._notify_pause,
         )
         """What may be asked now, and what waits."""
-        self._pool: Pool | None = None
-        """The connections; None before the first request."""
-        self._loading: asyncio.Future[type[Pool]] | None = None
+        self._pool = Pool(
+            self.address,
+            secret,
+            settings,
+            clock,
+            self.proxy,
+            self.late_notice,
+            self.budget.heard,
+        )
         self._sleep, self._random, self._clock = sleep, random or spread, clock
         self._before_write = before_write
         self._write_locks: dict[str, asyncio.Lock] = {}
 
     async def __aenter__(self) -> Self:
         """Get ready; nothing is sent."""
-        # The network library takes as long to load as a scan of 10,000 files, much of
-        # it for the certificates, so whoever has work before the first request does it
-        # meanwhile.
-        self._loading = asyncio.get_running_loop().run_in_executor(None, _load_pool)
+        await self._pool.open()
         return self
 
     async def __aexit__(
@@ -145,9 +146,7 @@ class Client:
         traceback: TracebackType | None,
     ) -> None:
         """Close every connection."""
-        if self._pool is not None:
-            await self._pool.close()
-        self._pool = self._loading = None
+        await self._pool.close()
         self.budget.close()
 
     def __repr__(self) -> str:
@@ -404,35 +403,14 @@ class Client:
             yield
 
     async def _exchange(self, request: Request) -> Answer:
-        pool = await self._opened()
         async with self.budget.turn(request):
-            return await pool.exchange(request)
-
-    async def _opened(self) -> Pool:
-        """The connections; all that ask first wait for the same ones."""
-        if self._pool is None:
-            assert self._loading is not None, "used outside its async with"
-            # one that is cancelled meanwhile leaves it to the others
-            made = await asyncio.shield(self._loading)
-            if self._pool is None:
-                self._pool = made(
-                    self.address,
-                    self.token,
-                    self.settings,
-                    self._clock,
-                    self.proxy,
-                    self.late_notice,
-                    self.budget.heard,
-                )
-                self._pool.open()
-        return self._pool
+            return await self._pool.exchange(request)
 
     async def _chunks(self, url: str, request: Request) -> AsyncGenerator[bytes, None]:
         """The turn of a file lasts until its last byte."""
-        pool = await self._opened()
         async with (
             self.budget.turn(request),
-            aclosing(pool.read_file(url, request.purpose)) as chunks,
+            aclosing(self._pool.read_file(url, request.purpose)) as chunks,
         ):
             async for chunk in chunks:
                 yield chunk
@@ -488,13 +466,6 @@ class Client:
             f"still waiting for {self.address.authority}, for more than"
             f" {after_s:.0f} s: {action}"
         )
-
-
-def _load_pool() -> type[Pool]:
-    """What is made of the network library."""
-    from wikisync.api.pool import Pool
-
-    return Pool
 
 
 def _all_of(records: Iterator[T]) -> list[T]:

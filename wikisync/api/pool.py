@@ -99,8 +99,8 @@ class Pool:
         self._proxy = proxy
         self._is_known_host = False
 
-    def open(self) -> None:
-        """Make the connection pool in a running loop; nothing is sent."""
+    async def open(self) -> None:
+        """Make the connection pool; nothing is sent."""
         settings = self._settings
         self._http = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
