@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from wikisync.model import Digest, Format, PageState, Slug, Snapshot, digest_of
 from wikisync.sync.decide.plan import (
@@ -67,6 +68,11 @@ def test_a_batch_names_pages_and_counts() -> None:
     assert batch.share == "12 of 12 pages"
     assert batch.names.startswith("page-0000, page-0001, ")
     assert batch.names.endswith("page-0009 and 2 more")
+
+
+def test_a_batch_is_never_more_than_all_pages() -> None:
+    (batch,) = hold_batches(removing(12), tracked(12)).batches
+    assert replace(batch, tracked=8).share == "12 of 12 pages"
 
 
 def test_a_batch_names_all_pages_where_they_are_few() -> None:

@@ -139,11 +139,8 @@ async def list_groups(call: Call) -> web.Response:
         ids = [share.group_id for share in shares if share.access_level >= least]
         shared = await records.ask(project_groups.groups_by_id, ids, caller.user_id)
         known = {group.id for group in groups}
-        is_open = not values.get("shared_visible_only")
         groups += [
-            group
-            for group in shared
-            if group.id not in known and (is_open or caller.sees(group))
+            group for group in shared if group.id not in known and caller.sees(group)
         ]
     skipped = frozenset(values.get("skip_groups") or ())
     wanted = [

@@ -124,7 +124,9 @@ class Batch(Struct, frozen=True):
     @property
     def share(self) -> str:
         """How many pages it holds, of how many: ``3 of 20 pages``."""
-        return f"{len(self.members)} of {self.tracked} pages"
+        held = len(self.members)
+        # pages that came meanwhile are held, too, and not counted in ``tracked``
+        return f"{held} of {max(held, self.tracked)} pages"
 
     @property
     def names(self) -> str:
