@@ -8,13 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import TypeVar
 from urllib.parse import quote
 
 from wikisync.folder.loose import LooseFiles
 from wikisync.folder.replica import FolderReplica
 from wikisync.markup.links import LinkIndex, fold
+from wikisync.markup.retarget import link_places, link_targets, retarget
 from wikisync.model import LinkPlace, LinkTarget, Page, Slug
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.replica import RemoteReplica
@@ -32,19 +32,19 @@ class ParsedLinks:
 
     async def targets(self, page: Page) -> Sequence[LinkTarget]:
         """Where the page's links lead."""
-        return await _parsed(lambda parsers: parsers.link_targets(page))
+        return await _parsed(lambda: link_targets(page))
 
     async def places(
         self, page: Page, targets: Collection[LinkTarget]
     ) -> Sequence[LinkPlace]:
         """Where the source names these targets, in order."""
-        return await _parsed(lambda parsers: parsers.link_places(page, targets))
+        return await _parsed(lambda: link_places(page, targets))
 
     async def retarget(
         self, page: Page, changes: Sequence[tuple[LinkPlace, LinkTarget, str]]
     ) -> str | None:
         """The source with other targets; None where that makes another page of it."""
-        return await _parsed(lambda parsers: parsers.retarget(page, changes))
+        return await _parsed(lambda: retarget(page, changes))
 
 
 async def page_linking_to(known: WikiState, names: Collection[Slug]) -> Slug | None:
@@ -70,13 +70,10 @@ async def page_linking_to(known: WikiState, names: Collection[Slug]) -> Slug | N
     return None
 
 
-async def _parsed(work: Callable[[ModuleType], T]) -> T:
+async def _parsed(work: Callable[[], T]) -> T:
     def alone() -> T:
         with _PARSING:
-            # with it come all parsers, which most syncs do not need
-            from wikisync.markup import retarget
-
-            return work(retarget)
+            return work()
 
     return await asyncio.to_thread(alone)
 
