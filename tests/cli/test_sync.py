@@ -189,33 +189,7 @@ async def test_pages_are_counted_after_what_was_done(cloned: Cloned) -> None:
     (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
     ran = await cloned.run("sync")
     assert ran.out == "handbook: 6 pages, 2 pushed, 1 renamed\n"
-    assert ran.err == ""
-
-
-@pytest.mark.parametrize(
-    "link",
-    ["[[Guide]]", "[g](guide#x)", "[g](/guide.md)", "[g](./guide)", "[g](guide?)"],
-)
-async def test_page_that_links_to_the_old_name_of_another_is_named(
-    cloned: Cloned, link: str
-) -> None:
-    cloned.write("new.md", f"See {link} and [no](https://example.com/guide).\n")
-    await cloned.run("sync")
-    (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
-    ran = await cloned.run("sync")
-    assert ran.err == (
-        "handbook/new: links to a renamed page, whose links are not changed; run:"
-        " wikisync check, which lists broken links\n"
-    )
-
-
-async def test_words_and_other_links_are_no_links_to_a_renamed_page(
-    cloned: Cloned,
-) -> None:
-    cloned.write("new.md", "A guide: `[g](guide)`, [a](dir/guide), https://h/guide\n")
-    await cloned.run("sync")
-    (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
-    assert (await cloned.run("sync")).err == ""
+    assert "links to renamed pages are not changed; run: wikisync check" in ran.err
 
 
 # -- the first sync ----------------------------------------------------------------

@@ -23,8 +23,8 @@ WAITING_SHOWN_MAX = 10
 """Pages that wait, each shown in a line of its own; ``status`` shows all."""
 
 LINKS_STAY = (
-    "links to a renamed page, whose links are not changed; run: wikisync check, which"
-    " lists broken links"
+    "links to renamed pages are not changed; run: wikisync check, which lists broken"
+    " links"
 )
 
 
@@ -57,8 +57,8 @@ def report_sync(
                 console.lines(*title, *(plan_lines(wiki) or [str(wiki.last.plan)]))
             else:
                 console.lines(f"{wiki.section.folder}: {summary(wiki)}")
-        if wiki.linking is not None:
-            console.note(f"{wiki.section.folder}/{wiki.linking}: {LINKS_STAY}")
+        if wiki.has_moves:
+            console.note(f"{wiki.section.folder}: {LINKS_STAY}")
         _show_waiting(console, wiki, is_dry_run=is_dry_run)
     console.problems(beside)
     _show_failures(console, done)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import quote
 
 from wikisync.folder.loose import LooseFiles
 from wikisync.folder.replica import FolderReplica
-from wikisync.markup.links import LinkIndex, fold
 from wikisync.markup.retarget import link_places, link_targets, retarget
-from wikisync.model import LinkPlace, LinkTarget, Page, Slug
+from wikisync.model import LinkPlace, LinkTarget, Page
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.replica import RemoteReplica
 from wikisync.sync.wiki.linking import FileLinks
@@ -45,29 +42,6 @@ class ParsedLinks:
     ) -> str | None:
         """The source with other targets; None where that makes another page of it."""
         return await _parsed(lambda: retarget(page, changes))
-
-
-async def page_linking_to(known: WikiState, names: Collection[Slug]) -> Slug | None:
-    """A page whose text of the last sync links to one of these names, if there is one.
-
-    Args:
-        known: What both sides agreed on.
-        names: Slugs that no page has any more.
-    """
-    index = LinkIndex(names)
-    words = {
-        max(re.findall(r"[a-z0-9]+", fold(name)), key=len, default="") for name in names
-    }
-    for slug, agreed in known.base().items():
-        text = known.text(slug)
-        folded = (text or "").casefold()
-        if text is None or not any(word in folded for word in words):
-            continue  # the parsers are slow
-        for link in await ParsedLinks().targets(Page(slug, agreed.format, text)):
-            target = index.resolve(slug, quote(link.path), is_wikilink=link.is_wikilink)
-            if target.kind == "page" and not target.reason:
-                return slug
-    return None
 
 
 async def _parsed(work: Callable[[], T]) -> T:

@@ -32,7 +32,6 @@ from wikisync.sync.decide.plan import (
 from wikisync.sync.decide.safety import Batch
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult, Held, problems_of
-from wikisync.workspace.links import page_linking_to
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 
 ROUNDS_MAX = 8
@@ -60,8 +59,6 @@ class Synced(Struct):
     """What a person may want to change in the configuration."""
     warnings: tuple[Problem, ...] = ()
     """What is wrong with the wiki as a whole."""
-    linking: Slug | None = None
-    """A page that links to the old name of one that was renamed."""
 
     @property
     def last(self) -> CycleResult:
@@ -118,15 +115,10 @@ class Synced(Struct):
         return sum(getattr(result, name) for result in self.results)
 
     @property
-    def old_names(self) -> frozenset[Slug]:
-        """What renamed pages were called, not only spelled as the service does."""
+    def has_moves(self) -> bool:
+        """Whether a page was renamed, not only spelled as the service does."""
         moves = (move for result in self.results for move in result.plan.moves)
-        return frozenset(
-            old
-            for move in moves
-            if not isinstance(move, Rebind)
-            for old, _ in move.renamed
-        )
+        return any(not isinstance(move, Rebind) for move in moves)
 
 
 async def sync_wiki(
@@ -181,8 +173,6 @@ async def sync_wiki(
         if progress is not None:
             progress.start("wait until missing pages are surely deleted", None)
         await asyncio.sleep(result.next_scan_s)
-    if gone := synced.old_names - wiki.known.base().keys():
-        synced.linking = await page_linking_to(wiki.known, gone)
     return synced
 
 
