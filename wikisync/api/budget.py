@@ -237,10 +237,10 @@ class Budget:
     async def _paced(self, area: Area) -> None:
         async with self._queue:
             while wait_s := self._take(area):
-                is_taken = not self._is_long
+                has_turn = not self._is_long
                 await self._sleep(wait_s)
-                if is_taken:
-                    break
+                if has_turn:
+                    break  # long work asks again: a command may have come first
         self._made += 1
 
     def _take(self, area: Area) -> float:

@@ -129,7 +129,7 @@ def tree_entries(
     entry objects of a library cost thirty times as much.
 
     Raises:
-        TreeMissing: the tree is cut.
+        TreeMissing: the tree is cut or damaged.
     """
     at = 0
     while at < len(tree):
@@ -140,7 +140,7 @@ def tree_entries(
         try:
             mode = int(tree[at:mode_end], 8)
         except ValueError:
-            raise TreeMissing("it is cut") from None
+            raise TreeMissing("it is damaged") from None
         end = name_end + 1 + id_bytes
         yield mode, tree[mode_end + 1 : name_end], tree[name_end + 1 : end]
         at = end

@@ -198,7 +198,7 @@ def _show(
 def _difference(text: str, above: str) -> str:
     """The first line that only one of two texts has: with +, it is in this text."""
     if text == above:
-        return "none: it is the text of the file"
+        return "none"
     old, new = _lines(above), _lines(text)
     for hunk in changes(old, new):
         if hunk.new_start < hunk.new_end:

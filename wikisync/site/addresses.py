@@ -260,7 +260,6 @@ def list_id(path: str) -> str:
     return path.replace(" ", "_")
 
 
-@lru_cache(maxsize=256)
 def numbered(path: str, number: int) -> str:
     """Path of the n-th part of a long list; the first keeps the plain name."""
     return path if number == 1 else f"{path.removesuffix('.html')}-{number}.html"

@@ -117,7 +117,7 @@ class WikiTable:
     ) -> bytes:
         """Hash of what is found at targets in a wiki and at paths inside it."""
         found = self._found_of(number)
-        texts = [found[name] for name in targets if _NUL not in name]
+        texts = [found[name] for name in targets if not is_elsewhere(name)]
         texts += [found[path] for path in paths]
         text = "\0".join(chain.from_iterable(texts))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
