@@ -28,8 +28,7 @@ def command(console: Console, start: Path, wiki: str | None, reason: str) -> int
     """Pause WIKI until `resume`: it is not read, written or checked for deletions.
 
     WIKI is a folder of the workspace or a full path; the default is all wikis. A
-    running
-    watch applies the pause immediately.
+    running watch applies the pause immediately.
     """
     workspace = find_workspace(start)
     wanted = workspace.wikis([wiki] if wiki else [])

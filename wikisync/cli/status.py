@@ -60,9 +60,8 @@ def command(
     """Show what is not in sync and what needs your decision.
 
     WIKI is a folder of the workspace or a full path; the default is all wikis. The
-    command
-    changes nothing and also works while `wikisync watch` runs. Without the service it
-    uses the folders alone.
+    command changes nothing and also works while `wikisync watch` runs. Without the
+    service it uses the folders alone.
     """
     workspace = find_workspace(start).without(excluded)
     chosen = workspace.wikis(wikis) if wikis else workspace.synced
