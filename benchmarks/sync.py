@@ -8,6 +8,7 @@ on this machine.  The rows:
 
 - a cycle with nothing to do: ``wikisync sync`` from its start to its exit, and one
   cycle inside a process that runs already, asking the service for the whole list;
+- the same in a larger wiki, and with one edited page to upload;
 - the first pull of many pages into an empty folder;
 - the first push of pages that the wiki lacks, and the same again after it was killed
   half way;
@@ -141,7 +142,24 @@ def wikisync_rows(place: Path, options: argparse.Namespace) -> tuple[Row, ...]:
             for number in range(max(1, options.repeat // 2))
         ]
         shown("first pull", options.many, pulls)
+        sync = ["sync", "-C", str(place / "clone-0")]
+        run_command(sync, token)
+        runs = [run_command(sync, token) for _ in range(options.repeat)]
+        shown("no-op, from start to exit", options.many, runs)
+        edited = [
+            edit_and_sync(folder_of(place / "clone-0"), sync, token)
+            for _ in range(options.repeat)
+        ]
+        shown("one edit uploaded", options.many, edited)
     return first, pull, noop, inside
+
+
+def edit_and_sync(folder: Path, sync: Sequence[str], token: str) -> Run:
+    """Add a line to a page and upload it."""
+    page = min(folder.rglob("*.md"))
+    with page.open("a", encoding="utf-8") as file:
+        file.write("\nOne more line.\n")
+    return run_command(sync, token)
 
 
 def first_sync(place: Path, options: argparse.Namespace) -> Row:
