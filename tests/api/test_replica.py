@@ -10,7 +10,8 @@ import pytest
 from tests.api.wire import Wire, http, json_answer
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.client import Client
-from wikisync.api.replica import LISTED_BYTES_MAX, MEBIBYTE, WikiReplica
+from wikisync.api.replica import WikiReplica
+from wikisync.api.scan import LISTED_BYTES_MAX, MEBIBYTE
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.errors import (

@@ -114,7 +114,7 @@ async def seen(replica: WikiReplica) -> dict[str, str]:
 
 def again(replica: WikiReplica, wiki: Wiki, file: Path, tag: str) -> WikiReplica:
     """The replica of the next process."""
-    pages = replica._writing._known.pages
+    pages = replica._known.pages
     return WikiReplica(wiki, tag=tag, pages=pages, trees=TreeCache(file))
 
 
@@ -395,7 +395,7 @@ def _names_a_page_too_many(*_: object) -> PageChanges:
 async def test_pages_are_listed_after_six_hours_whatever_git_says(
     replica: WikiReplica, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = replica._writing._known
+    known = replica._known
     listed_at = known.mark.listed_at
     monkeypatch.setattr(known, "_wall", lambda: listed_at + LISTED_S - 10)
     await replica.snapshot()
@@ -547,7 +547,7 @@ def _odd(*_: object) -> PageChanges:
 async def test_list_of_a_big_wiki_is_checked_after_six_hours(
     big: WikiReplica, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = big._writing._known
+    known = big._known
     lost = {slug: one for slug, one in known.pages.items() if slug != ONE}
     monkeypatch.setattr(known, "_scanned", Snapshot(pages=lost))
     assert len((await big.snapshot()).pages) == len(PAGES) - 1

@@ -181,7 +181,7 @@ async def test_window_is_the_time_from_the_read_to_the_answer(
 async def test_nobody_else_writes_between_a_read_and_its_answer(
     replica: WikiReplica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    wiki, turn = replica._wiki, replica._writing.turn
+    wiki, turn = replica._wiki, replica.turn
     send, get_page = wiki.client.send, wiki.get_page
     alone: list[tuple[str, bool]] = []
 

@@ -124,7 +124,7 @@ GUARDS = (
     ),
     Guard(
         "read before the write, of the client",
-        "wikisync.api.writing:Writing._held",
+        "wikisync.api.replica:WikiReplica._held",
         lambda _held: _unread,
         "contract/test_replica.py::test_text_is_replaced_only_as_it_was_expected",
     ),

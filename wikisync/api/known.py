@@ -1,7 +1,7 @@
 """What is known of a wiki's pages between two scans.
 
 The pages of the last scan with their mark, and what was read and written since.
-``scanning`` fills it and begins its next scan with it; ``writing`` adds what it did.
+``scanning`` fills it and begins its next scan with it; ``replica`` adds what it wrote.
 Neither knows of the other.
 """
 

@@ -2,42 +2,62 @@
 
 What the service lists but cannot give back is a problem and never an absence.
 
-Read next: ``scanning``, how the whole wiki is seen; ``writing``, what stands
-around every write; ``attachments``, where files come from.
+The service has no compare-and-swap, so between the read and the write another person's
+edit goes unseen; how long that was is ``last_window_s`` (``docs/sync.md`` "Pushing").
+
+Many writes may be asked for at once.  They take turns anyway (``Client.writing``).  The
+next page, and no other, is read while the last one is written, so that each costs one
+round trip; whoever waited longer would write over more unseen, and reads again.  A new
+page needs no read, for the service refuses one that has a namesake (Q5); only a name
+that the last scan saw taken, or without a scan any, is asked for first.
+
+Read next: ``scanning``, how the whole wiki is seen; ``attachments``, where files come
+from.
 """
 
 from __future__ import annotations
 
-import logging
+import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
+from http import HTTPStatus
 from pathlib import Path
 
 from wikisync.api.attachments import AttachmentSource
 from wikisync.api.git import WikiHistory
 from wikisync.api.known import KnownPages
 from wikisync.api.rotation import ROTATION_BYTES_MIN
-from wikisync.api.scan import LISTED_BYTES_MAX, MEBIBYTE
+from wikisync.api.scan import known_format, require_whole, whole_page
 from wikisync.api.scanning import READS_MAX, REQUEST_COST_BYTES, Scanning
+from wikisync.api.schema import WikiPageRecord
 from wikisync.api.tree_cache import TreeCache
 from wikisync.api.upload import spooled
 from wikisync.api.wikis import Wiki
-from wikisync.api.writing import Writing
 from wikisync.errors import (
+    NotFound,
+    PreconditionFailed,
+    ProtocolViolation,
+    Rejected,
     RemoteError,
 )
 from wikisync.model import (
     Attachment,
     AttachmentPath,
     Digest,
+    Format,
     Page,
     PageState,
     Slug,
     Snapshot,
+    is_dashed,
+    name_key,
+    temporary_name,
 )
 
-log = logging.getLogger(__name__)
-
-__all__ = ["LISTED_BYTES_MAX", "MEBIBYTE", "WikiReplica"]
+DECIDE_HINT = "run it again"
+AHEAD_MAX_S = 2.0
+"""A page is written so long after its read at most; the write before it took longer,
+or waited for a limit."""
 
 
 class WikiReplica:
@@ -78,27 +98,27 @@ class WikiReplica:
         self._attachments = attachments or AttachmentSource(wiki)
         self.history = WikiHistory(wiki.client, wiki.owner)
         """Its commits, where git has them."""
-        known = KnownPages(wiki.client.now, tag=tag, pages=pages, again=again)
+        self._known = KnownPages(wiki.client.now, tag=tag, pages=pages, again=again)
         self._scanning = Scanning(
             wiki,
-            known,
+            self._known,
             self.history,
             trees,
             reads_max=reads_max,
             rotation_bytes_min=rotation_bytes_min,
             request_cost_bytes=request_cost_bytes,
         )
-        self._writing = Writing(wiki, known)
+        self.turn = asyncio.Lock()
+        """Held while a page is sent."""
+        self._ahead = asyncio.Lock()
+        """Held while the next page is read, until its turn begins."""
+        self.last_window_s = 0.0
+        """From the read to the answer of the last write; 0 where none was sent."""
 
     @property
     def name(self) -> str:
         """The wiki's address for people."""
         return self._wiki.web_url
-
-    @property
-    def last_window_s(self) -> float:
-        """From the read to the answer of the last write; 0 where none was sent."""
-        return self._writing.last_window_s
 
     @property
     def oldest_scan_s(self) -> float:
@@ -116,11 +136,7 @@ class WikiReplica:
 
     async def head(self) -> str:
         """The newest commit; empty where it is not known now."""
-        try:
-            return await self.history.head() or ""
-        except RemoteError as error:
-            log.info("%s: HEAD is not known: %s", self._wiki.owner, error.message)
-            return ""
+        return await self._scanning.head()
 
     async def follows(self, head: str, earlier: str) -> bool | None:
         """Whether HEAD has an earlier commit before it; None where that is unknown."""
@@ -162,32 +178,68 @@ class WikiReplica:
             NotFound: no such page, or another page hides it.
             ProtocolViolation: the text is missing or was cut.
         """
-        return await self._writing.read(slug)
+        record = await self._wiki.get_page(slug)
+        page = whole_page(record, slug, self._wiki.owner, self._wiki.web_url)
+        self._known.note_there(slug, page.digest)
+        return page
 
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
         """Create or edit a page; the answer's slug is the page's slug.
 
-        A page that is so already is not written: that would be an empty commit.
+        Every edit names full path, format and content, because the service changes
+        what is left out (Q2, Q3).  A page that is so already is not written: that
+        would be an empty commit.
 
         Raises:
             PreconditionFailed: the page is not what it was expected to be.
             Rejected: the service refuses it, or takes no pages of its format.
             ProtocolViolation: the answer does not say what became of the page.
         """
-        return await self._writing.write(page, expected=expected)
+        if expected is None:
+            return await self._create(page)
+        async with self._turn_of(page.slug, expected) as (held, read_at):
+            if (held.content, held.format) == (page.content, page.format):
+                return held
+            self._require_writable(held)
+            return await self._sent(held, page.slug, page, read_at)
 
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
         """Give a page another name; pages below it may move along.
 
         Returns:
-            The page as the service has it now: its slug may be neither.
+            The page as the service has it now: its slug may be neither.  It stays as
+            it is where the service writes both names alike.
 
         Raises:
             PreconditionFailed: the page changed or is gone, or the name is taken.
             Rejected: the service refuses the name.
             ProtocolViolation: the answer does not say what became of the page.
         """
-        return await self._writing.move(slug, target, expected=expected)
+        # pages below it have other names meanwhile: none is read ahead
+        async with self._ahead, self.turn:
+            self.last_window_s = 0.0
+            namesake = await self._namesake(target)
+            is_itself = namesake == slug and name_key(target) == name_key(slug)
+            if namesake is not None and not is_itself:
+                raise self._taken(target, namesake)
+            held = await self._held(slug, expected)
+            self._require_writable(held)
+            if is_dashed(target, slug):
+                return held  # the service would give it the name that it has
+            if is_itself:
+                # the service finds the page itself under its new name, which it
+                # takes for the same, and refuses; so it goes by way of another name
+                transient = temporary_name(slug, target)
+                if await self._namesake(transient) is not None:
+                    # left by a rename that nobody finished
+                    transient = Slug(f"{transient}-{expected[:8]}")
+                held = await self._sent(held, transient, held)
+                try:
+                    return await self._sent(held, target, held)
+                except (Rejected, PreconditionFailed):
+                    await self._sent(held, slug, held)
+                    raise
+            return await self._sent(held, target, held)
 
     async def delete(self, slug: Slug, *, expected: Digest) -> None:
         """Delete a page that still is what it was.
@@ -195,7 +247,10 @@ class WikiReplica:
         Raises:
             PreconditionFailed: it changed, or is gone.
         """
-        await self._writing.delete(slug, expected=expected)
+        async with self._turn_of(slug, expected) as (_held, read_at):
+            await self._wiki.delete_page(slug)
+            self.last_window_s = self._wiki.client.now() - read_at
+            self._known.note_gone(slug)
 
     def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
         """The attachment's bytes, from the file route or the git repository.
@@ -214,7 +269,171 @@ class WikiReplica:
             FolderError: it cannot be read, or not be kept until it was sent.
         """
         name = path.rpartition("/")[2]
-        async with spooled(chunks, self._spool) as spool, self._writing.turn:
+        async with spooled(chunks, self._spool) as spool, self.turn:
             record = await self._wiki.upload_attachment(spool, name)
         path = AttachmentPath(record.file_path)
         return Attachment(path, spool.digest, spool.size)
+
+    # -- sending ---------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def _turn_of(
+        self, slug: Slug, expected: Digest
+    ) -> AsyncIterator[tuple[Page, float]]:
+        """The turn of a page that is what it was, and when that was seen."""
+        async with self._ahead:
+            self.last_window_s = 0.0
+            held = await self._held(slug, expected)
+            read_at = self._wiki.client.now()
+            await self.turn.acquire()
+        try:
+            if self._wiki.client.now() - read_at > AHEAD_MAX_S:
+                held = await self._held(slug, expected)
+                read_at = self._wiki.client.now()
+            self.last_window_s = 0.0
+            yield held, read_at
+        finally:
+            self.turn.release()
+
+    async def _create(self, page: Page) -> Page:
+        if not self._known.is_free(page.slug):
+            namesake = await self._namesake(page.slug)
+            if namesake is not None:
+                raise self._taken(page.slug, namesake)
+        async with self.turn:
+            self.last_window_s = 0.0
+            started = self._wiki.client.now()
+            try:
+                record = await self._wiki.create_page(
+                    page.slug, page.content, page.format
+                )
+            except Rejected as error:
+                self.last_window_s = self._wiki.client.now() - started
+                raise await self._refusal(error, page.slug) from error
+            self.last_window_s = self._wiki.client.now() - started
+            return self._written(record, page)
+
+    async def _sent(
+        self, held: Page, target: Slug, page: Page, read_at: float | None = None
+    ) -> Page:
+        """PUT a page that was read at a time, or just now."""
+        started = self._wiki.client.now() if read_at is None else read_at
+        try:
+            record = await self._wiki.edit_page(
+                held.slug,
+                title=_title(target, held.slug),
+                content=page.content,
+                format=page.format,
+            )
+        except NotFound as error:
+            raise self._changed(held.slug) from error
+        except Rejected as error:
+            self.last_window_s = self._wiki.client.now() - started
+            raise await self._refusal(error, target, held.slug) from error
+        self.last_window_s = self._wiki.client.now() - started
+        if record.slug != held.slug:
+            self._known.note_gone(held.slug)
+        return self._written(record, page)
+
+    def _written(self, record: WikiPageRecord, sent: Page) -> Page:
+        """What the service says that it holds now."""
+        if record.content is None:
+            raise ProtocolViolation(
+                f"page {record.slug} of {self._wiki.owner} came back without its text",
+                url=self._wiki.web_url,
+            )
+        page_format = known_format(record) or Format.PLAINTEXT
+        page = Page(Slug(record.slug), page_format, record.content, record.title or "")
+        if page.content != sent.content:
+            # an answer may be cut as a list may
+            require_whole(
+                record.slug, record.content, self._wiki.owner, self._wiki.web_url
+            )
+        identity = record.wiki_page_meta_id
+        self._known.note_written(page, "" if identity is None else str(identity))
+        return page
+
+    async def _refusal(
+        self, error: Rejected, target: Slug, slug: Slug | None = None
+    ) -> RemoteError | PreconditionFailed:
+        """What a refusal means: a name that is taken is read, never guessed.
+
+        The service answers some collisions with success and ``null``
+        (``docs/service.md`` "Errors").
+        """
+        if error.status is None or target == slug:
+            # kept back by ourselves, or not about a name
+            return _as_answered(error)
+        is_done = error.status < HTTPStatus.BAD_REQUEST
+        if is_done and slug is None:
+            # a page of that name may be the one that was just created
+            return _as_answered(error)
+        namesake = await self._namesake(target)
+        if namesake is None or namesake == slug:
+            return _as_answered(error)
+        return self._taken(target, namesake)
+
+    async def _held(self, slug: Slug, expected: Digest) -> Page:
+        """The page as it is now, if it is what it was."""
+        try:
+            held = await self.read(slug)
+        except NotFound as error:
+            raise self._changed(slug) from error
+        if held.digest != expected:
+            raise self._changed(slug)
+        return held
+
+    async def _namesake(self, slug: Slug) -> Slug | None:
+        """The page that the service finds under a name, or None."""
+        try:
+            namesake = Slug((await self._wiki.get_page(slug)).slug)
+        except NotFound:
+            return None
+        self._known.note_there(namesake)
+        return namesake
+
+    def _changed(self, slug: Slug) -> PreconditionFailed:
+        return PreconditionFailed(
+            f"page {slug} of {self._wiki.owner} changed since it was read",
+            hint=DECIDE_HINT,
+        )
+
+    def _taken(self, slug: Slug, namesake: Slug) -> PreconditionFailed | Rejected:
+        if namesake == slug:
+            return PreconditionFailed(
+                f"page {slug} of {self._wiki.owner} already exists",
+                hint=DECIDE_HINT,
+            )
+        # no scan will ever show a page of this name: asking again is no use
+        return Rejected(
+            f"the service cannot store page {slug} of {self._wiki.owner} next to its"
+            f" page {namesake}: it treats both names as the same",
+            url=self._wiki.web_url,
+            hint="give one of them another name",
+        )
+
+    def _require_writable(self, held: Page) -> None:
+        if not held.format.is_writable:
+            raise Rejected(
+                f"page {held.slug} of {self._wiki.owner} is in the format"
+                f" {held.format}, which the service does not let anyone change",
+                url=self._wiki.web_url,
+                hint="change it in the wiki's git repository",
+            )
+
+
+def _as_answered(error: Rejected) -> RemoteError:
+    """A success without a page is no refusal: nobody knows what was done."""
+    if error.status is None or error.status >= HTTPStatus.BAD_REQUEST:
+        return error
+    return ProtocolViolation(
+        error.message, url=error.url, status=error.status, hint=error.hint
+    )
+
+
+def _title(target: Slug, slug: Slug) -> str:
+    """The title that gives a page this slug, whatever folder it is in now.
+
+    A title without a slash keeps the folder (``docs/service.md`` "Edits").
+    """
+    return f"/{target}" if "/" in slug and "/" not in target else target

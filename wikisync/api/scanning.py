@@ -114,7 +114,7 @@ class Scanning:
         size = known.mark.size
         is_small = size is not None and size < self._request_cost_bytes
         # before anything else: what is read after it is as of then or later
-        head = await self._head() if self._asks_git and not is_small else ""
+        head = await self.head() if self._asks_git and not is_small else ""
         is_agreed = True
         if head and known.mark.head and known.listed_s < LISTED_S:
             try:
@@ -128,7 +128,8 @@ class Scanning:
             return await self._scan_in_turns(known.turns(), head, is_check=is_check)
         return await self._scan_list(head if is_agreed else "")
 
-    async def _head(self) -> str:
+    async def head(self) -> str:
+        """The newest commit; empty where it is not known now."""
         try:
             return await self._history.head() or ""
         except RemoteError as error:
@@ -271,7 +272,7 @@ class Scanning:
 
     async def _settled(self, head: str) -> tuple[str, dict[Slug, int]]:
         """HEAD after the list, and the pages that changed since HEAD before it."""
-        now = await self._head() if head else ""
+        now = await self.head() if head else ""
         if now in {"", head}:
             return now, {}
         try:
