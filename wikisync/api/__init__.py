@@ -3,12 +3,11 @@
 ``schema`` and ``project_schema`` (records), ``routes`` (paths) and ``parameters``
 (what each endpoint takes) are shared with ``wikisync.service``; ``client`` holds
 the session with a service, ``wikis`` has one method per wiki operation and
-``projects`` one per operation on projects (by subject in ``project_lists``,
-``project_reads``, ``project_changes``, ``project_files``); ``replica`` shows a
-wiki behind the client as a ``sync.replica.Replica``.
+``projects`` one per operation on projects; ``replica`` shows a wiki behind the
+client as a ``sync.replica.Replica``.
 
 Below the client, each with one answer to give: ``address`` (what is the service's
-URL), ``request`` (what is asked), ``session`` (one exchange), ``retry`` (when
+URL), ``request`` (what is asked), ``pool`` (one exchange), ``retry`` (when
 again), ``network`` and ``answers`` (what went wrong), ``paging`` (what comes
 next), ``listing`` (a whole list), ``values`` (parameters, checked and written),
 ``upload`` (a file on its way), ``secret`` (the token, unprintable), ``settings``

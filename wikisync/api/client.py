@@ -27,6 +27,8 @@ from types import TracebackType
 from typing import Self, TypeVar
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 from wikisync.api import routes
 from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import Answer, CutAnswer, Purpose, decode, decode_each
@@ -206,12 +208,12 @@ class Client:
         Raises:
             NotFound: it does not exist, or is hidden from this token.
         """
-        path = routes.PROJECT.path(id=project)
-        purpose = self.purpose(f"read project {project}", "project", project)
-        answer = await self.send(Request("GET", path, purpose, etag=etag))
+        request = replace(self._project(project), etag=etag)
+        answer = await self.send(request)
         if answer.status == HTTPStatus.NOT_MODIFIED:
             return None
-        return _decoded(answer, ProjectRecord, purpose), answer.headers.get("etag")
+        record = _decoded(answer, ProjectRecord, request.purpose)
+        return record, answer.headers.get("etag")
 
     async def group(self, group: Id) -> GroupRecord:
         """One group by numeric id or full path.

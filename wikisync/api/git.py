@@ -24,7 +24,6 @@ from msgspec import Struct
 from wikisync.api.address import encode_path
 from wikisync.api.answers import Purpose
 from wikisync.api.client import Client
-from wikisync.api.commits import commits_since
 from wikisync.api.packs import NotAPack, Objects, file_id, objects_in
 from wikisync.api.request import Request
 from wikisync.api.tree_cache import TreeCache
@@ -255,6 +254,30 @@ class WikiHistory:
         return await asyncio.to_thread(
             objects_in, answer, id_bytes=len(head) // 2, held=held
         )
+
+
+def commits_since(
+    parents: Mapping[str, tuple[str, ...]], commit: str, earlier: str
+) -> frozenset[str] | None:
+    """A commit and those before it, down to an earlier one without that itself.
+
+    Args:
+        parents: Of each commit that is known, in hexadecimal.
+        commit: In hexadecimal.
+        earlier: In hexadecimal.
+
+    Returns:
+        None where the earlier one is not among those before it.
+    """
+    seen, waiting, is_met = {commit}, [commit], False
+    while waiting:
+        for parent in parents.get(waiting.pop(), ()):
+            if parent == earlier:
+                is_met = True
+            elif parent not in seen:
+                seen.add(parent)
+                waiting.append(parent)
+    return frozenset(seen) if is_met else None
 
 
 def _in_no_commit(

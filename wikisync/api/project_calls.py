@@ -118,9 +118,8 @@ class ProjectCalls:
         for name, value in values.items():
             if isinstance(value, Path):
                 rest = {key: held for key, held in values.items() if key != name}
-                return self._uploading(
-                    Request(method, path, purpose), name, value, "", rest, None
-                )
+                request = Request(method, path, purpose)
+                return self._uploading(request, name, value, values=rest)
         return Request(
             method,
             path,
@@ -134,13 +133,14 @@ class ProjectCalls:
         request: Request,
         field: str,
         file: Path | bytes,
-        name: str,
-        values: Also,
-        progress: Progress | None,
+        name: str = "",
+        *,
+        values: Also | None = None,
+        progress: Progress | None = None,
     ) -> Request:
         """The request with a file and other values as its multipart body."""
         shown = name or (file.name if isinstance(file, Path) else field)
-        fields = fields_of(values)
+        fields = fields_of(values or {})
         return Request(
             request.method,
             request.path,
