@@ -25,7 +25,12 @@ from wikisync.cli.console import Console
 from wikisync.cli.here import is_in_workspace, wiki_here
 from wikisync.cli.options import InputPath, decorated
 from wikisync.cli.project_changes import YES, confirm, report
-from wikisync.cli.project_lists import Columns, as_plain, connection_of
+from wikisync.cli.project_lists import (
+    Columns,
+    as_plain,
+    connection_of,
+    show_records,
+)
 from wikisync.cli.service_command import (
     Connection,
     WorkspaceCommand,
@@ -148,8 +153,8 @@ def _owner(
 
 def _speak(
     connection: Connection, owner: WikiOwner, operate: Callable[[Wiki], Awaitable[T]]
-) -> T | None:
-    """Do one operation on a wiki; None after a dry run."""
+) -> T:
+    """Do one operation on a wiki."""
 
     def work(client: Client) -> Awaitable[T]:
         return operate(Wiki(client, owner))
@@ -229,13 +234,7 @@ def _run_list(connection: Connection, owner: WikiOwner, *, with_content: bool) -
     pages = _speak(
         connection, owner, lambda wiki: wiki.list_pages(with_content=with_content)
     )
-    assert pages is not None, "a read is never kept back"
-    if connection.as_json:
-        connection.console.json([as_plain(page) for page in pages])
-    else:
-        rows = [[show(page) for show in PAGE_COLUMNS.values()] for page in pages]
-        connection.console.table(list(PAGE_COLUMNS), rows)
-    return int(ExitCode.DONE)
+    return show_records(connection, PAGE_COLUMNS, pages, len(pages))
 
 
 def _run_get(
@@ -251,7 +250,6 @@ def _run_get(
         owner,
         lambda wiki: wiki.get_page(slug, render_html=html, version=version),
     )
-    assert page is not None, "a read is never kept back"
     if connection.as_json:
         connection.console.json(as_plain(page))
     elif page.content:
@@ -309,10 +307,8 @@ def _run_edit(
 
 
 def _reported(
-    connection: Connection, owner: WikiOwner, page: WikiPageRecord | None, verb: str
+    connection: Connection, owner: WikiOwner, page: WikiPageRecord, verb: str
 ) -> int:
-    if page is None:
-        return int(ExitCode.DONE)
     return report(connection, page, f"{verb} page {page.slug} of {owner}")
 
 
@@ -330,8 +326,7 @@ def _run_delete(
         return {"slug": slug}
 
     deleted = _speak(connection, owner, delete)
-    line = f"deleted page {slug} of {owner}"
-    return 0 if deleted is None else report(connection, deleted, line)
+    return report(connection, deleted, f"deleted page {slug} of {owner}")
 
 
 def _run_attach(
@@ -347,8 +342,6 @@ def _run_attach(
         owner,
         lambda wiki: wiki.upload_attachment(file, name or file.name, branch=branch),
     )
-    if attached is None:
-        return int(ExitCode.DONE)
     link = attached.link
     shown = link.markdown if link and link.markdown else attached.file_path
     return report(connection, attached, shown)

@@ -14,9 +14,8 @@ from wikisync.api.client import Client
 from wikisync.api.endpoints import Endpoint
 from wikisync.api.projects import Deletion, Projects, Toggle
 from wikisync.cli.attributes import parameter_options, read_newer, read_values
-from wikisync.cli.console import Console
 from wikisync.cli.options import InputPath
-from wikisync.cli.project_lists import as_plain, command_of, connection_of
+from wikisync.cli.project_lists import as_plain, command_of
 from wikisync.cli.service_command import Connection, speak
 from wikisync.errors import ExitCode, UsageError
 from wikisync.terminal import one_line
@@ -36,7 +35,7 @@ DONE_WORDS = {
 
 
 def change(connection: Connection, operate: Operate) -> Any:
-    """Do one operation on projects; None after a dry run."""
+    """Do one operation on projects."""
 
     def work(client: Client) -> Awaitable[Any]:
         return operate(Projects(client))
@@ -64,56 +63,45 @@ def _line(project: Any, verb: str) -> str:
     return f"{verb} project {project.path_with_namespace} (id {project.id}){address}"
 
 
-def _run_create(console: Console, *, user_id: int | None, **options: Any) -> int:
-    connection = connection_of(console, options)
+def _run_create(connection: Connection, *, user_id: int | None, **options: Any) -> int:
     endpoint = Endpoint.CREATE if user_id is None else Endpoint.CREATE_FOR_USER
     values = values_of(endpoint, options)
     owner = [] if user_id is None else [user_id]
     made = change(connection, lambda p: getattr(p, endpoint)(*owner, **values))
-    if made is None:
-        return int(ExitCode.DONE)
     if made.import_status in {"scheduled", "started"}:
-        console.note(
+        connection.console.note(
             f"the service is still filling its repository; see import_status in"
             f" wikisync project show {made.path_with_namespace}"
         )
     return report(connection, made, _line(made, "created"))
 
 
-def _run_edit(console: Console, project: str, **options: Any) -> int:
-    connection = connection_of(console, options)
+def _run_edit(connection: Connection, project: str, **options: Any) -> int:
     values = values_of(Endpoint.EDIT, options)
     edited = change(connection, lambda p: p.edit_project(project, **values))
-    return 0 if edited is None else report(connection, edited, _line(edited, "edited"))
+    return report(connection, edited, _line(edited, "edited"))
 
 
-def _run_fork(console: Console, project: str, *, wait: bool, **options: Any) -> int:
-    connection = connection_of(console, options)
+def _run_fork(
+    connection: Connection, project: str, *, wait: bool, **options: Any
+) -> int:
     values = values_of(Endpoint.FORK, options)
     fork = change(connection, lambda p: p.fork_project(project, wait=wait, **values))
-    if fork is None:
-        return int(ExitCode.DONE)
     if not wait and fork.import_status in {"scheduled", "started"}:
-        console.note(
+        connection.console.note(
             "the service is still copying; use --wait to wait until it is complete"
         )
     return report(connection, fork, _line(fork, "forked into"))
 
 
-def _run_restore(console: Console, project: str, **options: Any) -> int:
-    connection = connection_of(console, options)
+def _run_restore(connection: Connection, project: str, **_options: Any) -> int:
     kept = change(connection, lambda p: p.restore_project(project))
-    return 0 if kept is None else report(connection, kept, _line(kept, "restored"))
+    return report(connection, kept, _line(kept, "restored"))
 
 
 def _toggle_command(name: str, endpoint: Endpoint, text: str) -> click.Command:
-    def run(console: Console, project: str, **options: Any) -> int:
-        connection = connection_of(console, options)
-        toggled: Toggle | None = change(
-            connection, lambda p: getattr(p, endpoint)(project)
-        )
-        if toggled is None:
-            return int(ExitCode.DONE)
+    def run(connection: Connection, project: str, **_options: Any) -> int:
+        toggled: Toggle = change(connection, lambda p: getattr(p, endpoint)(project))
         word = DONE_WORDS[endpoint][0 if toggled.has_changed else 1]
         plain = {
             "changed": toggled.has_changed,
@@ -125,9 +113,13 @@ def _toggle_command(name: str, endpoint: Endpoint, text: str) -> click.Command:
 
 
 def _run_delete(
-    console: Console, project: str, *, permanently: bool, yes: bool, **options: Any
+    connection: Connection,
+    project: str,
+    *,
+    permanently: bool,
+    yes: bool,
+    **options: Any,
 ) -> int:
-    connection = connection_of(console, options)
     if not connection.is_dry_run and not yes:
         _confirm_deletion(connection, project, permanently=permanently)
     values = values_of(Endpoint.DELETE, options)
@@ -137,9 +129,7 @@ def _run_delete(
             return await projects.delete_project_permanently(project)
         return await projects.delete_project(project, **values)
 
-    deletion: Deletion | None = change(connection, delete)
-    if deletion is None:
-        return int(ExitCode.DONE)
+    deletion: Deletion = change(connection, delete)
     words = {
         "removed": "removed",
         "accepted": "being removed by the service",
@@ -189,8 +179,7 @@ async def _group_id(projects: Projects, group: str) -> int:
     return (await projects.client.group(group)).id
 
 
-def _run_share(console: Console, project: str, group: str, **options: Any) -> int:
-    connection = connection_of(console, options)
+def _run_share(connection: Connection, project: str, group: str, **options: Any) -> int:
     values = values_of(Endpoint.SHARE, options)
 
     async def share(projects: Projects) -> Any:
@@ -198,13 +187,12 @@ def _run_share(console: Console, project: str, group: str, **options: Any) -> in
         return await projects.share_project(project, group_id=group_id, **values)
 
     shared = change(connection, share)
-    line = f"shared project {project} with group {group}"
-    return 0 if shared is None else report(connection, shared, line)
+    return report(connection, shared, f"shared project {project} with group {group}")
 
 
-def _run_unshare(console: Console, project: str, group: str, **options: Any) -> int:
-    connection = connection_of(console, options)
-
+def _run_unshare(
+    connection: Connection, project: str, group: str, **_options: Any
+) -> int:
     async def unshare(projects: Projects) -> dict[str, object]:
         group_id = await _group_id(projects, group)
         await projects.unshare_project(project, group_id)
@@ -212,22 +200,27 @@ def _run_unshare(console: Console, project: str, group: str, **options: Any) -> 
 
     done = change(connection, unshare)
     line = f"project {project} is no longer shared with group {group}"
-    return 0 if done is None else report(connection, done, line)
+    return report(connection, done, line)
 
 
-def _run_upload(console: Console, project: str, file: Path, **options: Any) -> int:
-    connection = connection_of(console, options)
-    with console.progress() as progress:
+def _run_upload(
+    connection: Connection, project: str, file: Path, **_options: Any
+) -> int:
+    with connection.console.progress() as progress:
         uploaded = change(
             connection, lambda p: p.upload_file(project, file, progress=progress)
         )
-    return 0 if uploaded is None else report(connection, uploaded, uploaded.markdown)
+    return report(connection, uploaded, uploaded.markdown)
 
 
 def _run_avatar(
-    console: Console, project: str, file: Path | None, *, remove: bool, **options: Any
+    connection: Connection,
+    project: str,
+    file: Path | None,
+    *,
+    remove: bool,
+    **_options: Any,
 ) -> int:
-    connection = connection_of(console, options)
     if remove == (file is not None):
         raise UsageError(
             "give either a file or --remove",
@@ -240,19 +233,16 @@ def _run_avatar(
         return await projects.set_avatar(project, file)
 
     avatar = change(connection, set_or_remove)
-    if avatar is None:
-        return int(ExitCode.DONE)
     what = avatar.avatar_url or ("removed" if remove else "set")
     return report(connection, avatar, f"avatar of project {project}: {what}")
 
 
-def _run_import(console: Console, project: str, source: str, **options: Any) -> int:
-    connection = connection_of(console, options)
+def _run_import(
+    connection: Connection, project: str, source: str, **_options: Any
+) -> int:
     imported = change(connection, lambda p: p.import_project_members(project, source))
-    if imported is None:
-        return int(ExitCode.DONE)
     for name, reason in imported.refused.items():
-        console.warn(one_line(f"{name} was not imported: {reason}", None))
+        connection.console.warn(one_line(f"{name} was not imported: {reason}", None))
     if imported.status == "success":
         line = f"imported the members of project {source} into project {project}"
         return report(connection, imported, line)

@@ -129,14 +129,14 @@ def list_command(
 ) -> click.Command:
     """A command that shows a list about one project."""
 
-    def run(console: Console, project: str, **options: Any) -> int:
-        return show_list(console, endpoint, columns, [project], options)
+    def run(connection: Connection, project: str, **options: Any) -> int:
+        return show_list(connection, endpoint, columns, [project], options)
 
     return _listing(name, text, run, [PROJECT], [endpoint])
 
 
 def show_list(
-    console: Console,
+    connection: Connection,
     endpoint: Endpoint,
     columns: Columns,
     about: Sequence[str],
@@ -145,13 +145,12 @@ def show_list(
     """Read a list with the options given and print it.
 
     Args:
-        console: For the list.
+        connection: To the service.
         endpoint: The operation.
         columns: What is shown of each record.
         about: The project or the user that it is about, if it is about one.
         options: Of the command line.
     """
-    connection = connection_of(console, options)
     values = {**read_values(endpoint, options), "also": read_newer(options["newer"])}
     limit = options["limit"]
     if limit is None and not connection.as_json:
@@ -159,12 +158,10 @@ def show_list(
 
     async def read(client: Client) -> tuple[list[Any], int | None]:
         listing = getattr(Projects(client), endpoint)(*about, **values)
-        with console.progress() as progress:
+        with connection.console.progress() as progress:
             return await collect(listing, limit or None, progress)
 
-    read_list = speak(connection, read)
-    assert read_list is not None, "a read is never kept back"
-    records, total = read_list
+    records, total = speak(connection, read)
     return show_records(connection, columns, records, total)
 
 
@@ -226,7 +223,7 @@ def command_of(
 
     @click.pass_obj
     def callback(console: Console, /, **options: Any) -> int:
-        return run(console, **{**options, **paths_of(options)})
+        return run(connection_of(console, options), **{**options, **paths_of(options)})
 
     callback.__doc__ = text
     decorators = [
@@ -244,7 +241,7 @@ def command_of(
 
 
 def _run_list(
-    console: Console,
+    connection: Connection,
     *,
     user: str | None,
     contributed_by: str | None,
@@ -264,16 +261,12 @@ def _run_list(
         )
     endpoint = named[0][1] if named else Endpoint.LIST
     about = [who for who, _ in named]
-    return show_list(console, endpoint, PROJECT_COLUMNS, about, options)
+    return show_list(connection, endpoint, PROJECT_COLUMNS, about, options)
 
 
 def _read_one(
-    console: Console,
-    endpoint: Endpoint,
-    project: str,
-    options: Mapping[str, Any],
-) -> tuple[Connection, Any]:
-    connection = connection_of(console, options)
+    connection: Connection, endpoint: Endpoint, project: str, options: Mapping[str, Any]
+) -> Any:
     values = read_values(endpoint, options)
     if "newer" in options:
         values["also"] = read_newer(options["newer"])
@@ -282,17 +275,16 @@ def _read_one(
         reading: Awaitable[Any] = getattr(Projects(client), endpoint)(project, **values)
         return reading
 
-    return connection, speak(connection, read)
+    return speak(connection, read)
 
 
-def _run_show(console: Console, project: str, **options: Any) -> int:
-    connection, record = _read_one(console, Endpoint.SHOW, project, options)
-    plain = as_plain(record)
+def _run_show(connection: Connection, project: str, **options: Any) -> int:
+    plain = as_plain(_read_one(connection, Endpoint.SHOW, project, options))
     if connection.as_json:
-        console.json(plain)
+        connection.console.json(plain)
     else:
         rows = [[key, _cell(held)] for key, held in plain.items() if held is not None]
-        console.table(["field", "value"], rows)
+        connection.console.table(["field", "value"], rows)
     return int(ExitCode.DONE)
 
 
@@ -302,19 +294,18 @@ def _cell(value: object) -> object:
     return str(value).lower() if isinstance(value, bool) else value
 
 
-def _run_languages(console: Console, project: str, **options: Any) -> int:
-    connection, languages = _read_one(console, Endpoint.LANGUAGES, project, options)
+def _run_languages(connection: Connection, project: str, **options: Any) -> int:
+    languages = _read_one(connection, Endpoint.LANGUAGES, project, options)
     if connection.as_json:
-        console.json(languages)
+        connection.console.json(languages)
     else:
         rows = [[name, f"{share:.2f}"] for name, share in languages.items()]
-        console.table(["language", "per cent"], rows)
+        connection.console.table(["language", "per cent"], rows)
     return int(ExitCode.DONE)
 
 
 def commands() -> list[click.Command]:
     """Every command that reads."""
-    project = PROJECT
     whose = [
         click.option("--user", metavar="USER", help="Projects in USER's namespace."),
         click.option(
@@ -343,14 +334,14 @@ def commands() -> list[click.Command]:
             "show",
             "Show the details of PROJECT.",
             _run_show,
-            [project, *parameter_options([Endpoint.SHOW])],
+            [PROJECT, *parameter_options([Endpoint.SHOW])],
             takes_newer=True,
         ),
         command_of(
             "languages",
             "Show the languages of PROJECT's files.",
             _run_languages,
-            [project],
+            [PROJECT],
         ),
         list_command(
             "users",

@@ -20,7 +20,7 @@ from wikisync.api.client import Client
 from wikisync.api.request import Request
 from wikisync.cli.console import Console
 from wikisync.cli.here import is_in_workspace, url_here
-from wikisync.errors import UsageError
+from wikisync.errors import ExitCode, UsageError
 from wikisync.workspace.cache import budget_folder
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.token import read_token, workspace_token
@@ -165,17 +165,13 @@ class NotSent(Exception):
         self.request = request
 
 
-def speak(
-    connection: Connection, operate: Callable[[Client], Awaitable[T]]
-) -> T | None:
+def speak(connection: Connection, operate: Callable[[Client], Awaitable[T]]) -> T:
     """Open a client, do the operation, and close it again.
 
     Deprecated names are warned of once each.
 
-    Returns:
-        What the operation returned; None after a dry run, which was printed.
-
     Raises:
+        Exit: a dry run came to its first change, which was printed.
         WikisyncError: in all its kinds.
     """
     with warnings.catch_warnings(record=True) as caught:
@@ -184,7 +180,7 @@ def speak(
             return asyncio.run(_speak(connection, operate))
         except NotSent as kept:
             show_request(connection, kept.request)
-            return None
+            raise click.exceptions.Exit(ExitCode.DONE) from None
         finally:
             for message in dict.fromkeys(
                 str(warning.message)
