@@ -9,8 +9,8 @@ import pytest
 
 from tests.security.service_bodies import announce, endless_file, endless_parts, spool
 from tests.support.service import EmbeddedService, embedded_service
+from wikisync.api.project_schema import AccessLevel
 from wikisync.service import server
-from wikisync.service.access import AccessLevel
 
 MIB = 1024 * 1024
 API = "/api/v4/projects/docs%2Fbook"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from wikisync.api.project_schema import AccessLevel
 from wikisync.service.access import (
-    AccessLevel,
     Membership,
     Operation,
     Verdict,

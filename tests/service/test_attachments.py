@@ -11,7 +11,7 @@ import pytest
 
 from tests.service.conftest import GROUP, PROJECT, WIKIS, Answer, Api
 from tests.support.service import EmbeddedService
-from wikisync.service.access import AccessLevel
+from wikisync.api.project_schema import AccessLevel
 from wikisync.service.attachments import clean_name, file_headers, markdown_link
 from wikisync.service.quirks import Quirk
 

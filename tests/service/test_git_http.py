@@ -16,7 +16,7 @@ import pytest
 from tests.service.conftest import PROJECT, WIKIS, Api
 from tests.support.git import clone, commit_and_push, needs_git, run_git, with_token
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.service.access import AccessLevel
+from wikisync.api.project_schema import AccessLevel
 from wikisync.service.quirks import Quirk
 from wikisync.service.settings import GitService, Profile, Settings
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.service.conftest import WIKIS, Api
 from tests.support.service import EmbeddedService
-from wikisync.service.access import AccessLevel
+from wikisync.api.project_schema import AccessLevel
 from wikisync.service.quirks import Quirk
 
 VERSION = "/api/v4/version"

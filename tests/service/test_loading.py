@@ -9,9 +9,9 @@ import pytest
 
 from tests.service.conftest import GROUP, PROJECT, WIKIS, Api
 from tests.support.service import EmbeddedService
+from wikisync.api.project_schema import AccessLevel
 from wikisync.errors import ServiceError
 from wikisync.model import WikiOwner
-from wikisync.service.access import AccessLevel
 
 UPLOAD = "uploads/0123456789abcdef0123456789abcdef/pic.png"
 MANIFEST = """

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from wikisync.api.project_schema import AccessLevel
 from wikisync.errors import ServiceError
-from wikisync.service.access import AccessLevel
 from wikisync.service.manifest import level_of, parse_manifest
 
 GOOD = """

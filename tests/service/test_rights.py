@@ -14,7 +14,7 @@ import pytest
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.service.access import AccessLevel
+from wikisync.api.project_schema import AccessLevel
 from wikisync.service.projects import facts as project_facts
 from wikisync.service.projects import groups as project_groups
 from wikisync.service.projects import tables as project_tables

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from wikisync.api.project_schema import AccessLevel
 from wikisync.errors import ServiceError
-from wikisync.service.access import AccessLevel
 from wikisync.service.projects.facts import forget_measures, take_unmeasured
 from wikisync.service.rows import User
 from wikisync.service.tables import Tables

@@ -12,8 +12,8 @@ import pytest
 
 from tests.service.conftest import GROUP_WIKIS, PROJECT, WIKIS, Api
 from tests.support.service import EmbeddedService
+from wikisync.api.project_schema import AccessLevel
 from wikisync.model import WikiOwner
-from wikisync.service.access import AccessLevel
 from wikisync.service.quirks import Quirk
 
 

@@ -29,9 +29,9 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from wikisync.api.project_schema import AccessLevel
 from wikisync.model import OwnerKind, Page, WikiOwner
 from wikisync.service import jobs
-from wikisync.service.access import AccessLevel
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
 from wikisync.service.loading import LoadedFolder

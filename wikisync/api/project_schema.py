@@ -9,6 +9,8 @@ but a project's identity may be absent, and any may be null
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 import msgspec
 
 from wikisync.api.schema import (
@@ -36,8 +38,21 @@ class LicenseRecord(AddressedRecord, frozen=True, kw_only=True):
     source_url: str | None = None
 
 
+class AccessLevel(IntEnum):
+    """Roles of members, by the service's own numbers."""
+
+    NONE = 0
+    MINIMAL = 5
+    GUEST = 10
+    PLANNER = 15
+    REPORTER = 20
+    DEVELOPER = 30
+    MAINTAINER = 40
+    OWNER = 50
+
+
 class AccessRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """The caller's role by one way: 10 Guest to 50 Owner."""
+    """The caller's role by one way: an ``AccessLevel``."""
 
     access_level: int = 0
     notification_level: int | None = None

@@ -15,19 +15,18 @@ import click
 
 from wikisync.api.endpoints import Endpoint
 from wikisync.api.parameters import Parameter, parameters_of
+from wikisync.api.project_schema import AccessLevel
 from wikisync.cli.options import InputPath
 from wikisync.errors import UsageError
 
 PREFIX = "value_"
 """Names of option values, so that none collides with an argument."""
 ROLES = {
-    "guest": 10,
-    "planner": 15,
-    "reporter": 20,
-    "developer": 30,
-    "maintainer": 40,
-    "owner": 50,
+    level.name.lower(): level.value
+    for level in AccessLevel
+    if level >= AccessLevel.GUEST
 }
+"""Those that a member can be given."""
 
 
 class Role(click.ParamType[int]):

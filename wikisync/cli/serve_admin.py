@@ -15,16 +15,15 @@ from pathlib import Path
 import click
 from msgspec.structs import asdict
 
+from wikisync.cli.attributes import ROLES
 from wikisync.cli.console import Console
 from wikisync.errors import ServiceError, UsageError, command_line
 from wikisync.private import keep_private
-from wikisync.service.access import AccessLevel
 from wikisync.service.manifest import PATH_PART
 from wikisync.service.removal import remove, to_remove
 from wikisync.service.rows import User
 from wikisync.service.tables import Tables
 
-ROLES = ("guest", "planner", "reporter", "developer", "maintainer", "owner")
 SCOPES = (
     "api",
     "read_api",
@@ -215,7 +214,7 @@ def add_member(
     check_day(expires)
     with opened(data) as tables:
         user = find_user(tables, username)
-        level = AccessLevel[role.upper()]
+        level = ROLES[role]
         if (group := tables.group(path, None)) is not None:
             tables.add_member("group", group.id, user.id, level, expires_on=expires)
         elif (project := tables.project(path, None)) is not None:

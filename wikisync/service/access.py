@@ -8,26 +8,15 @@ operation itself needs a person.
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
+from enum import Enum
 from typing import Literal, assert_never
 
 from msgspec import Struct
 
+from wikisync.api.project_schema import AccessLevel
+
 Visibility = Literal["public", "internal", "private"]
 FeatureLevel = Literal["enabled", "private", "disabled"]
-
-
-class AccessLevel(IntEnum):
-    """Access levels of members, by the service's own numbers."""
-
-    NONE = 0
-    MINIMAL = 5
-    GUEST = 10
-    PLANNER = 15
-    REPORTER = 20
-    DEVELOPER = 30
-    MAINTAINER = 40
-    OWNER = 50
 
 
 class Operation(Enum):

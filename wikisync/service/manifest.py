@@ -13,9 +13,10 @@ from typing import Literal
 
 import msgspec
 
+from wikisync.api.project_schema import AccessLevel
 from wikisync.decoding import convert
 from wikisync.errors import ServiceError
-from wikisync.service.access import AccessLevel, FeatureLevel, Visibility
+from wikisync.service.access import FeatureLevel, Visibility
 
 MANIFEST = "service.toml"
 

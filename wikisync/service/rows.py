@@ -11,14 +11,9 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
+from wikisync.api.project_schema import AccessLevel
 from wikisync.decoding import convert, json_decoder
-from wikisync.service.access import (
-    AccessLevel,
-    FeatureLevel,
-    Membership,
-    Visibility,
-    WikiDoor,
-)
+from wikisync.service.access import FeatureLevel, Membership, Visibility, WikiDoor
 
 T = TypeVar("T")
 

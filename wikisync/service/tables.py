@@ -231,9 +231,9 @@ class Tables:
         rows = self.db.execute("SELECT * FROM user ORDER BY id")
         return tuple(from_row(row, User) for row in rows)
 
-    def set_private_profile(self, user_id: int, *, is_private: bool = True) -> None:
-        """Show nobody a user's projects and stars, or everyone."""
-        self.update("user", user_id, {"has_private_profile": int(is_private)})
+    def set_private_profile(self, user_id: int) -> None:
+        """Show nobody a user's projects and stars."""
+        self.update("user", user_id, {"has_private_profile": 1})
 
     def add_topic(self, name: str) -> int:
         """The id of the topic of that name, whatever its case; made if new."""

@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.api.client import Client
-from wikisync.api.project_schema import ProjectRecord
+from wikisync.api.project_schema import AccessLevel, ProjectRecord
 from wikisync.api.schema import GroupRecord, TokenRecord
 from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, PermissionDenied, RemoteError
@@ -42,16 +42,7 @@ WIKIS_CHECKED_MAX = 100
 """Wikis that are checked one by one before a workspace is made."""
 READS_MAX = 8
 NOTHING = Selection()
-PLANNER, DEVELOPER, MAINTAINER = 15, 30, 40
-ROLES = {
-    10: "Guest",
-    15: "Planner",
-    20: "Reporter",
-    30: "Developer",
-    40: "Maintainer",
-    50: "Owner",
-}
-"""The service's numbers of roles, which are in its API."""
+ROLES = {level.value: level.name.capitalize() for level in AccessLevel}
 
 
 class TokenRights(Struct, frozen=True):
@@ -324,14 +315,14 @@ def rights_of(
         unknown = "the service does not report your role"
         return WikiRights(wiki, pages, None, None, unknown)
     role = f"your role is {ROLES.get(level, level)}"
-    if level == PLANNER:
+    if level == AccessLevel.PLANNER:
         # below Reporter in number, and yet made for writing wikis
         return WikiRights(wiki, pages, True, True, role)
-    if level < DEVELOPER:
+    if level < AccessLevel.DEVELOPER:
         return WikiRights(wiki, pages, False, False, f"{role}, writing needs Developer")
-    if level < MAINTAINER:
+    if level < AccessLevel.MAINTAINER:
         role = f"{role}, deleting needs Maintainer"
-    return WikiRights(wiki, pages, True, level >= MAINTAINER, role)
+    return WikiRights(wiki, pages, True, level >= AccessLevel.MAINTAINER, role)
 
 
 # -- names that are nearly right ---------------------------------------------------

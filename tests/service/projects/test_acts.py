@@ -9,8 +9,8 @@ import pytest
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
+from wikisync.api.project_schema import AccessLevel
 from wikisync.service import jobs
-from wikisync.service.access import AccessLevel
 
 PROJECTS = "/api/v4/projects"
 BOOK = f"{PROJECTS}/docs%2Fbook"

@@ -10,7 +10,8 @@ from email.utils import parsedate_to_datetime
 from aiohttp import web
 
 from wikisync.api.endpoints import Endpoint, OtherEndpoint
-from wikisync.service.access import AccessLevel, Act
+from wikisync.api.project_schema import AccessLevel
+from wikisync.service.access import Act
 from wikisync.service.answers import (
     Refusal,
     bad_request,

@@ -15,8 +15,9 @@ from msgspec import Struct
 
 from wikisync.api.endpoints import Endpoint, OtherEndpoint
 from wikisync.api.parameters import parameters_of, replace_deprecated
+from wikisync.api.project_schema import AccessLevel
 from wikisync.service import jobs
-from wikisync.service.access import AccessLevel, Act, Visibility
+from wikisync.service.access import Act, Visibility
 from wikisync.service.answers import (
     Refusal,
     bad_parameters,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from wikisync.service.access import AccessLevel
+from wikisync.api.project_schema import AccessLevel
 from wikisync.service.projects.tables import json_list
 from wikisync.service.rows import User, from_row
 from wikisync.service.tables import Tables

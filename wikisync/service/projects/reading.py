@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from wikisync.api.endpoints import AnyEndpoint, Endpoint
 from wikisync.api.parameters import parameters_of
+from wikisync.api.project_schema import AccessLevel
 from wikisync.service import jobs
-from wikisync.service.access import AccessLevel
 from wikisync.service.answers import (
     Refusal,
     bad_parameters,

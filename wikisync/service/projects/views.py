@@ -17,14 +17,9 @@ from msgspec import Struct, field
 
 from wikisync.api import routes
 from wikisync.api.parameters import project_attributes
-from wikisync.api.project_schema import ImportRecord
+from wikisync.api.project_schema import AccessLevel, ImportRecord
 from wikisync.api.schema import UserRecord
-from wikisync.service.access import (
-    AccessLevel,
-    FeatureLevel,
-    Membership,
-    may_read_code,
-)
+from wikisync.service.access import FeatureLevel, Membership, may_read_code
 from wikisync.service.attributes import (
     SHOWN,
     SWITCHES,
