@@ -104,6 +104,17 @@ def base_url(address: tuple[str, int]) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    Names other than ``localhost`` may change, so they do not count.
+    """
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 @contextmanager
 def under_way(request: web.BaseRequest, *, ends_with_caller: bool) -> Iterator[None]:
     """Note that a request is carried out while the block lasts.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from wikisync.cli.theming import theme_choice, theme_options
 from wikisync.config import PreviewSection
 from wikisync.errors import ExitCode
 from wikisync.memory import give_back_memory
+from wikisync.running import beside, stop_signal
 from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
 from wikisync.workspace.folders import ShownFolder, cache_folder, find_shown
 from wikisync.workspace.previewing import editor_command, preview_inputs
@@ -83,17 +83,7 @@ async def preview(
     is_opened: bool,
 ) -> int:
     """Run the preview until the first SIGINT or SIGTERM; a second one kills."""
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    signals = (signal.SIGINT, signal.SIGTERM)
-
-    def stop() -> None:
-        for number in signals:
-            loop.remove_signal_handler(number)
-        stopped.set()
-
-    for number in signals:
-        loop.add_signal_handler(number, stop)
+    stopped = stop_signal()
     async with running_preview(
         lambda: preview_inputs(shown),
         cache,
@@ -104,14 +94,8 @@ async def preview(
         console.note("stop it with Ctrl-C")
         if is_opened:
             await asyncio.to_thread(open_browser, running.url)
-        async with asyncio.TaskGroup() as group:
-            tasks = [
-                group.create_task(report_failure(console, running)),
-                group.create_task(give_back_memory()),
-            ]
+        async with beside(report_failure(console, running), give_back_memory()):
             await stopped.wait()
-            for task in tasks:
-                task.cancel()
         console.note("stopping")
     return int(ExitCode.DONE)
 

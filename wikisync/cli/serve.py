@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
-import signal
 import socket
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -18,11 +16,12 @@ from msgspec.structs import replace
 from wikisync.cli import serve_admin
 from wikisync.cli.console import Console
 from wikisync.cli.options import InputPath
-from wikisync.connections import USUAL_LIMITS
+from wikisync.connections import USUAL_LIMITS, is_loopback
 from wikisync.errors import ExitCode, UsageError, command_line
 from wikisync.memory import give_back_memory
 from wikisync.model import WikiOwner
 from wikisync.private import make_private_file
+from wikisync.running import beside, stop_signal
 from wikisync.service.loading import LoadedFolder
 from wikisync.service.quirks import Quirk
 from wikisync.service.server import RunningService, running_service
@@ -255,30 +254,11 @@ def check_host(options: ServeOptions) -> None:
     )
 
 
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address.
-
-    Names other than ``localhost`` may change, so they do not count.
-    """
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 async def serve(console: Console, options: ServeOptions) -> int:
     """Run the service until the first SIGINT or SIGTERM.
 
     A second signal has its usual effect and ends the process at once.
     """
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def stop() -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
-        stopped.set()
-
     port = options.port
     if port is None:
         port = kept_port(console, options.data, options.host)
@@ -299,16 +279,13 @@ async def serve(console: Console, options: ServeOptions) -> int:
         loaded = None
         if options.folder is not None:
             loaded = await service.load_folder(options.folder)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stop)
+        stopped = stop_signal()
         announce(console, options, service)
         if loaded is not None:
             describe_load(console, loaded, service.url)
         console.note("stop it with Ctrl-C")
-        async with asyncio.TaskGroup() as group:
-            giving = group.create_task(give_back_memory())
+        async with beside(give_back_memory()):
             await stopped.wait()
-            giving.cancel()
         console.note("stopping")
     return int(ExitCode.DONE)
 

@@ -14,11 +14,10 @@ import uuid
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import nullcontext
-from ipaddress import ip_address
 
 from aiohttp import web
 
-from wikisync.connections import under_way
+from wikisync.connections import is_loopback, under_way
 from wikisync.service import git_http
 from wikisync.service.answers import (
     PartsAnswer,
@@ -202,16 +201,9 @@ async def _compress(body: bytes) -> bytes:
 
 
 def _wants_gzip(request: web.BaseRequest, size: int, limits: Limits) -> bool:
-    if size > limits.gzip_loopback_bytes_max and _is_loopback(request.remote):
+    if size > limits.gzip_loopback_bytes_max and is_loopback(request.remote or ""):
         return False
     return _takes_gzip(request.headers.get("Accept-Encoding", ""))
-
-
-def _is_loopback(address: str | None) -> bool:
-    try:
-        return address is not None and ip_address(address).is_loopback
-    except ValueError:
-        return False
 
 
 def _takes_gzip(header: str) -> bool:

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
+from wikisync.running import beside
 from wikisync.service.answers import Refusal
 from wikisync.service.code import folder_size, is_sound, read_facts
 from wikisync.service.committing import Author, GitRefused
@@ -46,31 +47,20 @@ async def running_jobs(service: Service) -> AsyncIterator[None]:
 
     Leaving the block interrupts them.
     """
-    failure: BaseException | None = None
-    async with asyncio.TaskGroup() as group:
-        tasks = [
-            group.create_task(purge_now_and_then(service)),
-            group.create_task(measure_now_and_then(service)),
-            group.create_task(service.repacking.run()),
-            group.create_task(service.deliveries.run()),
-            *(
-                group.create_task(
-                    import_one_by_one(service, service.imports(is_fetched=is_fetched))
-                )
-                for is_fetched in [True, False] * IMPORTS_AT_ONCE
-            ),
-        ]
+    async with beside(
+        purge_now_and_then(service),
+        measure_now_and_then(service),
+        service.repacking.run(),
+        service.deliveries.run(),
+        *(
+            import_one_by_one(service, service.imports(is_fetched=is_fetched))
+            for is_fetched in [True, False] * IMPORTS_AT_ONCE
+        ),
+    ):
         unfinished = await service.records.ask(project_tables.unfinished_imports)
         for project_id, type_ in unfinished:
             service.start_import(project_id, is_fetched=type_ == URL_TYPE)
-        try:
-            yield
-        except BaseException as error:  # noqa: BLE001 - raised again below, unwrapped
-            failure = error
-        for task in tasks:
-            task.cancel()
-    if failure is not None:
-        raise failure
+        yield
 
 
 async def import_one_by_one(service: Service, queue: asyncio.Queue[int]) -> None:

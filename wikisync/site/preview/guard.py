@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hmac
 import html
-import ipaddress
 import re
 
 from aiohttp import web
@@ -43,14 +42,6 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address; other names may change."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class Guard(Struct, frozen=True):

@@ -30,7 +30,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.connections import note_request
+from wikisync.connections import is_loopback, note_request
 from wikisync.decoding import json_decoder
 from wikisync.errors import FolderError, SiteError, WikisyncError
 from wikisync.file_status import status_at
@@ -47,6 +47,7 @@ from wikisync.markup.bounded import Wish
 from wikisync.markup.record import MarkupOptions
 from wikisync.model import Format, Page, Problem, Slug
 from wikisync.private import make_private_folder
+from wikisync.running import beside
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.cache import Cache, open_cache
 from wikisync.site.manifest import content_type
@@ -56,7 +57,6 @@ from wikisync.site.preview.guard import (
     HEADERS,
     SAFE_METHODS,
     Guard,
-    is_loopback,
 )
 from wikisync.site.preview.pages import Rendered
 from wikisync.site.preview.port import listening
@@ -224,26 +224,17 @@ class Preview:
     async def at_work(self, cache: Path) -> AsyncIterator[None]:
         """Keep the site in sync with the files."""
         kept = contextlib.ExitStack()
-        failure: BaseException | None = None
         try:
             store = await self._in_thread(kept.enter_context, _held_cache(cache))
             self._site.use(store)
-            async with asyncio.TaskGroup() as group:
-                tasks = [
-                    group.create_task(self._follow_files()),
-                    group.create_task(self._follow_states()),
-                    group.create_task(self._follow_start()),
-                    group.create_task(self._read_rest()),
-                    group.create_task(finish_in_thread(_start_parser)),
-                ]
-                try:
-                    yield
-                except BaseException as error:  # noqa: BLE001 - raised below, unwrapped
-                    failure = error
-                for task in tasks:
-                    task.cancel()
-            if failure is not None:
-                raise failure
+            async with beside(
+                self._follow_files(),
+                self._follow_states(),
+                self._follow_start(),
+                self._read_rest(),
+                finish_in_thread(_start_parser),
+            ):
+                yield
         finally:
             self._reading.stop()
             self._thread.submit(kept.close)
