@@ -254,8 +254,9 @@ async def test_a_root_that_is_scanned_through_may_be_another_folder(
 
 
 async def test_events_are_tried_again_and_the_notice_is_given_once(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(watch, "RETRY_INTERVAL_S", 0.05)
     notices: list[Problem] = []
     tries: list[Sequence[str]] = []
 
@@ -263,7 +264,7 @@ async def test_events_are_tried_again_and_the_notice_is_given_once(
         tries.append(roots)
         return open_events(roots) if len(tries) > 2 else no_events(roots)
 
-    how = {"scan_interval_s": 0.01, "retry_interval_s": 0.05, "events": third_time}
+    how = {"scan_interval_s": 0.01, "events": third_time}
     async with watching(tmp_path, notice=notices.append, **how) as watcher:
         await watcher.until_everything()
         await watcher.until_everything()
@@ -277,7 +278,7 @@ async def test_a_watch_that_breaks_is_opened_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder made below when no watch is left breaks the watch of all others."""
-    monkeypatch.setattr(watch, "SCAN_INTERVAL_S", 0.05)
+    monkeypatch.setattr(watch, "ROOTS_INTERVAL_S", 0.05)
     opened: list[EventSource] = []
 
     class Breaking:
@@ -378,16 +379,18 @@ class StillEvents:
 
     def __init__(self) -> None:
         self.steps_ms: asyncio.Queue[int] = asyncio.Queue()
+        self.timeouts_ms: list[int] = []
         self._loop = asyncio.get_running_loop()
 
     def watch(
         self,
         _debounce_ms: int,
         step_ms: int,
-        _timeout_ms: int,
+        timeout_ms: int,
         stop: threading.Event,
         /,
     ) -> str:
+        self.timeouts_ms.append(timeout_ms)
         self._loop.call_soon_threadsafe(self.steps_ms.put_nowait, step_ms)
         stop.wait(0.01)
         return "timeout"
@@ -412,3 +415,5 @@ async def test_quiet_folder_is_scanned_less_often_unless_a_person_waits(
             steps = [await still.steps_ms.get() for _ in range(30)]
             following.cancel()
     assert steps[-1] == step_ms
+    # the roots themselves, of which no event tells
+    assert (still.timeouts_ms[0], still.timeouts_ms[-1]) == (1000, 3000)

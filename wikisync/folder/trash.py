@@ -96,13 +96,11 @@ class Trash:
         *,
         wiki: str = "",
         clock: Callable[[], float] = time.time,
-        kept_days: float = KEPT_DAYS,
         kept_bytes: int = KEPT_BYTES,
     ) -> None:
         self._folder = folder
         self._wiki = wiki
         self._clock = clock
-        self._kept_days = kept_days
         self._kept_bytes = kept_bytes
         self._size = 0
         self._purged_at: float | None = None
@@ -212,7 +210,7 @@ class Trash:
         """
         entries = sorted(self._all(), key=lambda entry: (entry.at, entry.id))
         settled = [one.at for one in entries if one.at <= self._clock() - _DAY_S]
-        oldest = max(settled, default=-math.inf) - self._kept_days * _DAY_S
+        oldest = max(settled, default=-math.inf) - KEPT_DAYS * _DAY_S
         self._purged_at = self._clock()
         self._size = sum(entry.size for entry in entries)
         gone = 0

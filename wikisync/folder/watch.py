@@ -48,9 +48,9 @@ IDLE_STEP_MS = 80
 reported after at most 160 ms.
 """
 IDLE_AFTER_S = 30.0
-SCAN_INTERVAL_S = 1.0
+ROOTS_INTERVAL_S = 1.0
 """How often the roots themselves are checked ..."""
-IDLE_SCAN_INTERVAL_S = 3.0
+IDLE_ROOTS_INTERVAL_S = 3.0
 """... and after a while without a change."""
 SCAN_INTERVAL_S = 2.0
 """Between two walks through the folders, where there are no events."""
@@ -144,7 +144,6 @@ async def watch_folders(
     notice: Notice = log_notice,
     rests: bool = True,
     scan_interval_s: float = SCAN_INTERVAL_S,
-    retry_interval_s: float = RETRY_INTERVAL_S,
     events: OpenEvents = open_events,
 ) -> AsyncGenerator[FolderHint, None]:
     """Hints without end, the first of them as soon as changes are noticed.
@@ -160,7 +159,6 @@ async def watch_folders(
         rests: Whether changes after a quiet while may be reported a little later;
             False where a person waits for each.
         scan_interval_s: Shortest time between two such walks.
-        retry_interval_s: How long before events are tried again.
         events: How folders are watched.
     """
     stop = threading.Event()
@@ -174,7 +172,7 @@ async def watch_folders(
         while True:
             watch = await loop.run_in_executor(thread, watched.open)
             notices.about(watch.problem)
-            until = time.monotonic() + retry_interval_s
+            until = time.monotonic() + RETRY_INTERVAL_S
             yield EVERYTHING
             while watch.problem is None or time.monotonic() < until:
                 found = await loop.run_in_executor(thread, watch.wait)
@@ -318,17 +316,17 @@ class _Events:
         self._last_change = time.monotonic()
 
     def wait(self) -> set[str] | None:
-        step_ms, scan_s = STEP_MS, SCAN_INTERVAL_S
+        step_ms, check_s = STEP_MS, ROOTS_INTERVAL_S
         if time.monotonic() - self._last_change > IDLE_AFTER_S:
-            step_ms, scan_s = self._how.idle_step_ms, IDLE_SCAN_INTERVAL_S
+            step_ms, check_s = self._how.idle_step_ms, IDLE_ROOTS_INTERVAL_S
         try:
             raw = self._source.watch(
-                DEBOUNCE_MS, step_ms, int(scan_s * 1000), self._how.stop
+                DEBOUNCE_MS, step_ms, int(check_s * 1000), self._how.stop
             )
         except (OSError, WatchfilesRustInternalError) as exc:
             # a folder that was made cannot be watched; opening anew reports why
             log.debug("events were lost: %s", exc)
-            self._how.stop.wait(SCAN_INTERVAL_S)
+            self._how.stop.wait(ROOTS_INTERVAL_S)
             return None
         found: set[str] = set()
         for _, path in raw if isinstance(raw, set) else ():
@@ -366,7 +364,7 @@ class _Walks:
         self._known, self._next = self._walk()
 
     def wait(self) -> set[str] | None:
-        self._how.stop.wait(min(SCAN_INTERVAL_S, self._how.scan_interval_s))
+        self._how.stop.wait(min(ROOTS_INTERVAL_S, self._how.scan_interval_s))
         if self._how.stop.is_set():
             return set()
         if not self._roots.are_same():
