@@ -12,7 +12,7 @@ from wikisync.cli.options import folder_argument, json_option
 from wikisync.errors import ExitCode
 from wikisync.site.checking import CheckReport, check_wikis
 from wikisync.workspace.folders import cache_folder, find_shown
-from wikisync.workspace.sentences import counted, problem_as_json
+from wikisync.workspace.sentences import counted, problem_as_json, with_hint
 
 
 @click.command(
@@ -55,8 +55,7 @@ def _show(console: Console, report: CheckReport, *, shows_orphans: bool) -> None
         at = f"{_near(one.file)}:{one.link.line or 1}"
         console.lines(f"{at}: broken link {one.link.href} ({one.link.reason})")
     for problem in report.problems:
-        hint = f" ({problem.hint})" if problem.hint else ""
-        console.lines(f"{problem}{hint}")
+        console.lines(with_hint(problem, problem.hint))
     if shows_orphans:
         for wiki, slug in report.orphans:
             console.lines(f"{wiki}: no page links to {slug}")

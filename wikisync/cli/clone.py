@@ -73,9 +73,6 @@ def command(
     return _report(console, folder, cloned, as_json=as_json)
 
 
-# -- the workspace -----------------------------------------------------------------
-
-
 # -- the report --------------------------------------------------------------------
 
 

@@ -22,6 +22,7 @@ from wikisync.errors import ConfigError, UsageError, WikisyncError
 from wikisync.model import Problem
 from wikisync.progress import Progress, SilentProgress
 from wikisync.terminal import VisibleLines, visible_line
+from wikisync.workspace.sentences import with_hint
 from wikisync.workspace.times import local_time
 
 RED, YELLOW, BOLD, RESET = "\x1b[31m", "\x1b[33m", "\x1b[1m", "\x1b[0m"
@@ -111,8 +112,7 @@ class Console:
     def problems(self, problems: Iterable[Problem]) -> None:
         """One line a problem, with its hint where it has one."""
         for problem in problems:
-            hint = f" ({problem.hint})" if problem.hint else ""
-            self.warn(f"{problem}{hint}")
+            self.warn(with_hint(problem, problem.hint))
 
     @contextlib.contextmanager
     def progress(self) -> Iterator[Progress]:

@@ -26,9 +26,7 @@ from wikisync.workspace.diff_text import unified
 from wikisync.workspace.named import refuse_unknown
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
 from wikisync.workspace.service import open_service
-from wikisync.workspace.sync_run import unknown_of, wanted_pages
-
-Wanted = Sequence[tuple["WikiSection", frozenset["Slug"] | None]]
+from wikisync.workspace.sync_run import Wanted, unknown_of, wanted_pages
 
 
 class Shown(Struct, frozen=True):

@@ -63,7 +63,7 @@ def _examine(
         workspace = find_workspace(start)
     except ConfigError as error:
         problems = [Finding(Grade.WRONG, text) for text in error.problems]
-        return [Finding(Grade.WRONG, error.message, error.hint or ""), *problems]
+        return [Finding.of(error), *problems]
     count = counted(len(workspace.config.wikis), "wiki")
     settings = workspace.root / "wikisync.toml"
     found = [Finding(Grade.FINE, f"{settings} is valid and names {count}")]
@@ -76,7 +76,7 @@ def _examine(
             if not offline:
                 found += asyncio.run(_there(console, opened, token_file))
     except WikisyncError as error:
-        finding = Finding(Grade.WRONG, error.message, error.hint or "")
+        finding = Finding.of(error)
         if finding not in found:
             found.append(finding)
     return found
@@ -89,7 +89,7 @@ async def _there(
     try:
         token = workspace_token(config, token_file, console, os.environ)
     except UsageError as error:
-        return [Finding(Grade.WRONG, error.message, error.hint or "")]
+        return [Finding.of(error)]
     return [finding async for finding in check_there(opened, token, console.note)]
 
 

@@ -10,9 +10,7 @@ import msgspec
 from wikisync.cli.console import Console
 from wikisync.cli.options import InputPath, json_option, markup_option
 from wikisync.errors import ExitCode, WikisyncError
-from wikisync.model import (
-    Format,
-)
+from wikisync.model import Format
 from wikisync.workspace.page_files import (
     FileRenderer,
     RenderedFile,
@@ -117,6 +115,3 @@ class Printer:
         one = self.is_single and len(self.records) == 1
         encoded = msgspec.json.encode(self.records[0] if one else self.records)
         self.console.result(msgspec.json.format(encoded, indent=2).decode())
-
-
-# -- files ------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from wikisync.cli.console import Console
 from wikisync.errors import WikisyncError
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.restoring import Earlier, restore_pages
+from wikisync.workspace.sentences import counted, with_hint
 from wikisync.workspace.times import local_time
 
 
@@ -44,8 +45,7 @@ def restore_since(
     else:
         _show(console, done, since, is_real=is_real)
     for name, error in failed.items():
-        hint = f" ({error.hint})" if error.hint else ""
-        console.warn(f"{name} was not restored: {error.message}{hint}")
+        console.warn(with_hint(f"{name} was not restored: {error.message}", error.hint))
     return 1 if failed else 0
 
 
@@ -99,7 +99,7 @@ def _show(
             for one in done
         ],
     )
-    pages = "1 page" if len(done) == 1 else f"{len(done)} pages"
+    pages = counted(len(done), "page")
     console.note(
         f"restored {pages} as of {local_time(since)}; the next sync uploads them"
         if is_real

@@ -22,6 +22,7 @@ from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.outcomes import batch_line
 from wikisync.workspace.reach import is_of_all
+from wikisync.workspace.sentences import with_hint
 from wikisync.workspace.service import open_service
 from wikisync.workspace.status import (
     WikiStatus,
@@ -147,8 +148,7 @@ def _show_wiki(console: Console, status: WikiStatus) -> None:
     for one in status.differences:
         console.lines(f"  {one.slug}: {one.sentence}")
     for problem in status.problems:
-        hint = f" ({problem.hint})" if problem.hint else ""
-        console.lines(f"  {problem}{hint}")
+        console.lines(f"  {with_hint(problem, problem.hint)}")
     for note in notes(status):
         console.lines(f"  {note}")
     if status.failure is not None:

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from wikisync.cli.options import InputPath, decorated
+from wikisync.workspace.folders import ThemeChoice
 from wikisync.workspace.rendering import parse_settings
-from wikisync.workspace.theming import ThemeChoice
 
 compress_option = click.option(
     "--compress",

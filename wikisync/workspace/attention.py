@@ -87,7 +87,7 @@ def batch_sentence(folder: str, batch: Batch) -> str:
 def problem_sentence(section: WikiSection, problem: Problem) -> str:
     """One sentence on a page or file that is left alone, with the next step."""
     folder = section.folder
-    sentence = _with_step(problem.message, problem.hint)
+    sentence = with_step(problem.message, problem.hint)
     if problem.code == "page-refused":
         # the next cycle holds the page: it is not to be sentence as something new then
         slug = Slug(problem.subject)
@@ -108,10 +108,11 @@ def named_problem(section: WikiSection, problem: Problem) -> Problem:
 
 def failure_sentence(subject: str, error: WikisyncError) -> str:
     """One sentence on what cannot go on, with the next step."""
-    return f"{subject}: {_with_step(error.message, error.hint)}"
+    return f"{subject}: {with_step(error.message, error.hint)}"
 
 
-def _with_step(sentence: str, hint: str | None) -> str:
+def with_step(sentence: str, hint: str | None) -> str:
+    """A sentence with the next step behind it, where there is one."""
     return f"{sentence}; {hint}" if hint else sentence
 
 

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from wikisync.config import WikiSection
 from wikisync.errors import UsageError
 from wikisync.sync.decide.safety import Batch, Decision
-from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.opening import OpenWorkspace
 
 
 def find_batch(opened: OpenWorkspace, name: str) -> tuple[WikiSection, Batch]:
     """The batch that a person names ``FOLDER:ID``, or ``ID`` where that is clear."""
     folder, _, number = name.rpartition(":")
-    wikis = _wikis(opened.workspace, folder)
+    wikis = opened.workspace.wikis([folder] if folder else [])
     found = [
         (section, batch)
         for section in wikis
@@ -25,10 +24,6 @@ def find_batch(opened: OpenWorkspace, name: str) -> tuple[WikiSection, Batch]:
     if len(waiting) == 1:
         return waiting[0]
     raise UsageError(_why(name, found, waiting), hint=_hint(opened))
-
-
-def _wikis(workspace: ConfiguredWorkspace, folder: str) -> Sequence[WikiSection]:
-    return workspace.wikis([folder] if folder else [])
 
 
 def _why(

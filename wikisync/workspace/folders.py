@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.config import FILE_NAME, Config, WikiSection
 from wikisync.config.reading import overlap
@@ -23,12 +24,38 @@ from wikisync.terminal import path_text
 from wikisync.workspace.cache import default_cache
 from wikisync.workspace.rendering import markup_options
 from wikisync.workspace.settings import no_wiki, read_config, workspace_above
-from wikisync.workspace.theming import ThemeChoice
 
-DEFAULT_CHOICE = ThemeChoice()
 PROJECT_THEME = "theme"
 """Folder beside the configuration with the project's own templates."""
 _NOT_IN_PATHS = r"[^A-Za-z0-9_.-]+"
+
+
+class ThemeChoice(Struct, frozen=True):
+    """What ``--theme``, ``--no-report``, ``--compress`` and their like say."""
+
+    theme: str | None = None
+    options: Mapping[str, object] = {}
+    templates: Path | None = None
+    has_report: bool = True
+    compress: bool = False
+
+    def over(self, site: SiteOptions) -> SiteOptions:
+        """The options of a site with this choice in front.
+
+        Another theme knows nothing of the options for the one before.
+        """
+        before = site.theme_options if self.theme in {None, site.theme} else {}
+        return replace(
+            site,
+            theme=self.theme or site.theme,
+            theme_options={**before, **self.options},
+            templates=self.templates or site.templates,
+            has_report=self.has_report and site.has_report,
+            compress=self.compress or site.compress,
+        )
+
+
+DEFAULT_CHOICE = ThemeChoice()
 
 
 class ShownFolder(Struct, frozen=True):

@@ -6,7 +6,7 @@ from wikisync.errors import WikisyncError, command_line
 from wikisync.model import Problem
 from wikisync.sync.decide.plan import describe
 from wikisync.sync.decide.safety import NO_ID, Batch
-from wikisync.workspace.attention import batch_sentence
+from wikisync.workspace.attention import batch_sentence, with_step
 from wikisync.workspace.sentences import counted, problem_as_json
 from wikisync.workspace.syncing import Synced
 
@@ -94,8 +94,7 @@ def wiki_as_json(wiki: Synced) -> dict[str, object]:
 
 def note_sentence(folder: str, note: Problem) -> str:
     """One line on a wiki that a person may want to act on."""
-    step = f"; {note.hint}" if note.hint else ""
-    return f"{folder}: {note.message}{step}"
+    return f"{folder}: {with_step(note.message, note.hint)}"
 
 
 def batch_as_json(batch: Batch) -> dict[str, object]:

@@ -7,9 +7,8 @@ The order is the house's: option, file, default.  The file is the nearest
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
 from msgspec import structs
 
@@ -17,8 +16,6 @@ from wikisync.config import FILE_NAME, MarkupSection, parse_markup
 from wikisync.errors import ConfigError, UsageError
 from wikisync.markup.record import MarkupOptions
 from wikisync.workspace.settings import nearest_workspace, read_config
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def markup_options(section: MarkupSection) -> MarkupOptions:
@@ -44,11 +41,6 @@ def chosen_markup(
         UsageError: an option is not ``NAME=VALUE``.
         ConfigError: a key is unknown, or its value is wrong.
     """
-    if section is None and not given:
-        # the same as below, without loading the configuration for it
-
-        return MarkupOptions()
-
     values = structs.asdict(section or MarkupSection())
     values.update(parse_settings(given, "--markup"))
     return markup_options(parse_markup(values, "--markup"))

@@ -16,6 +16,11 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
+def with_hint(sentence: object, hint: str | None) -> str:
+    """A sentence with its hint in brackets, where there is one."""
+    return f"{sentence} ({hint})" if hint else str(sentence)
+
+
 def problem_as_json(problem: Problem) -> dict[str, str]:
     """One problem for programs."""
     return {

@@ -45,9 +45,9 @@ from wikisync.sync.decide.safety import Batch, Decision
 from wikisync.sync.run.arrive import STALE_SAVE
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult, Held
-from wikisync.workspace.attention import held_sentence
+from wikisync.workspace.attention import held_sentence, with_step
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
-from wikisync.workspace.outcomes import batch_as_json
+from wikisync.workspace.outcomes import batch_as_json, error_as_json
 from wikisync.workspace.sentences import OTHER_FOLDER, counted, problem_as_json
 from wikisync.workspace.times import ago
 
@@ -324,10 +324,7 @@ def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
         for one in status.notices
     ]
     health = status.health
-    found += [
-        f"{one.message}; {one.hint}" if one.hint else one.message
-        for one in status.wiki_notes
-    ]
+    found += [with_step(one.message, one.hint) for one in status.wiki_notes]
     if status.has_other_folder:
         found.append(OTHER_FOLDER)
     if status.unseen is not None:
@@ -387,7 +384,7 @@ def status_as_json(status: WikiStatus) -> dict[str, object]:
         "folder": status.section.folder,
         "paused": status.paused,
         "is_wiki_seen": not (status.unseen or status.is_offline or status.failure),
-        "error": {"message": reason.message, "hint": reason.hint} if reason else None,
+        "error": error_as_json(reason) if reason else None,
         "pages": status.pages,
         "differences": [
             {"page": one.slug, "side": one.side, "sentence": one.sentence}

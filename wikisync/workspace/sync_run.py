@@ -265,14 +265,15 @@ class _Run:
         if self._over.is_set():
             return
         opened, request = self._opened, self._request
-        said = asks or self.said.setdefault(at, LaterMessages())
         paused = opened.known(section).pause_reason
         if paused is not None:
             self.done[at] = Synced(section, paused=paused)
             return
-        one = _One(said, opened, self._client, section, slugs, request, self.watcher)
+        said = asks or self.said.setdefault(at, LaterMessages())
         try:
-            synced = await _one(one, asks)
+            synced = await self._synced(section, slugs, said, asks)
+            if synced is not None and isinstance(synced.failure, WikiMoved):
+                synced = await self._synced(section, slugs, said, asks, asks_first=True)
         except WikisyncError as error:
             synced = Synced(section, failure=error)
         if synced is None:
@@ -288,6 +289,66 @@ class _Run:
         if not request.is_dry_run:
             synced.failure = _counted(opened, section, failure)
         self.done[at] = synced
+
+    async def _synced(
+        self,
+        section: WikiSection,
+        slugs: frozenset[Slug] | None,
+        said: Messages | LaterMessages,
+        asks: Messages | None,
+        *,
+        asks_first: bool = False,
+    ) -> Synced | None:
+        """One wiki to the end; None where a person has to be asked and is not there.
+
+        ``asks_first`` is that of ``OpenWorkspace.synced``.
+        """
+        opened, request = self._opened, self._request
+        adopt = request.adopt
+        wiki = await opened.synced(
+            self._client,
+            section,
+            is_real=not request.is_dry_run,
+            asks_first=asks_first,
+        )
+        known = wiki.known
+        if known.pause_reason is not None:
+            # it was paused under another address
+            return Synced(section, paused=known.pause_reason)
+        if slugs is not None:
+            slugs = frozenset(opened.page_of(section, slug) for slug in slugs)
+        # of the others nothing is said by who names a page, nor by who wants a pull
+        puts_new = (
+            adopt == "push"
+            and slugs is None
+            and request.direction is not Direction.PULL
+            and wiki.found.may_adopt
+        )
+        asked = CycleOptions(
+            direction=request.direction,
+            pages=slugs,
+            is_dry_run=request.is_dry_run,
+            puts_new=puts_new,
+            leaves=frozenset() if puts_new else known.left_out,
+            reads_max=opened.workspace.config.sync.reads_max,
+        )
+        if adopt is None and _asks(wiki, asked):
+            new = await _only_here(opened, wiki, asked)
+            if new and asks is None:
+                return None
+            puts_new = not new or (asks is not None and _asks_first(asks, wiki, new))
+            asked = replace(asked, puts_new=puts_new)
+        if adopt == "push" and not wiki.found.may_adopt:
+            said.note(f"{section.folder}: --adopt does not apply; {AFTER_ANOTHER}")
+        with asks.progress() if asks else nullcontext(self.watcher) as watcher:
+            synced = await sync_wiki(
+                opened, wiki, asked, progress=watcher, waits=request.waits
+            )
+        if synced.has_other_folder:
+            said.warn(other_folder(wiki.folder))
+        synced.pages = slugs
+        synced.unknown = no_such_pages(unknown_of(wiki, synced.results, slugs))
+        return synced
 
 
 def _counted(
@@ -309,76 +370,6 @@ def _counted(
         # the token is good elsewhere: it is a right that it lacks here
         return PermissionDenied(failure.message, hint=failure.hint)
     return failure
-
-
-class _One(Struct, frozen=True):
-    """One wiki of a sync."""
-
-    said: Messages | LaterMessages
-    opened: OpenWorkspace
-    client: Client
-    section: WikiSection
-    slugs: frozenset[Slug] | None
-    request: SyncRequest
-    watcher: Progress | None
-
-
-async def _one(one: _One, asks: Messages | None) -> Synced | None:
-    """One wiki to the end; None where a person has to be asked and is not there."""
-    synced = await _opened_and_synced(one, asks, asks_first=False)
-    if synced is not None and isinstance(synced.failure, WikiMoved):
-        synced = await _opened_and_synced(one, asks, asks_first=True)
-    return synced
-
-
-async def _opened_and_synced(
-    one: _One, asks: Messages | None, *, asks_first: bool
-) -> Synced | None:
-    """The same; ``asks_first`` is that of ``OpenWorkspace.synced``."""
-    opened, section, slugs, request = one.opened, one.section, one.slugs, one.request
-    adopt = request.adopt
-    wiki = await opened.synced(
-        one.client, section, is_real=not request.is_dry_run, asks_first=asks_first
-    )
-    known = wiki.known
-    if known.pause_reason is not None:
-        # it was paused under another address
-        return Synced(section, paused=known.pause_reason)
-    if slugs is not None:
-        slugs = frozenset(opened.page_of(section, slug) for slug in slugs)
-    # of the others nothing is said by who names a page, nor by who wants a pull
-    puts_new = (
-        adopt == "push"
-        and slugs is None
-        and request.direction is not Direction.PULL
-        and wiki.found.may_adopt
-    )
-    asked = CycleOptions(
-        direction=request.direction,
-        pages=slugs,
-        is_dry_run=request.is_dry_run,
-        puts_new=puts_new,
-        leaves=frozenset() if puts_new else known.left_out,
-        reads_max=opened.workspace.config.sync.reads_max,
-    )
-    if adopt is None and _asks(wiki, asked):
-        new = await _only_here(opened, wiki, asked)
-        if new and asks is None:
-            return None
-        puts_new = not new or (asks is not None and _asks_first(asks, wiki, new))
-        asked = replace(asked, puts_new=puts_new)
-    if adopt == "push" and not wiki.found.may_adopt:
-        one.said.note(f"{section.folder}: --adopt does not apply; {AFTER_ANOTHER}")
-    with asks.progress() if asks else nullcontext(one.watcher) as watcher:
-        synced = await sync_wiki(
-            opened, wiki, asked, progress=watcher, waits=request.waits
-        )
-    if synced.has_other_folder:
-        one.said.warn(other_folder(wiki.folder))
-    synced.pages = slugs
-    unknown = unknown_of(wiki, synced.results, slugs)
-    synced.unknown = no_such_pages(unknown)
-    return synced
 
 
 def _asks(wiki: SyncedWiki, asked: CycleOptions) -> bool:

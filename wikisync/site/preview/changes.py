@@ -1,4 +1,4 @@
-"""The files of a wiki after changes that were told by their paths.
+"""The files of a wiki after changes that were told by their paths; its conflicts.
 
 Edits of pages, and pages that come and go in folders that hold pages, are seen
 without a look at the others.  Whatever is not plainly that (folders, attachments,
@@ -8,17 +8,18 @@ links, two files for one page) is found out by a look at everything.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from msgspec.structs import replace
 
-from wikisync.folder.ignore import CONFLICT_MARK
+from wikisync.folder.ignore import CONFLICT_MARK, is_ignored_folder
 from wikisync.folder.naming import parse_path
-from wikisync.model import PagePath, digest_of
+from wikisync.model import PagePath, digest_of, split_extension
+from wikisync.site.crosslinks import ItemKey
 from wikisync.site.sources import ScannedWiki, SourcePage, is_text, read_file
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+CONFLICTS_MAX = 500
 
 
 def changed_wiki(wiki: ScannedWiki, changed: frozenset[str]) -> ScannedWiki | None:
@@ -87,3 +88,24 @@ def _is_listed_as_reported(wiki: ScannedWiki, path: str) -> bool:
         return (name in os.listdir(place)) == os.path.lexists(place / name)  # noqa: PTH208 - names alone
     except OSError:
         return False
+
+
+def conflicts_of(scanned: Sequence[ScannedWiki]) -> Iterator[tuple[ItemKey, str]]:
+    """Pages beside whose file lies one that holds both texts of a conflict."""
+    count = 0
+    for number, wiki in enumerate(scanned):
+        for path in _conflict_files(wiki.source.folder):
+            stem, _, extension = path.rpartition(CONFLICT_MARK)
+            page = page_at(wiki, stem + extension)
+            if page is not None and count < CONFLICTS_MAX:
+                count += 1
+                yield ItemKey(number, page.slug), path
+
+
+def _conflict_files(root: Path) -> Iterator[str]:
+    """Conflict files of a wiki, relative to its folder."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not is_ignored_folder(name)]
+        for name in names:
+            if CONFLICT_MARK in name and split_extension(name) is not None:
+                yield os.path.relpath(f"{folder}/{name}", root)

@@ -39,8 +39,7 @@ from wikisync.site.frame import is_top
 from wikisync.site.generated import GeneratedPages
 from wikisync.site.groups import group_titles
 from wikisync.site.index import Indexer
-from wikisync.site.preview.changes import changed_wiki
-from wikisync.site.preview.conflicts import conflicts_of
+from wikisync.site.preview.changes import changed_wiki, conflicts_of
 from wikisync.site.report import LinkReport, link_report
 from wikisync.site.sources import ScannedWiki, SourceFile, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme

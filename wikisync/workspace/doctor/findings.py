@@ -6,6 +6,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
+from wikisync.errors import WikisyncError
+
 
 class Grade(StrEnum):
     """How bad it is."""
@@ -24,3 +26,11 @@ class Finding(Struct, frozen=True):
     sentence: str
     next_step: str = ""
     """What a person does about it, or empty."""
+
+    @classmethod
+    def of(
+        cls, error: WikisyncError, grade: Grade = Grade.WRONG, *, at: str = ""
+    ) -> Finding:
+        """What an error says, of a wiki where ``at`` names one."""
+        sentence = f"{at}: {error.message}" if at else error.message
+        return cls(grade, sentence, error.hint or "")

@@ -42,7 +42,7 @@ def check_disk(workspace: ConfiguredWorkspace) -> Iterator[Finding]:
     try:
         refuse_overlaps(root, folders)
     except FolderError as error:
-        yield Finding(Grade.WRONG, error.message, error.hint or "")
+        yield Finding.of(error)
     try:
         refuse_network_disk(root)
         kind = ""
@@ -52,7 +52,7 @@ def check_disk(workspace: ConfiguredWorkspace) -> Iterator[Finding]:
         named = f" ({kind})" if kind else ""
         yield Finding(Grade.FINE, f"{root} is on a local disk{named}")
     except FolderError as error:
-        yield Finding(Grade.LOOK, error.message, error.hint or "")
+        yield Finding.of(error, Grade.LOOK)
     holder = holder_of(workspace.private)
     if holder is None:
         yield Finding(Grade.FINE, "no other wikisync is running in it")
@@ -88,7 +88,7 @@ def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
     try:
         matched = state_match(private, recorded)
     except WikisyncError as error:
-        yield Finding(Grade.WRONG, error.message, error.hint or "")
+        yield Finding.of(error)
     else:
         if matched is StateMatch.NEW:
             yield Finding(Grade.FINE, "the workspace has not been synced yet")
@@ -118,7 +118,7 @@ def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
         for wiki in opened.workspace.config.wikis:
             opened.known(wiki).read_through()
     except WikisyncError as error:
-        yield Finding(Grade.WRONG, error.message, error.hint or "")
+        yield Finding.of(error)
     else:
         yield Finding(Grade.FINE, f"the state is readable ({size / MEGABYTE:.1f} MB)")
     for wiki in opened.workspace.config.wikis:
@@ -195,7 +195,7 @@ def _lost(
     if opened.is_adopting and (is_gone or isinstance(error, Halted)):
         sentence = "no pages here; the next sync downloads them again"
         return Finding(Grade.FINE, f"{wiki.folder}: {sentence}")
-    return Finding(Grade.WRONG, f"{wiki.folder}: {error.message}", error.hint or "")
+    return Finding.of(error, at=wiki.folder)
 
 
 def _check_writable(
@@ -205,4 +205,4 @@ def _check_writable(
     for path in (folder, opened.workspace.private):
         if path.exists() and (refused := refused_write(path)):
             error = folder_error("write in", str(path), refused)
-            yield Finding(Grade.WRONG, f"{name}: {error.message}", error.hint or "")
+            yield Finding.of(error, at=name)

@@ -34,7 +34,7 @@ async def check_there(
     try:
         service = await check_token(url, token, notify)
     except WikisyncError as error:
-        yield Finding(Grade.WRONG, error.message, error.hint or "")
+        yield Finding.of(error)
         return
     version = f" {service.version}" if service.version else ""
     yield Finding(Grade.FINE, f"{url} answers as a GitLab-compatible service{version}")
@@ -116,7 +116,7 @@ async def _check_wiki(
         selection = Selection(paths if is_project else (), () if is_project else paths)
         rights, notes = await check_wikis(service, token, selection, notify)
     except WikisyncError as error:
-        yield Finding(Grade.WRONG, f"{wiki.folder}: {error.message}", error.hint or "")
+        yield Finding.of(error, at=wiki.folder)
         return
     for problem in (*found.warnings, *found.notes):
         yield Finding(Grade.LOOK, f"{wiki.folder}: {problem.message}", problem.hint)
