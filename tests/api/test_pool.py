@@ -21,27 +21,14 @@ from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.errors import (
     NoAnswerInTime,
-    NotFound,
     ProtocolViolation,
-    RefusedInFront,
     RemoteError,
     Unavailable,
     UsageError,
 )
-from wikisync.model import AttachmentPath, WikiOwner
+from wikisync.model import WikiOwner
 
 VERSION = {"version": "17.0.0"}
-FILE = AttachmentPath("uploads/0123456789abcdef0123456789abcdef/a b.png")
-
-
-async def collected(wiki: Wiki, path: AttachmentPath = FILE) -> bytes:
-    return b"".join([chunk async for chunk in wiki.read_attachment(path)])
-
-
-async def take_all(wiki: Wiki, received: list[bytes]) -> None:
-    """Like ``collected``, but what came before an error is kept."""
-    async for chunk in wiki.read_attachment(FILE):
-        received.append(chunk)  # noqa: PERF401
 
 
 async def test_the_token_and_our_name_go_with_every_request(
@@ -110,145 +97,6 @@ async def test_a_service_below_a_sub_path(
         await client.project("a/b")
 
     assert wire.targets == ["/git/api/v4/projects/a%2Fb"]
-
-
-async def test_a_moved_project_is_followed_inside_the_service(
-    wired: Client, wire: Wire
-) -> None:
-    wire.will(
-        http(301, Location=f"{wire.url}/api/v4/projects/7"),
-        json_answer({"id": 7, "path_with_namespace": "new/name"}),
-    )
-
-    project = await wired.project("old/name")
-
-    assert project.path_with_namespace == "new/name"
-    assert wire.targets == ["/api/v4/projects/old%2Fname", "/api/v4/projects/7"]
-
-
-async def test_a_relative_redirect_keeps_its_encoding(
-    wired: Client, wire: Wire
-) -> None:
-    wire.will(
-        http(308, Location="/api/v4/projects/7%2F%2E%2E?a=%2F"),
-        json_answer({"id": 7, "path_with_namespace": "x"}),
-    )
-
-    await wired.project("old")
-
-    assert wire.targets[1] == "/api/v4/projects/7%2F%2E%2E?a=%2F"
-
-
-async def test_the_token_never_follows_a_redirect_to_another_host(
-    wired: Client, wire: Wire
-) -> None:
-    elsewhere = wire.url.replace("127.0.0.1", "localhost")
-    wire.will(http(302, Location=f"{elsewhere}/api/v4/version"), json_answer(VERSION))
-
-    with pytest.raises(ProtocolViolation, match="the token is not sent") as refused:
-        await wired.version()
-
-    assert wire.tokens == [TOKEN, None], "asked once, without it, whether it is one"
-    assert refused.value.hint == f"give {elsewhere} as the service's URL"
-
-
-@pytest.mark.parametrize(
-    ("location", "answer"),
-    [
-        ("/adfs/ls?RelayState=x", json_answer(VERSION)),
-        ("/", json_answer(VERSION)),
-        ("/api/v4/version?back=1", json_answer(VERSION)),
-        ("/api/v4/version", http(200, b"<html>", "text/html")),
-        ("/api/v4/version", http(302, Location="/in")),
-        ("/api/v4/version", json_answer({}, 500)),
-        ("/api/v4/version", BREAK),
-    ],
-)
-async def test_another_host_is_the_service_only_if_it_answers_the_same_request_as_one(
-    location: str, answer: bytes, wired: Client, wire: Wire
-) -> None:
-    """Whoever gives that URL as the service's gives the token to that host."""
-    elsewhere = wire.url.replace("127.0.0.1", "localhost")
-    wire.will(http(302, Location=elsewhere + location), answer)
-
-    with pytest.raises(ProtocolViolation, match="the token is not sent") as refused:
-        await wired.version()
-
-    assert "do not give it a token" in (refused.value.hint or "")
-    assert wire.tokens[1:] in ([], [None])
-
-
-@pytest.mark.parametrize(
-    "location",
-    [
-        "https://127.0.0.1:{port}/api/v4/version",
-        "http://127.0.0.1:1/api/v4/version",
-        "//localhost:{port}/api/v4/version",
-        "http://maria:s3cret@127.0.0.1:{port}/api/v4/version",
-    ],
-)
-async def test_another_scheme_port_host_or_user_is_another_place(
-    location: str, wired: Client, wire: Wire
-) -> None:
-    port = wire.url.rpartition(":")[2]
-    wire.will(http(302, Location=location.format(port=port)), json_answer(VERSION))
-
-    with pytest.raises(ProtocolViolation, match="the token is not sent") as refused:
-        await wired.version()
-
-    assert wire.tokens in ([TOKEN], [TOKEN, None])
-    assert "s3cret" not in f"{refused.value.message} {refused.value.hint}"
-
-
-@pytest.mark.parametrize(
-    "location", ["", "http://[::1", "ftp://127.0.0.1/x", "\x80", "mailto:a@b"]
-)
-async def test_a_redirect_to_nowhere_is_named(
-    location: str, wired: Client, wire: Wire
-) -> None:
-    wire.will(http(302, Location=location))
-
-    with pytest.raises(ProtocolViolation, match="redirects to nowhere"):
-        await wired.version()
-
-
-async def test_a_redirect_to_the_sign_in_page_says_so(
-    wired: Client, wire: Wire
-) -> None:
-    wire.will(http(302, Location="/users/sign_in"))
-
-    with pytest.raises(RefusedInFront, match="sign-in page"):
-        await wired.version()
-    assert len(wire.requests) == 1
-
-
-async def test_redirects_in_a_circle_end(wired: Client, wire: Wire) -> None:
-    wire.will(http(302, Location="/api/v4/version"))
-    wire.repeats = True
-
-    with pytest.raises(ProtocolViolation, match="in a loop"):
-        await wired.version()
-
-    assert len(wire.requests) == 6
-
-
-@pytest.mark.parametrize(
-    ("location", "hint"),
-    [
-        ("/api/v4/projects/8/wikis", "ask the administrator of the service"),
-        ("/git/api/v4/projects/7/wikis", "give {url}/git as the service's URL"),
-    ],
-)
-async def test_a_write_follows_no_redirect(
-    location: str, hint: str, wired_wiki: Wiki, wire: Wire
-) -> None:
-    wire.will(http(307, Location=location))
-
-    with pytest.raises(ProtocolViolation, match="not sent twice") as refused:
-        await wired_wiki.create_page("home", "text")
-
-    assert len(wire.requests) == 1
-    assert hint.format(url=wire.url) in (refused.value.hint or "")
 
 
 async def test_a_body_cut_short_is_asked_for_again(wired: Client, wire: Wire) -> None:
@@ -442,22 +290,6 @@ async def test_an_oversized_answer_without_a_length_is_refused_while_it_comes(
             await client.version()
 
 
-async def test_no_more_than_the_limit_is_handed_on(
-    wire: Wire, make_client: ClientMaker
-) -> None:
-    packed = gzip.compress(b"a" * 5_000_000)
-    wire.will(http(200, packed, "image/png", Content_Encoding="gzip"))
-    settings = ClientSettings(attachment_bytes_max=1_000_000)
-    received: list[bytes] = []
-
-    async with make_client(wire.url, settings=settings) as client:
-        wiki = Wiki(client, WikiOwner("project", "a/b"))
-        with pytest.raises(ProtocolViolation, match="larger than 1000000 bytes"):
-            await take_all(wiki, received)
-
-    assert 0 < sum(map(len, received)) <= 1_000_000
-
-
 @pytest.mark.parametrize("status", [201, 206, 299])
 async def test_a_read_answered_with_another_success_is_an_error(
     status: int, wired: Client, wire: Wire
@@ -477,106 +309,6 @@ async def test_an_endless_error_body_is_read_only_at_its_beginning(
 
     with pytest.raises(RemoteError, match="it says: no no no"):
         await wired.version()
-
-
-async def test_an_attachment_comes_from_the_web_side_in_chunks(
-    wired_wiki: Wiki, wire: Wire
-) -> None:
-    wire.will(http(200, b"\x89PNG" * 100_000, "image/png"))
-
-    assert await collected(wired_wiki) == b"\x89PNG" * 100_000
-    hashed = FILE.split("/")[1]
-    assert wire.targets == [f"/docs/handbook/-/wikis/uploads/{hashed}/a%20b.png"]
-    assert wire.tokens == [TOKEN]
-
-
-async def test_an_attachment_of_a_group_wiki(wired: Client, wire: Wire) -> None:
-    wire.will(http(200, b"x", "image/png"))
-
-    await collected(Wiki(wired, WikiOwner("group", "docs/deep")), AttachmentPath("u/x"))
-
-    assert wire.targets == ["/groups/docs/deep/-/wikis/u/x"]
-
-
-async def test_an_empty_attachment_is_no_error(wired_wiki: Wiki, wire: Wire) -> None:
-    wire.will(http(200, b"", "image/png"))
-
-    assert await collected(wired_wiki) == b""
-
-
-@pytest.mark.parametrize(
-    ("location", "what"),
-    [
-        ("/users/sign_in", "it redirects to its sign-in page"),
-        ("https://cdn.example.com/x", "it redirects to https://cdn.example.com/x"),
-        ("", "it redirects to its sign-in page"),
-    ],
-)
-async def test_a_redirect_is_never_taken_for_an_attachment(
-    location: str, what: str, wired_wiki: Wiki, wire: Wire
-) -> None:
-    wire.will(http(302, Location=location), http(200, b"<html>", "text/html"))
-
-    with pytest.raises(NotFound, match="does not serve attachments") as refused:
-        await collected(wired_wiki)
-
-    assert what in refused.value.message
-    assert len(wire.requests) == 1
-
-
-async def test_a_web_page_is_never_taken_for_a_picture(
-    wired_wiki: Wiki, wire: Wire
-) -> None:
-    wire.will(http(200, b"<html>", "text/html; charset=utf-8"))
-
-    with pytest.raises(NotFound, match="answers with a web page instead"):
-        await collected(wired_wiki)
-
-
-async def test_an_attachment_that_is_html_by_name_may_be_html(
-    wired_wiki: Wiki, wire: Wire
-) -> None:
-    wire.will(http(200, b"<html>", "text/html"))
-
-    path = AttachmentPath("uploads/ab/report.HTML")
-    assert await collected(wired_wiki, path) == b"<html>"
-
-
-async def test_a_missing_attachment_with_a_web_page_for_its_error(
-    wired_wiki: Wiki, wire: Wire
-) -> None:
-    wire.will(http(404, b"<html>", "text/html"))
-
-    with pytest.raises(NotFound, match="there is no such file"):
-        await collected(wired_wiki)
-
-
-async def test_an_attachment_is_asked_for_again_before_its_first_byte(
-    wired_wiki: Wiki, wire: Wire
-) -> None:
-    wire.will(http(503), BREAK, http(200, b"x", "image/png"))
-
-    assert await collected(wired_wiki) == b"x"
-
-
-async def test_an_attachment_cut_in_its_middle_is_an_error(
-    wired_wiki: Wiki, wire: Wire
-) -> None:
-    wire.will(cut(http(200, b"x" * 1000, "image/png")))
-
-    with pytest.raises(ProtocolViolation, match="the response was truncated"):
-        await collected(wired_wiki)
-
-
-async def test_an_oversized_attachment_is_an_error(
-    wire: Wire, make_client: ClientMaker
-) -> None:
-    wire.will(http(200, b"x" * 1001, "image/png"))
-    settings = ClientSettings(attachment_bytes_max=1000)
-
-    async with make_client(wire.url, settings=settings) as client:
-        with pytest.raises(ProtocolViolation, match="larger than 1000 bytes"):
-            await collected(Wiki(client, WikiOwner("project", "a/b")))
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.support.bending import bending_proxy
-from tests.support.service import EmbeddedService, embedded_service
-from tests.support.workspaces import HANDBOOK, Cloned
-from tests.workspace.test_whose import (
+from tests.support.moved import (
     assert_all_is_carried,
     change_both_sides,
     configure,
     sync_for_long,
 )
+from tests.support.service import EmbeddedService, embedded_service
+from tests.support.workspaces import HANDBOOK, Cloned
 from wikisync.config import load_config
 from wikisync.config.writing import with_service_url
 from wikisync.errors import FolderError

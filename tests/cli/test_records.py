@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tests.support.moved import GUIDE, configure, put_another_there, texts
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
-from tests.workspace.test_whose import GUIDE, configure, put_another_there, texts
 
 
 async def test_record_that_was_set_aside_is_listed_and_used_again(

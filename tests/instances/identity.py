@@ -8,10 +8,7 @@ from tests.instances.cases import case
 from tests.instances.stage import Play, eventually
 from tests.support.bending import bending_proxy
 from tests.support.commands import Ran
-from tests.support.service import embedded_service
-from tests.support.watching import watching
-from tests.support.workspaces import FILES, HANDBOOK, PAGES
-from tests.workspace.test_whose import (
+from tests.support.moved import (
     GUIDE,
     THEIRS,
     change_both_sides,
@@ -20,6 +17,9 @@ from tests.workspace.test_whose import (
     rename,
     sync_for_long,
 )
+from tests.support.service import embedded_service
+from tests.support.watching import watching
+from tests.support.workspaces import FILES, HANDBOOK, PAGES
 from wikisync.model import WikiOwner
 from wikisync.service import jobs
 from wikisync.service.projects import tables as project_tables

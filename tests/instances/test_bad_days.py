@@ -10,8 +10,8 @@ import pytest
 
 from tests.instances.stage import Play, staged
 from tests.support.bending import SIGN_IN_PAGE
+from tests.support.moved import GUIDE, configure, put_another_there
 from tests.support.workspaces import FILES, HANDBOOK, PAGES
-from tests.workspace.test_whose import GUIDE, configure, put_another_there
 from wikisync.model import WikiOwner
 
 TOOLS = WikiOwner("project", "docs/tools")

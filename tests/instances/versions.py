@@ -12,8 +12,8 @@ from tests.instances.cases import case
 from tests.instances.in_front import LISTS
 from tests.instances.stage import Play
 from tests.support.bending import SIGN_IN_PAGE
+from tests.support.moved import sync_for_long
 from tests.support.workspaces import FILES, HANDBOOK
-from tests.workspace.test_whose import sync_for_long
 from wikisync.model import WikiOwner
 
 VERSIONS = "Versions"

@@ -30,3 +30,7 @@ class PlayedNetwork(aioresponses):
     def add(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("response_class", PlayedResponse)
         super().add(*args, **kwargs)
+
+    def asked(self) -> list[str]:
+        """Every URL asked, in order of its first request."""
+        return [str(url) for (_, url), calls in self.requests.items() for _ in calls]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -11,9 +9,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from tests.support.copies import Copies, Died
-from tests.support.pair import Pair, paired
-from wikisync.errors import FolderError, PreconditionFailed, WikisyncError
+from tests.support.clash import (
+    BASE,
+    BOTH,
+    MINE,
+    THEIRS,
+    clashing,
+    conflict_file_of,
+    rename_here,
+)
+from tests.support.copies import Copies
+from tests.support.pair import Pair
 from wikisync.merging.conflict import Clash, has_marker, read_conflict_file
 from wikisync.model import Slug, digest_of
 from wikisync.sync.base.state import State
@@ -23,25 +29,12 @@ from wikisync.sync.run.options import CycleOptions
 
 PULL = CycleOptions(direction=Direction.PULL)
 PUSH = CycleOptions(direction=Direction.PUSH)
-BASE = "# Home\n\nfirst\n\nlast\n"
-MINE = "# Home\n\nfirst, mine\n\nlast\n"
-THEIRS = "# Home\n\nfirst, theirs\n\nlast\n"
-BOTH = "# Home\n\nfirst, mine and theirs\n\nlast\n"
 
 
 @pytest.fixture
 async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
-    """A page that was edited in one line on both sides, and held for it."""
-    async with paired(tmp_path, {"home": BASE, "other": "other\n"}) as opened:
-        await opened.rest()
-        opened.save("home", MINE)
-        await opened.edit("home", THEIRS)
-        await opened.rest()
+    async with clashing(tmp_path) as opened:
         yield opened
-
-
-def conflict_file_of(pair: Pair) -> Path:
-    return pair.folder / "home.conflict.md"
 
 
 async def test_a_clash_touches_neither_side_and_shows_both_texts(pair: Pair) -> None:
@@ -294,10 +287,6 @@ async def test_a_dry_run_takes_settled_conflict_files_as_the_run_does(
 # -- renamed while it is held ------------------------------------------------------
 
 
-def rename_here(pair: Pair) -> None:
-    (pair.folder / "home.md").rename(pair.folder / "start.md")
-
-
 async def test_a_settlement_is_never_taken_for_that_of_a_page_that_gets_the_name(
     state: State,
 ) -> None:
@@ -366,166 +355,6 @@ async def test_a_begun_settlement_stays_where_its_rename_is_refused(
     await pair.cycle()
     assert conflict_file_of(pair).read_text() == begun
     assert len(list(pair.folder.glob("*.conflict.md"))) == 1
-
-
-# -- something in its place ----------------------------------------------------------
-
-
-def put_link(place: Path) -> None:
-    place.symlink_to(place.parent.parent / "outside")
-
-
-def put_link_to_file(place: Path) -> None:
-    (place.parent.parent / "outside").write_text("outside\n")
-    put_link(place)
-
-
-IN_THE_WAY = pytest.mark.parametrize(
-    "put", [put_link, put_link_to_file, Path.mkdir, os.mkfifo]
-)
-
-
-def forget_conflict(pair: Pair) -> None:
-    """As if this had been in the place before both sides were edited."""
-    pair.known.drop_conflict_file(Slug("home"))
-
-
-def scans_of(pair: Pair) -> tuple[int, list[str]]:
-    """What is in the place of the conflict file, and beside the wiki's folder."""
-    mode = conflict_file_of(pair).lstat().st_mode
-    return mode, sorted(path.name for path in pair.root.iterdir())
-
-
-@IN_THE_WAY
-@pytest.mark.parametrize("forget", [Pair.restart, forget_conflict])
-async def test_what_is_in_its_place_is_named_and_other_pages_go_on(
-    pair: Pair, put: Callable[[Path], None], forget: Callable[[Pair], None]
-) -> None:
-    """A problem would keep every removal back, for as long as it is there."""
-    conflict_file_of(pair).unlink()
-    put(conflict_file_of(pair))
-    forget(pair)
-    before = scans_of(pair)
-    pair.remove("other")
-    result = await pair.rest()
-    (held,) = result.held
-    assert "home.conflict.md" in held.detail
-    assert (held.conflict_file, held.step) == ("", "move home.conflict.md away")
-    assert result.problems == ()
-    assert set(await pair.wiki_texts()) == {"home"}
-    assert scans_of(pair) == before
-
-
-@IN_THE_WAY
-async def test_once_its_place_is_free_it_is_written(
-    pair: Pair, put: Callable[[Path], None]
-) -> None:
-    conflict_file_of(pair).unlink()
-    put(conflict_file_of(pair))
-    await pair.rest()
-    conflict_file_of(pair).rename(pair.root / "away")
-    result = await pair.rest()
-    assert [one.conflict_file for one in result.held] == ["home.conflict.md"]
-    assert "first, theirs" in conflict_file_of(pair).read_text()
-
-
-async def test_file_that_comes_into_its_place_is_no_settlement(pair: Pair) -> None:
-    """Nobody was shown what clashes; it may be what the link led to."""
-    conflict_file_of(pair).unlink()
-    put_link(conflict_file_of(pair))
-    await pair.rest()
-    conflict_file_of(pair).unlink()
-    conflict_file_of(pair).write_text("some notes\n")
-    await pair.rest()
-    assert pair.texts()["home"] == MINE
-    assert "first, theirs" in conflict_file_of(pair).read_text()
-    trashed = (pair.private / "trash").rglob("*")
-    assert "some notes\n" in {one.read_text() for one in trashed if one.is_file()}
-
-
-@IN_THE_WAY
-async def test_page_without_a_conflict_file_is_settled_and_all_is_quiet(
-    pair: Pair, put: Callable[[Path], None]
-) -> None:
-    conflict_file_of(pair).unlink()
-    put(conflict_file_of(pair))
-    await pair.rest()
-    before = scans_of(pair)
-    pair.save("home", THEIRS)
-    result = await pair.rest()
-    assert (result.held, result.problems) == ((), ())
-    assert pair.known.conflict_files() == {}
-    assert scans_of(pair) == before
-
-
-@IN_THE_WAY
-async def test_page_that_is_renamed_has_its_conflict_file_there(
-    pair: Pair, put: Callable[[Path], None]
-) -> None:
-    conflict_file_of(pair).unlink()
-    put(conflict_file_of(pair))
-    await pair.rest()
-    before = scans_of(pair)
-    rename_here(pair)
-    result = await pair.rest()
-    assert [one.conflict_file for one in result.held] == ["start.conflict.md"]
-    assert "first, theirs" in (pair.folder / "start.conflict.md").read_text()
-    assert scans_of(pair) == before
-
-
-async def test_page_renamed_on_the_wiki_goes_there_beside_a_link(pair: Pair) -> None:
-    """The link has the name of a conflict file that there never was."""
-    other = pair.folder / "other.conflict.md"
-    other.symlink_to(pair.root / "outside")
-    await pair.erase("other")
-    await pair.edit("moved", "other\n")
-    result = await pair.rest()
-    assert result.problems == ()
-    assert (pair.folder / "moved.md").read_text() == "other\n"
-    assert other.is_symlink()
-
-
-async def test_name_too_long_for_its_conflict_file_is_told(pair: Pair) -> None:
-    name = "q" * 248
-    pair.save(name, "mine\n")
-    await pair.edit(name, "theirs\n")
-    result = await pair.rest()
-    (held,) = [one for one in result.held if one.slug == name]
-    assert held.detail.endswith("the name is too long for this disk")
-    pair.save(name, "theirs\n")
-    result = await pair.rest()
-    assert (result.problems, [one.slug for one in result.held]) == ((), ["home"])
-
-
-@pytest.mark.parametrize(
-    ("error", "codes"),
-    [
-        (FolderError("permission denied"), ["conflict-unclear"]),
-        (PreconditionFailed("saved in the same moment"), []),
-    ],
-)
-async def test_conflict_file_that_cannot_be_removed_keeps_no_other_page_back(
-    state: State, error: WikisyncError, codes: list[str]
-) -> None:
-    copies = Copies(state, {"home": BASE, "other": "other\n"})
-    copies.here.put("home", MINE)
-    copies.there.put("home", THEIRS)
-    await copies.rest()
-    copies.here.put("home", THEIRS)
-    copies.here.put("other", "edited\n")
-    calm = copies.here.before
-
-    async def before(entry: str) -> None:
-        if entry == "remove_conflict home":
-            raise error
-
-    copies.here.before = before
-    result = await copies.cycle()
-    assert [one.code for one in result.problems] == codes
-    assert copies.there.texts()["other"] == "edited\n"
-    copies.here.before = calm
-    await copies.rest()
-    assert (copies.here.conflicts, copies.known.conflict_files()) == ({}, {})
 
 
 # -- settled, and its page is elsewhere -----------------------------------------------
@@ -669,240 +498,3 @@ async def test_conflict_file_that_is_open_is_not_removed(
     result = await pair.rest()
     assert result.problems == ()
     assert not conflict_file_of(pair).exists()
-
-
-# -- saved in the same moment ----------------------------------------------------------
-
-
-async def held(state: State) -> Copies:
-    copies = Copies(state, {"home": BASE})
-    copies.here.put("home", MINE)
-    copies.there.put("home", THEIRS)
-    await copies.rest()
-    return copies
-
-
-def save_before(copies: Copies, operation: str, text: str) -> None:
-    """A person saves the conflict file right before it is written or removed."""
-    calm = copies.here.before
-
-    async def before(entry: str) -> None:
-        if entry == operation:
-            copies.here.before = calm
-            copies.here.conflicts[Slug("home")] = text
-
-    copies.here.before = before
-
-
-async def test_a_settlement_that_is_saved_once_more_is_the_page(state: State) -> None:
-    copies = await held(state)
-    again = BOTH.replace("last", "last, and more")
-    copies.here.conflicts[Slug("home")] = BOTH
-    save_before(copies, "remove_conflict home", again)
-    await copies.rest()
-    assert copies.texts() == {"home": again}
-    assert (copies.here.conflicts, copies.known.conflict_files()) == ({}, {})
-
-
-async def test_a_settlement_that_is_saved_once_more_takes_no_edit_of_the_page_back(
-    state: State,
-) -> None:
-    copies = await held(state)
-    copies.here.conflicts[Slug("home")] = BOTH
-    copies.here.put("home", MINE + "\nsaved here\n")
-    save_before(copies, "remove_conflict home", BOTH.replace("Home", "House"))
-    await copies.rest()
-    assert copies.texts() == {"home": BOTH.replace("Home", "House") + "\nsaved here\n"}
-
-
-async def test_work_that_is_saved_as_its_file_is_brought_up_to_date_stays(
-    state: State,
-) -> None:
-    copies = await held(state)
-    copies.there.put("home", THEIRS + "\nmore\n")
-    save_before(copies, "write_conflict home", BOTH)
-    await copies.rest()
-    assert copies.texts() == {"home": BOTH + "\nmore\n"}
-
-
-async def test_conflict_file_in_the_place_of_another_is_named_and_kept(
-    state: State,
-) -> None:
-    """A person moved it there."""
-    copies = Copies(state, {"home": BASE})
-    copies.here.put("home", MINE)
-    copies.there.put("home", THEIRS)
-    copies.here.conflicts[Slug("home")] = "another's\n"
-    result = await copies.cycle()
-    assert [one.code for one in result.problems] == ["conflict-over"]
-    assert any(text == "another's\n" for _, text, _ in copies.here.trash)
-
-
-@pytest.mark.parametrize("is_hidden", [False, True])
-async def test_conflict_file_where_a_held_page_is_renamed_settles_nothing(
-    state: State, *, is_hidden: bool
-) -> None:
-    """A person moved another page's there, settled; the wiki gives a page the name."""
-    copies = Copies(state, {"home": BASE})
-    copies.there.identities[Slug("home")] = "1"
-    await copies.rest()
-    copies.here.put("home", MINE)
-    copies.there.put("home", THEIRS)
-    await copies.rest()
-    begun = copies.here.conflicts[Slug("home")] + "begun\n"
-    copies.here.conflicts[Slug("home")] = begun
-    copies.here.conflicts[Slug("new")] = "another page, settled\n"
-    if is_hidden:
-        del copies.here.conflicts[Slug("home")]
-    copies.rename_there("home", "new")
-    copies.there.identities[Slug("new")] = copies.there.identities.pop(Slug("home"))
-    result = await copies.cycle()
-    assert [one.code for one in result.problems] == ["conflict-over"]
-    await copies.rest()
-    assert copies.here.texts() == {"new": MINE}
-    assert copies.there.texts() == {"new": THEIRS}
-    assert copies.here.conflicts == ({} if is_hidden else {"new": begun})
-    kept = [text for _, text, _ in copies.here.trash]
-    assert "another page, settled\n" in kept
-
-
-async def test_what_was_thrown_away_is_in_the_log_of_a_cycle_that_failed(
-    state: State,
-) -> None:
-    copies = await held(state)
-    copies.here.conflicts[Slug("home")] += "begun\n"
-    copies.here.put("home", THEIRS)
-
-    async def before(entry: str) -> None:
-        if entry == "write home" or "home" not in copies.here.conflicts:
-            raise FolderError("the disk is full")
-
-    copies.here.before = before
-    with contextlib.suppress(FolderError):
-        await copies.cycle()
-    events = copies.known.events(5, Slug("home"))
-    assert any("in the trash" in event.what for event in events)
-
-
-async def test_conflict_file_that_comes_while_the_folder_is_scanned_stays(
-    state: State,
-) -> None:
-    """A person moves one beside a page that is held no more and had none left."""
-    copies = await held(state)
-    copies.here.conflicts.clear()
-    copies.here.put("home", THEIRS)
-    scans = []
-
-    async def before(entry: str) -> None:
-        scans.extend([entry] * entry.startswith("snapshot"))
-        if len(scans) == 2:
-            copies.here.conflicts[Slug("home")] = BOTH
-
-    copies.here.before = before
-    await copies.cycle()
-    assert copies.here.conflicts == {"home": BOTH}
-
-
-async def test_page_that_is_saved_as_its_settlement_follows_it_keeps_that_save(
-    state: State,
-) -> None:
-    """Both were renamed; what is saved then is no text that was in conflict."""
-    copies = await held(state)
-    copies.here.conflicts[Slug("moved")] = BOTH
-    del copies.here.conflicts[Slug("home")]
-    copies.rename_here("home", "moved")
-    saved = MINE.replace("last", "last, saved late")
-    calm = copies.here.before
-
-    async def before(entry: str) -> None:
-        if entry == "read moved":
-            copies.here.before = calm
-            copies.here.put("moved", saved)
-
-    copies.here.before = before
-    await copies.rest()
-    assert copies.here.texts()["moved"] == saved
-
-
-async def test_conflict_file_in_the_place_of_another_is_named_before_it_goes(
-    state: State,
-) -> None:
-    """The process may end right after."""
-    copies = Copies(state, {"home": BASE})
-    copies.here.put("home", MINE)
-    copies.there.put("home", THEIRS)
-    copies.here.conflicts[Slug("home")] = "another's\n"
-
-    async def before(entry: str) -> None:
-        if entry == "write_conflict home":
-            raise Died
-
-    copies.here.before = before
-    with contextlib.suppress(Died):
-        await copies.cycle()
-    events = copies.known.events(5, Slug("home"))
-    assert any("in the trash" in event.what for event in events)
-
-
-async def test_conflict_file_that_comes_as_one_is_written_is_named_and_kept(
-    state: State,
-) -> None:
-    """A person moves one there right before."""
-    copies = Copies(state, {"home": BASE})
-    copies.here.put("home", MINE)
-    copies.there.put("home", THEIRS)
-    save_before(copies, "write_conflict home", "another's\n")
-    await copies.cycle()
-    assert copies.here.conflicts == {"home": "another's\n"}
-    result = await copies.cycle()
-    assert [one.code for one in result.problems] == ["conflict-over"]
-    assert any(text == "another's\n" for _, text, _ in copies.here.trash)
-
-
-async def test_settled_where_another_page_has_got_the_name_asks_again(
-    state: State,
-) -> None:
-    """Of the page that was in conflict no line is left, so nothing can be merged."""
-    copies = await held(state)
-    settled = f"top\n\n{MINE}"
-    copies.here.conflicts[Slug("home")] = settled
-    copies.here.put("home", "another page\n")
-    result = await copies.cycle()
-    assert [one.code for one in result.problems] == ["conflict-again"]
-    assert copies.here.texts() == {"home": "another page\n"}
-    (clash,) = read_conflict_file(copies.here.conflicts[Slug("home")]).pieces
-    assert isinstance(clash, Clash)
-    assert (clash.local, clash.remote) == ("another page\n", settled)
-
-
-async def edited_beside_its_conflict(state: State, settled: str) -> Copies:
-    """A list in conflict, to which its page got items, and its settlement."""
-    copies = Copies(state, {"home": "- first\n"})
-    copies.here.put("home", "- mine\n")
-    copies.there.put("home", "- theirs\n")
-    await copies.rest()
-    copies.here.conflicts[Slug("home")] = settled
-    copies.here.put("home", "- top\n- mine\n- end\n")
-    return copies
-
-
-async def test_settlement_of_another_conflict_is_not_merged_into_an_edited_page(
-    state: State,
-) -> None:
-    """Two conflict files that swapped their names: each would remove a page's text."""
-    copies = await edited_beside_its_conflict(state, "- another\n")
-    result = await copies.cycle()
-    assert [one.code for one in result.problems] == ["conflict-again"]
-    assert copies.here.texts() == {"home": "- top\n- mine\n- end\n"}
-    (clash,) = read_conflict_file(copies.here.conflicts[Slug("home")]).pieces
-    assert isinstance(clash, Clash)
-    assert clash.remote == "- another\n"
-
-
-@pytest.mark.parametrize("settled", ["- theirs\n", "- mine\n- new\n"])
-async def test_settlement_by_lines_of_one_side_is_merged_into_an_edited_page(
-    settled: str, state: State
-) -> None:
-    copies = await edited_beside_its_conflict(state, settled)
-    await copies.rest()
-    assert copies.texts() == {"home": f"- top\n{settled}- end\n"}

@@ -1,0 +1,152 @@
+"""Where a redirect may lead, and what goes along, byte for byte."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.api.conftest import TOKEN
+from tests.api.wire import BREAK, Wire, http, json_answer
+from wikisync.api.client import Client
+from wikisync.api.wikis import Wiki
+from wikisync.errors import ProtocolViolation, RefusedInFront
+
+VERSION = {"version": "17.0.0"}
+
+
+async def test_a_moved_project_is_followed_inside_the_service(
+    wired: Client, wire: Wire
+) -> None:
+    wire.will(
+        http(301, Location=f"{wire.url}/api/v4/projects/7"),
+        json_answer({"id": 7, "path_with_namespace": "new/name"}),
+    )
+
+    project = await wired.project("old/name")
+
+    assert project.path_with_namespace == "new/name"
+    assert wire.targets == ["/api/v4/projects/old%2Fname", "/api/v4/projects/7"]
+
+
+async def test_a_relative_redirect_keeps_its_encoding(
+    wired: Client, wire: Wire
+) -> None:
+    wire.will(
+        http(308, Location="/api/v4/projects/7%2F%2E%2E?a=%2F"),
+        json_answer({"id": 7, "path_with_namespace": "x"}),
+    )
+
+    await wired.project("old")
+
+    assert wire.targets[1] == "/api/v4/projects/7%2F%2E%2E?a=%2F"
+
+
+async def test_the_token_never_follows_a_redirect_to_another_host(
+    wired: Client, wire: Wire
+) -> None:
+    elsewhere = wire.url.replace("127.0.0.1", "localhost")
+    wire.will(http(302, Location=f"{elsewhere}/api/v4/version"), json_answer(VERSION))
+
+    with pytest.raises(ProtocolViolation, match="the token is not sent") as refused:
+        await wired.version()
+
+    assert wire.tokens == [TOKEN, None], "asked once, without it, whether it is one"
+    assert refused.value.hint == f"give {elsewhere} as the service's URL"
+
+
+@pytest.mark.parametrize(
+    ("location", "answer"),
+    [
+        ("/adfs/ls?RelayState=x", json_answer(VERSION)),
+        ("/", json_answer(VERSION)),
+        ("/api/v4/version?back=1", json_answer(VERSION)),
+        ("/api/v4/version", http(200, b"<html>", "text/html")),
+        ("/api/v4/version", http(302, Location="/in")),
+        ("/api/v4/version", json_answer({}, 500)),
+        ("/api/v4/version", BREAK),
+    ],
+)
+async def test_another_host_is_the_service_only_if_it_answers_the_same_request_as_one(
+    location: str, answer: bytes, wired: Client, wire: Wire
+) -> None:
+    """Whoever gives that URL as the service's gives the token to that host."""
+    elsewhere = wire.url.replace("127.0.0.1", "localhost")
+    wire.will(http(302, Location=elsewhere + location), answer)
+
+    with pytest.raises(ProtocolViolation, match="the token is not sent") as refused:
+        await wired.version()
+
+    assert "do not give it a token" in (refused.value.hint or "")
+    assert wire.tokens[1:] in ([], [None])
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "https://127.0.0.1:{port}/api/v4/version",
+        "http://127.0.0.1:1/api/v4/version",
+        "//localhost:{port}/api/v4/version",
+        "http://maria:s3cret@127.0.0.1:{port}/api/v4/version",
+    ],
+)
+async def test_another_scheme_port_host_or_user_is_another_place(
+    location: str, wired: Client, wire: Wire
+) -> None:
+    port = wire.url.rpartition(":")[2]
+    wire.will(http(302, Location=location.format(port=port)), json_answer(VERSION))
+
+    with pytest.raises(ProtocolViolation, match="the token is not sent") as refused:
+        await wired.version()
+
+    assert wire.tokens in ([TOKEN], [TOKEN, None])
+    assert "s3cret" not in f"{refused.value.message} {refused.value.hint}"
+
+
+@pytest.mark.parametrize(
+    "location", ["", "http://[::1", "ftp://127.0.0.1/x", "\x80", "mailto:a@b"]
+)
+async def test_a_redirect_to_nowhere_is_named(
+    location: str, wired: Client, wire: Wire
+) -> None:
+    wire.will(http(302, Location=location))
+
+    with pytest.raises(ProtocolViolation, match="redirects to nowhere"):
+        await wired.version()
+
+
+async def test_a_redirect_to_the_sign_in_page_says_so(
+    wired: Client, wire: Wire
+) -> None:
+    wire.will(http(302, Location="/users/sign_in"))
+
+    with pytest.raises(RefusedInFront, match="sign-in page"):
+        await wired.version()
+    assert len(wire.requests) == 1
+
+
+async def test_redirects_in_a_circle_end(wired: Client, wire: Wire) -> None:
+    wire.will(http(302, Location="/api/v4/version"))
+    wire.repeats = True
+
+    with pytest.raises(ProtocolViolation, match="in a loop"):
+        await wired.version()
+
+    assert len(wire.requests) == 6
+
+
+@pytest.mark.parametrize(
+    ("location", "hint"),
+    [
+        ("/api/v4/projects/8/wikis", "ask the administrator of the service"),
+        ("/git/api/v4/projects/7/wikis", "give {url}/git as the service's URL"),
+    ],
+)
+async def test_a_write_follows_no_redirect(
+    location: str, hint: str, wired_wiki: Wiki, wire: Wire
+) -> None:
+    wire.will(http(307, Location=location))
+
+    with pytest.raises(ProtocolViolation, match="not sent twice") as refused:
+        await wired_wiki.create_page("home", "text")
+
+    assert len(wire.requests) == 1
+    assert hint.format(url=wire.url) in (refused.value.hint or "")

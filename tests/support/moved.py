@@ -1,0 +1,86 @@
+"""Projects and services that change places, as several packages' tests play it."""
+
+from __future__ import annotations
+
+from tests.support.commands import Ran
+from tests.support.service import EmbeddedService
+from tests.support.workspaces import Cloned, age_sightings
+from wikisync.model import WikiOwner
+
+GUIDE = WikiOwner("project", "docs/guide")
+
+
+async def rename(cloned: Cloned, path: str = "guide") -> None:
+    """Somebody gives the project another path."""
+    ran = await cloned.run_main(
+        "project", "edit", cloned.service.url, "docs/handbook", "--path", path
+    )
+    assert ran.code == 0, ran.err
+
+
+async def put_another_there(cloned: Cloned, pages: dict[str, str]) -> int:
+    """Rename the project, and let another team have its path."""
+    await rename(cloned)
+    return await cloned.service.add_project("docs/handbook", pages)
+
+
+def configure(cloned: Cloned, old: str, new: str) -> None:
+    """Change a part of ``wikisync.toml``."""
+    file = cloned.root / "wikisync.toml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+
+
+def without_id(cloned: Cloned) -> None:
+    """A configuration from before ids stood in it."""
+    configure(cloned, "id = 1\n", "")
+
+
+async def texts(service: EmbeddedService, owner: WikiOwner) -> dict[str, str]:
+    files = await service.files(owner)
+    return {path: text.decode() for path, text in files.items()}
+
+
+THEIRS = {"home": "payroll\n", "payroll": "secret\n"}
+
+
+async def sync_for_long(cloned: Cloned) -> Ran:
+    """Syncs, so far apart that what is missing on either side is surely deleted.
+
+    Gives the last one with what all of them said.
+    """
+    ran = await cloned.run("sync")
+    out, err = ran.out, ran.err
+    for _ in range(2):
+        with cloned.state() as state:
+            for record in state.records():
+                age_sightings(state.of_record(record.number), 100.0)
+        ran = await cloned.run("sync")
+        out, err = out + ran.out, err + ran.err
+    return Ran(ran.code, out, err)
+
+
+async def change_both_sides(
+    cloned: Cloned, owner: WikiOwner, service: EmbeddedService | None = None
+) -> None:
+    service = service or cloned.service
+    cloned.write("home.md", "edited here\n")
+    cloned.write("new-here.md", "new here\n")
+    (cloned.folder / "team/people.md").unlink()
+    await service.add_pages(owner, {"guide": "edited there\n", "new-there": "there\n"})
+    await service.remove_file(owner, "team/rules.md")
+
+
+async def assert_all_is_carried(
+    cloned: Cloned, owner: WikiOwner, ran: Ran, service: EmbeddedService | None = None
+) -> None:
+    assert ran.code == 0, ran.err
+    expected = {
+        "home.md": "edited here\n",
+        "new-here.md": "new here\n",
+        "guide.md": "edited there\n",
+        "new-there.md": "there\n",
+    }
+    assert await texts(service or cloned.service, owner) == expected
+    assert cloned.files() == expected

@@ -1,0 +1,186 @@
+"""What is in the place of a conflict file, or cannot go away from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.clash import (
+    BASE,
+    MINE,
+    THEIRS,
+    clashing,
+    conflict_file_of,
+    rename_here,
+)
+from tests.support.copies import Copies
+from tests.support.pair import Pair
+from wikisync.errors import FolderError, PreconditionFailed, WikisyncError
+from wikisync.model import Slug
+from wikisync.sync.base.state import State
+
+
+@pytest.fixture
+async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
+    async with clashing(tmp_path) as opened:
+        yield opened
+
+
+def put_link(place: Path) -> None:
+    place.symlink_to(place.parent.parent / "outside")
+
+
+def put_link_to_file(place: Path) -> None:
+    (place.parent.parent / "outside").write_text("outside\n")
+    put_link(place)
+
+
+IN_THE_WAY = pytest.mark.parametrize(
+    "put", [put_link, put_link_to_file, Path.mkdir, os.mkfifo]
+)
+
+
+def forget_conflict(pair: Pair) -> None:
+    """As if this had been in the place before both sides were edited."""
+    pair.known.drop_conflict_file(Slug("home"))
+
+
+def scans_of(pair: Pair) -> tuple[int, list[str]]:
+    """What is in the place of the conflict file, and beside the wiki's folder."""
+    mode = conflict_file_of(pair).lstat().st_mode
+    return mode, sorted(path.name for path in pair.root.iterdir())
+
+
+@IN_THE_WAY
+@pytest.mark.parametrize("forget", [Pair.restart, forget_conflict])
+async def test_what_is_in_its_place_is_named_and_other_pages_go_on(
+    pair: Pair, put: Callable[[Path], None], forget: Callable[[Pair], None]
+) -> None:
+    """A problem would keep every removal back, for as long as it is there."""
+    conflict_file_of(pair).unlink()
+    put(conflict_file_of(pair))
+    forget(pair)
+    before = scans_of(pair)
+    pair.remove("other")
+    result = await pair.rest()
+    (held,) = result.held
+    assert "home.conflict.md" in held.detail
+    assert (held.conflict_file, held.step) == ("", "move home.conflict.md away")
+    assert result.problems == ()
+    assert set(await pair.wiki_texts()) == {"home"}
+    assert scans_of(pair) == before
+
+
+@IN_THE_WAY
+async def test_once_its_place_is_free_it_is_written(
+    pair: Pair, put: Callable[[Path], None]
+) -> None:
+    conflict_file_of(pair).unlink()
+    put(conflict_file_of(pair))
+    await pair.rest()
+    conflict_file_of(pair).rename(pair.root / "away")
+    result = await pair.rest()
+    assert [one.conflict_file for one in result.held] == ["home.conflict.md"]
+    assert "first, theirs" in conflict_file_of(pair).read_text()
+
+
+async def test_file_that_comes_into_its_place_is_no_settlement(pair: Pair) -> None:
+    """Nobody was shown what clashes; it may be what the link led to."""
+    conflict_file_of(pair).unlink()
+    put_link(conflict_file_of(pair))
+    await pair.rest()
+    conflict_file_of(pair).unlink()
+    conflict_file_of(pair).write_text("some notes\n")
+    await pair.rest()
+    assert pair.texts()["home"] == MINE
+    assert "first, theirs" in conflict_file_of(pair).read_text()
+    trashed = (pair.private / "trash").rglob("*")
+    assert "some notes\n" in {one.read_text() for one in trashed if one.is_file()}
+
+
+@IN_THE_WAY
+async def test_page_without_a_conflict_file_is_settled_and_all_is_quiet(
+    pair: Pair, put: Callable[[Path], None]
+) -> None:
+    conflict_file_of(pair).unlink()
+    put(conflict_file_of(pair))
+    await pair.rest()
+    before = scans_of(pair)
+    pair.save("home", THEIRS)
+    result = await pair.rest()
+    assert (result.held, result.problems) == ((), ())
+    assert pair.known.conflict_files() == {}
+    assert scans_of(pair) == before
+
+
+@IN_THE_WAY
+async def test_page_that_is_renamed_has_its_conflict_file_there(
+    pair: Pair, put: Callable[[Path], None]
+) -> None:
+    conflict_file_of(pair).unlink()
+    put(conflict_file_of(pair))
+    await pair.rest()
+    before = scans_of(pair)
+    rename_here(pair)
+    result = await pair.rest()
+    assert [one.conflict_file for one in result.held] == ["start.conflict.md"]
+    assert "first, theirs" in (pair.folder / "start.conflict.md").read_text()
+    assert scans_of(pair) == before
+
+
+async def test_page_renamed_on_the_wiki_goes_there_beside_a_link(pair: Pair) -> None:
+    """The link has the name of a conflict file that there never was."""
+    other = pair.folder / "other.conflict.md"
+    other.symlink_to(pair.root / "outside")
+    await pair.erase("other")
+    await pair.edit("moved", "other\n")
+    result = await pair.rest()
+    assert result.problems == ()
+    assert (pair.folder / "moved.md").read_text() == "other\n"
+    assert other.is_symlink()
+
+
+async def test_name_too_long_for_its_conflict_file_is_told(pair: Pair) -> None:
+    name = "q" * 248
+    pair.save(name, "mine\n")
+    await pair.edit(name, "theirs\n")
+    result = await pair.rest()
+    (held,) = [one for one in result.held if one.slug == name]
+    assert held.detail.endswith("the name is too long for this disk")
+    pair.save(name, "theirs\n")
+    result = await pair.rest()
+    assert (result.problems, [one.slug for one in result.held]) == ((), ["home"])
+
+
+@pytest.mark.parametrize(
+    ("error", "codes"),
+    [
+        (FolderError("permission denied"), ["conflict-unclear"]),
+        (PreconditionFailed("saved in the same moment"), []),
+    ],
+)
+async def test_conflict_file_that_cannot_be_removed_keeps_no_other_page_back(
+    state: State, error: WikisyncError, codes: list[str]
+) -> None:
+    copies = Copies(state, {"home": BASE, "other": "other\n"})
+    copies.here.put("home", MINE)
+    copies.there.put("home", THEIRS)
+    await copies.rest()
+    copies.here.put("home", THEIRS)
+    copies.here.put("other", "edited\n")
+    calm = copies.here.before
+
+    async def before(entry: str) -> None:
+        if entry == "remove_conflict home":
+            raise error
+
+    copies.here.before = before
+    result = await copies.cycle()
+    assert [one.code for one in result.problems] == codes
+    assert copies.there.texts()["other"] == "edited\n"
+    copies.here.before = calm
+    await copies.rest()
+    assert (copies.here.conflicts, copies.known.conflict_files()) == ({}, {})

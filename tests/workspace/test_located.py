@@ -1,0 +1,158 @@
+"""A wiki of which the service said a moment ago where it is: not asked for again."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import msgspec
+import pytest
+
+from tests.support.bending import Asked, BendingProxy, bending_proxy
+from tests.support.moved import (
+    GUIDE,
+    THEIRS,
+    configure,
+    put_another_there,
+    rename,
+    texts,
+    without_id,
+)
+from tests.support.service import EmbeddedService
+from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
+from wikisync.service import jobs
+from wikisync.workspace.whose import LOCATED_S
+
+
+@pytest.fixture
+async def located(cloned: Cloned, service: EmbeddedService) -> AsyncIterator[Proxied]:
+    """A workspace in sync, of whose wiki the service said lately where it is."""
+    async with bending_proxy(service.url) as proxy:
+        configure(cloned, service.url, proxy.url)
+        for _ in range(2):  # the first one has something to say of the new address
+            assert (await cloned.run("sync")).code == 0
+        proxy.asked.clear()
+        yield Proxied(cloned, proxy)
+
+
+@dataclass(frozen=True, slots=True)
+class Proxied:
+    """A workspace, and the proxy before its service."""
+
+    cloned: Cloned
+    proxy: BendingProxy
+
+
+async def test_a_sync_with_nothing_to_do_is_one_request(located: Proxied) -> None:
+    ran = await located.cloned.run("sync")
+    assert (ran.code, ran.err) == (0, "")
+    (asked,) = located.proxy.requests()
+    assert asked.path.startswith("/api/v4/projects/1/wikis?")
+
+
+async def test_an_edit_is_sent_after_the_service_said_where_the_wiki_is(
+    located: Proxied,
+) -> None:
+    cloned, proxy = located.cloned, located.proxy
+    cloned.write("guide.md", "edited here\n")
+    assert (await cloned.run("sync")).out == "handbook: 4 pages, 1 pushed\n"
+    said = [at for at, asked in enumerate(proxy.asked) if is_location(asked)]
+    sent = [at for at, asked in enumerate(proxy.asked) if asked.method == "PUT"]
+    assert len(said) == len(sent) == 1
+    assert said < sent
+
+
+def is_location(asked: Asked) -> bool:
+    """Whether a request is for the project itself."""
+    return re.search(r"/projects/[^/]*$", asked.path) is not None
+
+
+async def test_nothing_goes_to_a_path_that_another_project_has_since(
+    located: Proxied,
+) -> None:
+    cloned = located.cloned
+    await put_another_there(cloned, THEIRS)
+    cloned.write("mine.md", "mine\n")
+    before = cloned.files()
+    ran = await cloned.run("sync")
+    assert ran.code == 4
+    assert "docs/handbook is another project now (id 2)" in ran.err
+    assert cloned.files() == before
+    assert await cloned.wiki() == {f"{s}.md": text for s, text in THEIRS.items()}
+    assert await texts(cloned.service, GUIDE) == FILES
+
+
+async def test_nothing_comes_from_a_stranger_who_has_the_id_since(
+    located: Proxied,
+) -> None:
+    """A service that was set up anew gives old ids to strangers."""
+    cloned = located.cloned
+    without_id(cloned)
+    await rename(cloned)
+    await cloned.service.ask(lambda tables: tables.db.execute("DELETE FROM old_path"))
+    strange = {f"{slug}.md": b"strange\n" for slug in PAGES}
+    await cloned.service.put_files(GUIDE, strange)
+    before = cloned.files()
+    ran = await cloned.run("sync")
+    assert ran.code == 4
+    assert "has other pages (0 of 4 pages are the same)" in ran.err
+    assert cloned.files() == before
+
+
+async def test_a_project_renamed_since_is_followed_and_told(located: Proxied) -> None:
+    cloned = located.cloned
+    await rename(cloned)
+    cloned.write("guide.md", "edited here\n")
+    for _ in range(2):
+        ran = await cloned.run("sync")
+        assert "the project docs/handbook is docs/guide now" in ran.err
+    assert (await texts(cloned.service, GUIDE))["guide.md"] == "edited here\n"
+
+
+async def test_a_project_deleted_since_is_told_as_ever(located: Proxied) -> None:
+    cloned = located.cloned
+    cloned.service.set_deletion(delay_days=0)
+    url = cloned.service.url
+    gone = await cloned.run_main("project", "delete", url, "docs/handbook", "--yes")
+    assert gone.code == 0, gone.err
+    await jobs.purge(cloned.service.running.service)
+    once = await cloned.run("sync")
+    with cloned.state() as state:
+        state.remember("located project docs/handbook", "")
+    asked = await cloned.run("sync")
+    assert (once.code, once.err) == (asked.code, asked.err)
+    assert once.code != 0
+
+
+async def test_another_id_in_the_configuration_is_asked_for(located: Proxied) -> None:
+    await located.cloned.service.add_project("docs/other", THEIRS)
+    configure(located.cloned, "id = 1", "id = 2")
+    ran = await located.cloned.run("sync")
+    assert ran.code == 4
+    assert located.proxy.requests("/projects/2$")
+
+
+async def test_what_is_told_of_a_wiki_is_told_by_every_sync(located: Proxied) -> None:
+    cloned = located.cloned
+    url = cloned.service.url
+    marked = await cloned.run_main("project", "delete", url, "docs/handbook", "--yes")
+    assert marked.code == 0, marked.err
+    cloned.write("guide.md", "edited here\n")
+    for _ in range(2):
+        ran = await cloned.run("sync")
+        assert "the project was marked for deletion on 20" in ran.err
+
+
+@pytest.mark.parametrize("age_s", [LOCATED_S + 1, -600.0])
+async def test_an_answer_too_old_or_of_the_future_is_asked_for_again(
+    located: Proxied, age_s: float
+) -> None:
+    name = f"located {HANDBOOK}"
+    with located.cloned.state() as state:
+        answer = msgspec.json.decode(state.recalled(name))
+        answer["at"] = time.time() - age_s
+        state.remember(name, msgspec.json.encode(answer).decode())
+    assert (await located.cloned.run("sync")).code == 0
+    assert any(map(is_location, located.proxy.asked))
