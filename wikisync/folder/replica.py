@@ -22,6 +22,7 @@ from collections.abc import (
 )
 from functools import partial
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.folder.conflict_files import ConflictFiles
@@ -38,7 +39,7 @@ from wikisync.folder.safe_open import (
     opened_file,
     opened_root,
 )
-from wikisync.folder.scan import ListedFile, ScannedFolder, scan_pages
+from wikisync.folder.scan import ScannedFolder
 from wikisync.folder.scan_cache import ScanCache
 from wikisync.folder.swap import FolderWriter
 from wikisync.folder.text import decode_page
@@ -63,13 +64,8 @@ from wikisync.model import (
     Snapshot,
 )
 
-__all__ = [
-    "FolderReplica",
-    "ListedFile",
-    "ScannedFolder",
-    "WrittenPage",
-    "scan_pages",
-]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 LATE = "saved while the page was replaced"
 """Why a text is in the trash."""
@@ -167,6 +163,13 @@ class FolderReplica:
             published=published,
         )
 
+    async def _in_turn(
+        self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Do work on the disk in a thread, when nobody else here does any."""
+        async with self._one_at_a_time:
+            return await finish_in_thread(work, *args, **kwargs)
+
     @property
     def name(self) -> str:
         """The folder's path."""
@@ -204,17 +207,15 @@ class FolderReplica:
             self._pages.published = self._published()
         left_s = SETTLE_MAX_S
         while self._settle_s and left_s > 0:
-            async with self._one_at_a_time:
-                seen = await finish_in_thread(
-                    self._pages.scan, now=self._clock(), quiet_s=self._settle_s
-                )
+            seen = await self._in_turn(
+                self._pages.scan, now=self._clock(), quiet_s=self._settle_s
+            )
             if isinstance(seen, Snapshot):
                 return seen
             pause_s = min(seen, left_s)
             left_s -= pause_s  # by our own count, since clocks may be set back
             await self._sleep(pause_s)
-        async with self._one_at_a_time:
-            return await finish_in_thread(self._pages.snapshot)
+        return await self._in_turn(self._pages.snapshot)
 
     async def saved(self, paths: Collection[str]) -> Snapshot | None:
         """A snapshot after nothing but these files was saved; see ``LocalReplica``.
@@ -224,13 +225,12 @@ class FolderReplica:
         """
         left_s = max(self._settle_s, SETTLE_MAX_S)
         while True:
-            async with self._one_at_a_time:
-                seen = await finish_in_thread(
-                    self._pages.scan_saved,
-                    paths,
-                    now=self._clock(),
-                    quiet_s=self._settle_s,
-                )
+            seen = await self._in_turn(
+                self._pages.scan_saved,
+                paths,
+                now=self._clock(),
+                quiet_s=self._settle_s,
+            )
             if not isinstance(seen, float):
                 return seen
             if left_s <= 0:
@@ -241,14 +241,12 @@ class FolderReplica:
 
     async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Those of the pages whose absence from the last snapshot means nothing."""
-        async with self._one_at_a_time:
-            return await finish_in_thread(self._pages.untracked, tuple(pages))
+        return await self._in_turn(self._pages.untracked, tuple(pages))
 
     async def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Those of the missing pages whose directory is there and holds nothing."""
         # where a disk is taken away, the directory that it was mounted on is left
-        async with self._one_at_a_time:
-            return await finish_in_thread(self._pages.emptied, tuple(pages))
+        return await self._in_turn(self._pages.emptied, tuple(pages))
 
     async def read(self, slug: Slug) -> Page:
         """The page with its text as of now."""
@@ -265,9 +263,7 @@ class FolderReplica:
         self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
     ) -> frozenset[Slug]:
         """Those of the pages whose text is sought; one text at a time is in memory."""
-        async with self._one_at_a_time:
-            wanted = tuple(slugs)
-            return await finish_in_thread(self._pages.having, wanted, is_sought)
+        return await self._in_turn(self._pages.having, tuple(slugs), is_sought)
 
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
         """Create the page (``expected`` is None) or replace its text."""
@@ -286,20 +282,17 @@ class FolderReplica:
         Raises:
             FolderError: the disk is full, read-only or broken, or the folder gone.
         """
-        async with self._one_at_a_time:
-            return await finish_in_thread(self._pages.write_many, pages)
+        return await self._in_turn(self._pages.write_many, pages)
 
     async def delete(
         self, slug: Slug, *, expected: Digest, why: str = "deleted on the wiki"
     ) -> None:
         """Remove the page's file, and folders that are empty then."""
-        async with self._one_at_a_time:
-            await finish_in_thread(self._pages.delete, slug, expected=expected, why=why)
+        await self._in_turn(self._pages.delete, slug, expected=expected, why=why)
 
     async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
         """Rename the page's file, which keeps its extension, and its conflict file."""
-        async with self._one_at_a_time:
-            return await finish_in_thread(self._move, slug, target, expected)
+        return await self._in_turn(self._move, slug, target, expected)
 
     def _move(self, slug: Slug, target: Slug, expected: Digest) -> Page:
         conflict_file = self._conflict_files.find(slug)
@@ -318,8 +311,7 @@ class FolderReplica:
 
         What no page can hold goes to the trash.
         """
-        async with self._one_at_a_time:
-            return await finish_in_thread(self._late_saves)
+        return await self._in_turn(self._late_saves)
 
     def _late_saves(self) -> list[LateSave]:
         if self._limbo is None:
@@ -340,8 +332,7 @@ class FolderReplica:
     async def acknowledge(self, late: LateSave) -> None:
         """Forget a late save; one that cannot be forgotten is given again."""
         if self._limbo is not None:
-            async with self._one_at_a_time:
-                await finish_in_thread(self._limbo.acknowledge, late.id)
+            await self._in_turn(self._limbo.acknowledge, late.id)
 
     async def keep(
         self, slug: Slug, text: str, why: str, *, is_again: bool = False
@@ -361,8 +352,7 @@ class FolderReplica:
 
     async def conflict_file(self, slug: Slug) -> ConflictFile | None:
         """The page's conflict file as it is now; None where there is none."""
-        async with self._one_at_a_time:
-            return await finish_in_thread(self._conflict_files.read, slug)
+        return await self._in_turn(self._conflict_files.read, slug)
 
     async def write_conflict(
         self,
@@ -373,17 +363,15 @@ class FolderReplica:
         expected: Digest | None = None,
     ) -> str:
         """Write the page's conflict file beside it; an older one goes to the trash."""
-        async with self._one_at_a_time:
-            return await finish_in_thread(
-                self._conflict_files.write, slug, page_format, text, expected
-            )
+        return await self._in_turn(
+            self._conflict_files.write, slug, page_format, text, expected
+        )
 
     async def remove_conflict(
         self, slug: Slug, *, expected: Digest | None = None
     ) -> None:
         """Remove the page's conflict file, into the trash."""
-        async with self._one_at_a_time:
-            await finish_in_thread(self._conflict_files.remove, slug, expected)
+        await self._in_turn(self._conflict_files.remove, slug, expected)
 
     # -- attachments ---------------------------------------------------------------
 
@@ -414,8 +402,7 @@ class FolderReplica:
     ) -> None:
         """Remove a file that is what it was."""
         _check(path)
-        async with self._one_at_a_time:
-            await finish_in_thread(self._remove_attachment, path, expected)
+        await self._in_turn(self._remove_attachment, path, expected)
 
     def _remove_attachment(self, path: AttachmentPath, expected: Digest) -> None:
         with self._writer() as writer:
