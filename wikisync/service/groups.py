@@ -11,6 +11,7 @@ from wikisync.service.answers import json_answer
 from wikisync.service.call import Call, Caller
 from wikisync.service.listing import Base
 from wikisync.service.projects.reading import answer_list, answer_part
+from wikisync.service.projects.views import project_group_view
 from wikisync.service.rows import Group
 from wikisync.service.tables import Tables
 
@@ -50,16 +51,10 @@ async def list_group_projects(call: Call) -> web.Response:
 
 def group_view(call: Call, group: Group) -> dict[str, object]:
     """A group as the API shows it."""
-    return {
-        "id": group.id,
-        "web_url": f"{call.service.url}/groups/{group.full_path}",
-        "name": group.name,
+    return project_group_view(call, group) | {
         "path": group.path,
         "description": group.description,
         "visibility": group.visibility,
-        "avatar_url": None,
-        "full_name": group.full_name,
-        "full_path": group.full_path,
         "created_at": group.created_at,
         "parent_id": group.parent_id,
         "wiki_access_level": group.wiki_access_level,

@@ -174,20 +174,12 @@ async def import_members(call: Call) -> web.Response:
 
 async def list_custom_attributes(call: Call) -> web.Response:
     """``GET /projects/:id/custom_attributes``: administrators only."""
-    _caller, project = await _for_admin(call)
-    found = await call.service.records.ask(
-        project_facts.custom_attributes, [project.id]
-    )
-    return json_answer(found.get(project.id, []))
+    return json_answer(await _custom_attributes(call))
 
 
 async def show_custom_attribute(call: Call) -> web.Response:
     """``GET /projects/:id/custom_attributes/:key``."""
-    _caller, project = await _for_admin(call)
-    found = await call.service.records.ask(
-        project_facts.custom_attributes, [project.id]
-    )
-    for attribute in found.get(project.id, []):
+    for attribute in await _custom_attributes(call):
         if attribute["key"] == call.segments["key"]:
             return json_answer(attribute)
     raise Refusal(404, {"message": "404 Not found"})
@@ -196,7 +188,7 @@ async def show_custom_attribute(call: Call) -> web.Response:
 async def set_custom_attribute(call: Call) -> web.Response:
     """``PUT /projects/:id/custom_attributes/:key``."""
     value = str(call.values(OtherEndpoint.SET_CUSTOM_ATTRIBUTE)["value"])
-    _caller, project = await _for_admin(call)
+    project = await _for_admin(call)
     key = call.segments["key"]
     await call.service.records.ask(
         project_facts.set_custom_attribute, project.id, key, value
@@ -206,7 +198,7 @@ async def set_custom_attribute(call: Call) -> web.Response:
 
 async def delete_custom_attribute(call: Call) -> web.Response:
     """``DELETE /projects/:id/custom_attributes/:key``."""
-    _caller, project = await _for_admin(call)
+    project = await _for_admin(call)
     is_removed = await call.service.records.ask(
         project_facts.set_custom_attribute, project.id, call.segments["key"], None
     )
@@ -262,9 +254,17 @@ async def _remove(call: Call, project: Project) -> None:
     call.service.start_purge()
 
 
-async def _for_admin(call: Call) -> tuple[Caller, Project]:
+async def _custom_attributes(call: Call) -> list[dict[str, str]]:
+    project = await _for_admin(call)
+    found = await call.service.records.ask(
+        project_facts.custom_attributes, [project.id]
+    )
+    return found.get(project.id, [])
+
+
+async def _for_admin(call: Call) -> Project:
     caller = await call.signed_in()
     project = await call.project(caller)
     if not caller.is_admin:
         raise forbidden()
-    return caller, project
+    return project

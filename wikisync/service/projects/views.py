@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 from urllib.parse import quote
 
+import msgspec
 from msgspec import Struct, field
 
 from wikisync.api import routes
@@ -115,7 +116,6 @@ def project_view(
     body = simple_view(call, caller, project)
     membership = project.membership(caller.user)
     attributes = all_attributes(project.attributes)
-    url = call.service.url
     body |= _features(project, membership, attributes)
     body |= {name: attributes[name] for name in SHOWN["plain"]}
     body |= {
@@ -151,15 +151,8 @@ def project_view(
         }
     owner = extras.owners.get(project.owner_id or 0)
     if owner is not None:
-        body["owner"] = {
-            "id": owner.id,
-            "name": owner.name,
-            "created_at": owner.created_at,
-            "username": owner.username,
-            "state": owner.state,
-            "avatar_url": None,
-            "web_url": f"{url}/{owner.username}",
-        }
+        shown_owner = msgspec.structs.asdict(user_record(call, owner))
+        body["owner"] = {**shown_owner, "created_at": owner.created_at}
     if extras.custom_attributes is not None:
         body["custom_attributes"] = extras.custom_attributes.get(project.id, [])
     if extras.with_statistics and membership.has(AccessLevel.REPORTER):
