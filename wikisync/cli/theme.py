@@ -10,7 +10,12 @@ import click
 
 from wikisync.cli.console import Console
 from wikisync.errors import ExitCode, FolderError, UsageError
-from wikisync.site.theme_layers import Layer, contract_file, theme_chain, theme_names
+from wikisync.site.theme_layers import (
+    contract_file,
+    declared_options,
+    theme_chain,
+    theme_names,
+)
 from wikisync.site.theme_manifest import ThemeOption
 
 MANIFEST = """\
@@ -84,7 +89,7 @@ def show_theme(console: Console, name: str, *, as_json: bool) -> int:
     Set options in [site.options] of wikisync.toml, or with --theme-option.
     """
     chain = theme_chain(name)
-    options = _options(chain)
+    options = declared_options(chain)
     if as_json:
         shown = {
             "name": chain[0].name,
@@ -158,14 +163,6 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
             f"cannot write {exc.filename or folder}: {exc.strerror}",
             hint="choose another place for the theme",
         ) from exc
-
-
-def _options(chain: list[Layer]) -> Mapping[str, ThemeOption]:
-    """Every option of a theme; what it declares counts before what it extends."""
-    found: dict[str, ThemeOption] = {}
-    for layer in reversed(chain):
-        found |= layer.manifest.options if layer.manifest else {}
-    return found
 
 
 def _help(option: ThemeOption) -> str:

@@ -36,6 +36,7 @@ from wikisync.site.theme_functions import theme_filters, theme_functions
 from wikisync.site.theme_layers import (
     Layer,
     builtin_folder,
+    declared_options,
     decoded,
     merged,
     read_files,
@@ -45,7 +46,6 @@ from wikisync.site.theme_layers import (
 from wikisync.site.theme_manifest import (
     THEME_API,
     OptionValue,
-    ThemeOption,
     did_you_mean,
     resolve_options,
 )
@@ -274,10 +274,7 @@ def load_theme(
             unknown or of a wrong type, a file that cannot be read.
     """
     chain = theme_chain(name)
-    declared: dict[str, ThemeOption] = {}
-    for layer in reversed(chain):
-        declared |= layer.manifest.options if layer.manifest else {}
-    resolved = resolve_options(declared, options or {}, chain[0].name)
+    resolved = resolve_options(declared_options(chain), options or {}, chain[0].name)
     if project is not None and (files := read_files(project)):
         chain = [Layer(_PROJECT, project, files, None), *chain]
     return Theme(tuple(chain), resolved)

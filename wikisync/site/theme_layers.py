@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from wikisync.errors import FolderError, SiteError, UnknownTheme
 from wikisync.folder.safe_open import opened_inside, read_all
-from wikisync.site.theme_manifest import ThemeManifest, did_you_mean, parse_manifest
+from wikisync.site.theme_manifest import (
+    ThemeManifest,
+    ThemeOption,
+    did_you_mean,
+    parse_manifest,
+)
 
 MANIFEST = "theme.toml"
 _SUBFOLDERS = ("templates", "static", "i18n", "icons")
@@ -60,6 +65,14 @@ def theme_chain(name: str) -> list[Layer]:
     if chain[-1].folder != builtin_folder() / "default":
         chain.append(_read_theme("default", None))
     return chain
+
+
+def declared_options(chain: Sequence[Layer]) -> dict[str, ThemeOption]:
+    """Every option of a theme; what it declares counts before what it extends."""
+    found: dict[str, ThemeOption] = {}
+    for layer in reversed(chain):
+        found |= layer.manifest.options if layer.manifest else {}
+    return found
 
 
 def _read_theme(name: str, beside: Path | None) -> Layer:
