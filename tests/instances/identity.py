@@ -157,6 +157,8 @@ async def _swapped(play: Play) -> None:
         change = project_tables.ProjectChange({"path": path}, {})
         await play.service.ask(project_tables.change_project, number, change)
     play.cloned.write("home.md", "edited here\n")
+    # the wiki's place was confirmed a moment ago: only a change asks for it again
+    (play.root / "other" / "start.md").write_text("edited here\n")
     ran = await play.sync()
     play.ended(ran, 4)
     play.told(ran, "yours (id 1) is docs/other", "yours (id 2) is docs/handbook")
