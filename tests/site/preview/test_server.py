@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 import socket
@@ -82,6 +83,24 @@ async def test_an_attachment_is_served_from_the_folder_and_runs_nothing(
         assert answer.headers["Content-Type"] == "image/svg+xml"
         assert answer.headers["Content-Security-Policy"].startswith("sandbox;")
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_an_attachment_is_sent_once_and_its_connection_is_used_again(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    """aiohttp prepares what a handler returns, though the file is closed by then."""
+    async with desk.previewing() as reader:
+        address = reader.preview.url.removeprefix("http://").strip("/")
+        host, port = address.split(":")
+        coming, going = await asyncio.open_connection(host, int(port))
+        asked = f"GET /uploads/{HASH}/map.svg HTTP/1.1\r\nHost: {address}\r\n"
+        going.write(f"{asked}\r\n{asked}Connection: close\r\n\r\n".encode())
+        both = await coming.read()
+        going.close()
+    assert both.count(b"HTTP/1.1 200 OK") == 2
+    text = (desk.root / "handbook" / "uploads" / HASH / "map.svg").read_bytes()
+    assert both.count(text) == 2
+    assert not caplog.records
 
 
 async def test_an_attachment_that_becomes_a_link_is_not_followed(

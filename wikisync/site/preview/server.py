@@ -28,6 +28,7 @@ from typing import ParamSpec, TypeVar
 
 import msgspec
 from aiohttp import web
+from aiohttp.abc import AbstractStreamWriter
 from msgspec import Struct
 
 from wikisync.connections import is_loopback, note_request
@@ -497,6 +498,18 @@ def _held_cache(folder: Path) -> Iterator[Cache]:
         yield stack.enter_context(open_cache(folder))
 
 
+class _OpenedFile(web.FileResponse):
+    """A file that is sent from its descriptor, while that is open."""
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        """Send it once.
+
+        aiohttp prepares what a handler returns; by then the number of the descriptor
+        is nobody's, or another file's.
+        """
+        return None if self.prepared else await super().prepare(request)
+
+
 async def _send_file(
     request: web.Request, file: SourceFile, kind: str
 ) -> web.StreamResponse:
@@ -515,7 +528,7 @@ async def _send_file(
         headers["Content-Security-Policy"] = "frame-ancestors 'none'"
     try:
         with opened_below(file.folder, file.name) as descriptor:
-            answer = web.FileResponse(f"/dev/fd/{descriptor}", headers=headers)
+            answer = _OpenedFile(f"/dev/fd/{descriptor}", headers=headers)
             await answer.prepare(request)
             return answer
     except (FileNotFoundError, FolderError):
