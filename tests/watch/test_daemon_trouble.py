@@ -397,6 +397,57 @@ def test_cycle_that_hangs_is_ended_and_is_no_trouble_of_the_service() -> None:
     watched(test)
 
 
+def test_wiki_whose_cycle_hangs_is_not_called_in_sync_until_it_ends() -> None:
+    """A service that takes a request and is silent is offline only after minutes."""
+
+    async def test(watch: Watch) -> None:
+        await watch.at(10)
+        watch.works[0].takes_s = 100.0
+        watch.daemon.ask("docs", Why.FOLDER)
+        await watch.at(10 + module.LONG_CYCLE_S - 1)
+        assert [condition for _, condition, _ in watch.told] == [Condition.IN_SYNC]
+        await watch.at(10 + module.LONG_CYCLE_S + 1)
+        assert watch.told[-1] == ("docs", Condition.SYNCING, "")
+        await watch.at(120)
+        assert watch.told == [
+            ("docs", Condition.IN_SYNC, ""),
+            ("docs", Condition.SYNCING, ""),
+            ("docs", Condition.IN_SYNC, ""),
+        ]
+
+    watched(test)
+
+
+def test_long_cycle_hides_nothing_that_is_known_of_its_wiki() -> None:
+    async def test(watch: Watch) -> None:
+        waits = CycleOutcome(is_quiet=True, needs_person=True)
+        watch.works[0].outcomes = [waits, waits]
+        await watch.at(10)
+        watch.works[0].takes_s = 100.0
+        watch.daemon.ask("docs", Why.FOLDER)
+        await watch.at(60)
+        status = watch.daemon.schedule["docs"]
+        assert status.is_working
+        assert status.condition is Condition.NEEDS_PERSON
+
+    watched(test)
+
+
+def test_wiki_that_hung_when_the_service_went_away_is_in_sync_when_it_is_back() -> None:
+    async def test(watch: Watch) -> None:
+        await watch.at(10)
+        watch.works[0].takes_s, watch.works[0].failure = 100.0, AWAY
+        watch.daemon.ask("docs", Why.FOLDER)
+        await watch.at(120)
+        assert watch.daemon.schedule["docs"].condition is Condition.OFFLINE
+        watch.works[0].takes_s, watch.works[0].failure = 0.1, None
+        await watch.at(HOUR_S)
+        assert watch.told_service == ["offline", "back"]
+        assert watch.told[-1] == ("docs", Condition.IN_SYNC, "")
+
+    watched(test)
+
+
 def test_trouble_in_telling_leaves_the_wiki_in_sync() -> None:
     async def after_cycle(_work: object, _outcome: CycleOutcome) -> None:
         raise FolderError("cannot write WIKISYNC-ATTENTION.md")

@@ -234,6 +234,7 @@ def report(
         (Condition.NEEDS_PERSON, True),
         (Condition.PAUSED, True),
         (Condition.STARTING, True),
+        (Condition.SYNCING, True),
         (Condition.FAILING, False),
         (Condition.REFUSED, False),
         (Condition.PARTLY, True),

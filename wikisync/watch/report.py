@@ -55,6 +55,7 @@ class WatchReport:
             Condition.LIMITED,
             Condition.PARTLY,
             Condition.STARTING,
+            Condition.SYNCING,
             Condition.OPEN,
             Condition.IN_TURNS,
         ):

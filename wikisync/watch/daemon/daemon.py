@@ -47,6 +47,9 @@ ROUNDS_MAX = 6
 """Cycles in a row for one wiki before others have their turn."""
 CYCLES_AT_ONCE = 4
 """Wikis that are worked on at the same time."""
+LONG_CYCLE_S = 10.0
+"""A wiki whose cycles take longer is not called in sync until they end: a service that
+hangs is offline only after minutes."""
 CYCLE_TIMEOUT_S = 3600.0
 """A cycle that takes longer is ended; a first pull is long, a hang is longer."""
 PAUSE_SCAN_S = 5.0
@@ -219,6 +222,9 @@ class Daemon:
         if self.trouble is not None:
             # a cycle that asks the service for nothing does not show that it is back
             why = _widest({why, Why.WIKI})
+        late = asyncio.get_running_loop().call_later(
+            LONG_CYCLE_S, self._schedule.note_long, wiki_status
+        )
         try:
             for _ in range(ROUNDS_MAX):
                 outcome = await self._cycle(wiki_status, why)
@@ -231,6 +237,7 @@ class Daemon:
         else:
             self._schedule.succeeded(wiki_status, outcome, why)
         finally:
+            late.cancel()
             wiki_status.is_working = False
             self._schedule.wake.set()
 

@@ -245,6 +245,15 @@ class Schedule:
             condition = Condition.IN_SYNC
         self._set(wiki_status, condition, problem, hint)
 
+    def note_long(self, wiki_status: WikiStatus) -> None:
+        """Note that a cycle takes long; how the wiki is shows when it ends."""
+        if wiki_status.condition in {
+            Condition.IN_SYNC,
+            Condition.IN_TURNS,
+            Condition.OPEN,
+        }:
+            self._set(wiki_status, Condition.SYNCING)
+
     def note_unchanged(self, wiki_status: WikiStatus) -> bool:
         """Note that a wiki has not moved since a hint before; whether all is well."""
         is_open = wiki_status.asked or wiki_status.is_working

@@ -62,6 +62,8 @@ class Condition(Enum):
     IN_SYNC = "in sync"
     IN_TURNS = READ_IN_TURNS
     """In sync as far as was seen: a scan of so big a wiki reads a part of its pages."""
+    SYNCING = "syncing"
+    """It was in sync, and a cycle of it takes long: what it found is not known yet."""
     PARTLY = "partly in sync"
     OPEN = "open in an editor"
     """In sync but for pages that wait until an editor here closes them."""
