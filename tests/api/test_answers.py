@@ -365,7 +365,7 @@ def test_statuses_become_errors_that_say_what_to_do(
         (404, b"<html>nginx", ProtocolViolation, "not a GitLab-compatible API"),
         (400, b"<html>nginx", ProtocolViolation, "not a GitLab-compatible API"),
         (413, b"<html>nginx", Rejected, "too large for the service; status 413"),
-        (502, b"<html>nginx", Unavailable, "502 Bad Gateway; status 502"),
+        (502, b"<html>nginx", Unavailable, "failed with 502 Bad Gateway"),
     ],
 )
 def test_web_pages_in_place_of_errors_are_not_quoted(

@@ -96,9 +96,11 @@ def error_of(
             is_write=purpose.is_write,
         )
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _TRANSIENT:
+        text = said(answer)
+        why = f"; it says: {text}" if text else ""
         return Unavailable(
-            f"cannot {purpose.action}: the service failed with {_named(status)}; "
-            f"{_quoted(answer)}{wish}",
+            f"cannot {purpose.action}: the service failed with {_named(status)}"
+            f"{why}{wish}",
             url=answer.url,
             status=status,
             hint=_request_hint(answer),
