@@ -50,6 +50,17 @@ def test_running_the_demo_again_updates_the_same_site(
     assert "index.html" in capsys.readouterr().out
 
 
+def test_a_newcomer_is_told_why_a_link_is_broken_and_what_to_open(
+    site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is printed first reads like a failure otherwise."""
+    assert main(["demo", "--output", str(site)]) == 0
+    printed = capsys.readouterr()
+    assert "the broken link is on purpose" in printed.err
+    assert printed.err.endswith("open in a browser:\n")
+    assert printed.out.endswith(f"{(site / 'index.html').as_uri()}\n")
+
+
 def test_a_folder_with_other_files_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

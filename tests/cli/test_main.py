@@ -57,7 +57,9 @@ def test_every_command_of_the_table_has_help(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([name, "--help"]) == 0
-    assert f"wikisync {name}" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert f"Usage: wikisync {name}" in shown
+    assert f"Example: wikisync {name}" in shown
 
 
 def test_verbose_log_does_nothing_to_a_terminal(

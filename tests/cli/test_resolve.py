@@ -168,6 +168,15 @@ async def test_running_watch_is_left_to_take_it(clashing: Cloned) -> None:
     assert clashing.read("home.md") == "ONE\n\nTWO there\n\nTHREE there\n"
 
 
+async def test_page_that_exists_nowhere_is_a_usage_error_also_while_watch_runs(
+    clashing: Cloned,
+) -> None:
+    with locked(clashing.root / ".wikisync", "it"):
+        ran = await clashing.run("resolve", "handbook/nosuch", "--mine")
+    assert ran.code == 2
+    assert "handbook/nosuch: there is no such page" in ran.err
+
+
 async def test_service_away_keeps_what_was_decided_for_the_next_sync(
     clashing: Cloned,
 ) -> None:

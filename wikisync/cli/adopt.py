@@ -8,6 +8,7 @@ import click
 
 from wikisync.cli.console import Console
 from wikisync.cli.options import network_disk_option, workspace_option
+from wikisync.errors import command_line
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
 
@@ -28,6 +29,6 @@ def command(console: Console, start: Path, *, network_disk: bool) -> int:
         pass
     console.note(
         f"{workspace.root} is accepted as it is; the next sync deletes nothing. To see"
-        f" what it will do, run: wikisync sync --dry-run"
+        f" what it will do, run: {command_line('sync', '-C', workspace.root)} --dry-run"
     )
     return 0

@@ -31,7 +31,7 @@ NO_SERVICE = {"edit_link": False, "service_link": False}
 SITE_TITLE = "wikisync"
 
 
-@click.command(name="demo")
+@click.command(name="demo", epilog="Example: wikisync demo -o site")
 @click.option(
     "-o",
     "--output",
@@ -63,6 +63,8 @@ def command(console: Console, output: Path) -> int:
                 keeping=Keeping((), service_of(client), allow_emptying=True),
             )
     code = show_report(console, exported)
+    console.note("the broken link is on purpose: its page shows how a site marks one")
+    console.note("open in a browser:")
     console.result(exported.index.resolve().as_uri())
     return code
 

@@ -74,7 +74,13 @@ TEXT = (
 )
 
 
-@click.group("page")
+@click.group(
+    "page",
+    epilog="Example: wikisync page list https://gitlab.example.com"
+    " --project docs/handbook\n\n"
+    "wikisync page edit https://gitlab.example.com/docs/handbook/-/wikis/home"
+    " --file home.md",
+)
 def command() -> None:
     """List, read and change the pages of one wiki.
 

@@ -11,7 +11,11 @@ import click
 from wikisync.cli import project_changes, project_lists
 
 
-@click.group("project")
+@click.group(
+    "project",
+    epilog="Example: wikisync project list https://gitlab.example.com --membership\n\n"
+    "wikisync project edit https://gitlab.example.com docs/handbook --topics wiki,docs",
+)
 def command() -> None:
     """List, show and change projects.
 

@@ -22,7 +22,7 @@ from wikisync.workspace.page_files import (
 from wikisync.workspace.rendering import chosen_markup
 
 
-@click.command("render")
+@click.command("render", epilog="Example: wikisync render page.asciidoc --stage safe")
 @click.argument(
     "files",
     nargs=-1,

@@ -57,6 +57,7 @@ from wikisync.workspace.resolving import (
     unresolved_parts,
     write_settled,
 )
+from wikisync.workspace.restoring import refuse_missing
 from wikisync.workspace.sync_run import sync_pages
 from wikisync.workspace.syncing import exit_code_of
 
@@ -184,6 +185,7 @@ async def _without_conflict(
 
     Raises:
         FolderError: another process is to take what is settled, and has no file.
+        UsageError: there is no such page, as far as is known here.
     """
     section = asked.section
     slug = asked.slug = opened.page_of(section, asked.slug)
@@ -198,6 +200,7 @@ async def _without_conflict(
             hint=f"stop it, or see {command_line('status', section.folder)}",
         )
     if holder is not None:
+        await refuse_missing(opened, section, slug)
         asked.report.ended(
             "no-conflict",
             f"{name}: no conflict is known; {holder}",

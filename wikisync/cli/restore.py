@@ -147,7 +147,8 @@ def _restore_page(
         console.result(chosen.text)
     else:
         console.note(
-            f"{name} is restored to its text {when(chosen)}; the next sync uploads it"
+            f"{name} has the text again that it had {when(chosen)}; the next sync"
+            f" uploads it"
         )
     return 0
 

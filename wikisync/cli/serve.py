@@ -56,7 +56,11 @@ def complete_quirk(_ctx: object, _parameter: object, incomplete: str) -> list[st
     return [str(quirk) for quirk in Quirk if quirk.startswith(incomplete)]
 
 
-@click.group("serve", invoke_without_command=True)
+@click.group(
+    "serve",
+    invoke_without_command=True,
+    epilog="Example: wikisync serve --data ./data --load sample-site",
+)
 @click.option(
     "--data",
     type=click.Path(path_type=Path, file_okay=False),

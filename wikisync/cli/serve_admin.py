@@ -44,7 +44,11 @@ _data_option = click.option(
 _visibility = click.Choice(["private", "internal", "public"])
 
 
-@click.group("admin")
+@click.group(
+    "admin",
+    epilog="Example: wikisync serve admin add-user ann --data ./data\n\n"
+    "wikisync serve admin add-token ann --data ./data --scope read_api",
+)
 def command() -> None:
     """Manage users, tokens, groups, members and topics, even while the service runs."""
 
@@ -247,7 +251,9 @@ def add_topic(console: Console, *, data: Path, name: str) -> None:
 @command.command("delete")
 @_data_option
 @click.argument("path")
-@click.option("-y", "--yes", "is_yes", is_flag=True, help="Do it.")
+@click.option(
+    "-y", "--yes", "is_yes", is_flag=True, help="Delete; do not only show it."
+)
 @click.pass_obj
 def delete(console: Console, *, data: Path, path: str, is_yes: bool) -> None:
     """Delete a project, or a group with everything below it, permanently.
@@ -264,10 +270,10 @@ def delete(console: Console, *, data: Path, path: str, is_yes: bool) -> None:
         for line in goal.lines:
             console.result(line)
         if not is_yes:
-            console.note("nothing was removed; do it with --yes")
+            console.note("nothing was removed; run it again with --yes to delete")
             return
         remove(tables, data, goal)
-    console.note("removed for ever: there is no copy")
+    console.note("deleted permanently; there is no copy")
 
 
 @command.command("list")

@@ -50,7 +50,7 @@ STYLE = """\
 """
 
 
-@click.group("theme")
+@click.group("theme", epilog="Example: wikisync theme new ./themes/ours")
 def command() -> None:
     """List themes, show theme options, create a theme."""
 

@@ -137,7 +137,8 @@ def find_workspace(start: Path) -> ConfiguredWorkspace:
     if root is None:
         raise UsageError(
             f"{start.absolute()} is in no workspace: there is no wikisync.toml",
-            hint="run it in a workspace, or create one: wikisync init my-wikis",
+            hint="run it in a workspace, name one with -C, or create one: wikisync init"
+            " my-wikis",
         )
     config = read_config(root / FILE_NAME)
     if not config.wikis:
