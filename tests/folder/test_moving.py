@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.folding_disk import make_folding
 from tests.support.plain_disk import make_plain
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import moving as moving_module
@@ -136,10 +137,35 @@ def test_save_between_link_and_removal_stays_under_the_old_name(
 def test_names_that_the_disk_takes_for_one_are_renamed(
     room: Room, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As ``Home.md`` to ``home.md`` on a disk that folds case."""
-    monkeypatch.setattr(moving_module, "_is_one_file", lambda *_: True)
+    """Though the inode numbers differ, as on a disk by FUSE."""
+    make_folding(monkeypatch)
     room.move(new="dir/Old.md")
+    monkeypatch.undo()
     assert room.files == {"dir/Old.md": TEXT}
+
+
+def test_name_that_the_disk_finds_for_another_file_is_refused(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the same name in another folder, and of another name in the same one."""
+    for taken in ("old.md", "dir/new.md"):
+        (room.root / taken).write_bytes(b"theirs")
+    make_folding(monkeypatch)
+    for new in ("OLD.md", "dir/New.md"):
+        with pytest.raises(PreconditionFailed, match="exists already"):
+            room.move(new=new)
+    monkeypatch.undo()
+    theirs = {"old.md": b"theirs", "dir/new.md": b"theirs"}
+    assert room.files == {"dir/old.md": TEXT, **theirs}
+
+
+def test_names_that_only_differ_in_case_are_two_where_the_disk_says_so(
+    room: Room,
+) -> None:
+    (room.root / "dir/Old.md").write_bytes(TEXT)
+    with pytest.raises(PreconditionFailed, match="exists already"):
+        room.move(new="dir/Old.md")
+    assert room.files == {"dir/old.md": TEXT, "dir/Old.md": TEXT}
 
 
 def test_two_names_of_one_file_are_two_files(room: Room) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.folding_disk import make_folding
 from wikisync.errors import FolderError
 from wikisync.folder.probe import Folding, probe_folding, seen_folding
 
@@ -44,18 +45,32 @@ def test_names_that_are_there_tell_without_a_write(tmp_path: Path) -> None:
     assert tmp_path.stat().st_mtime_ns == before
 
 
-@pytest.mark.parametrize(
-    ("name", "other", "found"),
-    [
-        ("Home.md", "hOME.MD", Folding(case=True)),
-        ("caf\u00e9", "cafe\u0301", Folding(unicode=True)),
-        ("cafe\u0301", "caf\u00e9", Folding(unicode=True)),
-    ],
-)
-def test_one_file_under_two_names_is_a_disk_that_folds(
-    tmp_path: Path, name: str, other: str, found: Folding
+def test_disk_that_folds_tells_without_a_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two hard links stand for what such a disk answers."""
+    """Though the inode numbers of both spellings differ, as on a disk by FUSE."""
+    (tmp_path / "Home.md").touch()
+    make_folding(monkeypatch)
+    assert seen_folding(tmp_path) == Folding(case=True, unicode=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("Home.md", "hOME.MD"), ("caf\u00e9", "cafe\u0301")]
+)
+def test_names_that_are_both_listed_are_two(
+    tmp_path: Path, name: str, other: str
+) -> None:
+    """Also where they are two names of one file."""
     (tmp_path / name).touch()
     (tmp_path / other).hardlink_to(tmp_path / name)
-    assert seen_folding(tmp_path) == found
+    assert seen_folding(tmp_path) == Folding()
+
+
+@pytest.mark.parametrize("name", ["caf\u00e9", "cafe\u0301"])
+def test_disk_that_composes_accents_tells_without_a_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Seen through a disk that finds every name that was asked for."""
+    (tmp_path / name).touch()
+    monkeypatch.setattr("os.path.lexists", lambda _path: True)
+    assert seen_folding(tmp_path).unicode

@@ -79,11 +79,12 @@ class PathBook:
 def _key_of(*, folds_case: bool, folds_unicode: bool) -> Callable[[str], str]:
     """What two names share when they are one name to the disk."""
     if folds_case:
-        return _folded
+        return fold_all
     return _composed if folds_unicode else str
 
 
-def _folded(name: str) -> str:
+def fold_all(name: str) -> str:
+    """What names share that differ in case, in composed signs or in unseen ones."""
     if name.isascii():
         return name.lower()
     name = unicodedata.normalize("NFD", _IGNORABLE.sub("", name)).casefold()

@@ -12,6 +12,7 @@ from contextlib import suppress
 from msgspec import Struct
 
 from wikisync.errors import FolderError, PreconditionFailed
+from wikisync.folder.clashes import fold_all
 from wikisync.folder.expected import check_expected
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.rename import link_to_free, put_back, scan_and_rename
@@ -81,12 +82,19 @@ def take_file(
 
 
 def _is_one_file(source: NameInFolder, target: NameInFolder) -> bool:
-    """Whether a disk takes both names for one, as when only case changes."""
-    old = file_status(source.folder, source.name, source.path)
-    new = file_status(target.folder, target.name, target.path)
-    if old is None or new is None or old.st_nlink > 1:
+    """Whether a disk takes both names for one, as when only case changes.
+
+    Such a disk finds the new name and does not list it.  The number of the inode
+    does not tell: a disk by FUSE may give each spelling one of its own.
+    """
+    if file_status(target.folder, target.name, target.path) is None:
         return False
-    return (old.st_dev, old.st_ino) == (new.st_dev, new.st_ino)
+    if fold_all(source.name) != fold_all(target.name):
+        return False
+    if not os.path.samestat(os.fstat(source.folder), os.fstat(target.folder)):
+        return False
+    with os.scandir(target.folder) as entries:
+        return all(entry.name != target.name for entry in entries)
 
 
 def _rename(source: NameInFolder, target: NameInFolder) -> None:

@@ -44,27 +44,20 @@ def seen_folding(folder: Path) -> Folding:
     """
     case, accents = False, False
     try:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                name = entry.name
-                case = case or _is_same(entry, name.swapcase())
-                other = unicodedata.normalize("NFD", name)
-                other = unicodedata.normalize("NFC", name) if other == name else other
-                accents = accents or _is_same(entry, other)
+        names = frozenset(path.name for path in folder.iterdir())
+        for name in names:
+            case = case or _is_unlisted(folder, name.swapcase(), names)
+            other = unicodedata.normalize("NFD", name)
+            other = unicodedata.normalize("NFC", name) if other == name else other
+            accents = accents or _is_unlisted(folder, other, names)
     except OSError as exc:
         raise folder_error("list", str(folder), exc) from exc
     return Folding(case, accents)
 
 
-def _is_same(entry: os.DirEntry[str], other: str) -> bool:
-    """Whether a file is there under another name, too."""
-    if other == entry.name:
-        return False
-    try:
-        found = os.lstat(Path(entry.path).with_name(other))
-        return os.path.samestat(found, entry.stat(follow_symlinks=False))
-    except OSError:
-        return False
+def _is_unlisted(folder: Path, name: str, names: frozenset[str]) -> bool:
+    """Whether the disk finds a name that it does not list: it is another one's."""
+    return name not in names and os.path.lexists(folder / name)
 
 
 def _is_found(folder: Path, made: str, asked: str) -> bool:
