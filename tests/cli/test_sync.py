@@ -192,6 +192,16 @@ async def test_pages_are_counted_after_what_was_done(cloned: Cloned) -> None:
     assert "links to renamed pages are not changed; run: wikisync check" in ran.err
 
 
+async def test_links_to_renamed_pages_are_not_spoken_of_where_none_was_renamed(
+    cloned: Cloned,
+) -> None:
+    cloned.service.quirks = {Quirk.MAINTENANCE}
+    (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
+    ran = await cloned.run("sync")
+    assert "page guide" in ran.err
+    assert "links to renamed pages" not in ran.err
+
+
 # -- the first sync ----------------------------------------------------------------
 
 

@@ -117,8 +117,8 @@ class Synced(Struct):
     @property
     def has_moves(self) -> bool:
         """Whether a page was renamed, not only spelled as the service does."""
-        moves = (move for result in self.results for move in result.plan.moves)
-        return any(not isinstance(move, Rebind) for move in moves)
+        done = (result.plan.moves for result in self.results if result.renamed)
+        return any(not isinstance(move, Rebind) for moves in done for move in moves)
 
 
 async def sync_wiki(
