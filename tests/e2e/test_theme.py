@@ -55,6 +55,16 @@ git clone
 
 نص
 """
+NARROW = f"""\
+# Narrow
+
+![not there](uploads/{"b" * 32}/gone.png)
+
+```math
+{" + ".join(f"x_{{{number}}}^2" for number in range(60))}
+```
+"""
+
 HEBREW = """\
 = מדריך
 
@@ -110,6 +120,7 @@ def odd_site(tmp_path_factory: pytest.TempPathFactory) -> str:
     (pages / "long.md").write_text(long_page())
     (pages / "arabic.md").write_text(ARABIC)
     (pages / "hebrew.asciidoc").write_text(HEBREW)
+    (pages / "narrow.md").write_text(NARROW)
     for number in range(PAGES):
         page = f"# Page {number}\n\n[home](home) and [wide](wide)\n"
         (pages / f"many/page-{number}.md").write_text(page)
@@ -210,6 +221,47 @@ async def test_page_of_a_right_to_left_script_runs_from_right_to_left(
         assert first is not None
         assert second is not None
         assert first["x"] > second["x"]
+
+
+async def test_title_of_a_note_begins_at_the_side_where_its_text_begins(
+    chromium: Browser, odd_site: str
+) -> None:
+    async with visiting(chromium, odd_site) as visit:
+        await visit.go("arabic.html")
+        right = """node => {
+            const range = document.createRange()
+            range.selectNodeContents(node)
+            return range.getBoundingClientRect().right
+        }"""
+        title, text = await visit.page.locator(".markdown-alert p").all()
+        ends = [await one.evaluate(right) for one in (title, text)]
+        assert ends[0] == pytest.approx(ends[1], abs=2)
+
+
+async def test_what_is_too_wide_for_a_phone_wraps_or_scrolls(
+    chromium: Browser, odd_site: str
+) -> None:
+    async with visiting(chromium, odd_site, viewport=MOBILE) as visit:
+        await visit.go("narrow.html")
+        for part in (".missing-media", ".missing-media code", ".math"):
+            box = await visit.page.locator(part).bounding_box()
+            assert box is not None
+            assert box["x"] + box["width"] <= MOBILE["width"], part
+        formula = visit.page.locator(".math")
+        assert await formula.evaluate("node => node.scrollWidth > node.clientWidth")
+        assert await visit.axe() == []
+
+
+async def test_words_to_search_for_have_room_on_a_phone(
+    chromium: Browser, file_base: str
+) -> None:
+    async with visiting(chromium, file_base, viewport=MOBILE) as visit:
+        await visit.go("-/search.html")
+        box = (
+            await visit.page.get_by_role("main").get_by_role("searchbox").bounding_box()
+        )
+        assert box is not None
+        assert box["width"] > MOBILE["width"] / 2
 
 
 async def test_wide_table_is_printed_whole(chromium: Browser, odd_site: str) -> None:

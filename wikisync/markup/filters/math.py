@@ -37,10 +37,9 @@ def filter_math(draft: Draft) -> None:
                     refused.append(f"{source[:FORMULA_CHARS_SHOWN]}: {formula.reason}")
                     html = source_html(source, formula.reason, is_display=is_display)
                 else:
-                    html = (
-                        f'<span class="math" data-math-style="{style}"'
-                        f' data-tex="{escape(source)}">{formula}</span>'
-                    )
+                    tex = f' data-tex="{escape(source)}"'
+                    start = start_tag("span", tex, is_display=is_display)
+                    html = f"{start}{formula}</span>"
             document.replace(index, html)
     if refused:
         more = f" (and {len(refused) - 1} more)" if len(refused) > 1 else ""
@@ -61,9 +60,13 @@ def style_of(attributes: dict[str, str]) -> str:
 
 def source_html(source: str, reason: str = "", *, is_display: bool) -> str:
     """A formula's TeX; why it is not drawn is its title."""
-    name, style = ("div", "display") if is_display else ("span", "inline")
+    name = "div" if is_display else "span"
     notice = f' title="Not drawn: {escape(reason)}"' if reason else ""
-    return (
-        f'<{name} class="math" data-math-style="{style}">'
-        f"<code{notice}>{escape(source)}</code></{name}>"
-    )
+    start = start_tag(name, is_display=is_display)
+    return f"{start}<code{notice}>{escape(source)}</code></{name}>"
+
+
+def start_tag(name: str, attributes: str = "", *, is_display: bool) -> str:
+    """Of a formula; one in a line of its own may scroll, by keyboard as well."""
+    style, focus = ("display", ' tabindex="0"') if is_display else ("inline", "")
+    return f'<{name}{focus} class="math" data-math-style="{style}"{attributes}>'
