@@ -22,6 +22,7 @@ OTHER_PAGES = (
     HANDBOOK + "formats/asciidoc.html",
     HANDBOOK + "formats/org.html",
     HANDBOOK + "formats/rdoc.html",
+    HANDBOOK + "reference/commands.html",
     "docs/-/wikis/decisions.html",
     "-/report.html",
 )
