@@ -105,6 +105,9 @@ async def test_a_file_that_cannot_be_read_is_reported_once(cloned: Cloned) -> No
     assert ran.out.startswith("handbook: 4 pages, 1 problem, last good sync")
     assert ran.out.count("\n") == 2
     assert "  guide.md: is not UTF-8" in ran.out
+    cloned.write("home.md", "edited\n")
+    ran = await cloned.run("status")
+    assert ran.out.startswith("handbook: 4 pages, 1 not in sync, 1 problem, last good")
 
 
 async def test_status_changes_nothing(cloned: Cloned) -> None:

@@ -305,11 +305,11 @@ def headline(status: WikiStatus, *, now: float | None = None) -> str:
         words.append(f"{rest} not in sync")
     if held:
         words.append(f"{held} held")
-    if not status.differences and not status.batches and status.failure is None:
+    if status.problems:
+        words.append(counted(len(status.problems), "problem"))
+    elif not status.differences and not status.batches and status.failure is None:
         is_seen = status.unseen is None and not status.is_offline
-        all_is_well = "in sync" if is_seen else "no edits here"
-        problems = len(status.problems)
-        words.append(counted(problems, "problem") if problems else all_is_well)
+        words.append("in sync" if is_seen else "no edits here")
     good_at = status.health.last_good_at
     age = ago(max(0.0, now - good_at)) if good_at is not None else "never"
     words.append(f"last good sync {age}")
