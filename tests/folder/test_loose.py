@@ -43,7 +43,7 @@ async def found(
     root: Path, slug: Slug, target: str, *, is_wikilink: bool = False
 ) -> str | None:
     link = LinkTarget(target, is_wikilink)
-    file = (await LooseFiles(root).find(slug, [link])).get(link)
+    file = (await LooseFiles(root).find({slug: [link]}))[slug].get(link)
     return None if file is None else str(file.path)
 
 
@@ -113,7 +113,7 @@ async def test_a_symbolic_link_is_never_followed(root: Path) -> None:
 async def one(files: LooseFiles, target: str) -> LooseFile | None:
     """The file that a link on the home page leads to."""
     link = LinkTarget(target)
-    return (await files.find(HOME, [link])).get(link)
+    return (await files.find({HOME: [link]}))[HOME].get(link)
 
 
 async def test_a_file_is_known_by_its_content(root: Path) -> None:

@@ -32,7 +32,6 @@ from wikisync.folder.scan_cache import FolderCache
 from wikisync.folder.threads import finish_in_thread
 from wikisync.layout import SCANS_FOLDER
 from wikisync.model import (
-    EXTENSIONS,
     AttachmentPath,
     Format,
     LinkTarget,
@@ -41,7 +40,6 @@ from wikisync.model import (
     split_extension,
 )
 
-_PAGE_EXTENSIONS = tuple(end for ends in EXTENSIONS.values() for end in ends)
 _SEEN = msgpack_decoder(dict[str, LooseFile])
 
 
@@ -87,21 +85,29 @@ class LooseFiles:
         return await asyncio.to_thread(self._names)
 
     async def find(
-        self, slug: Slug, targets: Collection[LinkTarget]
-    ) -> Mapping[LinkTarget, LooseFile]:
-        """The files that links on a page lead to, without what is no loose file.
+        self, wanted: Mapping[Slug, Collection[LinkTarget]]
+    ) -> Mapping[Slug, Mapping[LinkTarget, LooseFile]]:
+        """The files that links on pages lead to, without what is no loose file.
 
         A page of that name is what a link leads to, whatever lies beside it.
+
+        Args:
+            wanted: For each page, by the name of its file, where its links lead.
         """
-        ways = {target: _resolved(slug, target) for target in targets}
-        paths = {path for path in ways.values() if path and _is_loose(path)}
-        if not paths:
-            return {}
-        found = await finish_in_thread(self._scan, paths)
+        ways = {
+            slug: {target: _resolved(slug, target) for target in targets}
+            for slug, targets in wanted.items()
+        }
+        paths = {way for of_page in ways.values() for way in of_page.values()}
+        asked = {path for path in paths if path and _is_loose(path)}
+        found = await finish_in_thread(self._scan, asked) if asked else {}
         return {
-            target: found[path]
-            for target, path in ways.items()
-            if path is not None and path in found
+            slug: {
+                target: found[path]
+                for target, path in of_page.items()
+                if path is not None and path in found
+            }
+            for slug, of_page in ways.items()
         }
 
     async def keep(self) -> None:
@@ -159,9 +165,14 @@ class LooseFiles:
             recalled = None if self._cache is None else self._cache.recall(_SEEN)
             self._seen = recalled or {}
         found: dict[str, LooseFile] = {}
+        pages = {
+            folder: self._pages_in(folder)
+            for folder in {path.rpartition("/")[0] for path in paths}
+        }
         with opened_root(self._root) as root, Folders(root) as folders:
-            for path in paths:
-                if self._patterns.hides(path) or self._is_page(path):
+            for path in sorted(paths):
+                folder, _, name = path.rpartition("/")
+                if self._patterns.hides(path) or name in pages[folder]:
                     continue
                 before = self._seen.get(path)
                 file = file_there(folders, path, before)
@@ -170,10 +181,15 @@ class LooseFiles:
                     self._is_new |= file is not before
         return found
 
-    def _is_page(self, path: str) -> bool:
-        """Whether there is a page of this name."""
-        start = f"{self._root}/{path}"
-        return any(os.path.lexists(f"{start}{end}") for end in _PAGE_EXTENSIONS)
+    def _pages_in(self, folder: str) -> frozenset[str]:
+        """The names of the pages in a folder, without their extensions."""
+        try:
+            files = [
+                split_extension(each.name) for each in (self._root / folder).iterdir()
+            ]
+        except OSError:
+            return frozenset()
+        return frozenset(file[0] for file in files if file is not None)
 
 
 def _is_loose(path: str) -> bool:

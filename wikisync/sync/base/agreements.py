@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from sqlite3 import Connection
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -484,17 +485,20 @@ class Agreements(Steps):
         The newest attempt to send the page comes first; there are others until it is
         known which of them the wiki holds.
         """
-        attempts: dict[int, list[WrittenLink]] = {}
-        for attempt, path, written, target, is_wikilink in self._rows(
-            "SELECT attempt, path, written, target, is_wikilink FROM written_link"
+        rows = self._rows(
+            "SELECT slug, attempt, path, written, target, is_wikilink FROM written_link"
             " WHERE wiki = ? AND slug = ? ORDER BY attempt DESC, number",
             slug,
-        ):
-            link = WrittenLink(
-                AttachmentPath(path), written, LinkTarget(target, bool(is_wikilink))
-            )
-            attempts.setdefault(attempt, []).append(link)
-        return tuple(map(tuple, attempts.values()))
+        )
+        return _links_of_pages(rows).get(slug, ())
+
+    def all_written_links(self) -> Mapping[Slug, tuple[tuple[WrittenLink, ...], ...]]:
+        """The written links of every page that has some; see ``written_links``."""
+        rows = self._rows(
+            "SELECT slug, attempt, path, written, target, is_wikilink FROM written_link"
+            " WHERE wiki = ? ORDER BY attempt DESC, number"
+        )
+        return _links_of_pages(rows)
 
     def pages_with_links(self) -> frozenset[Slug]:
         """Pages that have written links."""
@@ -552,3 +556,17 @@ class Agreements(Steps):
                 for number, link in enumerate(links)
             ],
         )
+
+
+def _links_of_pages(
+    rows: Iterable[tuple[Any, ...]],
+) -> Mapping[Slug, tuple[tuple[WrittenLink, ...], ...]]:
+    pages: dict[Slug, dict[int, list[WrittenLink]]] = {}
+    for slug, attempt, path, written, target, is_wikilink in rows:
+        link = WrittenLink(
+            AttachmentPath(path), written, LinkTarget(target, bool(is_wikilink))
+        )
+        pages.setdefault(Slug(slug), {}).setdefault(attempt, []).append(link)
+    return {
+        slug: tuple(map(tuple, attempts.values())) for slug, attempts in pages.items()
+    }

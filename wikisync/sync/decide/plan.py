@@ -130,7 +130,7 @@ class SkipReason(StrEnum):
     GONE_HERE = "its file is missing here; waiting until the deletion is confirmed"
     MAY_BE_UNREAD = "missing; it may be a new page that cannot be read yet, so it waits"
     NOT_ASKED = "only here; a first sync uploads it only on request"
-    IN_BATCH = "part of a large batch; waiting for your approval"
+    IN_BATCH = "part of a batch that waits for your approval"
     CHANGE_REFUSED = "this change was rejected; waiting until the text changes"
     COPY = "its name is that of a copy made by another program; it is not synced"
     TROUBLE = "its deletion waits until problems with other pages are fixed"

@@ -83,9 +83,9 @@ class _LinkedFiles(Protocol):
         ...
 
     async def find(
-        self, slug: Slug, targets: Collection[LinkTarget]
-    ) -> Mapping[LinkTarget, LooseFile]:
-        """The files that links on a page lead to, of those that lead to one."""
+        self, wanted: Mapping[Slug, Collection[LinkTarget]]
+    ) -> Mapping[Slug, Mapping[LinkTarget, LooseFile]]:
+        """The files that links on pages lead to, of those that lead to one."""
         ...
 
     async def keep(self) -> None:
@@ -184,7 +184,7 @@ class FileLinks:
         before = {link.target: link.path for links in attempts[:1] for link in links}
         wanted: dict[LinkTarget, LooseFile | AttachmentPath] = {}
         targets = tuple(dict.fromkeys(await self._links.targets(page)))
-        found = await self._find(page.slug, targets)
+        found = (await self._find({page.slug: targets}))[page.slug]
         for target in targets:
             file = found.get(target)
             if isinstance(file, LooseFile):
@@ -232,11 +232,16 @@ class FileLinks:
         self._names = await self._scan()
         uploads = self._state.uploads()
         found = set(self._state.pages_with_unsettled_links())
-        for slug in self._state.pages_with_links():
-            links = tuple(itertools.chain(*self._state.written_links(slug)))
-            found_now = await self._find(slug, [link.target for link in links])
+        links_of = {
+            slug: tuple(itertools.chain(*attempts))
+            for slug, attempts in self._state.all_written_links().items()
+        }
+        files = await self._find(
+            {slug: [one.target for one in links] for slug, links in links_of.items()}
+        )
+        for slug, links in links_of.items():
             for link in links:
-                now = found_now.get(link.target)
+                now = files[slug].get(link.target)
                 if isinstance(now, LooseFile):
                     now = uploads.get(now.digest, NOWHERE)
                 if now not in {None, link.path}:
@@ -330,23 +335,27 @@ class FileLinks:
         return await self._files.names() | changed
 
     async def _find(
-        self, slug: Slug, targets: Collection[LinkTarget]
-    ) -> Mapping[LinkTarget, LooseFile | AttachmentPath | None]:
-        """The files that a page's links lead to from where the page's own file is.
+        self, wanted: Mapping[Slug, Collection[LinkTarget]]
+    ) -> Mapping[Slug, Mapping[LinkTarget, LooseFile | AttachmentPath | None]]:
+        """The files that the links of pages lead to from where each page's file is.
 
         Returns:
             Where the wiki has it, for a fetched one that is as it was.
         """
         if self._names is None:
             self._names = await self._scan()
-        start = self._state.file_of(slug)
-        fetched = {
-            target: self._fetched.get(path)
-            for target in targets
-            if (path := self._files.fetched_path(start, target)) is not None
-        }
-        loose = [target for target in targets if target not in fetched]
-        return {**fetched, **await self._files.find(start, loose)}
+        fetched: dict[Slug, dict[LinkTarget, LooseFile | AttachmentPath | None]] = {}
+        loose: dict[Slug, list[LinkTarget]] = {}
+        start = {slug: self._state.file_of(slug) for slug in wanted}
+        for slug, targets in wanted.items():
+            fetched[slug] = {
+                target: self._fetched.get(path)
+                for target in targets
+                if (path := self._files.fetched_path(start[slug], target)) is not None
+            }
+            loose[start[slug]] = [one for one in targets if one not in fetched[slug]]
+        found = await self._files.find(loose)
+        return {slug: {**fetched[slug], **found[start[slug]]} for slug in wanted}
 
     async def _as_on_the_wiki(
         self, page: Page, paths: Collection[AttachmentPath]
@@ -382,7 +391,7 @@ class FileLinks:
             return False
         sent = Counter(link.target.path.rpartition("/")[2] for link in attempts[0])
         text = _decoded(page.content)
-        return all(text.count(name) == sent[name] for name in mentioned)
+        return all(_count(name, text) == sent[name] for name in mentioned)
 
     async def _planned(self, _slug: Slug, file: LooseFile) -> AttachmentPath:
         """Where the wiki has the file, or about where it will have it."""
@@ -437,7 +446,21 @@ def _mentioned(page: Page, names: Collection[str]) -> Sequence[str]:
     """Those of some names that stand anywhere in a page."""
     # one text and no inner loop: there are thousands of names, and of pages
     text = "\0".join({page.content, _decoded(page.content)})
-    return [name for name in names if name in text]
+    return [name for name in names if name in text and _count(name, text)]
+
+
+def _count(name: str, text: str) -> int:
+    """How often a name stands in a text, and not only the end of a longer one.
+
+    Before the last part of a link's path is a mark in all formats: ``0.png`` is not
+    named by ``pics/10.png``.
+    """
+    found = 0
+    start = text.find(name)
+    while start >= 0:
+        found += not (start and text[start - 1].isalnum())
+        start = text.find(name, start + len(name))
+    return found
 
 
 def _as_written(
