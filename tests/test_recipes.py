@@ -450,7 +450,7 @@ async def test_cron_lines_run(machine: Machine) -> None:
         (0, ""),
         (1, "it failed"),
         (3, "pages or problems need attention"),
-        (4, "the safety stop held a large batch"),
+        (4, "the safety stop held a batch"),
         (130, "it was interrupted"),
     ],
 )

@@ -435,6 +435,11 @@ class SimulatedFiles:
         return frozenset(self._copy.files.keys() & set(PICTURES))
 
     async def find(
+        self, wanted: Mapping[Slug, Collection[LinkTarget]]
+    ) -> Mapping[Slug, Mapping[LinkTarget, LooseFile]]:
+        return {slug: self._found(slug, targets) for slug, targets in wanted.items()}
+
+    def _found(
         self, slug: Slug, targets: Collection[LinkTarget]
     ) -> Mapping[LinkTarget, LooseFile]:
         ways = {target: target.path.removeprefix("/") for target in targets}

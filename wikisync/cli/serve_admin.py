@@ -288,8 +288,8 @@ def list_records(console: Console, *, data: Path, what: str, is_json: bool) -> N
     if is_json:
         console.result(json.dumps(rows, ensure_ascii=False))
         return
-    for row in rows:
-        console.result("\t".join(str(value) for value in row.values()))
+    if rows:
+        console.table(list(rows[0]), [list(row.values()) for row in rows])
 
 
 def listed(tables: Tables, what: str) -> list[dict[str, object]]:
