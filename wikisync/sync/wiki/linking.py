@@ -20,7 +20,6 @@ from collections.abc import (
     Sequence,
 )
 from typing import Protocol
-from urllib.parse import unquote
 
 from msgspec.structs import replace
 
@@ -37,6 +36,7 @@ from wikisync.model import (
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Intent, WriteKind, WrittenLink
 from wikisync.sync.replica import RemoteReplica
+from wikisync.sync.wiki.name_search import NameSearch, as_meant, count_name
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +129,7 @@ class FileLinks:
         self._links = links
         self._clock = clock
         self._uploading = asyncio.Lock()
-        self._names: frozenset[str] | None = None
+        self._names: NameSearch | None = None
         self._fetched: Mapping[AttachmentPath, AttachmentPath | LooseFile] = {}
         """Fetched attachments that are here: where the wiki has each, or the file that
         a person made of it."""
@@ -249,28 +249,28 @@ class FileLinks:
         late = {slug async for slug in self._late(self._names)}
         base = self._state.base().items()
         # Pages that are as they were now need a search for new names only.
-        self._covered = self._names
+        self._covered = self._names.names
         self._covering = {slug: page.local for slug, page in base if slug not in late}
         await self._files.keep()
         return frozenset(found | late)
 
-    async def _late(self, names: frozenset[str]) -> AsyncIterator[Slug]:
+    async def _late(self, names: NameSearch) -> AsyncIterator[Slug]:
         """Pages that were sent without a file they link to, or came from the wiki so.
 
         Args:
             names: Of all files.
         """
-        if not names:
+        if not names.names:
             return
-        new = names - self._covered
-        asked: list[tuple[Page, Collection[str]]] = []
+        new = NameSearch(names.names - self._covered)
+        asked: list[tuple[Page, NameSearch]] = []
         chars = 0
         for slug, known in self._state.base().items():
-            among = new if self._covering.get(slug) == known.local else names
-            if not among:
+            search = new if self._covering.get(slug) == known.local else names
+            if not search.names:
                 continue
             page = Page(slug, known.format, self._state.text(slug) or "")
-            asked.append((page, among))
+            asked.append((page, search))
             chars += len(page.content)
             if chars >= SEARCHED_CHARS:
                 async for late in self._linking_to_new(asked):
@@ -280,7 +280,7 @@ class FileLinks:
             yield late
 
     async def _linking_to_new(
-        self, asked: Sequence[tuple[Page, Collection[str]]]
+        self, asked: Sequence[tuple[Page, NameSearch]]
     ) -> AsyncIterator[Slug]:
         """Pages that, as they were agreed on, link to files they were sent without."""
         if not asked:
@@ -318,7 +318,7 @@ class FileLinks:
                 hint="write the full path in the link, without :imagesdir: or {...}",
             )
 
-    async def _scan(self) -> frozenset[str]:
+    async def _scan(self) -> NameSearch:
         """Scan the files: the names that the text of a page which links to one has."""
         known = self._state.attachments()
         there = await self._files.there({path: known[path].here for path in known})
@@ -332,7 +332,7 @@ class FileLinks:
             for path, file in self._fetched.items()
             if isinstance(file, LooseFile)
         }
-        return await self._files.names() | changed
+        return NameSearch(await self._files.names() | changed)
 
     async def _find(
         self, wanted: Mapping[Slug, Collection[LinkTarget]]
@@ -379,7 +379,7 @@ class FileLinks:
         """Whether a file's name stands anywhere in the page: parsing costs more."""
         if self._names is None:
             self._names = await self._scan()
-        return bool(_mentioned(page, self._names))
+        return bool(self._names.mentioned(page.content))
 
     def _are_all_sent(self, page: Page, mentioned: Collection[str]) -> bool:
         """Whether each place where a file is named is a link that was sent.
@@ -390,8 +390,8 @@ class FileLinks:
         if len(attempts) != 1:
             return False
         sent = Counter(link.target.path.rpartition("/")[2] for link in attempts[0])
-        text = _decoded(page.content)
-        return all(_count(name, text) == sent[name] for name in mentioned)
+        text = as_meant(page.content)
+        return all(count_name(name, text) == sent[name] for name in mentioned)
 
     async def _planned(self, _slug: Slug, file: LooseFile) -> AttachmentPath:
         """Where the wiki has the file, or about where it will have it."""
@@ -435,32 +435,11 @@ class FileLinks:
 
 
 def _searched(
-    asked: Sequence[tuple[Page, Collection[str]]],
+    asked: Sequence[tuple[Page, NameSearch]],
 ) -> Sequence[tuple[Page, Sequence[str]]]:
-    """The pages that mention any of some names, with those."""
-    found = ((page, _mentioned(page, names)) for page, names in asked)
+    """The pages that mention any of the names that each is searched for, with those."""
+    found = ((page, search.mentioned(page.content)) for page, search in asked)
     return [one for one in found if one[1]]
-
-
-def _mentioned(page: Page, names: Collection[str]) -> Sequence[str]:
-    """Those of some names that stand anywhere in a page."""
-    # one text and no inner loop: there are thousands of names, and of pages
-    text = "\0".join({page.content, _decoded(page.content)})
-    return [name for name in names if name in text and _count(name, text)]
-
-
-def _count(name: str, text: str) -> int:
-    """How often a name stands in a text, and not only the end of a longer one.
-
-    Before the last part of a link's path is a mark in all formats: ``0.png`` is not
-    named by ``pics/10.png``.
-    """
-    found = 0
-    start = text.find(name)
-    while start >= 0:
-        found += not (start and text[start - 1].isalnum())
-        start = text.find(name, start + len(name))
-    return found
 
 
 def _as_written(
@@ -484,17 +463,3 @@ def _as_written(
         written.append(links[0] if links else None)
         del links[: len(links) > 1]
     return written
-
-
-def _decoded(source: str) -> str:
-    """A text with what links may write otherwise as it is meant."""
-    import html
-
-    for mark, decode in (
-        ("\\", lambda text: text.replace("\\", "")),
-        ("&", html.unescape),
-        ("%", unquote),
-    ):
-        if mark in source:
-            source = decode(source)
-    return source
