@@ -190,6 +190,23 @@ async def test_a_page_that_no_commit_has_since_is_taken_back(
     assert await history.taken_back(head, earlier, before, {}) == {"a/c", "lost"}
 
 
+@pytest.mark.parametrize(("text", "is_lost"), [("ours\n", True), (None, False)])
+async def test_a_page_is_taken_back_whose_name_another_one_had(
+    client: Client, cloned: Path, text: str | None, *, is_lost: bool
+) -> None:
+    """But not one of which nobody can say what file its text was."""
+    history = WikiHistory(client, OWNER)
+    earlier = (await commits_of(cloned))[0]
+    (cloned / "fresh.md").write_text("of another page\n")
+    assert (await commit_and_push(cloned)).code == 0
+    (cloned / "fresh.md").unlink()
+    assert (await commit_and_push(cloned)).code == 0
+    head = await history.head()
+    assert head
+    found = await history.taken_back(head, earlier, {Slug("fresh"): text}, {})
+    assert found == ({"fresh"} if is_lost else set())
+
+
 async def test_nothing_is_taken_back_where_the_history_is_not_known(
     client: Client, cloned: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,15 +45,15 @@ async def nothing_before(entry: str) -> None:
 
 def in_none(
     commits: Sequence[Mapping[str, str]],
-    before: Mapping[Slug, str],
+    before: Mapping[Slug, str | None],
     now: Mapping[Slug, str],
 ) -> frozenset[Slug]:
     """Pages of which no commit has the text of before, or which it has not at all."""
     texts = {text for pages in commits for text in pages.values()}
-    gone = {s for s in before.keys() - now.keys() if not any(s in p for p in commits)}
-    edited = before.keys() & now.keys()
+    lost = {slug for slug, text in before.items() if text not in {None, *texts}}
+    absent = {slug for slug in before if not any(slug in pages for pages in commits)}
     return frozenset(
-        gone | {s for s in edited if now[s] in texts and before[s] not in texts}
+        {s for s in lost | absent if s not in now or (s in lost and now[s] in texts)}
     )
 
 
@@ -110,7 +110,7 @@ class MemoryReplica:
         self,
         head: str,
         earlier: str,
-        before: Mapping[Slug, str],
+        before: Mapping[Slug, str | None],
         now: Mapping[Slug, str],
     ) -> frozenset[Slug]:
         await self._enter("taken_back", f"{head} {earlier}")

@@ -292,7 +292,7 @@ class SimulatedWiki(_Side):
         self,
         head: str,
         earlier: str,
-        before: Mapping[Slug, str],
+        before: Mapping[Slug, str | None],
         now: Mapping[Slug, str],
     ) -> frozenset[Slug]:
         names = [name for name, _ in self.world.commits]

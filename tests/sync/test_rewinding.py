@@ -11,6 +11,7 @@ from tests.support.git import clone, commit_and_push, needs_git, run_git
 from tests.support.memory import nothing_before
 from tests.support.pair import OWNER as PAIRED
 from tests.support.pair import paired
+from tests.support.pictures import RED, put
 from wikisync.model import Slug, WikiOwner
 from wikisync.service.quirks import Quirk
 from wikisync.sync.base.agreements import EARLIER_MAX
@@ -606,6 +607,32 @@ async def test_so_is_a_page_that_the_sync_before_the_last_one_created_untold(
     assert bool(waiting(copies)) is is_forced
 
 
+async def test_so_is_a_page_whose_name_another_one_had_in_the_history(
+    state: State,
+) -> None:
+    """That page was deleted before ours was created and taken back."""
+    copies = await told(state)
+    copies.there.put("fresh", "of another page\n")
+    copies.here.put("page1", "mine\n")
+    copies.commit()
+    await copies.rest()
+    before, copies.there.commits = copies.there.commits, []
+    copies.there.remove("fresh")
+    for _ in range(4):
+        await copies.cycle()
+    copies.here.put("fresh", "made today\n")
+    await copies.cycle()
+    assert copies.there.texts()["fresh"] == "made today\n"
+    copies.there.commits = before
+    copies.there.remove("fresh")
+    copies.there.put("page2", "edited there\n")
+    copies.commit()
+    for _ in range(6):
+        await copies.cycle()
+    assert copies.here.texts()["fresh"] == "made today\n"
+    assert waiting(copies)
+
+
 async def test_so_is_one_that_was_pushed_untold_right_after_a_refusal(
     state: State,
 ) -> None:
@@ -753,6 +780,29 @@ async def test_git_shows_whether_a_later_edit_there_is_on_top_of_our_text(
         assert pair.texts()["home"] == ("mine\n" if is_forced else "theirs\n")
         kinds = [one.kind for one in pair.known.batches()]
         assert kinds == ([BatchKind.REWOUND] if is_forced else [])
+
+
+@needs_git
+async def test_a_page_with_a_picture_that_a_person_deletes_is_not_held(
+    tmp_path: Path,
+) -> None:
+    """Its text is another one in git, where the picture has another name."""
+    async with paired(tmp_path, {"home": "one\n", "other": "text\n"}) as pair:
+        await pair.rest()
+        put(pair, "red.png", RED)
+        pair.service.quirks = {Quirk.NO_GIT}
+        pair.save("fresh", "![red](red.png)\n")
+        await pair.rest()
+        pair.save("other", "sent by another sync\n")
+        await pair.rest()
+        pair.service.quirks = frozenset()
+        cloned = await clone(pair.service.git_url(PAIRED), tmp_path / "cloned")
+        (cloned / "fresh.md").unlink()
+        assert (await commit_and_push(cloned)).code == 0
+        pair.restart()
+        await pair.rest()
+        assert "fresh" not in pair.texts()
+        assert not pair.known.batches()
 
 
 async def test_an_edit_on_top_of_what_was_pushed_untold_is_an_edit(

@@ -154,20 +154,21 @@ class WikiHistory:
         self,
         head: str,
         earlier: str,
-        before: Mapping[Slug, str],
+        before: Mapping[Slug, str | None],
         now: Mapping[Slug, str],
     ) -> frozenset[Slug]:
         """Pages whose text of before no commit has, from an earlier one to HEAD.
 
-        Of a page that is gone, it is the page that no commit has.  One that git has
-        otherwise than the service gives it is not among them: what file its text of
-        before was cannot be said.  One request, for the directory trees of these
-        commits; a second one where the commits are not known yet.
+        Or of which no commit has the page, where it is gone.  One that is there, and
+        that git has otherwise than the service gives it, is not among them: what file
+        its text of before was cannot be said.  One request, for the directory trees of
+        these commits; a second one where the commits are not known yet.
 
         Args:
             head: The commit that was HEAD a moment ago.
             earlier: One before it.
-            before: A text that the wiki had at the earlier commit or after it.
+            before: A text that the wiki had at the earlier commit or after it; None
+                where it is gone, and what file it was cannot be said.
             now: The text that it has, of those that are there.
 
         Returns:
@@ -281,9 +282,9 @@ def commits_since(
 
 
 def _in_no_commit(
-    found: Objects, before: Mapping[Slug, str], now: Mapping[Slug, str]
+    found: Objects, before: Mapping[Slug, str | None], now: Mapping[Slug, str]
 ) -> frozenset[Slug]:
-    """Pages of which no commit that was found has the text, or the page.
+    """Pages of which no commit that was found has the text; or the page, if it is gone.
 
     Raises:
         NotAPack: a commit names no tree.
@@ -294,10 +295,13 @@ def _in_no_commit(
     trees, files = found.trees, file_ids(found.trees)
 
     def is_lost(slug: Slug) -> bool:
+        text = before[slug]
+        is_kept = text is None or file_id(text, id_bytes) in files
         if slug not in now:
-            return not any(file_of(trees, root, slug) for root in roots if root)
-        text, agreed = (file_id(one, id_bytes) for one in (now[slug], before[slug]))
-        return text in files and agreed not in files
+            # another page may have had its name in one of them
+            is_there = any(file_of(trees, root, slug) for root in roots if root)
+            return not (is_there and is_kept)
+        return file_id(now[slug], id_bytes) in files and not is_kept
 
     id_bytes = len(next(iter(found.commits), b""))
     return frozenset(filter(is_lost, before))

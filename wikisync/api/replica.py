@@ -146,7 +146,7 @@ class WikiReplica:
         self,
         head: str,
         earlier: str,
-        before: Mapping[Slug, str],
+        before: Mapping[Slug, str | None],
         now: Mapping[Slug, str],
     ) -> frozenset[Slug]:
         """Pages of which no commit from an earlier one to HEAD has the text of before.

@@ -45,7 +45,7 @@ class RememberedWiki:
         self,
         head: str,
         earlier: str,
-        before: Mapping[Slug, str],
+        before: Mapping[Slug, str | None],
         now: Mapping[Slug, str],
     ) -> frozenset[Slug]:
         """Nothing is asked of the history."""

@@ -76,17 +76,21 @@ class TranslatedWiki:
         self,
         head: str,
         earlier: str,
-        before: Mapping[Slug, str],
+        before: Mapping[Slug, str | None],
         now: Mapping[Slug, str],
     ) -> frozenset[Slug]:
         """Pages of which no commit from an earlier one to HEAD has the text of before.
 
-        Not those with another text that link to files of the folder: the wiki has
-        their texts otherwise.
+        Of those that link to files of the folder, only such as are gone, by their
+        names: the wiki has their texts otherwise.
         """
-        linked = self._state.pages_with_links() & now.keys()
-        before = {slug: text for slug, text in before.items() if slug not in linked}
-        return await self._wiki.taken_back(head, earlier, before, now)
+        linked = self._state.pages_with_links()
+        known = {
+            slug: None if slug in linked else text
+            for slug, text in before.items()
+            if not (slug in linked and slug in now)
+        }
+        return await self._wiki.taken_back(head, earlier, known, now)
 
     async def snapshot(self) -> Snapshot:
         """Scan every page; see ``Replica``."""
