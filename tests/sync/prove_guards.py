@@ -330,6 +330,19 @@ GUARDS = (
         "sync/test_rewinding.py::test_so_is_a_page_that_is_taken_back_and_edited_anew",
     ),
     Guard(
+        "pages that wait while a wiki goes back",
+        f"{SYNC}.decide.rewinding:Rewinding.waits",
+        answer(False),
+        "sync/test_rewinding.py::test_a_page_that_waits_is_part_of_what_is_held",
+    ),
+    Guard(
+        "the newer text of a page that waits",
+        f"{SYNC}.run.cycle:rebase_here",
+        async_answer(None),
+        "sync/test_rewinding.py"
+        "::test_refused_it_is_merged_with_what_is_edited_on_top_of_its_older_text",
+    ),
+    Guard(
         "a wiki whose history lacks the last sync",
         f"{SYNC}.run.stopping:rewinding_by_history",
         answer(NO_REWINDING),

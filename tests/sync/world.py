@@ -34,6 +34,7 @@ from wikisync.sync.decide.plan import (
     Plan,
     Pull,
     Push,
+    Rebase,
     Rebind,
     Skip,
 )
@@ -144,6 +145,9 @@ class World:
                 return self.give(slug, mine, theirs)
             case Adopt(slug):
                 self.base[slug] = self.local[slug]
+                return True
+            case Rebase(slug, theirs):
+                self.base[slug] = self.remote[theirs]
                 return True
             case DropRecord(slug):
                 return self.base.pop(slug, None) is not None

@@ -18,7 +18,15 @@ from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, NotFound
 from wikisync.model import Slug
-from wikisync.sync.decide.plan import Action, Adopt, DropRecord, Hold, Merge, Move
+from wikisync.sync.decide.plan import (
+    Action,
+    Adopt,
+    DropRecord,
+    Hold,
+    Merge,
+    Move,
+    Rebase,
+)
 from wikisync.sync.replica import Replica
 from wikisync.sync.run.options import CycleOptions
 from wikisync.workspace.configured import find_workspace
@@ -147,7 +155,7 @@ async def _of_action(
     wiki: SyncedWiki, action: Action, names: Mapping[Slug, Slug]
 ) -> list[Shown]:
     """The texts of one page; none where both sides hold the same."""
-    if isinstance(action, Adopt | DropRecord | Move):
+    if isinstance(action, Adopt | DropRecord | Move | Rebase):
         return []
     slug = action.slug
     name = f"{wiki.section.folder}/{slug}"

@@ -37,6 +37,7 @@ from wikisync.sync.decide.plan import (
     MoveRemote,
     Pull,
     Push,
+    Rebase,
     Rebind,
     Skip,
     SkipReason,
@@ -264,7 +265,7 @@ def _described(
             return "waiting", ""  # a problem says it, with the next step
         case Skip():
             return "waiting", str(action.reason)
-        case Adopt() | Rebind() | DropRecord():
+        case Adopt() | Rebase() | Rebind() | DropRecord():
             return "both", ""
 
 

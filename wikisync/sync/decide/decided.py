@@ -57,6 +57,8 @@ class Decided(Struct, frozen=True):
     """When one more scan can make an absence certain that the plan waits for."""
     head: str = ""
     """The wiki's newest commit, where the plan made it worth asking."""
+    is_unanswered: bool = False
+    """Nobody could say then whether the wiki went back in time."""
 
     @property
     def left_out(self) -> frozenset[Slug]:

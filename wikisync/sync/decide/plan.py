@@ -178,6 +178,21 @@ class Adopt(Struct, frozen=True):
     remote: Digest
 
 
+class Rebase(Struct, frozen=True):
+    """The wiki went back to an older text: it counts as agreed on from now on.
+
+    So the newer text here of a page that waits is an edit of it, and goes to the wiki
+    when the page can be changed.
+    """
+
+    slug: Slug
+    """The name under which the base knows the page."""
+    there: Slug
+    """What the wiki calls it."""
+    format: Format
+    remote: Digest
+
+
 class DropRecord(Struct, frozen=True):
     """The page is gone on both sides; only the base still knows it."""
 
@@ -325,6 +340,7 @@ Action: TypeAlias = (
     | Merge
     | Push
     | Adopt
+    | Rebase
     | DropRecord
     | Hold
     | Skip
@@ -335,10 +351,10 @@ Action: TypeAlias = (
 class Plan(Struct, frozen=True):
     """Every action of one cycle, in the order in which they are carried out.
 
-    Renames (parents first), creates (parents first), updates and merges, pushes,
-    records, what waits, and removals last.  A page has one action, but for a
-    rename, which another may follow under the new name.  ``str`` gives one line
-    per action.
+    What is agreed on anew, renames (parents first), creates (parents first), updates
+    and merges, pushes, records, what waits, and removals last.  A page has one action,
+    but for a rename, which another may follow under the new name, and for a
+    ``Rebase``, whose page goes on waiting.  ``str`` gives one line per action.
     """
 
     actions: tuple[Action, ...] = ()
@@ -384,6 +400,14 @@ class Plan(Struct, frozen=True):
         return tuple(a for a in self.actions if isinstance(a, Move))
 
     @property
+    def records(self) -> dict[Slug, Slug]:
+        """Names under which the base knows pages, by the new ones of these renames."""
+        return {
+            move.target: move.slug if isinstance(move, Rebind) else move.record
+            for move in self.moves
+        }
+
+    @property
     def files(self) -> dict[Slug, Slug]:
         """Names under which files of renamed pages are until the plan is carried out.
 
@@ -426,6 +450,8 @@ def describe(action: Action) -> str:
             return f"update  {action.slug}"
         case Adopt():
             return f"adopt   {action.slug}"
+        case Rebase():
+            return f"keep    {action.slug}: the wiki went back; the text here stays"
         case DropRecord():
             return f"forget  {action.slug}"
         case DeleteLocal():
@@ -471,20 +497,21 @@ def _along(action: MoveRemote) -> str:
 
 
 _RANK: dict[type[Action], int] = {
-    MoveRemote: 0,
-    MoveLocal: 1,  # after the rename on the wiki that carries its page along
-    Rebind: 2,
-    CreateLocal: 3,
-    CreateRemote: 3,
-    Pull: 4,
-    Merge: 4,
-    Push: 5,
-    Adopt: 6,
-    DropRecord: 7,
-    Hold: 8,
-    Skip: 9,
-    DeleteLocal: 10,
-    DeleteRemote: 10,
+    Rebase: 0,  # both sides have the page under its name of before
+    MoveRemote: 1,
+    MoveLocal: 2,  # after the rename on the wiki that carries its page along
+    Rebind: 3,
+    CreateLocal: 4,
+    CreateRemote: 4,
+    Pull: 5,
+    Merge: 5,
+    Push: 6,
+    Adopt: 7,
+    DropRecord: 8,
+    Hold: 9,
+    Skip: 10,
+    DeleteLocal: 11,
+    DeleteRemote: 11,
 }
 
 

@@ -3,8 +3,8 @@
 Pure.  To the table it looks like many edits and deletions on the wiki.  It is
 recognised by its history, which lacks the commit of the last sync; and where git says
 nothing, by pages that return to texts which both sides agreed on before.  Then whatever
-would be taken back here waits for a person, who follows the wiki or puts the newer
-texts back on it.
+would be taken back here, now or later, waits for a person, who follows the wiki or puts
+the newer texts back on it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from wikisync.model import Digest, Slug, Snapshot
+from wikisync.model import Digest, PageState, Slug, Snapshot
 from wikisync.sync.decide.plan import (
     Action,
     BasePage,
     DeleteLocal,
+    Hold,
     Merge,
     MoveLocal,
     MoveRemote,
     Plan,
     Pull,
     Push,
+    Rebase,
     Skip,
     SkipReason,
 )
@@ -37,19 +39,42 @@ class Rewinding(Struct, frozen=True):
     """What a wiki that went back in time would take back here."""
 
     returned: frozenset[Slug] = frozenset()
-    """Pages that have an earlier text on the wiki."""
+    """Pages that have an earlier text on the wiki, by their records."""
     missing: frozenset[Slug] = frozenset()
     """Pages that are not on it, whether that is certain yet or not."""
     renamed: Mapping[MoveLocal, MoveRemote] = {}
     """Pages that have an earlier name on it: what would be done here, and there."""
+    texts: Mapping[Slug, PageState] = {}
+    """``NotAgreed.texts``, whether the wiki went back or not."""
+    records: Mapping[Slug, Slug] = {}
+    """``NotAgreed.records_in`` the plan."""
 
     def takes_back(self, action: Action) -> bool:
-        """Whether an action is part of it."""
-        if isinstance(action, Pull | Merge):
-            return action.slug in self.returned
+        """Whether an action is part of it, or keeps back what is."""
+        if isinstance(action, Pull | Merge) or self.waits(action):
+            return self._record_of(action) in self.returned
         if isinstance(action, MoveLocal):
             return action in self.renamed
-        return isinstance(action, DeleteLocal | Skip) and action.slug in self.missing
+        is_gone = action.slug in self.missing
+        return is_gone and isinstance(action, DeleteLocal | Hold | Skip)
+
+    def waits(self, action: Action) -> bool:
+        """Whether a page is left alone whose text on the wiki is another one."""
+        return isinstance(action, Hold | Skip) and self.there(action) is not None
+
+    def there(self, action: Action) -> PageState | None:
+        """What the wiki has of a page, where that is not what was agreed on."""
+        return self.texts.get(self._record_of(action))
+
+    def rebase(self, action: Action) -> Rebase:
+        """What keeps the newer text of a page that waits."""
+        theirs = self.there(action)
+        assert theirs is not None, "a page that waits has another text on the wiki"
+        record = self._record_of(action)
+        return Rebase(record, theirs.slug, theirs.format, theirs.digest)
+
+    def _record_of(self, action: Action) -> Slug:
+        return self.records.get(action.slug, action.slug)
 
     def put_back(self, action: Pull | Merge) -> Push:
         """What puts the newer text of a page back on the wiki."""
@@ -61,6 +86,23 @@ class Rewinding(Struct, frozen=True):
 NO_REWINDING = Rewinding()
 
 
+class NotAgreed(Struct, frozen=True):
+    """What the wiki has otherwise than was agreed on, of the pages of a plan."""
+
+    texts: Mapping[Slug, PageState] = {}
+    """What it has of pages with another text or format, by their records; also of pages
+    that wait, such as one whose new name is taken."""
+    missing: frozenset[Slug] = frozenset()
+    """Pages that it lacks, whether that is certain yet or not."""
+    files: Mapping[Slug, Slug] = {}
+    """Records of pages that are to be renamed here, by their names of now: by these
+    they go where the rename has to wait."""
+
+    def records_in(self, plan: Plan) -> Mapping[Slug, Slug]:
+        """Records of a plan's pages that go by other names, what waits included."""
+        return {**self.files, **plan.records}
+
+
 def may_take_back(action: Action) -> bool:
     """Whether an action would take a text, a name or a page back here."""
     if isinstance(action, Skip):
@@ -68,8 +110,48 @@ def may_take_back(action: Action) -> bool:
     return isinstance(action, Pull | Merge | MoveLocal | DeleteLocal)
 
 
+def not_agreed(
+    plan: Plan,
+    base: Mapping[Slug, BasePage],
+    there: Snapshot,
+    shown: Mapping[Slug, Digest],
+) -> NotAgreed:
+    """What the wiki has otherwise than was agreed on.
+
+    Args:
+        plan: What would bring both sides together, before anything is left out.
+        base: The base it was made on.
+        there: The scan of the wiki.
+        shown: Texts that conflict files show: of these pages, a person is asked already
+            what becomes of both texts.
+    """
+    records = plan.records
+    renamed = {old: new for new, old in records.items()}
+    renamed |= {hold.slug: hold.target for hold in plan.held if hold.target}
+    found: dict[Slug, PageState] = {}
+    for action in plan.actions:
+        record = records.get(action.slug, action.slug)
+        if record not in base or not isinstance(action, Pull | Merge | Hold | Skip):
+            continue
+        # what was renamed on the wiki has nothing under its old name there
+        name = record if record in there.pages else renamed.get(record, record)
+        theirs, agreed = there.pages.get(name), base[record]
+        if theirs is None:
+            continue
+        is_new = theirs.digest != agreed.remote or theirs.format is not agreed.format
+        is_shown = theirs.digest == shown.get(action.slug)
+        if is_new and (isinstance(action, Pull) or not is_shown):
+            found[record] = theirs
+    missing = {one.slug for one in plan.actions if isinstance(one, DeleteLocal)}
+    missing |= {s.slug for s in plan.skipped if s.reason is SkipReason.GONE_THERE}
+    here = [move for move in plan.moves if isinstance(move, MoveLocal)]
+    files = {move.slug: move.record for move in here}
+    return NotAgreed(found, frozenset(missing), files)
+
+
 def rewinding_of(
     plan: Plan,
+    seen: NotAgreed,
     earlier: Mapping[Slug, Collection[Digest]],
     *,
     is_known: bool = False,
@@ -79,42 +161,50 @@ def rewinding_of(
 
     Args:
         plan: The plan of a cycle.
-        earlier: By the names of the plan, texts that pages had before the agreed one.
+        seen: What the wiki has otherwise than was agreed on.
+        earlier: By records, texts that pages had before the agreed one.
         is_known: It was found before and is not decided yet, or is likely: then one
             page suffices.
         gone: Pages that are missing, and were recorded too lately for the history to
             show whether somebody deleted them.
     """
-    brought = [one for one in plan.actions if isinstance(one, Pull | Merge)]
-    returned = {one.slug for one in brought if one.remote in earlier.get(one.slug, ())}
-    is_most = len(returned) >= REWOUND_PAGES_MIN and 2 * len(returned) >= len(brought)
+    returned = {
+        record
+        for record, one in seen.texts.items()
+        if one.digest in earlier.get(record, ())
+    }
+    brought = brought_pages(plan, seen)
+    found = len(returned & brought)
+    is_most = found >= REWOUND_PAGES_MIN and 2 * found >= len(brought)
     if not (is_most or gone or (is_known and returned)):
         return NO_REWINDING
-    return Rewinding(frozenset(returned), missing_pages(plan))
+    return Rewinding(frozenset(returned), seen.missing)
 
 
 def rewinding_by_history(
-    plan: Plan, base: Mapping[Slug, BasePage], there: Snapshot
+    plan: Plan, seen: NotAgreed, base: Mapping[Slug, BasePage], there: Snapshot
 ) -> Rewinding:
-    """All that a plan would take back, where the history says that the wiki went back.
+    """All that would be taken back, where the history says that the wiki went back.
 
     Args:
         plan: The plan of a cycle.
+        seen: What the wiki has otherwise than was agreed on.
         base: The base it was made on.
         there: The scan of the wiki.
     """
-    brought = {one.slug for one in plan.actions if isinstance(one, Pull | Merge)}
     moves = [one for one in plan.moves if isinstance(one, MoveLocal)]
-    return Rewinding(
-        frozenset(brought), missing_pages(plan), renamed_back(moves, base, there)
-    )
+    renamed = renamed_back(moves, base, there)
+    return Rewinding(frozenset(seen.texts), seen.missing, renamed)
 
 
-def missing_pages(plan: Plan) -> frozenset[Slug]:
-    """Pages that the wiki lacks, whether that is certain yet or not."""
-    missing = {one.slug for one in plan.actions if isinstance(one, DeleteLocal)}
-    missing |= {s.slug for s in plan.skipped if s.reason is SkipReason.GONE_THERE}
-    return frozenset(missing)
+def brought_pages(plan: Plan, seen: NotAgreed) -> frozenset[Slug]:
+    """Pages of which the wiki's texts come here, or will as soon as they can.
+
+    A held page may have waited for long, and so is no sign of what happened now.
+    """
+    records = seen.records_in(plan)
+    held = {records.get(one.slug, one.slug) for one in plan.held}
+    return frozenset(seen.texts.keys() - held)
 
 
 def renamed_back(

@@ -26,14 +26,13 @@ from wikisync.sync.decide.plan import (
     CreateRemote,
     DeleteLocal,
     DeleteRemote,
+    Hold,
     Merge,
-    Move,
     MoveLocal,
     Notice,
     Plan,
     Pull,
     Push,
-    Rebind,
     Skip,
     SkipReason,
 )
@@ -211,7 +210,7 @@ def hold_batches(
     special = _special(plan, base, memory, emptied, rewinding)
     for kind in (one for one in BatchKind if one in kinds):
         found = {
-            _member(action, base, kind): action
+            _member(action, base, kind, rewinding): action
             for action in plan.actions
             if action.slug not in agreed_to
             if kind is special.get(action)
@@ -276,7 +275,7 @@ def shrunk_pages(
     plan: Plan, base: Mapping[Slug, BasePage], local: Snapshot, remote: Snapshot
 ) -> frozenset[Slug]:
     """Pages whose new text is nearly nothing, where the sizes are known."""
-    names = {move.target: record_of(move) for move in plan.moves}
+    names = plan.records
     before = {slug: page.size for slug, page in base.items()}
     here = {page.digest: page.size for page in local.pages.values()}
     there = {page.digest: page.size for page in remote.pages.values()}
@@ -291,11 +290,6 @@ def shrunk_pages(
             if _is_shrunk(before.get(names.get(action.slug, action.slug)), after):
                 found.add(action.slug)
     return frozenset(found)
-
-
-def record_of(move: Move) -> Slug:
-    """The name under which the base knows the page of a rename."""
-    return move.slug if isinstance(move, Rebind) else move.record
 
 
 def _is_shrunk(before: int | None, after: int | None) -> bool:
@@ -319,16 +313,18 @@ def _special(
     """Actions that a batch of one kind holds, however few they are."""
     # what was decided stays so, whether the wiki still seems to have gone back
     decided = {
-        member
+        member: batch.decision
         for batch in memory
         if batch.kind is BatchKind.REWOUND and batch.decision is not Decision.WAITING
         for member in batch.members
     }
     found: dict[Action, BatchKind] = {}
     for action in plan.actions:
-        is_decided = may_take_back(action) and (
-            _member(action, base, BatchKind.REWOUND) in decided
-        )
+        said, waits = None, rewinding.waits(action)
+        if waits or may_take_back(action):
+            said = decided.get(_member(action, base, BatchKind.REWOUND, rewinding))
+        # a page that waits follows the wiki later without our doing
+        is_decided = said is not None and not (waits and said is Decision.APPROVED)
         if is_decided or rewinding.takes_back(action):
             found[action] = BatchKind.REWOUND
         elif isinstance(action, MoveLocal):
@@ -389,17 +385,24 @@ def _is_too_much(
             return bool(members)
 
 
-def _member(action: Action, base: Mapping[Slug, BasePage], kind: BatchKind) -> Member:
+def _member(
+    action: Action,
+    base: Mapping[Slug, BasePage],
+    kind: BatchKind,
+    rewinding: Rewinding,
+) -> Member:
+    theirs = rewinding.there(action) if kind is BatchKind.REWOUND else None
     match action:
-        case Skip():
+        case Pull() | Merge() | Hold() | Skip() if theirs is not None:
+            # Asked about is the wiki's text: a later one of it is an edit.  The name is
+            # the wiki's, too: that of the plan may change while the page waits.
+            return Member(theirs.slug, theirs.digest)
+        case Hold() | Skip():
             return Member(action.slug, base[action.slug].local)
         case DeleteLocal(slug, digest) | DeleteRemote(slug, digest):
             return Member(slug, digest)
         case MoveLocal():
             return Member(action.slug, action.local)
-        case Merge() if kind is BatchKind.REWOUND:
-            # asked about is the wiki's text: a later one of it is an edit
-            return Member(action.slug, action.remote)
         case Pull() | CreateLocal():
             return Member(action.slug, action.remote)
         case Adopt() | Push() | Merge():
@@ -422,6 +425,10 @@ def _instead_of(
     action: Action, batch: Batch, base: Mapping[Slug, BasePage], rewinding: Rewinding
 ) -> list[Action]:
     """What is done instead of an action that was not approved."""
+    if rewinding.waits(action):
+        if batch.decision is Decision.REFUSED:
+            return [action, rewinding.rebase(action)]
+        return [action]
     if batch.decision is not Decision.REFUSED:
         return []
     kind, notice = batch.kind, Notice.DELETION_REFUSED
@@ -434,7 +441,7 @@ def _instead_of(
             return [action]
         case MoveLocal():
             return [rewinding.renamed[action]] if action in rewinding.renamed else []
-        case Skip(slug):
+        case Hold(slug) | Skip(slug):
             return [CreateRemote(slug, base[slug].format, base[slug].local, notice)]
         case DeleteLocal(slug, mine):
             return [CreateRemote(slug, base[slug].format, mine, notice)]

@@ -9,14 +9,21 @@ from __future__ import annotations
 
 import logging
 
-from wikisync.errors import FolderError, NotFound, PreconditionFailed
-from wikisync.model import Page, Slug
+from wikisync.errors import (
+    AuthenticationFailed,
+    FolderError,
+    NotFound,
+    PreconditionFailed,
+    RateLimited,
+    RemoteError,
+)
+from wikisync.model import Page, Slug, Snapshot
 from wikisync.sync.decide.decided import MergedPage
 from wikisync.sync.decide.ledger import Intent, LogEntry, WriteKind
-from wikisync.sync.decide.plan import DeleteLocal, Merge, MoveLocal, Rebind
+from wikisync.sync.decide.plan import DeleteLocal, Merge, MoveLocal, Rebase, Rebind
 from wikisync.sync.run.flow import finish, is_disk_error
 from wikisync.sync.run.intents import rebase
-from wikisync.sync.run.parts import Cycle
+from wikisync.sync.run.parts import UNAGREED, Cycle
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +93,40 @@ async def _move(cycle: Cycle, action: MoveLocal | Rebind, given: Slug) -> None:
             cycle.state.record(renamed={record: given}, is_step=is_step)
         cycle.note_done(action, action.slug)
     cycle.tally.renamed.append(given)
+
+
+async def rebase_here(cycle: Cycle, action: Rebase, there: Snapshot) -> None:
+    """Take the wiki's older text as agreed on: what the folder has is an edit of it."""
+    known = cycle.state.text(action.slug) or ""
+    try:
+        page = await cycle.remote_page(
+            action.there, there, known=known, expected=action.remote
+        )
+        await finish(_rebase(cycle, action, page.content))
+    except (PreconditionFailed, NotFound) as error:
+        cycle.tally.supersede(action.slug, error)
+    except (AuthenticationFailed, RateLimited):
+        raise
+    except RemoteError as error:
+        cycle.tally.fail("page-unreadable", action.slug, error)
+    except FolderError as error:
+        _fail(cycle, action.slug, error)
+
+
+async def _rebase(cycle: Cycle, action: Rebase, text: str) -> None:
+    # the push replaces it, and the wiki's history is not at hand here
+    await cycle.local.keep(action.slug, text, UNAGREED, is_again=True)
+    intent = Intent(
+        WriteKind.REBASE,
+        action.slug,
+        format=action.format,
+        before=action.remote,
+        text=text,
+        at=cycle.clock(),
+    )
+    with cycle.state.together():
+        rebase(cycle.state, intent)
+        cycle.note_done(action, action.slug)
 
 
 async def merge_here(cycle: Cycle, action: Merge, merged: MergedPage) -> None:

@@ -49,11 +49,13 @@ from wikisync.sync.decide.plan import (
     DropRecord,
     Hold,
     Merge,
+    Move,
     MoveLocal,
     MoveRemote,
     Plan,
     Pull,
     Push,
+    Rebase,
     Rebind,
     RemoteWrite,
     Send,
@@ -61,7 +63,7 @@ from wikisync.sync.decide.plan import (
 )
 from wikisync.sync.decide.safety import Batch, BatchKind, Decision
 from wikisync.sync.replica import LocalReplica, RemoteReplica, Replica
-from wikisync.sync.run.arrive import merge_here, move_here, remove_here
+from wikisync.sync.run.arrive import merge_here, move_here, rebase_here, remove_here
 from wikisync.sync.run.attachments import fetch_attachments
 from wikisync.sync.run.deciding import decide_cycle
 from wikisync.sync.run.flow import each
@@ -274,8 +276,9 @@ class _Run:
         # before the renames: another page may get the name beside which the file lies
         await self._holds.remove_settled(decided)
         await self._holds.clear_names(plan)
-        for move in plan.moves:
-            await self._one(move, decided, push)
+        for action in plan.actions:
+            if isinstance(action, Rebase | Move):
+                await self._one(action, decided, push)
         # From here on pages go by the names that the plan gives them, but for those in
         # ``lost_names``, about which nothing more is done in this cycle.
         if self._cycle.state.conflict_files():
@@ -314,6 +317,8 @@ class _Run:
                 await remove_here(self._cycle, action)
             case Merge():
                 await merge_here(self._cycle, action, decided.merges[action.slug])
+            case Rebase():
+                await rebase_here(self._cycle, action, decided.there)
             case MoveRemote() | DeleteRemote():
                 await push(action)
             case CreateLocal() | Pull() | Adopt() | CreateRemote() | Push():
@@ -377,6 +382,8 @@ class _Run:
         for batch in decided.batches:
             if batch.kind is BatchKind.REWOUND and batch.decision in undone:
                 return
+        if decided.is_unanswered and not was_rewound:
+            return  # the next question is about the history since the same commit
         is_sent = any(
             isinstance(action, RemoteWrite) for action in decided.plan.actions
         )

@@ -37,19 +37,18 @@ from wikisync.sync.decide.comparing import (
     mirror_base,
 )
 from wikisync.sync.decide.decided import Decided, Settled
-from wikisync.sync.decide.ledger import ConflictFileRecord, Side
+from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import (
     BasePage,
     HoldReason,
     Merge,
+    MoveLocal,
     Plan,
-    Pull,
     Push,
     SkipReason,
 )
 from wikisync.sync.decide.reconcile import reconcile
-from wikisync.sync.decide.rewinding import may_take_back, missing_pages
-from wikisync.sync.decide.safety import record_of
+from wikisync.sync.decide.rewinding import NotAgreed, not_agreed
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run import changed_files
 from wikisync.sync.run.merging import merge_texts
@@ -98,6 +97,8 @@ class _Deciding:
         self._settled = settled
         self._undone = undone
         self._head = ""
+        self._is_unanswered = False
+        """Nobody could say whether the wiki went back in time."""
         self._forgotten: frozenset[Slug] = frozenset()
         """Pages that a dry run takes for new ones, as the real run would."""
 
@@ -137,12 +138,17 @@ class _Deciding:
         plan = plan.map(lambda a: None if a.slug in ignored else a)
         plan, there = await self._with_outdated(plan, here, there)
         plan, here = _without_copies(plan, here)
+        # What the wiki has of a page is decided on while its history tells how it came
+        # to that, also where the page is left out from here on and changed later.
+        files = self._cycle.state.conflict_files()
+        shown = {slug: digest_of(file.remote) for slug, file in files.items()}
+        seen = not_agreed(plan, base, there, shown)
+        is_set_back = await self._is_set_back(plan, seen, there)
         plan = self._allowed(plan, base, here)
-        is_set_back = await self._is_set_back(plan, there)
-        # merged with an older text, a page would lose what that lacks
-        unmerged = (
-            plan.merges if is_set_back and not is_followed(self._cycle.state) else ()
-        )
+        unmerged: list[Merge] = []
+        if is_set_back and not is_followed(self._cycle.state):
+            # merged with an older text, a page would lose what that lacks
+            unmerged = [m for m in plan.merges if m.remote != shown.get(m.slug)]
         plan = plan.map(lambda a: None if a in unmerged else a)
         plan, merges, superseded = await merge_texts(
             self._cycle, plan, there, self._settled
@@ -159,6 +165,7 @@ class _Deciding:
                 self._cycle.local, plan, base, here, self._cycle.state.batches()
             ),
             is_set_back=is_set_back,
+            seen=seen,
             stops=self._cycle.options.stops,
             agreed_to=self._agreed_to(plan),
             now=self._cycle.clock(),
@@ -186,6 +193,7 @@ class _Deciding:
             superseded,
             absences.due_s if waits else None,
             self._head,
+            self._is_unanswered,
         )
 
     async def _compared(
@@ -310,56 +318,57 @@ class _Deciding:
             return frozenset(a.slug for a in plan.deletes) - self._base().keys()
         return self._undone.names if self._undone else frozenset()
 
-    async def _is_set_back(self, plan: Plan, there: Snapshot) -> bool | None:
+    async def _is_set_back(
+        self, plan: Plan, seen: NotAgreed, there: Snapshot
+    ) -> bool | None:
         """Whether the wiki's history lacks the last sync.
 
-        Asked where the wiki would take something back: one request, and a second one
-        where its newest commit is another.  None where that is not known.
+        Asked where the wiki would take something back, now or later: one request, and
+        a second one where its newest commit is another.  None where that is not known.
         """
         if self._cycle.options.is_mirror:
             return False  # it follows, wherever the wiki goes
-        earlier, conflict_files = (
-            self._cycle.state.head,
-            self._cycle.state.conflict_files(),
-        )
-        if not earlier or not any(
-            may_take_back(action)
-            for action in plan.actions
-            if not (isinstance(action, Merge) and _is_shown(action, conflict_files))
-        ):
+        earlier = self._cycle.state.head
+        is_renamed = any(isinstance(move, MoveLocal) for move in plan.moves)
+        if not earlier or not (seen.texts or seen.missing or is_renamed):
             return None
         self._head = await self._cycle.remote.head()
         # then the last sync made, or brought, a later commit that nobody knows
         is_old = self._cycle.state.is_head_old
         if self._head == earlier and is_old:
             return True
+        self._is_unanswered = not self._head
         if self._head in {"", earlier}:
             return None
         is_after = await self._cycle.remote.follows(self._head, earlier)
+        self._is_unanswered = is_after is None
         if is_after and is_old:
-            return True if await self._is_taken_back(plan, there, earlier) else None
+            return await self._is_taken_back(seen, there, earlier) or None
         return None if is_after is None else not is_after
 
-    async def _is_taken_back(self, plan: Plan, there: Snapshot, earlier: str) -> bool:
+    async def _is_taken_back(
+        self, seen: NotAgreed, there: Snapshot, earlier: str
+    ) -> bool:
         """Whether a text that both sides agreed on is in no commit since then.
 
         Somebody pushed over it by force before the commit that has it was known here,
         and the page is gone, or was edited anew.
         """
-        records = {move.target: record_of(move) for move in plan.moves}
-        gone = missing_pages(plan)
-        brought = {a.slug for a in plan.actions if isinstance(a, Pull | Merge)}
+        now = {
+            record: there.texts[one.slug].content
+            for record, one in seen.texts.items()
+            if one.slug in there.texts
+        }
         before: dict[Slug, str] = {}
         base = self._base()
-        for slug in gone | (brought & there.texts.keys()):
-            record = records.get(slug, slug)
+        for record in seen.missing | now.keys():
             text, known = self._cycle.state.text(record), base.get(record)
             # else the wiki has the agreed text otherwise: the service changed it
             if text is not None and known and digest_of(text) == known.remote:
-                before[slug] = text
+                before[record] = text
         if not before:
             return False
-        now = {slug: there.texts[slug].content for slug in before.keys() - gone}
+        now = {record: now[record] for record in before.keys() - seen.missing}
         remote = self._cycle.remote
         return bool(await remote.taken_back(self._head, earlier, before, now))
 
@@ -455,7 +464,7 @@ class _Deciding:
             return {}
         before = plan.files
         sent = {before.get(one.slug, one.slug): one.slug for one in plan.sends}
-        records = {move.target: record_of(move) for move in plan.moves}
+        records = plan.records
         found: dict[Slug, HoldReason] = {}
         for file in await self._cycle.local.having(sent, has_any_marker):
             slug = sent[file]
@@ -487,12 +496,6 @@ async def without_ignored(
     known |= {slug: page.format for slug, page in there.pages.items()}
     ignored = await local.untracked((slug, known[slug]) for slug in missing)
     return replace(here, unreadable=here.unreadable | ignored), ignored
-
-
-def _is_shown(action: Merge, conflict_files: Mapping[Slug, ConflictFileRecord]) -> bool:
-    """Whether a conflict file shows the wiki's text, which was asked about then."""
-    known = conflict_files.get(action.slug)
-    return known is not None and digest_of(known.remote) == action.remote
 
 
 def refused_texts(known: WikiState, now: float) -> Mapping[Slug, Digest]:

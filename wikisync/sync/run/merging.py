@@ -13,7 +13,6 @@ from typing import TypeAlias, TypeGuard
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.merging.conflict import Clash, MergedText, Piece
 from wikisync.merging.diff import changes
-from wikisync.merging.front_matter import with_front_matter
 from wikisync.merging.merge import merge
 from wikisync.model import Format, Page, Slug, Snapshot
 from wikisync.sync.decide.decided import MergedPage, Settled
@@ -23,11 +22,9 @@ from wikisync.sync.decide.plan import (
     Hold,
     HoldReason,
     Merge,
-    MoveLocal,
     MoveRemote,
     Plan,
     Push,
-    Rebind,
 )
 from wikisync.sync.decide.stale import STALE_TEXTS_MAX, stale_ancestor
 from wikisync.sync.run.flow import on_texts
@@ -109,7 +106,12 @@ class _Merging:
         theirs = (
             Page(slug, action.format, base)
             if isinstance(action, Push)
-            else await self._remote_page(names.there.get(slug, slug), action)
+            else await self._cycle.remote_page(
+                names.there.get(slug, slug),
+                self._there,
+                known=self._cycle.state.text(record) or "",
+                expected=action.remote if isinstance(action, Merge) else None,
+            )
         )
         text = mine.content
         if isinstance(action, Hold):
@@ -134,16 +136,6 @@ class _Merging:
         kept = self._cycle.state.replaced(record, STALE_TEXTS_MAX)
         return [one for one in kept if one.is_written]
 
-    async def _remote_page(self, slug: Slug, action: Merge | Hold) -> Page:
-        page = self._there.texts.get(slug) or await self._cycle.remote.read(slug)
-        if isinstance(action, Merge) and page.digest != action.remote:
-            raise PreconditionFailed(f"{slug} was edited on the wiki meanwhile")
-        if page.format not in self._cycle.state.capabilities().strips_front_matter_of:
-            return page
-        known = self._cycle.state.text(slug) or ""
-        content = with_front_matter(page.content, known)
-        return Page(page.slug, page.format, content, page.title)
-
     async def _merge(
         self, base: str, mine: str, theirs: str, page_format: Format
     ) -> MergedText:
@@ -156,18 +148,12 @@ class _Names:
 
     def __init__(self, plan: Plan) -> None:
         self.here = plan.files
+        self.record = plan.records
         self.there: dict[Slug, Slug] = {}
-        self.record: dict[Slug, Slug] = {}
         for move in plan.moves:
-            match move:
-                case MoveLocal():
-                    self.record[move.target] = move.record
-                case MoveRemote():
-                    for old, new in move.renamed:
-                        self.there[new] = self.there.get(old, old)
-                    self.record[move.target] = move.record
-                case Rebind():
-                    self.record[move.target] = move.slug
+            if isinstance(move, MoveRemote):
+                for old, new in move.renamed:
+                    self.there[new] = self.there.get(old, old)
 
 
 def _may_merge(action: Action) -> TypeGuard[Candidate]:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from wikisync.errors import WikisyncError
-from wikisync.model import Problem, Slug
+from wikisync.errors import PreconditionFailed, WikisyncError
+from wikisync.merging.front_matter import with_front_matter
+from wikisync.model import Digest, Page, Problem, Slug, Snapshot
 from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import LogEntry
@@ -19,6 +20,8 @@ from wikisync.sync.run.options import CycleOptions, Outdated
 
 log = logging.getLogger(__name__)
 
+UNAGREED = "the wiki's text, which a sync replaced by the newer one"
+"""Why such a text is in the trash."""
 EVENTS_EACH_MAX = 200
 """Pages of one cycle that the log names each in a line of its own."""
 
@@ -107,6 +110,29 @@ class Cycle(Struct, frozen=True):
     """Returns the pages whose attachments changed here."""
     tally: _Tally = field(default_factory=_Tally)
     """What the cycle did so far; the one part that changes."""
+
+    async def remote_page(
+        self, slug: Slug, there: Snapshot, *, known: str, expected: Digest | None
+    ) -> Page:
+        """A page of the wiki, with the front matter that the service strips.
+
+        Args:
+            slug: What the wiki calls it.
+            there: The scan of the wiki, which may have the text.
+            known: The text of the page that has the front matter.
+            expected: What the page must still hold; None for whatever it holds.
+
+        Raises:
+            PreconditionFailed: it holds something else.
+            RemoteError: it cannot be read.
+        """
+        page = there.texts.get(slug) or await self.remote.read(slug)
+        if expected is not None and page.digest != expected:
+            raise PreconditionFailed(f"{slug} was edited on the wiki meanwhile")
+        if page.format not in self.state.capabilities().strips_front_matter_of:
+            return page
+        content = with_front_matter(page.content, known)
+        return Page(page.slug, page.format, content, page.title)
 
     def note_done(self, action: Action, slug: Slug) -> None:
         """Log one action as carried out, for the page as it is called now."""

@@ -40,13 +40,12 @@ from wikisync.sync.decide.plan import (
     Send,
 )
 from wikisync.sync.run.flow import finish
-from wikisync.sync.run.parts import Cycle
+from wikisync.sync.run.parts import UNAGREED, Cycle
 
 log = logging.getLogger(__name__)
 
 UNAVAILABLE_MAX = 3
 """Writes that may get no answer in a row before the service counts as gone."""
-UNAGREED = "the wiki's text, which a sync replaced by the newer one"
 STEPS_TO_SEND = 3
 """Turns of the loop that a request needs from its turn to write to the socket."""
 

@@ -17,16 +17,15 @@ from wikisync.sync.decide.plan import (
     BasePage,
     CreateLocal,
     DeleteRemote,
-    Merge,
     MoveLocal,
     Plan,
-    Pull,
 )
 from wikisync.sync.decide.rewinding import (
     NO_REWINDING,
     REWOUND_PAGES_MIN,
+    NotAgreed,
     Rewinding,
-    missing_pages,
+    brought_pages,
     renamed_back,
     rewinding_by_history,
     rewinding_of,
@@ -41,7 +40,6 @@ from wikisync.sync.decide.safety import (
     Decision,
     Member,
     hold_batches,
-    record_of,
     removed_unasked,
     shrunk_pages,
 )
@@ -98,6 +96,7 @@ def with_safety_stops(
     there: Snapshot,
     *,
     emptied: frozenset[Slug],
+    seen: NotAgreed,
     now: float,
     is_dry_run: bool,
     is_set_back: bool | None = None,
@@ -109,7 +108,7 @@ def with_safety_stops(
     shrunk: frozenset[Slug] = frozenset()
     if plan.actions:
         shrunk = shrunk_pages(plan, base, here, there)
-    rewinding = _rewinding(known, plan, base, there, is_set_back=is_set_back)
+    rewinding = _rewinding(known, plan, base, there, seen, is_set_back=is_set_back)
     # a name that could not be put back at once is one to be put back still
     refused = _refused_renames(plan, known.batches())
     renamed = {**renamed_back(refused, base, there), **rewinding.renamed}
@@ -119,7 +118,12 @@ def with_safety_stops(
         known.batches(),
         shrunk=shrunk,
         emptied=emptied,
-        rewinding=replace(rewinding, renamed=renamed),
+        rewinding=replace(
+            rewinding,
+            renamed=renamed,
+            texts=seen.texts,
+            records=seen.records_in(plan),
+        ),
         kinds=stops,
         agreed_to=agreed_to,
         removed=known.removed_since(now - REMOVALS_WITHIN_S) if plan.removals else {},
@@ -160,6 +164,7 @@ def _rewinding(
     plan: Plan,
     base: Mapping[Slug, BasePage],
     there: Snapshot,
+    seen: NotAgreed,
     *,
     is_set_back: bool | None,
 ) -> Rewinding:
@@ -172,9 +177,8 @@ def _rewinding(
     if is_set_back is False:
         return NO_REWINDING
     if is_set_back and not is_followed(known):
-        return rewinding_by_history(plan, base, there)
-    brought = {one.slug for one in plan.actions if isinstance(one, Pull | Merge)}
-    gone = missing_pages(plan)
+        return rewinding_by_history(plan, seen, base, there)
+    gone = seen.missing
     if gone:
         last = known.sync_of() if known.is_head_old else None
         gone &= last.names if last is not None else frozenset()
@@ -182,12 +186,11 @@ def _rewinding(
         batch.kind is BatchKind.REWOUND and batch.decision is not Decision.APPROVED
         for batch in known.batches()
     )
-    if not gone and len(brought) < (1 if is_known else REWOUND_PAGES_MIN):
+    may_be = is_known or len(brought_pages(plan, seen)) >= REWOUND_PAGES_MIN
+    if not (gone or (seen.texts and may_be)):
         return NO_REWINDING
-    records = {move.target: record_of(move) for move in plan.moves}
-    earlier = known.earlier([records.get(slug, slug) for slug in brought])
-    found = {slug: earlier.get(records.get(slug, slug), ()) for slug in brought}
-    return rewinding_of(plan, found, is_known=is_known, gone=gone)
+    earlier = known.earlier(seen.texts)
+    return rewinding_of(plan, seen, earlier, is_known=is_known, gone=gone)
 
 
 def is_followed(known: WikiState) -> bool:
