@@ -400,6 +400,22 @@ async def test_scan_names_what_no_event_reported(
     assert scans
 
 
+async def test_first_look_after_the_first_cycle_names_what_came_since(
+    client: Client, tmp_path: Path, scans: list[str]
+) -> None:
+    """Else the whole folder would be scanned half a minute after each start."""
+    with watched(client, tmp_path, PROJECT) as before:
+        await before.cycle(Why.EVERYTHING)
+    with watched(client, tmp_path, PROJECT) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+        assert not await wiki.scan()
+        scans.clear()
+        (tmp_path / "handbook/home.md").write_text("two\n")
+        assert await wiki.scan()
+        assert not (await wiki.cycle(Why.FOLDER)).is_quiet
+        assert scans == []
+
+
 async def test_folder_that_could_not_be_scanned_is_scanned_whole(
     large: Large, scans: list[str]
 ) -> None:

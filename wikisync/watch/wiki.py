@@ -54,7 +54,7 @@ class WatchedWiki:
         self._settle_s = settle_s
         self._wiki: SyncedWiki | None = None
         self._stamp: FolderStamp | None = None
-        """What the last scan saw."""
+        """What the last look at the folder saw."""
         self._history = WikiHistory(client, section.owner)
         self._noted_at = client.now()
         """When its health was last noted."""
@@ -161,6 +161,9 @@ class WatchedWiki:
         named = frozenset() if why is Why.FOLDER else frozenset(self._named)
         wiki.replica.await_pages(named)
         try:
+            if self._stamp is None:
+                # before the first scan: what differs half a minute later came after it
+                self._stamp = await asyncio.to_thread(folder_stamp, wiki.folder)
             with self._opened.meeting(self.section) as is_other:
                 self.synced.has_other_folder = is_other
                 result = await self._opened.cycle(
@@ -207,7 +210,7 @@ class WatchedWiki:
         return self._wiki
 
     async def scan(self) -> bool:
-        """Whether the folder differs from the scan before; the first one says yes.
+        """Whether the folder differs from what the look before saw.
 
         Or whether a program wrote to a file that was replaced: no event reports that.
         """

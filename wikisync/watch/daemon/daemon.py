@@ -282,7 +282,6 @@ class Daemon:
                     log.info("%s: %s", wiki_status.name, error.message)
                     differs = True
                 if differs:
-                    # the first scan of each wiki says so; a cycle shows whether
                     self._schedule.ask_quietly(wiki_status, Why.FOLDER)
 
     async def _notice_sleep(self) -> None:
