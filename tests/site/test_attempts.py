@@ -122,6 +122,21 @@ def test_breach_is_remembered_and_then_tried_again(
     assert watched.tried() == {"bad1": [QUICK_S, FULL_S]}
 
 
+def test_page_of_a_wiki_that_is_as_it_was_is_tried_again(
+    hostile: Studio, watched: Watched
+) -> None:
+    now = 1_000_000.0
+    hostile.clock = lambda: now
+    other = hostile.add("-- home.md --\nText.\n", "docs/other")
+    hostile.build()
+    watched.tried()
+    for seconds, tried in ((SOON_S - 1, {}), (1, {"bad2": [FULL_S], "bad3": [FULL_S]})):
+        now += seconds
+        (other / "home.md").write_text(f"Text {seconds}.\n")
+        hostile.build()
+        assert watched.tried() == {"home": [QUICK_S]} | tried
+
+
 def test_page_is_tried_again_when_that_is_asked_for(
     hostile: Studio, watched: Watched
 ) -> None:

@@ -10,7 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.site.sites import Studio
+from wikisync.site.addresses import MANIFEST
 
+WIKIS = ("docs/one", "docs/one/sub", "docs/two")
 FILES = (
     "home.md",
     "_sidebar.md",
@@ -34,6 +36,7 @@ PHRASES = (
     "[[a/b]]",
     "[up](../home)",
     "[other](https://gitlab.example.com/docs/two/-/wikis/a)",
+    "[sub](https://gitlab.example.com/docs/one/sub/-/wikis/A#part)",
     "[part there](https://gitlab.example.com/docs/one/-/wikis/a/b#part)",
     "![f](uploads/0123456789abcdef0123456789abcdef/g.png)",
     "[f](uploads/0123456789abcdef0123456789abcdef/f.txt)",
@@ -53,7 +56,7 @@ TEXTS = st.tuples(
 ).map(lambda pair: pair[0] + "\n\n".join(pair[1]) + "\n")
 EDITS = st.lists(
     st.tuples(
-        st.sampled_from(["docs/one", "docs/two"]),
+        st.sampled_from(WIKIS),
         st.sampled_from(FILES),
         st.none() | TEXTS,
     ),
@@ -61,6 +64,15 @@ EDITS = st.lists(
     max_size=8,
 )
 """Wiki, file, and its new text; None removes the file."""
+
+
+def add_wikis(studio: Studio) -> None:
+    """Empty ones; templates print all that they are given."""
+    for path in WIKIS:
+        visibility = "private" if path == WIKIS[0] else "public"
+        studio.add("", path, visibility=visibility)
+    studio.show_all()
+    studio.set(url="https://docs.example.com")
 
 
 def apply_edits(studio: Studio, edits: list[tuple[str, str, str | None]]) -> None:
@@ -72,7 +84,21 @@ def apply_edits(studio: Studio, edits: list[tuple[str, str, str | None]]) -> Non
             path.write_text(text, encoding="utf-8")
 
 
-@given(first=EDITS, later=st.lists(EDITS, min_size=1, max_size=3))
+LOSSES = st.lists(st.integers(min_value=0), max_size=2)
+"""Files of the site, by numbers, that somebody removes; without the manifest it is no
+site to build to."""
+
+
+def lose_files(studio: Studio, numbers: list[int]) -> None:
+    files = [path for path in sorted(studio.files()) if path != MANIFEST]
+    for number in numbers:
+        (studio.site / files[number % len(files)]).unlink(missing_ok=True)
+
+
+@given(
+    first=EDITS,
+    later=st.lists(st.tuples(EDITS, LOSSES), min_size=1, max_size=3),
+)
 @settings(
     max_examples=12,
     deadline=None,
@@ -80,17 +106,17 @@ def apply_edits(studio: Studio, edits: list[tuple[str, str, str | None]]) -> Non
 )
 def test_build_after_any_edits_equals_a_clean_build(
     first: list[tuple[str, str, str | None]],
-    later: list[list[tuple[str, str, str | None]]],
+    later: list[tuple[list[tuple[str, str, str | None]], list[int]]],
 ) -> None:
-    """Byte for byte, with templates that print all that they are given."""
+    """Byte for byte."""
     root = Path(tempfile.mkdtemp())
     studio = Studio(root)
-    studio.add("", "docs/one")
-    studio.add("", "docs/two", visibility="public")
-    studio.show_all()
-    studio.set(url="https://docs.example.com")
-    for edits in [first, *later]:
+    add_wikis(studio)
+    apply_edits(studio, first)
+    studio.build()
+    for edits, losses in later:
         apply_edits(studio, edits)
+        lose_files(studio, losses)
         studio.build()
     built, clean = studio.files(), studio.clean_build()
     shutil.rmtree(root)

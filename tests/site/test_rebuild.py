@@ -223,6 +223,29 @@ def test_wiki_leaves_a_site_only_with_leave(
     assert own_instance.files() == before
 
 
+def test_build_after_one_that_was_killed_knows_who_links_to_a_page(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the pages of the second wiki, the rows of the killed build are left."""
+    studio.add("-- plan.md --\n# Plan\n", "docs/one")
+    link = "[plan](https://gitlab.example.com/docs/one/-/wikis/plan)\n"
+    home = studio.add(f"-- home.md --\n{link}", "docs/two") / "home.md"
+    studio.show_all()
+    studio.build()
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    home.write_text(f"More.\n\n{link}")
+    with monkeypatch.context() as patch:
+        patch.setattr("wikisync.site.build.remember_build", killed)
+        with pytest.raises(KeyboardInterrupt):
+            studio.build()
+    home.write_text("No link any more.\n")
+    studio.build()
+    assert studio.files() == studio.clean_build()
+
+
 def test_order_of_the_wikis_does_not_matter(own_instance: Studio) -> None:
     before = own_instance.files()
     own_instance.sources.reverse()

@@ -141,6 +141,8 @@ class SiteWriting:
         self._unnoted: dict[int, frozenset[Slug] | None] = {}
         """Wikis of which the last build's note is not right any more, with the pages
         that are to blame; None: all of them."""
+        self._has_lost = False
+        """Of a wiki of the last build nobody knows any more where its pages led."""
         self._retry_at = 0.0
         self._documents: list[DocumentKey] = []
         self._titles: dict[str, str] = {}
@@ -215,6 +217,8 @@ class SiteWriting:
         self._titles |= page_titles(composer)
         self._linked.append(wiki.linked)
         key = self._indexer.reading_key(scanned)
+        is_known = scanned.source.owner.full_path in self._last.wikis
+        self._has_lost |= is_known and last.reading != key
         table = self._indexer.table_key
         note = WikiNote(key, table, frame, tuple(wiki.pages.values()))
         changed = _changed(before, wiki.pages) if before else None
@@ -284,7 +288,7 @@ class SiteWriting:
     def _to_compose(self, output: Output, number: int) -> list[Slug]:
         """The pages of a wiki that may have another key; all others are kept."""
         pages, stale = self._addresses[number].pages, self._stale[number].own
-        if stale is None:
+        if stale is None or self._has_lost:
             return list(pages)
         stale |= self._stale_elsewhere[number]
         return [

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.site.sites import Studio
-from tests.site.test_incremental import EDITS, apply_edits
+from tests.site.test_incremental import EDITS, WIKIS, add_wikis, apply_edits
 from wikisync.folder.naming import parse_path
 from wikisync.model import Slug
 from wikisync.site.cache import open_cache
@@ -30,12 +30,11 @@ from wikisync.site.preview.windows import Reading
 from wikisync.site.preview.world import PreviewInputs
 from wikisync.site.sources import SourceFile
 
-WIKIS = ("docs/one", "docs/two")
 Edits = list[tuple[str, str, str | None]]
 
 
 class Author:
-    """Somebody who edits two wikis and looks at the preview of both."""
+    """Somebody who edits wikis and looks at the preview of all."""
 
     def __init__(self, studio: Studio, site: LiveSite) -> None:
         self.studio = studio
@@ -75,10 +74,7 @@ def own_lines(page: bytes) -> list[str]:
 def authoring() -> Iterator[Author]:
     root = Path(tempfile.mkdtemp())
     studio = Studio(root)
-    studio.add("", "docs/one")
-    studio.add("", "docs/two", visibility="public")
-    studio.show_all()
-    studio.set(url="https://docs.example.com")
+    add_wikis(studio)
     try:
         with open_cache(root / "live") as cache:
             site = LiveSite(
