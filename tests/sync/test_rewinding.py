@@ -1243,6 +1243,38 @@ async def test_so_is_one_whose_earlier_name_another_file_has(state: State) -> No
     assert text in copies.texts().values()
 
 
+async def test_a_conflict_with_an_older_text_is_not_merged_while_others_wait(
+    state: State,
+) -> None:
+    """What else was taken back in the page would go here with the merge."""
+    copies = await told(state)
+    start = "# a\n\none\n\n# b\n\ntwo\n"
+    newest = "# a\n\none more\n\n# b\n\ntwo\n\n# c\n\nnew work\n"
+    before = {**PAGES, "page8": start}
+    for texts in (before, {**EDITED, "page8": newest}):
+        for slug, text in texts.items():
+            copies.there.put(slug, text)
+        copies.commit()
+        await copies.rest()
+    for slug in (*EDITED, "page8"):
+        copies.there.put(slug, before[slug])
+    copies.here.put("page8", newest.replace("one more", "one of mine"))
+    commits, copies.there.commits = copies.there.commits, []
+    await copies.cycle()
+    assert waiting(copies)
+    assert list(copies.here.conflicts) == ["page8"]
+    copies.there.commits = [*commits[:-1], "forced"]
+    copies.there.committed["forced"] = copies.there.texts()
+    copies.here.put("page8", newest.replace("one more", "one"))
+    for _ in range(3):
+        await copies.cycle()
+    assert "new work" in copies.here.texts()["page8"]
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert "new work" in copies.texts()["page8"]
+    assert copies.texts()["page0"] == EDITED["page0"]
+
+
 # -- what it costs ---------------------------------------------------------------------
 
 

@@ -46,6 +46,8 @@ class Rewinding(Struct, frozen=True):
     """Pages that have an earlier name on it: what would be done here, and there."""
     texts: Mapping[Slug, PageState] = {}
     """``NotAgreed.texts``, whether the wiki went back or not."""
+    shown: frozenset[Slug] = frozenset()
+    """``NotAgreed.shown``."""
     records: Mapping[Slug, Slug] = {}
     """``NotAgreed.records_in`` the plan."""
 
@@ -59,8 +61,13 @@ class Rewinding(Struct, frozen=True):
         return is_gone and isinstance(action, DeleteLocal | Hold | Skip)
 
     def waits(self, action: Action) -> bool:
-        """Whether a page is left alone whose text on the wiki is another one."""
-        return isinstance(action, Hold | Skip) and self.there(action) is not None
+        """Whether a page is left alone whose text on the wiki is another one.
+
+        Not one in conflict: there a person is asked already what becomes of it.
+        """
+        is_left = isinstance(action, Hold | Skip)
+        is_asked = self._record_of(action) in self.shown
+        return is_left and not is_asked and self.there(action) is not None
 
     def there(self, action: Action) -> PageState | None:
         """What the wiki has of a page, where that is not what was agreed on."""
@@ -92,6 +99,8 @@ class NotAgreed(Struct, frozen=True):
     texts: Mapping[Slug, PageState] = {}
     """What it has of pages with another text or format, by their records; also of pages
     that wait, such as one whose new name is taken."""
+    shown: frozenset[Slug] = frozenset()
+    """Those of them whose text a conflict file shows."""
     missing: frozenset[Slug] = frozenset()
     """Pages that it lacks, whether that is certain yet or not."""
     files: Mapping[Slug, Slug] = {}
@@ -122,13 +131,13 @@ def not_agreed(
         plan: What would bring both sides together, before anything is left out.
         base: The base it was made on.
         there: The scan of the wiki.
-        shown: Texts that conflict files show: of these pages, a person is asked already
-            what becomes of both texts.
+        shown: Texts that conflict files show.
     """
     records = plan.records
     renamed = {old: new for new, old in records.items()}
     renamed |= {hold.slug: hold.target for hold in plan.held if hold.target}
     found: dict[Slug, PageState] = {}
+    in_conflict: set[Slug] = set()
     for action in plan.actions:
         record = records.get(action.slug, action.slug)
         if record not in base or not isinstance(action, Pull | Merge | Hold | Skip):
@@ -136,17 +145,18 @@ def not_agreed(
         # what was renamed on the wiki has nothing under its old name there
         name = record if record in there.pages else renamed.get(record, record)
         theirs, agreed = there.pages.get(name), base[record]
-        if theirs is None:
-            continue
-        is_new = theirs.digest != agreed.remote or theirs.format is not agreed.format
-        is_shown = theirs.digest == shown.get(action.slug)
-        if is_new and (isinstance(action, Pull) or not is_shown):
+        if theirs is not None and (
+            theirs.digest != agreed.remote or theirs.format is not agreed.format
+        ):
             found[record] = theirs
+            is_shown = theirs.digest == shown.get(action.slug)
+            if is_shown and not isinstance(action, Pull):
+                in_conflict.add(record)
     missing = {one.slug for one in plan.actions if isinstance(one, DeleteLocal)}
     missing |= {s.slug for s in plan.skipped if s.reason is SkipReason.GONE_THERE}
     here = [move for move in plan.moves if isinstance(move, MoveLocal)]
     files = {move.slug: move.record for move in here}
-    return NotAgreed(found, frozenset(missing), files)
+    return NotAgreed(found, frozenset(in_conflict), frozenset(missing), files)
 
 
 def rewinding_of(

@@ -147,7 +147,8 @@ class _Deciding:
         plan = self._allowed(plan, base, here)
         unmerged: list[Merge] = []
         if is_set_back and not is_followed(self._cycle.state):
-            # merged with an older text, a page would lose what that lacks
+            # merged with an older text, a page would lose what that lacks; what is in
+            # conflict with it stays so, or is held once the merge would be clean
             unmerged = [m for m in plan.merges if m.remote != shown.get(m.slug)]
         plan = plan.map(lambda a: None if a in unmerged else a)
         plan, merges, superseded = await merge_texts(
@@ -330,7 +331,9 @@ class _Deciding:
             return False  # it follows, wherever the wiki goes
         earlier = self._cycle.state.head
         is_renamed = any(isinstance(move, MoveLocal) for move in plan.moves)
-        if not earlier or not (seen.texts or seen.missing or is_renamed):
+        if not earlier or not (
+            seen.texts.keys() - seen.shown or seen.missing or is_renamed
+        ):
             return None
         self._head = await self._cycle.remote.head()
         # then the last sync made, or brought, a later commit that nobody knows

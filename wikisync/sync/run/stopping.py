@@ -122,6 +122,7 @@ def with_safety_stops(
             rewinding,
             renamed=renamed,
             texts=seen.texts,
+            shown=seen.shown,
             records=seen.records_in(plan),
         ),
         kinds=stops,
