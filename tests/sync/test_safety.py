@@ -301,6 +301,16 @@ def test_page_that_shrinks_is_found_under_its_new_name() -> None:
     assert [batch.kind for batch in asked(result.batches)] == [BatchKind.SHRUNK_THERE]
 
 
+def test_page_that_shrinks_here_and_is_renamed_there_is_found() -> None:
+    """Its file has the old name until the plan is carried out."""
+    old, new = Slug("p"), Slug("q")
+    base = {old: BasePage(old, MD, D, D, remote_identity="8", size=5000)}
+    here = Snapshot({old: PageState(old, MD, digest_of(""), size=0)})
+    there = Snapshot({new: PageState(new, MD, D, identity="8", size=5000)})
+    plan = reconcile(base, here, there)
+    assert shrunk_pages(plan, base, here, there) == {new}
+
+
 def test_page_renamed_on_both_sides_shrinks_by_the_size_it_had() -> None:
     here_name, there_name = Slug("mine"), Slug("theirs")
     ids = {"local_identity": "7", "remote_identity": "8"}

@@ -62,6 +62,36 @@ def test_page_is_remembered_with_both_digests_and_its_text(wiki: WikiState) -> N
     }
 
 
+def test_states_of_the_wiki_follow_each_change(wiki: WikiState) -> None:
+    """Those of pages that did not change are handed on."""
+    other = Slug("other")
+
+    def is_of_the_base() -> bool:
+        shown = {slug: page.remote_state for slug, page in wiki.base().items()}
+        return wiki.remote_pages() == shown
+
+    def record_in_vain() -> None:
+        with wiki.together():
+            wiki.record([agreed("third", "cc")])
+            assert is_of_the_base()
+            raise RuntimeError
+
+    wiki.record([agreed("home", "a"), agreed("other", "b"), agreed("third", "c")])
+    before = wiki.remote_pages()
+    wiki.record([agreed("home", "aa")])
+    assert is_of_the_base()
+    assert wiki.remote_pages()[other] is before[other]
+    wiki.record(renamed={HOME: other, other: HOME})
+    assert is_of_the_base()
+    wiki.record([agreed("other", "bb")], dropped=[HOME])
+    assert is_of_the_base()
+    before = wiki.remote_pages()
+    with pytest.raises(RuntimeError):
+        record_in_vain()
+    assert wiki.remote_pages() == before
+    assert is_of_the_base()
+
+
 def test_state_survives_closing(path: Path) -> None:
     with State.open(path) as first:
         first.wiki(OWNER).record([agreed("home", "text")])

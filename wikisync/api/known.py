@@ -190,7 +190,7 @@ class KnownPages:
         It finds pages whatever their case (Q5).
         """
         if self._names is None:
-            self._names = Counter(name.casefold() for name in self.pages)
+            self._names = Counter(map(str.casefold, self.pages))
         return self._names[slug.casefold()]
 
     def is_free(self, slug: Slug) -> bool:

@@ -265,4 +265,4 @@ def known_format(record: WikiPageRecord) -> Format | None:
 
 def _has_case_twins(pages: Iterable[Slug]) -> bool:
     slugs = list(pages)
-    return len({slug.casefold() for slug in slugs}) < len(slugs)
+    return len(set(map(str.casefold, slugs))) < len(slugs)

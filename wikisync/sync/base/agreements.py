@@ -166,7 +166,11 @@ class Agreements(Steps):
         base = self.base()
         if self._remote_of is not base:
             # the same values each time: to compare a page with itself costs nothing
-            self._remote = {slug: page.remote_state for slug, page in base.items()}
+            before, states = self._remote_of or {}, self._remote
+            self._remote = {
+                slug: states[slug] if before.get(slug) is page else page.remote_state
+                for slug, page in base.items()
+            }
             self._remote_of = base
         return self._remote
 

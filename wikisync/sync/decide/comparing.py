@@ -91,13 +91,23 @@ def changed_pages(
     return found
 
 
-def is_at_rest(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -> bool:
-    """Whether both sides hold the very pages, texts and names of the base."""
-    if here.unreadable or there.unreadable:
+def is_at_rest(
+    base: Mapping[Slug, BasePage],
+    here: Snapshot,
+    there: Snapshot,
+    changed: Mapping[Slug, BasePage],
+) -> bool:
+    """Whether both sides hold the very pages, texts and names of the base.
+
+    Args:
+        base: What both sides agreed on.
+        here: The scan of the folder.
+        there: The scan of the wiki.
+        changed: What ``changed_pages`` says of these three.
+    """
+    if changed or here.unreadable or there.unreadable:
         return False
-    if not base.keys() == here.pages.keys() == there.pages.keys():
-        return False
-    return not changed_pages(base, here, there)
+    return base.keys() == here.pages.keys() == there.pages.keys()
 
 
 def mirror_base(

@@ -276,19 +276,17 @@ def shrunk_pages(
 ) -> frozenset[Slug]:
     """Pages whose new text is nearly nothing, where the sizes are known."""
     names = plan.records
-    before = {slug: page.size for slug, page in base.items()}
-    here = {page.digest: page.size for page in local.pages.values()}
-    there = {page.digest: page.size for page in remote.pages.values()}
+    pushed = {a.slug: a.local for a in plan.actions if isinstance(a, Push)}
+    pulled = {a.slug: a.remote for a in plan.actions if isinstance(a, Pull)}
     found: set[Slug] = set()
-    for action in plan.actions:
-        if isinstance(action, Pull | Push):
-            after = (
-                there.get(action.remote)
-                if isinstance(action, Pull)
-                else here.get(action.local)
-            )
-            if _is_shrunk(before.get(names.get(action.slug, action.slug)), after):
-                found.add(action.slug)
+    for texts, side in ((pushed, local), (pulled, remote)):
+        # by their texts: a page has its old name until the plan is carried out
+        wanted = set(texts.values())
+        sizes = {p.digest: p.size for p in side.pages.values() if p.digest in wanted}
+        for slug, digest in texts.items():
+            before = base.get(names.get(slug, slug))
+            if before is not None and _is_shrunk(before.size, sizes.get(digest)):
+                found.add(slug)
     return frozenset(found)
 
 

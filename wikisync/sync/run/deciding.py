@@ -126,12 +126,13 @@ class _Deciding:
         # What ``base`` knows from here on is what both sides held under the names of
         # now; pages that were forgotten above are new pages to everything below.
         base = self._base()
-        if is_at_rest(base, here, there):
+        changed = changed_pages(base, here, there)
+        if is_at_rest(base, here, there, changed):
             # most cycles; the table would go through every page to find nothing
             plan = Plan()
             absences = await watch_absences(self._cycle, plan, here, there)
         else:
-            base, plan, absences, there = await self._compared(here, there)
+            base, plan, absences, there = await self._compared(changed, here, there)
         # The plan says what would bring both sides together.  Each step below leaves an
         # action, takes it out or replaces it.  Pages whose files changed are added
         # first, so that every later step decides about them, too.
@@ -198,11 +199,11 @@ class _Deciding:
         )
 
     async def _compared(
-        self, here: Snapshot, there: Snapshot
+        self, changed: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
     ) -> tuple[Mapping[Slug, BasePage], Plan, Absences, Snapshot]:
         """The base to believe, the plan by the table, and what absences make of it."""
         service = self._capabilities(there)
-        base = self._believed_base(here, there)
+        base = self._believed_base(changed, here, there)
         plan = reconcile(base, here, there, service)
         absences = await watch_absences(self._cycle, plan, here, there)
         if absences.doubted is not None:
@@ -232,7 +233,7 @@ class _Deciding:
     # -- what counts as an edit --------------------------------------------------
 
     def _believed_base(
-        self, here: Snapshot, there: Snapshot
+        self, changed: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
     ) -> Mapping[Slug, BasePage]:
         """The base, with differences of line ends and final newlines taken as known.
 
@@ -243,7 +244,7 @@ class _Deciding:
             return mirror_base(base, here, there)
         refreshed = {
             slug: now
-            for slug, page in changed_pages(base, here, there).items()
+            for slug, page in changed.items()
             if (now := self._refreshed(page, here, there)) is not page
         }
         if not refreshed:
