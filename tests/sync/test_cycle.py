@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from tests.support.copies import OWNER, Copies
@@ -19,6 +21,8 @@ from wikisync.sync.run.options import CycleOptions
 HOME = Slug("home")
 TEXT = "one\ntwo\nthree\n"
 PAGES = {"home": TEXT, "other": "other\n"}
+ANSWER_S = 10.0
+"""The service would have answered by then."""
 MANY = {f"page-{number:02d}": f"text {number}\n" for number in range(40)}
 
 
@@ -577,6 +581,50 @@ async def test_another_wiki_under_the_path_is_left_alone(state: State) -> None:
     assert "mine" not in second.there.texts()
     await cycle(first.there, "1")
     assert first.there.texts() == {**pages, "mine": "mine\n"}
+
+
+async def test_whose_wiki_it_is_is_asked_while_it_answers(state: State) -> None:
+    """Where there is a text to send, which takes one answer after the other."""
+    copies = await settled(state)
+    copies.here.put("home", f"{TEXT}four\n")
+    is_asked = asyncio.Event()
+
+    async def answer_late(entry: str) -> None:
+        if entry.startswith("snapshot"):
+            async with asyncio.timeout(ANSWER_S):
+                await is_asked.wait()
+
+    async def confirm() -> None:
+        is_asked.set()
+
+    copies.there.before = answer_late
+    await run_cycle(copies.there, copies.here, state, owner=OWNER, confirm=confirm)
+    assert copies.texts()["home"] == f"{TEXT}four\n"
+
+
+async def test_nothing_is_sent_before_it_is_known_whose_wiki_it_is(
+    state: State,
+) -> None:
+    """Also where the wiki itself answered long before."""
+    copies = await settled(state)
+    copies.here.put("home", f"{TEXT}four\n")
+    copies.here.put("new", "new\n")
+    before = copies.there.texts()
+    is_listed = asyncio.Event()
+
+    async def list_at_once(entry: str) -> None:
+        if entry.startswith("snapshot"):
+            is_listed.set()
+
+    async def confirm() -> None:
+        async with asyncio.timeout(ANSWER_S):
+            await is_listed.wait()
+        raise Halted("it is another wiki")
+
+    copies.there.before = list_at_once
+    with pytest.raises(Halted):
+        await run_cycle(copies.there, copies.here, state, owner=OWNER, confirm=confirm)
+    assert copies.there.texts() == before
 
 
 async def test_a_file_in_windows_style_keeps_its_line_ends(state: State) -> None:

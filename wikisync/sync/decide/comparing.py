@@ -53,6 +53,14 @@ def is_saved_enough(
     return names == here.pages.keys() | (here.unreadable - here.ignored)
 
 
+def has_texts_to_send(base: Mapping[Slug, BasePage], here: Snapshot) -> bool:
+    """Whether the folder has a text that was not agreed on."""
+    return any(
+        (known := base.get(slug)) is None or page.digest != known.local
+        for slug, page in here.pages.items()
+    )
+
+
 def _has_news(base: Mapping[Slug, BasePage], there: Snapshot) -> bool:
     """Whether the wiki has a page otherwise than was agreed, or an identity of one."""
     theirs = there.pages

@@ -196,7 +196,7 @@ class _Run:
             self._settled = await self._holds.take_resolved()
         cycle.progress.start("list", None)
         try:
-            here, there = await scan(cycle)
+            here, there = await scan(cycle, self._confirm)
         except (NotFound, PermissionDenied, ProtocolViolation):
             # where the wiki is now says why, if it is elsewhere
             await self._confirmed()

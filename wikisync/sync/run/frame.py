@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from wikisync.model import Problem, Slug, Snapshot
 from wikisync.sync.base.agreements import AGAIN_MAX
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.comparing import is_saved_enough
+from wikisync.sync.decide.comparing import has_texts_to_send, is_saved_enough
 from wikisync.sync.decide.decided import Decided
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.decide.plan import Plan, describe
 from wikisync.sync.run.flow import plain_errors
+from wikisync.sync.run.options import Confirm
 from wikisync.sync.run.parts import EVENTS_EACH_MAX, Cycle
 
 LASTING = frozenset(
@@ -54,12 +55,19 @@ def note_writes(cycle: Cycle, plan: Plan, *, is_first: bool) -> None:
                 known.note_done(now, write.slug, describe(write))
 
 
-async def scan(cycle: Cycle) -> tuple[Snapshot, Snapshot]:
+async def scan(
+    cycle: Cycle, confirm: Confirm | None = None
+) -> tuple[Snapshot, Snapshot]:
     """Scan both sides; of the folder only what was saved, if that is enough.
 
     The one place that decides so.  Whatever is more than new texts of known pages here,
     or waits since an earlier cycle, takes a whole scan, and so does any news of the
     wiki; what earlier cycles of ours wrote there is none.
+
+    Args:
+        cycle: What it works with.
+        confirm: Asked while the wiki answers where there is something to send; what
+            else a cycle does takes the wiki's answer first.
     """
     options, state = cycle.options, cycle.state
     is_whole = (
@@ -73,18 +81,27 @@ async def scan(cycle: Cycle) -> tuple[Snapshot, Snapshot]:
     if options.saved is not None and not is_whole:
         here = await cycle.local.saved(options.saved)
     if here is None:
-        return await _scan_both(cycle)
+        return await _scan_both(cycle, confirm)
     there = await cycle.remote.snapshot()
     if not is_saved_enough(state.base(), here, there):
         here = await cycle.local.snapshot()
     return here, there
 
 
-async def _scan_both(cycle: Cycle) -> tuple[Snapshot, Snapshot]:
+async def _scan_both(
+    cycle: Cycle, confirm: Confirm | None
+) -> tuple[Snapshot, Snapshot]:
     """Scan both sides at once."""
+
+    async def scan_here() -> Snapshot:
+        seen = await cycle.local.snapshot()
+        if confirm is not None and has_texts_to_send(cycle.state.base(), seen):
+            await confirm()
+        return seen
+
     with plain_errors():
         async with asyncio.TaskGroup() as group:
-            here = group.create_task(cycle.local.snapshot())
+            here = group.create_task(scan_here())
             there = group.create_task(cycle.remote.snapshot())
     return here.result(), there.result()
 
