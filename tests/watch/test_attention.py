@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,7 +13,14 @@ import pytest
 
 from tests.api.faketime import budget_at
 from tests.support.service import EmbeddedService, embedded_service
-from tests.support.watching import OWNER, SCAN_S, WatchProcess, make_workspace, watching
+from tests.support.watching import (
+    OWNER,
+    SCAN_S,
+    WAIT_S,
+    WatchProcess,
+    make_workspace,
+    watching,
+)
 from wikisync.api.budget import Area, shown_time
 from wikisync.api.client import Client
 from wikisync.cli.console import Console
@@ -26,7 +34,7 @@ from wikisync.watch.daemon.wiki_status import Condition, Outage, WikiStatus
 from wikisync.watch.run import Watch
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.wiki import WatchedWiki
-from wikisync.workspace.attention_file import ATTENTION_FILE
+from wikisync.workspace.attention_file import ATTENTION_FILE, write_attention
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.syncing import Synced
@@ -301,10 +309,13 @@ def test_paused_wiki_calls_nobody() -> None:
 
 
 def test_watch_knows_when_something_will_have_lasted_long() -> None:
-    assert lasting_in_s(fared()) is None
-    assert lasting_in_s(fared(trouble=away(0))) is None, "it is told of already"
+    shown_at = LASTING_S + 1
+    assert lasting_in_s(fared(), shown_at) is None
+    lasting = fared(trouble=away(0))
+    assert lasting_in_s(lasting, shown_at) is None, "it is told of already"
+    assert lasting_in_s(lasting, LASTING_S - 1) == -1.0, "it was too early to tell"
     error = Unavailable("no answer")
-    assert lasting_in_s(fared(error, away(21), since=11)) == 10.0
+    assert lasting_in_s(fared(error, away(21), since=11), shown_at) == 10.0
 
 
 async def appeared(path: Path) -> None:
@@ -312,29 +323,55 @@ async def appeared(path: Path) -> None:
         await asyncio.sleep(SCAN_S)
 
 
-async def test_person_is_called_in_time_though_nothing_happens(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(watch_attention, "LASTING_S", 0.3)
+@asynccontextmanager
+async def watch_without_service(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Watch]:
+    """A watch that runs until the end; it tries its service once."""
+    # not one more try, whose end would be told
+    monkeypatch.setattr("wikisync.watch.daemon.schedule.BACK_OFF_MIN_S", 300.0)
     nobody = "http://127.0.0.1:9"
-    workspace = find_workspace(make_workspace(tmp_path, nobody))
+    workspace = find_workspace(make_workspace(root, nobody))
     with open_workspace(workspace) as opened:
         async with Client(nobody, "glpat-EXAMPLE") as client:
             section = workspace.config.wikis[0]
-            wiki = WatchedWiki(opened, section, client, CycleOptions())
             watch = Watch(
                 Console(quiet=True),
                 opened,
-                [wiki],
+                [WatchedWiki(opened, section, client, CycleOptions())],
                 Notifier({}),
                 client.budget,
                 publishes=False,
                 notifies=False,
             )
-            # not one more try, whose end would be told
-            monkeypatch.setattr("wikisync.watch.daemon.schedule.BACK_OFF_MIN_S", 300.0)
-            async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+            async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
                 running = group.create_task(watch.run())
-                await appeared(tmp_path / ATTENTION_FILE)
+                yield watch
                 running.cancel()
+
+
+async def test_person_is_called_in_time_though_nothing_happens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch_attention, "LASTING_S", 0.3)
+    async with watch_without_service(tmp_path, monkeypatch):
+        await appeared(tmp_path / ATTENTION_FILE)
+    assert "unreachable" in (tmp_path / ATTENTION_FILE).read_text()
+
+
+async def test_person_is_called_of_what_came_to_last_long_while_things_were_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Showing takes its time: disks are slow, and a command may run for minutes."""
+
+    def write_slowly(root: Path, text: str) -> None:
+        write_attention(root, text)
+        trouble = watch.daemon.trouble
+        if trouble is not None and not text:
+            lasted_s = watch.daemon.now() - trouble.since
+            monkeypatch.setattr(watch_attention, "LASTING_S", lasted_s)
+
+    monkeypatch.setattr("wikisync.watch.run.write_attention", write_slowly)
+    async with watch_without_service(tmp_path, monkeypatch) as watch:
+        await appeared(tmp_path / ATTENTION_FILE)
     assert "unreachable" in (tmp_path / ATTENTION_FILE).read_text()

@@ -74,11 +74,14 @@ def _failure(daemon: Daemon, wiki_status: WikiStatus) -> WikisyncError | None:
     return SyncError(f"{error.message}, {_LONG}", hint=_HINT)
 
 
-def lasting_in_s(daemon: Daemon) -> float | None:
-    """When what should pass will have lasted so long that a person is called."""
-    now = daemon.now()
-    left = [since + LASTING_S - now for since in _since(daemon)]
-    return min((one for one in left if one > 0), default=None)
+def lasting_in_s(daemon: Daemon, shown_at: float) -> float | None:
+    """In how many seconds what should pass will have lasted until a person is called.
+
+    Not above 0 where it came to that since ``shown_at``, when things were last shown;
+    None where nothing is left that will.
+    """
+    since = [one for one in _since(daemon) if shown_at - one < LASTING_S]
+    return min(since) + LASTING_S - daemon.now() if since else None
 
 
 def _since(daemon: Daemon) -> Iterator[float]:

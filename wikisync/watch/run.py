@@ -121,6 +121,8 @@ class Watch:
             is_desktop=notifies,
             shown=self._attention(),
         )
+        self._shown_at = self.daemon.now()
+        """When what is so was last looked at to be shown."""
         self._notes: set[str] = set()
         """On wikis as a whole, each reported once."""
         self._unshown: dict[str, str] = {}
@@ -251,10 +253,11 @@ class Watch:
     async def _wait_for_change(self) -> None:
         """Until something changed, or has lasted so long that a person is called."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(lasting_in_s(self.daemon)):
+            async with asyncio.timeout(lasting_in_s(self.daemon, self._shown_at)):
                 await self._changed.wait()
 
     async def _show(self) -> None:
+        self._shown_at = self.daemon.now()
         await self.states.notify()
         self._notifier.status(self.report.status_line())
         text = await asyncio.to_thread(self._attention)
