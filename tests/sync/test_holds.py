@@ -22,8 +22,9 @@ from tests.support.copies import Copies
 from tests.support.pair import Pair
 from wikisync.merging.conflict import Clash, has_marker, read_conflict_file
 from wikisync.model import Slug, digest_of
+from wikisync.sync.base import observations
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.ledger import RemoteEdit
+from wikisync.sync.decide.ledger import RemoteEdit, unpack
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.run.options import CycleOptions
 
@@ -498,3 +499,29 @@ async def test_conflict_file_that_is_open_is_not_removed(
     result = await pair.rest()
     assert result.problems == ()
     assert not conflict_file_of(pair).exists()
+
+
+async def test_held_pages_read_their_own_records_alone(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cycle of 1,000 held pages decompressed a million records."""
+    names = [f"page{number}" for number in range(24)]
+    for name in names:
+        pair.save(name, BASE)
+    await pair.rest()
+    for name in names:
+        pair.save(name, MINE)
+        await pair.edit(name, THEIRS)
+    await pair.rest()
+    read: list[bytes] = []
+
+    def noted(packed: bytes) -> str:
+        read.append(packed)
+        return unpack(packed)
+
+    monkeypatch.setattr(observations, "unpack", noted)
+    result = await pair.cycle()
+
+    assert len(result.held) == len(names) + 1
+    # two texts of each, for some questions about all of them
+    assert len(read) <= 2 * len(result.held) * 12

@@ -99,6 +99,8 @@ def test_conflict_file_is_noted_replaced_and_dropped(known: WikiState) -> None:
     known.record_conflict_file(HOME, second)
     known.record_conflict_file(OTHER, first)
     assert known.conflict_files() == {HOME: second, OTHER: first}
+    assert known.conflict_file(HOME) == second
+    assert known.conflict_file(Slug("none")) is None
     known.drop_conflict_file(HOME)
     assert known.conflict_files() == {OTHER: first}
 

@@ -40,7 +40,7 @@ async def has_conflict_file(
     opened: OpenWorkspace, section: WikiSection, slug: Slug
 ) -> bool:
     """Whether the page is held, and its conflict file has its place."""
-    record = opened.known(section).conflict_files().get(slug)
+    record = opened.known(section).conflict_file(slug)
     try:
         await opened.local(section).conflict_file(slug)
     except PlaceTaken:

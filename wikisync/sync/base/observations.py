@@ -6,7 +6,8 @@ person reads and decides on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -275,6 +276,20 @@ class Observations(WikiRows):
         rows = self._rows(
             "SELECT slug, format, digest, local, remote, at FROM bundle WHERE wiki = ?"
         )
+        return self._conflict_files(rows)
+
+    def conflict_file(self, slug: Slug) -> ConflictFileRecord | None:
+        """The conflict file that was written for a page."""
+        rows = self._rows(
+            "SELECT slug, format, digest, local, remote, at FROM bundle"
+            " WHERE wiki = ? AND slug = ?",
+            slug,
+        )
+        return self._conflict_files(rows).get(slug)
+
+    def _conflict_files(
+        self, rows: Iterable[tuple[Any, ...]]
+    ) -> Mapping[Slug, ConflictFileRecord]:
         with self._database.reading():
             return {
                 slug: ConflictFileRecord(

@@ -123,7 +123,7 @@ class Holds:
             PreconditionFailed: the page was edited while this happened.
             FolderError: the page cannot be written.
         """
-        record = self._cycle.state.conflict_files().get(slug)
+        record = self._cycle.state.conflict_file(slug)
         if record is None:
             raise NotFound(f"page {slug} has no conflict to resolve")
         await self.settle(slug, record, text)
@@ -460,7 +460,7 @@ class Holds:
         Raises:
             FolderError: it could not be written, or cannot be read.
         """
-        known = self._cycle.state.conflict_files().get(merged.slug)
+        known = self._cycle.state.conflict_file(merged.slug)
         if known is None:
             return ""
         file = await self._cycle.local.conflict_file(merged.slug)
@@ -478,7 +478,7 @@ class Holds:
             FolderError: it cannot be read or written; the record has both texts.
         """
         slug = merged.slug
-        known = self._cycle.state.conflict_files().get(slug)
+        known = self._cycle.state.conflict_file(slug)
         remote = merged.remote.content
         is_seen = known is not None and known.remote == remote
         at = known.at if known is not None and is_seen else self._cycle.clock()

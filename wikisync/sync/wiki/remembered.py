@@ -61,7 +61,7 @@ class RememberedWiki:
 
     async def read(self, slug: Slug) -> Page:
         """The page as it was last seen."""
-        record = self._known.conflict_files().get(slug)
+        record = self._known.conflict_file(slug)
         if record is not None:
             return Page(slug, record.format, record.remote)
         base, text = self._known.base().get(slug), self._known.text(slug)
