@@ -57,7 +57,7 @@ class AliasedFolder:
         return {slug: path for path, slug in self._state.aliases().items()}
 
     def _file(self, slug: Slug) -> Slug:
-        return self._names().get(slug, slug)
+        return self._state.file_of(slug)
 
     def _page(self, page: Page, slug: Slug) -> Page:
         return page if page.slug == slug else replace(page, slug=slug)
@@ -138,8 +138,9 @@ class AliasedFolder:
         codes = {problem.code for problem in seen.problems}
         if codes.isdisjoint({FOLDER_OF_PAGES, STRAY_CONFLICT}):
             return seen
-        files = {self._file(slug) for slug in self._state.base()}
-        held = {self._file(slug) for slug in self._state.conflict_files()}
+        names = self._names()
+        files = {names.get(slug, slug) for slug in self._state.base()}
+        held = {names.get(slug, slug) for slug in self._state.conflict_files()}
         problems = tuple(
             problem
             for problem in seen.problems
@@ -177,7 +178,8 @@ class AliasedFolder:
         self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
     ) -> frozenset[Slug]:
         """Those of the pages whose text is sought."""
-        files = {self._file(slug): slug for slug in slugs}
+        names = self._names()
+        files = {names.get(slug, slug): slug for slug in slugs}
         found = await self._folder.having(files, is_sought)
         return frozenset([files[file] for file in found])
 
