@@ -28,7 +28,7 @@ def make_folding(monkeypatch: pytest.MonkeyPatch) -> None:
             return name
         place, leaf = os.path.split(os.fspath(name))
         try:
-            entries = os.scandir(place or "." if folder is None else folder)
+            entries = os.scandir((place or ".") if folder is None else folder)
         except OSError:
             return name
         with entries:

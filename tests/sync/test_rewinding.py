@@ -1083,7 +1083,7 @@ async def test_refused_its_older_text_is_agreed_on_under_the_name_that_it_gets(
 async def test_a_page_that_waits_is_asked_about_until_the_history_is_known(
     kind: str, state: State
 ) -> None:
-    """The commit that is told after another page was sent is not noted unasked."""
+    """A commit that the service names later is not noted without a question."""
     copies = await told(state)
     copies.there.put("page1", "newer\n")
     copies.commit()

@@ -312,7 +312,7 @@ def test_watch_knows_when_something_will_have_lasted_long() -> None:
     shown_at = LASTING_S + 1
     assert lasting_in_s(fared(), shown_at) is None
     lasting = fared(trouble=away(0))
-    assert lasting_in_s(lasting, shown_at) is None, "it is told of already"
+    assert lasting_in_s(lasting, shown_at) is None, "a person was notified already"
     assert lasting_in_s(lasting, LASTING_S - 1) == -1.0, "it was too early to tell"
     error = Unavailable("no answer")
     assert lasting_in_s(fared(error, away(21), since=11), shown_at) == 10.0
