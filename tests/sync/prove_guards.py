@@ -320,26 +320,27 @@ GUARDS = (
         "a sync after which no commit was told",
         f"{SYNC}.base.agreements:Agreements._doubt_head",
         answer(None),
-        "sync/test_rewinding.py"
+        "sync/test_rewinding_untold.py"
         "::test_what_was_pushed_untold_is_held_where_it_is_taken_back",
     ),
     Guard(
         "a text that no commit has since the one known",
         f"{SYNC}.run.deciding:_Deciding._is_taken_back",
         async_answer(False),
-        "sync/test_rewinding.py::test_so_is_a_page_that_is_taken_back_and_edited_anew",
+        "sync/test_rewinding_untold.py"
+        "::test_so_is_a_page_that_is_taken_back_and_edited_anew",
     ),
     Guard(
         "pages that wait while a wiki goes back",
         f"{SYNC}.decide.rewinding:Rewinding.waits",
         answer(False),
-        "sync/test_rewinding.py::test_a_page_that_waits_is_part_of_what_is_held",
+        "sync/test_rewinding_waiting.py::test_a_page_that_waits_is_part_of_what_is_held",
     ),
     Guard(
         "the newer text of a page that waits",
         f"{SYNC}.run.cycle:rebase_here",
         async_answer(None),
-        "sync/test_rewinding.py"
+        "sync/test_rewinding_waiting.py"
         "::test_refused_it_is_merged_with_what_is_edited_on_top_of_its_older_text",
     ),
     Guard(

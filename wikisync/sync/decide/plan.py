@@ -451,7 +451,7 @@ def describe(action: Action) -> str:
         case Adopt():
             return f"adopt   {action.slug}"
         case Rebase():
-            return f"keep    {action.slug}: the wiki went back; the text here stays"
+            return f"keep    {action.slug}: the wiki has an older text; this one stays"
         case DropRecord():
             return f"forget  {action.slug}"
         case DeleteLocal():

@@ -1,0 +1,460 @@
+"""Pages that wait for something else while a wiki goes back in time."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.history import (
+    EDITED,
+    PAGES,
+    Told,
+    pushed_untold,
+    rename_taken_back,
+    told,
+    waiting,
+    worked,
+)
+from tests.support.memory import nothing_before
+from wikisync.errors import Unavailable
+from wikisync.model import Format, Slug
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.plan import HoldReason, SkipReason
+from wikisync.sync.decide.safety import BatchKind, Decision
+from wikisync.sync.run.options import CycleOptions
+
+
+def make_wait(copies: Told, kind: str) -> None:
+    """The page is open in an editor, or its new name is another page's."""
+    if kind == "open":
+        copies.here.busy[Slug("page1")] = "page1.md.lock"
+    else:
+        copies.rename_here("page1", "taken")
+
+
+async def waited(
+    state: State, kind: str, *, newer: str = "newer\n", older: str = PAGES["page1"]
+) -> Told:
+    """A page waits, and its edit on the wiki is pushed over while another is sent."""
+    copies = await told(state)
+    copies.there.put("page1", newer)
+    copies.commit()
+    await copies.rest()
+    copies.there.put("page1", older)
+    copies.there.put("taken", "another page\n")
+    copies.there.commits[-1:] = ["forced"]
+    copies.there.committed["forced"] = copies.there.texts()
+    make_wait(copies, kind)
+    await send_another(copies)
+    return copies
+
+
+async def send_another(copies: Told) -> None:
+    """A cycle sends a page, and the wiki has a commit with it at once."""
+    copies.here.put("page2", "sent meanwhile\n")
+
+    async def commit_sent(entry: str) -> None:
+        if entry == "head " and copies.there.changes[-1:] == ["write page2"]:
+            copies.there.log.clear()
+            copies.commit()
+
+    copies.there.before = commit_sent
+    await copies.cycle()
+    await commit_sent("head ")
+    assert copies.there.texts()["page2"] == "sent meanwhile\n"
+
+
+async def let_go(copies: Told) -> None:
+    """Nothing keeps the page back any more; time goes by."""
+    copies.here.busy.clear()
+    if Slug("taken") in copies.there.pages:
+        copies.there.remove("taken")
+        copies.here.conflicts.clear()
+        copies.commit()
+    for _ in range(8):
+        await copies.cycle()
+
+
+@pytest.mark.parametrize("open_s", [0.0, 600.0])
+async def test_so_is_a_page_that_is_gone_there_and_open_here(
+    open_s: float, state: State
+) -> None:
+    """Closed, it would be removed here."""
+    copies = await told(state)
+    copies.there.put("fresh", "made today\n")
+    copies.commit()
+    await copies.rest()
+    copies.there.remove("fresh")
+    copies.there.commits[-1:] = ["forced"]
+    copies.there.committed["forced"] = copies.there.texts()
+    copies.here.busy[Slug("fresh")] = "fresh.md.lock"
+    copies.here.put("page2", "sent meanwhile\n")
+    for _ in range(3):
+        await copies.cycle()
+    copies.now += open_s
+    await copies.cycle()
+    (batch,) = waiting(copies)
+    assert [member.slug for member in batch.members] == ["fresh"]
+    copies.decide(Decision.REFUSED)
+    copies.here.busy.clear()
+    await copies.rest()
+    assert copies.texts()["fresh"] == "made today\n"
+
+
+WAITS_FOR = {"open": SkipReason.OPEN_HERE, "renamed": HoldReason.NAME_TAKEN}
+WAITS = pytest.mark.parametrize("kind", WAITS_FOR)
+
+
+@WAITS
+async def test_a_page_that_waits_is_part_of_what_is_held(
+    kind: str, state: State
+) -> None:
+    copies = await waited(state, kind)
+    (batch,) = waiting(copies)
+    assert batch.kind is BatchKind.REWOUND
+    assert [member.slug for member in batch.members] == ["page1"]
+    plan = (await copies.cycle()).plan
+    held = [one.reason for one in plan.held if one.slug == "page1"]
+    skipped = [one.reason for one in plan.skipped if one.slug == "page1"]
+    assert [*held, *skipped] == [WAITS_FOR[kind]]
+    await let_go(copies)
+    assert "newer\n" in copies.here.texts().values()
+    assert waiting(copies)
+
+
+async def test_so_is_one_that_was_renamed_on_both_sides_and_is_open_here(
+    state: State,
+) -> None:
+    """Its file has neither the name that is known nor the one that it gets."""
+    copies = await told(state)
+    copies.there.identities[Slug("page1")] = "1"
+    copies.there.put("page1", "newer\n")
+    copies.commit()
+    await copies.rest()
+    copies.rename_there("page1", "theirs")
+    copies.there.identities[Slug("theirs")] = copies.there.identities.pop(Slug("page1"))
+    copies.there.put("theirs", PAGES["page1"])
+    copies.there.commits[-1:] = ["forced"]
+    copies.there.committed["forced"] = copies.there.texts()
+    copies.rename_here("page1", "mine")
+    copies.here.busy[Slug("mine")] = "mine.md.lock"
+    await send_another(copies)
+    (batch,) = waiting(copies)
+    assert [member.slug for member in batch.members] == ["theirs"]
+    copies.decide(Decision.REFUSED)
+    await copies.cycle()
+    await let_go(copies)
+    assert copies.texts()["theirs"] == "newer\n"
+
+
+@WAITS
+async def test_refused_its_newer_text_is_put_back_once_it_can_be(
+    kind: str, state: State
+) -> None:
+    copies = await waited(state, kind)
+    copies.decide(Decision.REFUSED)
+    await copies.cycle()
+    copies.there.put("page3", "edited meanwhile\n")
+    copies.commit()
+    await copies.cycle()
+    assert copies.here.texts()["page3"] == "edited meanwhile\n"
+    await let_go(copies)
+    assert not waiting(copies)
+    name = "page1" if kind == "open" else "taken"
+    assert copies.texts()[name] == "newer\n"
+
+
+@WAITS
+async def test_refused_it_is_merged_with_what_is_edited_on_top_of_its_older_text(
+    kind: str, state: State
+) -> None:
+    """The older text is what both edits began with, while the page still waits."""
+    copies = await waited(state, kind)
+    copies.decide(Decision.REFUSED)
+    await copies.cycle()
+    copies.there.put("page1", f"{PAGES['page1']}\nedited there\n")
+    copies.commit()
+    await copies.cycle()
+    await let_go(copies)
+    texts = [*copies.here.texts().values(), *copies.here.conflicts.values()]
+    assert any("newer" in text for text in texts)
+    assert any("edited there" in text for text in texts)
+
+
+@WAITS
+async def test_refused_it_stays_so_where_other_pages_are_synced_first(
+    kind: str, state: State
+) -> None:
+    """By then the history, and a text that was never seen here, show nothing more."""
+    copies = await waited(state, kind, older="from before the first sync\n")
+    copies.decide(Decision.REFUSED)
+    await copies.cycle(CycleOptions(pages=frozenset({Slug("page3")})))
+    await copies.cycle()
+    await let_go(copies)
+    assert "newer\n" in copies.texts().values()
+
+
+async def test_refused_its_edit_of_that_moment_is_not_agreed_on(state: State) -> None:
+    copies = await waited(state, "open")
+    copies.decide(Decision.REFUSED)
+
+    async def edit(entry: str) -> None:
+        if entry == "read page1":
+            copies.there.put("page1", "edited meanwhile\n")
+
+    copies.there.gives_texts = False
+    copies.there.before = edit
+    await copies.cycle()
+    assert copies.known.text(Slug("page1")) == "newer\n"
+
+
+async def test_refused_its_front_matter_is_no_edit_where_the_service_strips_it(
+    state: State,
+) -> None:
+    block = "---\ntitle: One\n---\n"
+    copies = await waited(state, "open", newer=f"{block}newer\n")
+    service = copies.known.capabilities().with_stripped(Format.MARKDOWN)
+    copies.known.learn(service)
+    copies.decide(Decision.REFUSED)
+    await copies.cycle()
+    assert copies.known.text(Slug("page1")) == f"{block}{PAGES['page1']}"
+
+
+@WAITS
+async def test_refused_the_older_text_can_be_restored(kind: str, state: State) -> None:
+    copies = await waited(state, kind)
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert PAGES["page1"] in [text for _, text, _ in copies.here.trash]
+
+
+@WAITS
+async def test_one_that_cannot_be_read_then_delays_no_other(
+    kind: str, state: State
+) -> None:
+    copies = await waited(state, kind)
+    copies.decide(Decision.REFUSED)
+
+    async def refuse(entry: str) -> None:
+        if entry == "read page1":
+            raise Unavailable("no answer")
+
+    copies.there.gives_texts = False
+    copies.there.before = refuse
+    copies.here.put("page3", "edited meanwhile\n")
+    await copies.cycle()
+    assert copies.there.texts()["page3"] == "edited meanwhile\n"
+    copies.there.before = nothing_before
+    await copies.cycle()
+    await let_go(copies)
+    assert "newer\n" in copies.texts().values()
+
+
+async def test_refused_its_older_text_is_agreed_on_under_the_name_that_it_gets(
+    state: State,
+) -> None:
+    """It is renamed on the wiki by the same cycle, while its formats wait."""
+    copies = await waited(state, "open")
+    copies.decide(Decision.REFUSED)
+    copies.here.busy.clear()
+    copies.rename_here("page1", "renamed")
+    copies.here.put("renamed", "newer\n", Format.ORG)
+    copies.there.put("page1", PAGES["page1"], Format.RDOC)
+    await copies.cycle()
+    assert "page1" not in copies.known.base()
+    assert copies.known.text(Slug("renamed")) == PAGES["page1"]
+
+
+@WAITS
+async def test_a_page_that_waits_is_asked_about_until_the_history_is_known(
+    kind: str, state: State
+) -> None:
+    """A commit that the service names later is not noted without a question."""
+    copies = await told(state)
+    copies.there.put("page1", "newer\n")
+    copies.commit()
+    await copies.rest()
+    copies.there.put("page1", PAGES["page1"])
+    copies.there.put("taken", "another page\n")
+    make_wait(copies, kind)
+    copies.here.put("page2", "sent meanwhile\n")
+    commits, copies.there.commits = copies.there.commits, []
+
+    async def tell(entry: str) -> None:
+        if entry == "write page2":
+            commits[-1:] = ["forced"]
+            copies.there.commits = commits
+            copies.there.committed["forced"] = copies.there.texts()
+            copies.commit()
+
+    copies.there.before = tell
+    await copies.cycle()
+    await copies.cycle()
+    (batch,) = waiting(copies)
+    assert [member.slug for member in batch.members] == ["page1"]
+
+
+@WAITS
+async def test_approved_it_follows_the_wiki_once_it_can(
+    kind: str, state: State
+) -> None:
+    copies = await waited(state, kind)
+    copies.decide(Decision.APPROVED)
+    for _ in range(2):
+        await copies.cycle()
+    assert not copies.known.batches()
+    await let_go(copies)
+    assert not waiting(copies)
+    name = "page1" if kind == "open" else "taken"
+    assert copies.texts()[name] == PAGES["page1"]
+
+
+@WAITS
+async def test_a_page_that_waits_and_was_edited_on_the_wiki_is_no_sign(
+    kind: str, state: State
+) -> None:
+    copies = await told(state)
+    copies.there.put("page1", "edited there\n")
+    copies.there.put("taken", "another page\n")
+    copies.commit()
+    make_wait(copies, kind)
+    for _ in range(3):
+        await copies.cycle()
+    await let_go(copies)
+    assert not copies.known.batches()
+    name = "page1" if kind == "open" else "taken"
+    assert copies.texts()[name] == "edited there\n"
+
+
+async def in_conflict(state: State) -> Told:
+    """A person took a page back on the wiki and edits it here."""
+    copies = await told(state)
+    copies.there.put("page1", "newer\n")
+    copies.commit()
+    await copies.rest()
+    copies.there.put("page1", PAGES["page1"])
+    copies.here.put("page1", "mine\n")
+    copies.commit()
+    await copies.rest()
+    assert "page1" in copies.here.conflicts
+    return copies
+
+
+async def test_a_page_whose_conflict_file_shows_its_earlier_text_is_no_sign(
+    state: State,
+) -> None:
+    """A person is asked about it already."""
+    copies = await in_conflict(state)
+    copies.here.put("page2", "sent, and in no commit yet\n")
+    for _ in range(3):
+        await copies.cycle()
+    assert copies.there.texts()["page2"] == "sent, and in no commit yet\n"
+    assert not copies.known.batches()
+
+
+async def test_it_stays_in_conflict_while_another_is_taken_back(state: State) -> None:
+    copies = await in_conflict(state)
+    copies.there.put("page2", "newer, too\n")
+    copies.commit()
+    await copies.rest()
+    copies.there.put("page2", PAGES["page2"])
+    copies.there.commits[-1:] = ["forced"]
+    copies.there.committed["forced"] = copies.there.texts()
+    plan = (await copies.cycle()).plan
+    assert [(one.slug, one.reason) for one in plan.held] == [
+        ("page1", HoldReason.EDITED_BOTH)
+    ]
+    (batch,) = waiting(copies)
+    assert [member.slug for member in batch.members] == ["page2"]
+
+
+async def test_it_is_held_once_nothing_of_it_is_edited_here(state: State) -> None:
+    """Nobody is asked by its conflict file any more."""
+    copies = await in_conflict(state)
+    copies.here.put("page1", "newer\n")
+    copies.there.commits[-1:] = ["forced"]
+    copies.there.committed["forced"] = copies.there.texts()
+    await copies.cycle()
+    assert copies.here.texts()["page1"] == "newer\n"
+    assert waiting(copies)
+
+
+async def test_so_is_one_whose_text_was_pushed_untold(state: State) -> None:
+    """The history has the commit that is known, and no commit with our text."""
+    copies, before = await pushed_untold(state, "page1", "newer\n")
+    copies.there.commits = before
+    copies.there.put("page1", "edited there\n")
+    copies.here.busy[Slug("page1")] = "page1.md.lock"
+    copies.commit()
+    await copies.cycle()
+    (batch,) = waiting(copies)
+    assert [member.slug for member in batch.members] == ["page1"]
+
+
+async def test_so_is_one_among_pages_that_return_without_any_history(
+    state: State,
+) -> None:
+    copies = await worked(state)
+    for slug in list(EDITED)[:3]:
+        copies.there.put(slug, PAGES[slug])
+    copies.here.busy[Slug("page0")] = "page0.md.lock"
+    await copies.cycle()
+    (batch,) = waiting(copies)
+    assert {member.slug for member in batch.members} == set(list(EDITED)[:3])
+
+
+async def test_held_pages_are_no_sign_without_any_history(state: State) -> None:
+    """They may have waited for long, each for its own reason."""
+    copies = await worked(state)
+    for slug in list(EDITED)[:3]:
+        copies.there.put(slug, PAGES[slug])
+        copies.there.put(f"{slug}-taken", "another page\n")
+        copies.rename_here(slug, f"{slug}-taken")
+    plan = (await copies.cycle()).plan
+    assert {hold.slug for hold in plan.held} >= set(list(EDITED)[:3])
+    assert not copies.known.batches()
+
+
+async def test_so_is_one_whose_earlier_name_another_file_has(state: State) -> None:
+    text = PAGES["page8"] + "more\n"
+    copies = await rename_taken_back(state, text, in_the_way="another\n")
+    (batch,) = waiting(copies)
+    assert [member.slug for member in batch.members] == ["page8"]
+    copies.decide(Decision.REFUSED)
+    await copies.cycle()
+    copies.here.remove("page8")
+    for _ in range(8):
+        await copies.cycle()
+    assert not waiting(copies)
+    assert text in copies.texts().values()
+
+
+async def test_a_conflict_with_an_older_text_is_not_merged_while_others_wait(
+    state: State,
+) -> None:
+    """What else was taken back in the page would go here with the merge."""
+    copies = await told(state)
+    start = "# a\n\none\n\n# b\n\ntwo\n"
+    newest = "# a\n\none more\n\n# b\n\ntwo\n\n# c\n\nnew work\n"
+    before = {**PAGES, "page8": start}
+    for texts in (before, {**EDITED, "page8": newest}):
+        for slug, text in texts.items():
+            copies.there.put(slug, text)
+        copies.commit()
+        await copies.rest()
+    for slug in (*EDITED, "page8"):
+        copies.there.put(slug, before[slug])
+    copies.here.put("page8", newest.replace("one more", "one of mine"))
+    commits, copies.there.commits = copies.there.commits, []
+    await copies.cycle()
+    assert waiting(copies)
+    assert list(copies.here.conflicts) == ["page8"]
+    copies.there.commits = [*commits[:-1], "forced"]
+    copies.there.committed["forced"] = copies.there.texts()
+    copies.here.put("page8", newest.replace("one more", "one"))
+    for _ in range(3):
+        await copies.cycle()
+    assert "new work" in copies.here.texts()["page8"]
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert "new work" in copies.texts()["page8"]
+    assert copies.texts()["page0"] == EDITED["page0"]
