@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,8 @@ from wikisync.config import load_config
 from wikisync.model import WikiOwner
 from wikisync.service.quirks import Quirk
 from wikisync.sync.base.state import State
+from wikisync.sync.run.cycle import run_cycle
+from wikisync.sync.run.result import CycleResult
 from wikisync.workspace.cloning import folder_names
 
 HANDBOOK = WikiOwner("project", "docs/handbook")
@@ -116,6 +120,39 @@ async def test_clone_of_a_group_with_all_wikis_gives_each_a_folder(
     # not "left out": the workspace names it, and a sync downloads its first page
     assert "project docs/empty" not in ran.err
     assert "project docs/empty: 0 pages" in ran.out
+
+
+async def test_four_wikis_are_read_at_once_and_shown_in_their_order(
+    service: EmbeddedService,
+    run: Run,
+    workspace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = [f"w{number}" for number in range(6)]
+    await service.add_group("docs", wiki=False)
+    for name in names:
+        await service.add_project(f"docs/{name}", {"home": f"{name}\n"})
+    begun: list[object] = []
+    four, last = asyncio.Event(), asyncio.Event()
+
+    async def counted(*asked: Any, **options: Any) -> CycleResult:
+        is_first = not begun
+        begun.append(asked)
+        if len(begun) == 4:
+            four.set()
+        if len(begun) == len(names):
+            last.set()
+        async with asyncio.timeout(30):
+            await (last if is_first else four).wait()
+        return await run_cycle(*asked, **options)
+
+    monkeypatch.setattr("wikisync.workspace.pulling.run_cycle", counted)
+    ran = await run("clone", service.url, "--group", "docs", "--all", workspace)
+
+    assert ran.code == 0
+    assert [line.partition(":")[0] for line in ran.out.splitlines()] == [
+        f"project docs/{name}" for name in names
+    ]
 
 
 async def test_empty_wiki_that_was_named_is_cloned_empty(

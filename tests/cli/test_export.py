@@ -15,6 +15,7 @@ from tests.support.git import needs_git
 from tests.support.service import EmbeddedService
 from wikisync.cli.theming import theme_choice
 from wikisync.errors import FolderError, UsageError
+from wikisync.layout import SCANS_FOLDER
 from wikisync.service.quirks import Quirk
 from wikisync.workspace.cache import default_cache, held_cache
 
@@ -77,6 +78,15 @@ async def test_second_export_writes_nothing(
     assert ran.json["files"]["written"] == ran.json["files"]["removed"] == 0
     assert ran.json["files"]["unchanged"] == len(before)
     assert digest_of_tree(site) == before
+
+
+async def test_second_export_keeps_what_it_read_of_its_copy(
+    handbook: EmbeddedService, run: Run, site: Path, tmp_path: Path
+) -> None:
+    cache = tmp_path / "cache"
+    for _ in range(2):
+        await run("export", handbook.url, *NAMED, "-o", site, "--cache", cache)
+    assert [path.is_file() for path in (cache / SCANS_FOLDER).iterdir()] == [True]
 
 
 async def test_second_export_follows_what_changed(

@@ -80,8 +80,8 @@ class FolderReplica:
 
     ``LocalReplica`` says what each method promises.  Besides, each raises
     ``FolderError`` where the disk refuses, and each that writes ends its write before a
-    cancellation.  For a folder that a person edits there is ``two_way``; the plain
-    constructor is for mirrors, which nobody else writes.
+    cancellation.  For a folder that a person edits there is ``two_way``, for one that
+    nobody else writes ``mirror``.
 
     Args:
         root: the wiki's folder.
@@ -161,6 +161,16 @@ class FolderReplica:
             clock=clock,
             sleep=sleep,
             published=published,
+        )
+
+    @classmethod
+    def mirror(cls, root: Path, *, private: Path) -> FolderReplica:
+        """A folder that nobody but us writes; what was seen is kept in ``private``."""
+        scans = wiki_private_folder(root, SCANS_FOLDER, private=private)
+        return cls(
+            root,
+            temporary=private_folder(root, TEMPORARY_FOLDER, private=private),
+            cache=ScanCache(root, scans),
         )
 
     async def _in_turn(

@@ -1,4 +1,4 @@
-"""Pulling several wikis into folders, one after the other: clone's and export's half.
+"""Pulling wikis into folders, some at a time: clone's and export's half.
 
 Each gets cycles of one direction until it is at rest; where a page is missing from a
 wiki, the command waits until its deletion is confirmed, so that one run is enough.  One
@@ -34,14 +34,15 @@ from wikisync.errors import (
     command_line,
 )
 from wikisync.folder.replica import FolderReplica
-from wikisync.layout import CACHE_FOLDER, STATE_FILE, TEMPORARY_FOLDER
+from wikisync.layout import CACHE_FOLDER, STATE_FILE
 from wikisync.model import Problem, WikiOwner
-from wikisync.progress import Progress
+from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import Batch, BatchKind
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run.cycle import run_cycle
+from wikisync.sync.run.flow import WIKIS_AT_ONCE, each
 from wikisync.sync.run.options import (
     MIRROR_SPAN_S,
     REMOTE_SPAN_S,
@@ -200,20 +201,39 @@ async def pull_all(
         WikisyncError: nothing more can be done.
     """
     pulled = Pulled()
+    outcomes: dict[int, PulledWiki | FailedWiki | Problem] = {}
     with State.open(
         destination.private / STATE_FILE, service_url=str(client.address)
     ) as state:
         pulled.state_problem = _set_aside(state)
-        for wiki in wikis:
+        watcher = progress
+        if len(wikis) > 1:
+            progress.start("read wikis", len(wikis))
+            watcher = SilentProgress()
+
+        async def one(at: int) -> None:
+            wiki = wikis[at]
             try:
-                await _pull(client, wiki, destination, state, progress, pulled)
+                outcomes[at] = await _pull(client, wiki, destination, state, watcher)
             except (RemoteError, Halted) as error:
                 failed = FailedWiki(wiki, error)
                 if failed.is_refused and wiki.is_named and not is_spared(wiki):
                     raise
                 if await is_of_all(client, error):
                     raise
-                pulled.failed.append(failed)
+                outcomes[at] = failed
+            if len(wikis) > 1:
+                progress.advance()
+
+        await each(range(len(wikis)), one, in_flight=WIKIS_AT_ONCE)
+    for _, outcome in sorted(outcomes.items()):
+        match outcome:
+            case PulledWiki():
+                pulled.wikis.append(outcome)
+            case FailedWiki():
+                pulled.failed.append(outcome)
+            case Problem():
+                pulled.skipped.append(outcome)
     if not pulled.wikis and not pulled.refused and not pulled.halted and pulled.failed:
         raise pulled.failed[0].error
     return pulled
@@ -225,8 +245,8 @@ async def _pull(
     destination: Destination,
     state: State,
     progress: Progress,
-    pulled: Pulled,
-) -> None:
+) -> PulledWiki | Problem:
+    """Pull one wiki; a problem says why there is nothing to show of it."""
     folder = destination.folder_of(wiki)
     own = _local(folder, destination)
     known = state.wiki(wiki.owner)
@@ -270,11 +290,10 @@ async def _pull(
     one = _pulled(wiki, folder, results, destination)
     # a workspace keeps empty wikis: they are in wikisync.toml, and a sync has folders
     if not destination.is_mirror or wiki.is_named or one.pages or one.problems:
-        pulled.wikis.append(one)
-        return
-    pulled.skipped.append(skipped(wiki.owner, "its wiki has no pages"))
+        return one
     with suppress(OSError):
         folder.rmdir()
+    return skipped(wiki.owner, "its wiki has no pages")
 
 
 async def _at_rest(
@@ -375,7 +394,7 @@ def _carried(
 def _local(folder: Path, destination: Destination) -> FolderReplica:
     """The folder; in a workspace a person edits it, and what goes is kept."""
     if destination.is_mirror:
-        return FolderReplica(folder, temporary=destination.private / TEMPORARY_FOLDER)
+        return FolderReplica.mirror(folder, private=destination.private)
     return FolderReplica.two_way(folder, private=destination.private, settle_s=0.0)
 
 

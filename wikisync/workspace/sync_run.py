@@ -27,7 +27,7 @@ from wikisync.model import Problem, Slug
 from wikisync.progress import Progress
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import CreateRemote
-from wikisync.sync.run.flow import each
+from wikisync.sync.run.flow import WIKIS_AT_ONCE, each
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult, problems_of
 from wikisync.workspace.attention_file import noting_halts, show_attention
@@ -46,7 +46,6 @@ from wikisync.workspace.service import open_service
 from wikisync.workspace.syncing import Synced, exit_code_of, other_folder, sync_wiki
 from wikisync.workspace.transient import LASTING_HINT, LASTING_TRIES, lasting
 
-WIKIS_AT_ONCE = 4
 NAMES_SHOWN_MAX = 5
 """Pages named in one question."""
 AFTER_ANOTHER = (

@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 THREAD_CHARS_MIN = 100_000
 """Work on shorter texts is done before a thread could begin with it."""
+WIKIS_AT_ONCE = 4
+"""Of one service, by one command."""
 FINISH_TIMEOUT_S = 10.0
 """How long an interrupted batch may take to come to its end."""
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
