@@ -20,6 +20,8 @@ WIKISYNC = str(Path(sys.executable).with_name("wikisync"))
 OK = frozenset({0, 3})
 """Done, or done with problems; generated pages may have some on purpose."""
 SAMPLE_S = 0.05
+SAMPLE_SHARE_MAX = 0.05
+"""Of a core: to read the memory of a process takes longer the more it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +126,13 @@ def run_process(
 
 def note_peak(pid: int, is_over: threading.Event, peak: list[float]) -> None:
     """Keep the most memory, in KiB, that a process and its children ever share."""
-    while not is_over.wait(SAMPLE_S):
+    pause_s = SAMPLE_S
+    while not is_over.wait(pause_s):
+        started = time.thread_time()
         held = memory_of(pid)
         if held and not held <= peak[0]:
             peak[0] = held
+        pause_s = max(SAMPLE_S, (time.thread_time() - started) / SAMPLE_SHARE_MAX)
 
 
 def memory_of(pid: int) -> int:
