@@ -7,7 +7,7 @@ import pytest
 
 from wikisync.errors import Halted, NotFound
 from wikisync.sync.run import flow
-from wikisync.sync.run.flow import each, finish, plain_errors
+from wikisync.sync.run.flow import each, finish, made_of_each, plain_errors
 
 
 async def test_each_does_everything_with_so_many_in_flight() -> None:
@@ -24,6 +24,24 @@ async def test_each_does_everything_with_so_many_in_flight() -> None:
     await each(range(50), work, in_flight=8)
     assert sorted(done) == list(range(50))
     assert most == 8
+
+
+async def test_what_is_made_of_each_is_in_their_order_whoever_ends_first() -> None:
+    others = asyncio.Event()
+    made = []
+
+    async def work(item: str) -> str:
+        if item == "a":
+            await others.wait()
+        made.append(item)
+        if len(made) == 2:
+            others.set()
+        return item.upper()
+
+    async with asyncio.timeout(30):
+        found = await made_of_each("abc", work, in_flight=2)
+    assert made == ["b", "c", "a"]
+    assert found == ["A", "B", "C"]
 
 
 async def test_each_raises_the_first_error_itself_and_stops() -> None:

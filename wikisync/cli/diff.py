@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -28,6 +29,7 @@ from wikisync.sync.decide.plan import (
     Rebase,
 )
 from wikisync.sync.replica import Replica
+from wikisync.sync.run.flow import WIKIS_AT_ONCE, made_of_each
 from wikisync.sync.run.options import CycleOptions
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.diff_text import unified
@@ -119,14 +121,19 @@ async def _from_wiki(
     console: Console, opened: OpenWorkspace, wanted: Wanted, token_file: Path | None
 ) -> list[Shown]:
     """What the next sync would see as different, page by page."""
-    shown: list[Shown] = []
     async with open_service(
         opened.workspace, token_file, console, os.environ
     ) as client:
-        for section, slugs in wanted:
-            asked = None if slugs is None else _slugs(opened, section, slugs)
-            shown += await _of_wiki(opened, client, section, asked)
-    return shown
+
+        async def one(
+            asked: tuple[WikiSection, frozenset[Slug] | None],
+        ) -> Sequence[Shown]:
+            section, slugs = asked
+            named = None if slugs is None else _slugs(opened, section, slugs)
+            return await _of_wiki(opened, client, section, named)
+
+        shown = await made_of_each(wanted, one, in_flight=WIKIS_AT_ONCE)
+    return list(chain.from_iterable(shown))
 
 
 async def _of_wiki(

@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from wikisync.cli.console import Console
 from wikisync.cli.options import exclude_option, json_option, workspace_option
@@ -17,6 +18,7 @@ from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
 from wikisync.errors import WikisyncError
 from wikisync.folder.workspace import WATCH, holder_of
+from wikisync.sync.run.flow import WIKIS_AT_ONCE, made_of_each
 from wikisync.watch.report import read_health
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
@@ -91,14 +93,30 @@ async def _scan(
                 client = await stack.enter_async_context(service)
             except WikisyncError as error:
                 unseen = error
-        found: list[WikiStatus] = []
-        for section in wikis:
-            is_paused = opened.known(section).is_paused
-            asked = None if is_paused else client
-            found.append(await scan(opened, section, asked, unseen=unseen))
-            failure = found[-1].unseen
-            if asked and failure is not None and await is_of_all(asked, failure):
-                client, unseen = None, _met_by(section, failure)
+        away: dict[int, WikisyncError] = {}
+        """By their places, wikis that found out that the service is away."""
+        spared: set[int] = set()
+        """Wikis that were not asked for that reason."""
+
+        async def one(at: int) -> WikiStatus:
+            section = wikis[at]
+            if client is None or opened.known(section).is_paused:
+                return await scan(opened, section, None, unseen=unseen)
+            if away:
+                spared.add(at)
+                return await scan(opened, section, None, unseen=away[min(away)])
+            status = await scan(opened, section, client)
+            failure = status.unseen
+            if failure is not None and await is_of_all(client, failure):
+                away[at] = failure
+            return status
+
+        found = await made_of_each(range(len(wikis)), one, in_flight=WIKIS_AT_ONCE)
+        if away:
+            first = min(away)
+            failure = _met_by(wikis[first], away[first])
+            for at in (away.keys() | spared) - {first}:
+                found[at] = replace(found[at], unseen=failure)
         return found
 
 

@@ -42,7 +42,7 @@ from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import Batch, BatchKind
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.flow import WIKIS_AT_ONCE, each
+from wikisync.sync.run.flow import WIKIS_AT_ONCE, made_of_each
 from wikisync.sync.run.options import (
     MIRROR_SPAN_S,
     REMOTE_SPAN_S,
@@ -201,32 +201,31 @@ async def pull_all(
         WikisyncError: nothing more can be done.
     """
     pulled = Pulled()
-    outcomes: dict[int, PulledWiki | FailedWiki | Problem] = {}
+    watcher = progress
+    if len(wikis) > 1:
+        progress.start("read wikis", len(wikis))
+        watcher = SilentProgress()
     with State.open(
         destination.private / STATE_FILE, service_url=str(client.address)
     ) as state:
         pulled.state_problem = _set_aside(state)
-        watcher = progress
-        if len(wikis) > 1:
-            progress.start("read wikis", len(wikis))
-            watcher = SilentProgress()
 
-        async def one(at: int) -> None:
-            wiki = wikis[at]
+        async def one(wiki: FoundWiki) -> PulledWiki | FailedWiki | Problem:
             try:
-                outcomes[at] = await _pull(client, wiki, destination, state, watcher)
+                return await _pull(client, wiki, destination, state, watcher)
             except (RemoteError, Halted) as error:
                 failed = FailedWiki(wiki, error)
                 if failed.is_refused and wiki.is_named and not is_spared(wiki):
                     raise
                 if await is_of_all(client, error):
                     raise
-                outcomes[at] = failed
-            if len(wikis) > 1:
-                progress.advance()
+                return failed
+            finally:
+                if watcher is not progress:
+                    progress.advance()
 
-        await each(range(len(wikis)), one, in_flight=WIKIS_AT_ONCE)
-    for _, outcome in sorted(outcomes.items()):
+        outcomes = await made_of_each(wikis, one, in_flight=WIKIS_AT_ONCE)
+    for outcome in outcomes:
         match outcome:
             case PulledWiki():
                 pulled.wikis.append(outcome)

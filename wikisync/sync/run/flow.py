@@ -11,7 +11,14 @@ import asyncio
 import contextlib
 import errno
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from typing import TypeVar
 
 from wikisync.errors import FolderError, WikisyncError
@@ -19,6 +26,7 @@ from wikisync.errors import FolderError, WikisyncError
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+MadeT = TypeVar("MadeT")
 
 THREAD_CHARS_MIN = 100_000
 """Work on shorter texts is done before a thread could begin with it."""
@@ -48,6 +56,19 @@ async def each(
         async with asyncio.TaskGroup() as group:
             for _ in range(in_flight):
                 group.create_task(worker())
+
+
+async def made_of_each(
+    items: Sequence[T], work: Callable[[T], Awaitable[MadeT]], *, in_flight: int
+) -> list[MadeT]:
+    """What the work gives for every item, in their order; done as by ``each``."""
+    made: dict[int, MadeT] = {}
+
+    async def one(at: int) -> None:
+        made[at] = await work(items[at])
+
+    await each(range(len(items)), one, in_flight=in_flight)
+    return [made[at] for at in range(len(items))]
 
 
 async def on_texts(work: Callable[[], T], *texts: str) -> T:

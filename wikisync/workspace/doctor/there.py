@@ -12,6 +12,7 @@ from wikisync.api.client import Client
 from wikisync.api.request import Request
 from wikisync.config import WikiSection
 from wikisync.errors import WikisyncError
+from wikisync.sync.run.flow import WIKIS_AT_ONCE, made_of_each
 from wikisync.workspace.addresses import Notify
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.doctor.findings import Finding, Grade
@@ -42,8 +43,14 @@ async def check_there(
         yield finding
     for finding in token_findings(service.token, datetime.now(tz=UTC).date()):
         yield finding
-    for wiki in opened.workspace.config.wikis:
-        async for finding in _check_wiki(opened, service, token, wiki, notify):
+
+    async def of_wiki(wiki: WikiSection) -> list[Finding]:
+        found = _check_wiki(opened, service, token, wiki, notify)
+        return [finding async for finding in found]
+
+    wikis = opened.workspace.config.wikis
+    for findings in await made_of_each(wikis, of_wiki, in_flight=WIKIS_AT_ONCE):
+        for finding in findings:
             yield finding
 
 
