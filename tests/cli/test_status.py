@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import shutil
 import time
 from pathlib import Path
@@ -535,13 +536,16 @@ async def test_wiki_that_was_not_asked_is_said_to_be_so_because_of_another(
     cloned: Cloned,
 ) -> None:
     config = cloned.root / "wikisync.toml"
-    more = '\n[[wiki]]\nproject = "docs/other"\nfolder = "other"\n'
+    more = "".join(
+        f'\n[[wiki]]\nproject = "docs/{name}"\nfolder = "{name}"\n' for name in "abcdef"
+    )
     text = config.read_text().replace(cloned.service.url, "http://127.0.0.1:1")
     config.write_text(text + more)
     ran = await cloned.run("status")
-    first, _, second = ran.out.partition("other: ")
-    assert "as handbook, which was checked first" not in first
-    assert "(as handbook, which was checked first: cannot " in second
+    first, *others = re.split("^[a-f]: ", ran.out, flags=re.MULTILINE)
+    reason = "(as handbook, which was checked first: cannot "
+    assert reason not in first
+    assert [reason in other for other in others] == [True] * 6
 
 
 async def test_file_in_a_format_that_the_wiki_does_not_take_has_a_next_step(

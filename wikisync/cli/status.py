@@ -93,17 +93,13 @@ async def _scan(
                 client = await stack.enter_async_context(service)
             except WikisyncError as error:
                 unseen = error
-        away: dict[int, WikisyncError] = {}
-        """By their places, wikis that found out that the service is away."""
-        spared: set[int] = set()
-        """Wikis that were not asked for that reason."""
+        away: dict[int, WikisyncError] = {}  # what wikis met, by their places
 
         async def one(at: int) -> WikiStatus:
             section = wikis[at]
             if client is None or opened.known(section).is_paused:
                 return await scan(opened, section, None, unseen=unseen)
             if away:
-                spared.add(at)
                 return await scan(opened, section, None, unseen=away[min(away)])
             status = await scan(opened, section, client)
             failure = status.unseen
@@ -112,12 +108,16 @@ async def _scan(
             return status
 
         found = await made_of_each(range(len(wikis)), one, in_flight=WIKIS_AT_ONCE)
-        if away:
-            first = min(away)
-            failure = _met_by(wikis[first], away[first])
-            for at in (away.keys() | spared) - {first}:
-                found[at] = replace(found[at], unseen=failure)
+    if not away:
         return found
+    first = min(away)
+    failure = _met_by(wikis[first], away[first])
+    return [
+        replace(status, unseen=failure)
+        if at != first and status.unseen in away.values()
+        else status
+        for at, status in enumerate(found)
+    ]
 
 
 def _met_by(section: WikiSection, failure: WikisyncError) -> WikisyncError:
