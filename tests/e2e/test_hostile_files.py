@@ -86,7 +86,7 @@ async def test_this_harness_sees_what_runs(chromium: Browser, tmp_path: Path) ->
 async def test_drawings_that_would_run_something_are_pictures_still(
     chromium: Browser, tmp_path: Path
 ) -> None:
-    """Those that a browser could show before: twenty by ten, red or its link's black."""
+    """Those that a browser could show before: red, or black where a link covers it."""
     studio = Studio(tmp_path)
     shown = [f for f in drawings() if f.name.endswith(".svg")][:20]
     studio = site_with(tmp_path, shown, "uploads")
