@@ -7,7 +7,7 @@ import pytest
 
 from wikisync.errors import Halted, NotFound
 from wikisync.sync.run import flow
-from wikisync.sync.run.flow import each, finish, made_of_each, plain_errors
+from wikisync.sync.run.flow import each, finish, gather, plain_errors
 
 
 async def test_each_does_everything_with_so_many_in_flight() -> None:
@@ -26,7 +26,7 @@ async def test_each_does_everything_with_so_many_in_flight() -> None:
     assert most == 8
 
 
-async def test_what_is_made_of_each_is_in_their_order_whoever_ends_first() -> None:
+async def test_gathered_results_are_in_the_order_of_the_items() -> None:
     others = asyncio.Event()
     made = []
 
@@ -39,7 +39,7 @@ async def test_what_is_made_of_each_is_in_their_order_whoever_ends_first() -> No
         return item.upper()
 
     async with asyncio.timeout(30):
-        found = await made_of_each("abc", work, in_flight=2)
+        found = await gather("abc", work, in_flight=2)
     assert made == ["b", "c", "a"]
     assert found == ["A", "B", "C"]
 

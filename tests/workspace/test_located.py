@@ -52,6 +52,22 @@ async def test_a_sync_with_nothing_to_do_is_one_request(located: Proxied) -> Non
     assert asked.path.startswith("/api/v4/projects/1/wikis?")
 
 
+async def test_a_status_tells_of_a_project_renamed_since(located: Proxied) -> None:
+    await rename(located.cloned)
+    ran = await located.cloned.run("status")
+    assert ran.code == 0
+    assert "the project docs/handbook is docs/guide now" in ran.out
+
+
+async def test_a_status_tells_of_another_project_that_has_the_path_since(
+    located: Proxied,
+) -> None:
+    await put_another_there(located.cloned, THEIRS)
+    ran = await located.cloned.run("status")
+    assert ran.code == 4
+    assert "docs/handbook is another project now (id 2)" in ran.err
+
+
 async def test_an_edit_is_sent_after_the_service_said_where_the_wiki_is(
     located: Proxied,
 ) -> None:

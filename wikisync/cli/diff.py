@@ -29,7 +29,7 @@ from wikisync.sync.decide.plan import (
     Rebase,
 )
 from wikisync.sync.replica import Replica
-from wikisync.sync.run.flow import WIKIS_AT_ONCE, made_of_each
+from wikisync.sync.run.flow import WIKIS_AT_ONCE, gather
 from wikisync.sync.run.options import CycleOptions
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.diff_text import unified
@@ -132,7 +132,7 @@ async def _from_wiki(
             named = None if slugs is None else _slugs(opened, section, slugs)
             return await _of_wiki(opened, client, section, named)
 
-        shown = await made_of_each(wanted, one, in_flight=WIKIS_AT_ONCE)
+        shown = await gather(wanted, one, in_flight=WIKIS_AT_ONCE)
     return list(chain.from_iterable(shown))
 
 

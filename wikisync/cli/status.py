@@ -18,7 +18,7 @@ from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
 from wikisync.errors import WikisyncError
 from wikisync.folder.workspace import WATCH, holder_of
-from wikisync.sync.run.flow import WIKIS_AT_ONCE, made_of_each
+from wikisync.sync.run.flow import WIKIS_AT_ONCE, gather
 from wikisync.watch.report import read_health
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
@@ -107,7 +107,7 @@ async def _scan(
                 away[at] = failure
             return status
 
-        found = await made_of_each(range(len(wikis)), one, in_flight=WIKIS_AT_ONCE)
+        found = await gather(range(len(wikis)), one, in_flight=WIKIS_AT_ONCE)
     if not away:
         return found
     first = min(away)

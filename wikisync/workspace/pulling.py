@@ -42,7 +42,7 @@ from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import Batch, BatchKind
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.flow import WIKIS_AT_ONCE, made_of_each
+from wikisync.sync.run.flow import WIKIS_AT_ONCE, gather
 from wikisync.sync.run.options import (
     MIRROR_SPAN_S,
     REMOTE_SPAN_S,
@@ -201,10 +201,10 @@ async def pull_all(
         WikisyncError: nothing more can be done.
     """
     pulled = Pulled()
-    watcher = progress
-    if len(wikis) > 1:
-        progress.start("read wikis", len(wikis))
-        watcher = SilentProgress()
+    is_one = len(wikis) == 1
+    of_pages = progress if is_one else SilentProgress()
+    of_wikis = SilentProgress() if is_one else progress
+    of_wikis.start("read wikis", len(wikis))
     with State.open(
         destination.private / STATE_FILE, service_url=str(client.address)
     ) as state:
@@ -212,7 +212,7 @@ async def pull_all(
 
         async def one(wiki: FoundWiki) -> PulledWiki | FailedWiki | Problem:
             try:
-                return await _pull(client, wiki, destination, state, watcher)
+                return await _pull(client, wiki, destination, state, of_pages)
             except (RemoteError, Halted) as error:
                 failed = FailedWiki(wiki, error)
                 if failed.is_refused and wiki.is_named and not is_spared(wiki):
@@ -221,10 +221,9 @@ async def pull_all(
                     raise
                 return failed
             finally:
-                if watcher is not progress:
-                    progress.advance()
+                of_wikis.advance()
 
-        outcomes = await made_of_each(wikis, one, in_flight=WIKIS_AT_ONCE)
+        outcomes = await gather(wikis, one, in_flight=WIKIS_AT_ONCE)
     for outcome in outcomes:
         match outcome:
             case PulledWiki():

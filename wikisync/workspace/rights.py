@@ -22,8 +22,8 @@ from wikisync.api.project_schema import AccessLevel, ProjectRecord
 from wikisync.api.schema import GroupRecord, TokenRecord
 from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, PermissionDenied, RemoteError
-from wikisync.model import Problem, WikiOwner
-from wikisync.sync.run.flow import each
+from wikisync.model import Problem
+from wikisync.sync.run.flow import gather
 from wikisync.workspace.addresses import Notify, client_at, probe
 from wikisync.workspace.discovery import (
     FoundWiki,
@@ -223,21 +223,20 @@ async def check_wikis(
             found = await find_wikis(client, selection)
         except NotFound as error:
             raise await _with_nearest(client, error, selection) from error
-        seen: dict[WikiOwner, WikiRights | Problem] = {}
 
-        async def scan(wiki: FoundWiki) -> None:
-            seen[wiki.owner] = await _scan(client, wiki, service.token)
+        async def scan(wiki: FoundWiki) -> WikiRights | Problem:
+            return await _scan(client, wiki, service.token)
 
-        await each(found.wikis[:WIKIS_CHECKED_MAX], scan, in_flight=READS_MAX)
+        checked = found.wikis[:WIKIS_CHECKED_MAX]
+        scanned = await gather(checked, scan, in_flight=READS_MAX)
     unseen = f"only the first {WIKIS_CHECKED_MAX} wikis were checked"
-    rights, notes = [], found.skipped
-    for wiki in found.wikis:
-        one = seen.get(wiki.owner) or WikiRights(wiki, None, None, None, unseen)
-        if isinstance(one, WikiRights):
-            rights.append(one)
-        else:
-            notes.append(one)
-    return rights, notes
+    rights = [one for one in scanned if isinstance(one, WikiRights)]
+    rights += [
+        WikiRights(wiki, None, None, None, unseen)
+        for wiki in found.wikis[WIKIS_CHECKED_MAX:]
+    ]
+    notes = [one for one in scanned if isinstance(one, Problem)]
+    return rights, [*found.skipped, *notes]
 
 
 async def _with(client: Client, selection: Selection, path: str) -> Selection:

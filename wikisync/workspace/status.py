@@ -47,7 +47,7 @@ from wikisync.sync.run.arrive import STALE_SAVE
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult, Held
 from wikisync.workspace.attention import held_sentence, with_step
-from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, WikiMoved
+from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 from wikisync.workspace.outcomes import batch_as_json, error_as_json
 from wikisync.workspace.sentences import OTHER_FOLDER, counted, problem_as_json
 from wikisync.workspace.times import ago
@@ -132,12 +132,8 @@ async def scan(
     )
     try:
         if client is not None:
-            wiki = await opened.synced(client, section, is_real=False, asks_first=False)
-            try:
-                return await _next_sync(opened, status, wiki)
-            except WikiMoved:
-                wiki = await opened.synced(client, section, is_real=False)
-                return await _next_sync(opened, status, wiki)
+            wiki = await opened.synced(client, section, is_real=False)
+            return await _next_sync(opened, status, wiki)
     except (FolderError, Halted) as error:
         return replace(status, failure=error)
     except WikisyncError as error:

@@ -26,12 +26,12 @@ from wikisync.errors import FolderError, WikisyncError
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-MadeT = TypeVar("MadeT")
+ResultT = TypeVar("ResultT")
 
 THREAD_CHARS_MIN = 100_000
 """Work on shorter texts is done before a thread could begin with it."""
 WIKIS_AT_ONCE = 4
-"""Of one service, by one command."""
+"""On which one command works at the same time."""
 FINISH_TIMEOUT_S = 10.0
 """How long an interrupted batch may take to come to its end."""
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
@@ -58,17 +58,17 @@ async def each(
                 group.create_task(worker())
 
 
-async def made_of_each(
-    items: Sequence[T], work: Callable[[T], Awaitable[MadeT]], *, in_flight: int
-) -> list[MadeT]:
-    """What the work gives for every item, in their order; done as by ``each``."""
-    made: dict[int, MadeT] = {}
+async def gather(
+    items: Sequence[T], work: Callable[[T], Awaitable[ResultT]], *, in_flight: int
+) -> list[ResultT]:
+    """Do the work as ``each`` does; the results are in the order of the items."""
+    results: dict[int, ResultT] = {}
 
     async def one(at: int) -> None:
-        made[at] = await work(items[at])
+        results[at] = await work(items[at])
 
     await each(range(len(items)), one, in_flight=in_flight)
-    return [made[at] for at in range(len(items))]
+    return [results[at] for at in range(len(items))]
 
 
 async def on_texts(work: Callable[[], T], *texts: str) -> T:

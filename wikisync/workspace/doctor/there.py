@@ -12,7 +12,7 @@ from wikisync.api.client import Client
 from wikisync.api.request import Request
 from wikisync.config import WikiSection
 from wikisync.errors import WikisyncError
-from wikisync.sync.run.flow import WIKIS_AT_ONCE, made_of_each
+from wikisync.sync.run.flow import WIKIS_AT_ONCE, gather
 from wikisync.workspace.addresses import Notify
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.doctor.findings import Finding, Grade
@@ -49,7 +49,7 @@ async def check_there(
         return [finding async for finding in found]
 
     wikis = opened.workspace.config.wikis
-    for findings in await made_of_each(wikis, of_wiki, in_flight=WIKIS_AT_ONCE):
+    for findings in await gather(wikis, of_wiki, in_flight=WIKIS_AT_ONCE):
         for finding in findings:
             yield finding
 
