@@ -27,6 +27,7 @@ def make_private_folder(folder: Path) -> bool:
         Whether it was there already and others could use it until now.
 
     Raises:
+        FileNotFoundError: another process removed it meanwhile.
         OSError: it cannot be made, or something else has this name.
     """
     try:
@@ -35,7 +36,7 @@ def make_private_folder(folder: Path) -> bool:
         make_private_folder(folder.parent)
         folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
     except FileExistsError:
-        if not folder.is_dir():
+        if not (stat.S_ISDIR(folder.lstat().st_mode) or folder.is_dir()):
             raise
         return keep_private(folder)
     return False

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from wikisync.folder.private import private_folder
+from wikisync.errors import FolderError
+from wikisync.folder.private import own_folder, private_folder
+from wikisync.private import make_private_folder
 
 
 def test_workspace_holds_what_is_ours(tmp_path: Path) -> None:
@@ -30,3 +34,37 @@ def test_folder_on_another_disk_holds_it_itself(tmp_path: Path) -> None:
     assert other.stat().st_dev != tmp_path.stat().st_dev
     place = private_folder(other, "tmp", private=tmp_path / ".wikisync")
     assert place == other / ".wikisync/tmp"
+
+
+def test_folder_that_another_writer_removes_is_missing_not_taken(
+    tmp_path: Path,
+) -> None:
+    """Of writers at the same time, one that ends removes the folder of all."""
+    folder, has_ended = tmp_path / "tmp", threading.Event()
+
+    def remove() -> None:
+        while not has_ended.is_set():
+            with suppress(OSError):
+                folder.rmdir()
+
+    other = threading.Thread(target=remove)
+    other.start()
+    try:
+        for _ in range(20_000):
+            with suppress(FileNotFoundError):
+                make_private_folder(folder)
+    finally:
+        has_ended.set()
+        other.join()
+
+
+@pytest.mark.parametrize("kind", ["file", "dangling link"])
+def test_folder_whose_name_is_taken_is_not_made(tmp_path: Path, kind: str) -> None:
+    parent = tmp_path / "tmp"
+    if kind == "file":
+        parent.write_text("text")
+    else:
+        parent.symlink_to("nowhere")
+    said = "something else has this name"
+    with pytest.raises(FolderError, match=said), own_folder(parent):
+        raise AssertionError
