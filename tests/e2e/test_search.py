@@ -131,7 +131,7 @@ async def test_box_leads_to_the_search_page_and_on_without_script(
         await visit.page.keyboard.press("Enter")
         await visit.page.wait_for_url(f"{base}{SEARCH}?q=export")
         await visit.page.locator("noscript a").click()
-        assert visit.place() == "-/all.html"
+        await visit.arrive("-/all.html")
 
 
 async def test_search_in_one_wiki_finds_nothing_of_others(

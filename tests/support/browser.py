@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import pytest
 from aiohttp import web
@@ -81,6 +81,10 @@ class Visit:
     async def go(self, path: str) -> None:
         """Open a page by its output path, with query and fragment if any."""
         await self.page.goto(self.base + quote(path, safe="/?=&#%+"))
+
+    async def arrive(self, path: str) -> None:
+        """Wait until a click has led to this page and all of the page is there."""
+        await self.page.wait_for_url(lambda url: unquote(url) == self.base + path)
 
     def place(self) -> str:
         """Where the reader is: output path with query and fragment, decoded."""
