@@ -31,10 +31,16 @@ def make_private_folder(folder: Path) -> bool:
         OSError: it cannot be made, or something else has this name.
     """
     try:
-        folder.mkdir(mode=FOLDER_MODE)
+        return _make(folder)
     except FileNotFoundError:
         make_private_folder(folder.parent)
-        folder.mkdir(mode=FOLDER_MODE, exist_ok=True)
+        return _make(folder)
+
+
+def _make(folder: Path) -> bool:
+    """The same in a folder that is there."""
+    try:
+        folder.mkdir(mode=FOLDER_MODE)
     except FileExistsError:
         if not (stat.S_ISDIR(folder.lstat().st_mode) or folder.is_dir()):
             raise

@@ -39,23 +39,31 @@ def test_folder_on_another_disk_holds_it_itself(tmp_path: Path) -> None:
 def test_folder_that_another_writer_removes_is_missing_not_taken(
     tmp_path: Path,
 ) -> None:
-    """Of writers at the same time, one that ends removes the folder of all."""
-    folder, has_ended = tmp_path / "tmp", threading.Event()
+    """Of writers at the same time, one that ends removes the folders of all."""
+    folder, has_ended = tmp_path / ".wikisync/tmp", threading.Event()
 
     def remove() -> None:
         while not has_ended.is_set():
             with suppress(OSError):
                 folder.rmdir()
+                folder.parent.rmdir()
 
-    other = threading.Thread(target=remove)
-    other.start()
+    def make() -> None:
+        while not has_ended.is_set():
+            with suppress(FileNotFoundError):
+                make_private_folder(folder)
+
+    others = [threading.Thread(target=work) for work in (remove, make)]
+    for other in others:
+        other.start()
     try:
         for _ in range(20_000):
             with suppress(FileNotFoundError):
                 make_private_folder(folder)
     finally:
         has_ended.set()
-        other.join()
+        for other in others:
+            other.join()
 
 
 @pytest.mark.parametrize("kind", ["file", "dangling link"])
