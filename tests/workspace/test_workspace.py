@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
-from tests.support.workspaces import clone_handbook
+from tests.support.workspaces import Cloned, clone_handbook
+from wikisync.api.client import Client
+from wikisync.api.upload import SPOOL_BYTES_MAX
+from wikisync.model import AttachmentPath
 from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.opening import open_workspace
 
 CONFIG = """\
 [service]
@@ -86,3 +91,23 @@ def test_hint_names_its_page_from_anywhere_in_the_workspace(
         path.touch()
     monkeypatch.chdir(tmp_path / start)
     assert find_workspace(Path()).page(named)[1] == slug
+
+
+async def test_upload_waits_where_no_other_wiki_removes_the_folder(
+    cloned: Cloned,
+) -> None:
+    """Whoever writes files makes and removes ``tmp``, also between two steps here."""
+    workspace = find_workspace(cloned.root)
+    # in a file nothing can wait
+    (workspace.private / "tmp").touch()
+    size = SPOOL_BYTES_MAX + 1
+
+    async def film() -> AsyncIterator[bytes]:
+        yield bytes(size)
+
+    async with Client(cloned.service.url, cloned.service.token) as client:
+        with open_workspace(workspace) as opened:
+            wiki = await opened.synced(client, workspace.config.wikis[0])
+            path = AttachmentPath("film.mp4")
+            stored = await wiki.replica.write_attachment(path, film())
+    assert stored.size == size

@@ -35,7 +35,7 @@ from wikisync.folder.workspace import (
     refuse_overlaps,
     state_match,
 )
-from wikisync.layout import CACHE_FOLDER, STATE_FILE, TEMPORARY_FOLDER
+from wikisync.layout import CACHE_FOLDER, STATE_FILE
 from wikisync.model import Slug
 from wikisync.private import make_private_folder
 from wikisync.progress import Progress
@@ -271,7 +271,8 @@ class OpenWorkspace:
             trees=git.trees(is_kept=not self.is_read_only and is_real),
             reads_max=self.workspace.config.sync.reads_max,
             attachments=AttachmentSource(behind, git),
-            spool=self.workspace.private / TEMPORARY_FOLDER,
+            # not in the folder for temporary files, which any writer of them removes
+            spool=self.workspace.private,
         )
         if settle_s is None:
             settle_s = self.workspace.config.sync.settle_ms / 1000
