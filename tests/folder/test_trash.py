@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -302,3 +304,28 @@ def test_empty_trash_has_no_entries(trash: Trash) -> None:
 
 def test_long_reason_is_cut(trash: Trash) -> None:
     assert len(trash.put("a.md", b"x", "w" * 5000).why) < 1000
+
+
+def test_text_is_kept_while_another_wiki_removes_the_folder_of_the_day(
+    trash: Trash, tmp_path: Path
+) -> None:
+    """The trash of every wiki removes it with the last entry of the day."""
+    day = tmp_path / "trash/2026-11-21"
+    is_due, has_ended = threading.Event(), threading.Event()
+
+    def remove() -> None:
+        while is_due.wait() and not has_ended.is_set():
+            with suppress(OSError):
+                day.rmdir()
+                is_due.clear()
+
+    other = threading.Thread(target=remove)
+    other.start()
+    try:
+        for _ in range(500):
+            is_due.set()
+            trash.drop(trash.put("home.md", b"text", "why"))
+    finally:
+        has_ended.set()
+        is_due.set()
+        other.join()
