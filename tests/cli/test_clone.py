@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +9,17 @@ import pytest
 
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
+from wikisync.api.client import Client
 from wikisync.config import load_config
+from wikisync.errors import FolderError
 from wikisync.model import WikiOwner
+from wikisync.progress import SilentProgress
 from wikisync.service.quirks import Quirk
 from wikisync.sync.base.state import State
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.result import CycleResult
-from wikisync.workspace.cloning import folder_names
+from wikisync.workspace.cloning import clone, folder_names
+from wikisync.workspace.discovery import Selection
 
 HANDBOOK = WikiOwner("project", "docs/handbook")
 UPLOADS = "uploads/" + "0123456789abcdef" * 2
@@ -324,6 +329,42 @@ async def test_workspace_in_use_is_refused(
         ran = await run(*words)
     assert ran.code == 1
     assert f"another wikisync is running in the workspace {workspace}" in ran.err
+
+
+class Held(SilentProgress):
+    """Holds its command where that begins to search for wikis."""
+
+    def __init__(self) -> None:
+        self.has_begun, self.may_go_on = threading.Event(), threading.Event()
+
+    def start(self, label: str, total: int | None) -> None:
+        """The folder was seen, and the service was not asked yet."""
+        del total
+        if label == "find wikis":
+            self.has_begun.set()
+            self.may_go_on.wait()
+
+
+async def test_workspace_that_another_clone_made_meanwhile_is_refused(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    await handbook.add_project("docs/other", {"home": "other"})
+    progress = Held()
+
+    def clone_other() -> None:
+        client = Client(handbook.url, handbook.token)
+        other = Selection(projects=("docs/other",))
+        with pytest.raises(FolderError, match="is already a workspace"):
+            asyncio.run(clone(client, other, workspace, progress=progress))
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(asyncio.to_thread(clone_other))
+        await asyncio.to_thread(progress.has_begun.wait)
+        await run("clone", handbook.url, "--project", "docs/handbook", workspace)
+        before = files(workspace)
+        progress.may_go_on.set()
+    lock = ".wikisync/lock"  # says who had it last
+    assert files(workspace) | {lock: b""} == before | {lock: b""}
 
 
 @pytest.mark.parametrize("place", ["handbook/inner", "beside", ".wikisync/inner"])

@@ -55,7 +55,7 @@ async def clone(
 
     Raises:
         FolderError: the folder is not empty and not this clone, lies in a workspace,
-            or its wikis' folders overlap.
+            became one meanwhile, or its wikis' folders overlap.
         WikisyncError: a wiki cannot be had; a workspace begun by this run and
             still without pages is removed again.
     """
@@ -68,6 +68,9 @@ async def clone(
         workspace = _workspace(client, folder, existing, found)
         refuse_overlaps(folder, [folder / name for name in workspace.folders.values()])
         with locked(folder / PRIVATE_FOLDER, f"the workspace {folder}"):
+            if existing is None:
+                # another process may have made one while the wikis were searched for
+                refuse_folder(folder, allows_network_disk=True)
             _write_workspace(folder, workspace)
             destination = Destination(
                 private=folder / PRIVATE_FOLDER,
