@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import threading
 from pathlib import Path
 
 import pygit2
@@ -31,18 +33,24 @@ def repository_with(folder: Path, content: bytes, mode: pygit2.enums.FileMode) -
     return str(blob)
 
 
+def read(
+    folder: Path, path: AttachmentPath = PICTURE, *, mends: bool = False
+) -> bytes | None:
+    return git_fetch.read_file(folder, path, mends=mends)
+
+
 @pytest.mark.parametrize("mode", ["BLOB", "BLOB_EXECUTABLE"])
 def test_file_is_read(tmp_path: Path, mode: str) -> None:
     repository_with(tmp_path / "r", b"\x89PNG", pygit2.enums.FileMode[mode])
-    assert git_fetch.read_file(tmp_path / "r", PICTURE) == b"\x89PNG"
-    assert git_fetch.read_file(tmp_path / "r", AttachmentPath("p.jpg")) is None
+    assert read(tmp_path / "r") == b"\x89PNG"
+    assert read(tmp_path / "r", AttachmentPath("p.jpg")) is None
     assert git_fetch.held_commit(tmp_path / "r")
 
 
 def test_link_is_no_file(tmp_path: Path) -> None:
     """What it holds is a path of somebody's machine and no picture."""
     repository_with(tmp_path / "r", b"/etc/passwd", pygit2.enums.FileMode.LINK)
-    assert git_fetch.read_file(tmp_path / "r", PICTURE) is None
+    assert read(tmp_path / "r") is None
 
 
 def test_repository_with_a_damaged_file_is_removed(tmp_path: Path) -> None:
@@ -51,8 +59,33 @@ def test_repository_with_a_damaged_file_is_removed(tmp_path: Path) -> None:
     damaged = tmp_path / "r" / "objects" / blob[:2] / blob[2:]
     damaged.chmod(0o600)
     damaged.write_bytes(b"no zlib at all")
-    assert git_fetch.read_file(tmp_path / "r", PICTURE) is None
+    assert read(tmp_path / "r") is None
+    assert (tmp_path / "r").exists()
+    assert read(tmp_path / "r", mends=True) is None
     assert not (tmp_path / "r").exists()
+
+
+def test_repository_that_another_one_makes_is_left_to_it(tmp_path: Path) -> None:
+    """Until its last file is there it looks like a damaged one."""
+    address, has_ended = f"file://{tmp_path}/there", threading.Event()
+    repository_with(tmp_path / "there", b"\x89PNG", pygit2.enums.FileMode.BLOB)
+
+    def read_all_the_time() -> None:
+        while not has_ended.is_set():
+            if (tmp_path / "r").is_dir():
+                read(tmp_path / "r")
+
+    other = threading.Thread(target=read_all_the_time)
+    other.start()
+    try:
+        for _ in range(20):
+            shutil.rmtree(tmp_path / "r", ignore_errors=True)
+            fetching = git_fetch.Fetching(None, address)
+            git_fetch.fetch(address, tmp_path / "r", fetching)
+            assert (tmp_path / "r" / "HEAD").exists()
+    finally:
+        has_ended.set()
+        other.join()
 
 
 def test_folder_without_a_repository_has_no_commit(tmp_path: Path) -> None:

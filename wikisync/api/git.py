@@ -348,11 +348,14 @@ class RemoteRepository:
             Unavailable: the repository did not come in time.
             FolderError: the cache cannot be written.
         """
-        content = await asyncio.to_thread(_read_file, self._folder, path)
+        content = await self._read(path, mends=False)
         if content is None:
             async with self._turn:
-                await self._renew()
-                content = await asyncio.to_thread(_read_file, self._folder, path)
+                # another one may have fetched it meanwhile
+                content = await self._read(path, mends=True)
+                if content is None:
+                    await self._renew()
+                    content = await self._read(path, mends=True)
         if content is None:
             raise NotFound(
                 f"cannot read attachment {path} of {self._owner}: it is not in the"
@@ -368,6 +371,10 @@ class RemoteRepository:
                 hint="download the file in a browser",
             )
         return content
+
+    async def _read(self, path: AttachmentPath, *, mends: bool) -> bytes | None:
+        """A file that is here; only who has the turn mends, as no other one fetches."""
+        return await asyncio.to_thread(_read_file, self._folder, path, mends=mends)
 
     async def _renew(self) -> None:
         """Fetch the newest commit if it is not here yet."""
@@ -451,12 +458,12 @@ class RemoteRepository:
         )
 
 
-def _read_file(folder: Path, path: AttachmentPath) -> bytes | None:
+def _read_file(folder: Path, path: AttachmentPath, *, mends: bool) -> bytes | None:
     if not folder.is_dir():
         return None
     from wikisync.api.git_fetch import read_file
 
-    return read_file(folder, path)
+    return read_file(folder, path, mends=mends)
 
 
 def _held_commit(folder: Path) -> str | None:

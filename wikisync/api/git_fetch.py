@@ -132,8 +132,15 @@ def held_commit(folder: Path) -> str | None:
         return None
 
 
-def read_file(folder: Path, path: AttachmentPath) -> bytes | None:
-    """A file of the commit that is here; None where it has no such file."""
+def read_file(folder: Path, path: AttachmentPath, *, mends: bool) -> bytes | None:
+    """A file of the commit that is here; None where it has no such file.
+
+    Args:
+        folder: The repository.
+        path: Of the file.
+        mends: Whether a damaged repository is removed, so that the next one who asks
+            fetches it anew: not while another may be making it, which looks the same.
+    """
     try:
         with _opened(folder) as repository:
             entry = repository.references[REFERENCE].peel(pygit2.Tree)[path]
@@ -142,8 +149,8 @@ def read_file(folder: Path, path: AttachmentPath) -> bytes | None:
     except (KeyError, ValueError):
         pass
     except pygit2.GitError:
-        # damaged: the next one who asks fetches it anew
-        shutil.rmtree(folder, ignore_errors=True)
+        if mends:
+            shutil.rmtree(folder, ignore_errors=True)
     return None
 
 
