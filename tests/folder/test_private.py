@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from wikisync.errors import FolderError
-from wikisync.folder.private import own_folder, private_folder
+from wikisync.folder.private import (
+    OWN_CHARS_MAX,
+    own_folder,
+    private_folder,
+    wiki_private_folder,
+)
 from wikisync.private import make_private_folder
 
 
@@ -34,6 +39,19 @@ def test_folder_on_another_disk_holds_it_itself(tmp_path: Path) -> None:
     assert other.stat().st_dev != tmp_path.stat().st_dev
     place = private_folder(other, "tmp", private=tmp_path / ".wikisync")
     assert place == other / ".wikisync/tmp"
+
+
+def test_wikis_whose_long_paths_end_alike_share_nothing(tmp_path: Path) -> None:
+    """A late save in a limbo of both would be taken for one of the other wiki."""
+    name = "知識庫" * 10
+    private = tmp_path / ".wikisync"
+    private.mkdir()
+    places = [
+        wiki_private_folder(tmp_path / team / name, "limbo", private=private)
+        for team in ("red", "blue")
+    ]
+    assert places[0] != places[1]
+    assert [len(place.name) for place in places] == [OWN_CHARS_MAX] * 2
 
 
 def test_folder_that_another_writer_removes_is_missing_not_taken(

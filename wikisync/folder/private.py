@@ -12,6 +12,7 @@ removed by the next writer.
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +27,8 @@ from wikisync.private import FOLDER_MODE, make_private_folder
 _FOLDER_TRIES_MAX = 100
 OWN_CHARS_MAX = 200
 """Of a folder's path in the names of our own files."""
+OWN_DIGEST_CHARS = 16
+"""So many of them are a digest, where the path is longer."""
 
 
 def private_folder(root: Path, name: str, *, private: Path | None = None) -> Path:
@@ -47,7 +50,11 @@ def private_folder(root: Path, name: str, *, private: Path | None = None) -> Pat
 
 def wiki_private_folder(root: Path, name: str, *, private: Path | None = None) -> Path:
     """Where files of one kind and of one wiki go; see ``private_folder``."""
-    own = quote(str(way_of(root, private)), safe="")[-OWN_CHARS_MAX:]
+    own = quote(str(way_of(root, private)), safe="")
+    if len(own) > OWN_CHARS_MAX:
+        # another wiki's folder may end in the same way
+        digest = hashlib.sha256(own.encode()).hexdigest()[:OWN_DIGEST_CHARS]
+        own = digest + own[OWN_DIGEST_CHARS - OWN_CHARS_MAX :]
     return private_folder(root, name, private=private) / own
 
 
