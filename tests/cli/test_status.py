@@ -546,6 +546,7 @@ async def test_wiki_that_was_not_asked_is_said_to_be_so_because_of_another(
     reason = "(as handbook, which was checked first: cannot "
     assert reason not in first
     assert [reason in other for other in others] == [True] * 6
+    assert ran.err.count("hint: ") == 1
 
 
 async def test_file_in_a_format_that_the_wiki_does_not_take_has_a_next_step(

@@ -154,6 +154,10 @@ def _show(
             console.lines(line)
     for status in found:
         _show_wiki(console, status)
+    unseen = [one.unseen for one in found if one.failure is None]
+    hints = [error.hint for error in unseen if error is not None and error.hint]
+    for hint in dict.fromkeys(hints):
+        console.note(f"hint: {hint}")
 
 
 def _show_wiki(console: Console, status: WikiStatus) -> None:
@@ -171,5 +175,3 @@ def _show_wiki(console: Console, status: WikiStatus) -> None:
         console.lines(f"  {note}")
     if status.failure is not None:
         console.error(status.failure)
-    elif status.unseen is not None and status.unseen.hint:
-        console.note(f"hint: {status.unseen.hint}")
