@@ -21,6 +21,7 @@ from wikisync.errors import FolderError, PlaceTaken
 CHUNK_BYTES = 1024 * 1024
 """How much of a file of any size goes through memory at once."""
 
+_MAKING_TRIES_MAX = 100
 _FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -120,6 +121,9 @@ def open_folder(
 ) -> int:
     """Open the folder that the components lead to; the caller closes it.
 
+    A folder that is made is made again where another writer removes it while it is
+    still empty.
+
     Args:
         root: descriptor to start from.
         parts: components below it, already checked by ``split_path``.
@@ -131,6 +135,26 @@ def open_folder(
         FileNotFoundError: it does not exist and is not to be made.
         FolderError: something on the way is a link, a file, or cannot be opened.
     """
+    tries_left = _MAKING_TRIES_MAX
+    while True:
+        try:
+            return _open_way(root, parts, made, mode, below)
+        except FileNotFoundError as exc:
+            tries_left -= 1
+            if made is None:
+                raise
+            if not tries_left:
+                path = "/".join([*below, *parts])
+                raise folder_error("make the folder", path, exc) from exc
+
+
+def _open_way(
+    root: int,
+    parts: Sequence[str],
+    made: set[tuple[str, ...]] | None,
+    mode: int,
+    below: Sequence[str],
+) -> int:
     descriptor = root
     for index, part in enumerate(parts):
         way = [*below, *parts[: index + 1]]
@@ -163,10 +187,14 @@ def _open_inner(
         made.add(tuple(way))
     except FileExistsError:
         pass
+    except FileNotFoundError:
+        raise
     except OSError as exc:
         raise folder_error("make the folder", path, exc) from exc
     try:
         return os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=parent)
+    except FileNotFoundError:
+        raise
     except OSError as exc:
         raise _refusal(parent, name, path, exc) from exc
 

@@ -52,7 +52,6 @@ WHY_CHARS_MAX = 500
 RECORD = "why.json"
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _DAY_S = 86_400.0
-_MAKING_TRIES_MAX = 100
 _COPY = "page"
 _OTHER_DISK = frozenset({errno.EXDEV})
 
@@ -270,7 +269,8 @@ class Trash:
         if makes:
             self._make_parent()
         with opened_root(self._folder.parent) as root:
-            descriptor = _make(root, parts) if makes else open_folder(root, parts)
+            made: set[tuple[str, ...]] | None = set() if makes else None
+            descriptor = open_folder(root, parts, made=made, mode=FOLDER_MODE)
         try:
             yield descriptor
         finally:
@@ -331,21 +331,6 @@ class Trash:
             return
         except OSError as exc:
             raise folder_error("remove from the trash", entry_id, exc) from exc
-
-
-def _make(root: int, parts: Sequence[str]) -> int:
-    """Open a folder that is made where it is missing.
-
-    It is made again where the trash of another wiki, which had removed its last entry
-    of the day, took the day's folder away.
-    """
-    for _ in range(_MAKING_TRIES_MAX - 1):
-        try:
-            return open_folder(root, parts, made=set(), mode=FOLDER_MODE)
-        except FolderError as error:
-            if not isinstance(error.__cause__, FileNotFoundError):
-                raise
-    return open_folder(root, parts, made=set(), mode=FOLDER_MODE)
 
 
 def _link_or_copy(folder: int, name: str, entry: int, file: str, path: str) -> int:
