@@ -34,9 +34,9 @@ def repository_with(folder: Path, content: bytes, mode: pygit2.enums.FileMode) -
 
 
 def read(
-    folder: Path, path: AttachmentPath = PICTURE, *, mends: bool = False
+    folder: Path, path: AttachmentPath = PICTURE, *, removes_damaged: bool = False
 ) -> bytes | None:
-    return git_fetch.read_file(folder, path, mends=mends)
+    return git_fetch.read_file(folder, path, removes_damaged=removes_damaged)
 
 
 @pytest.mark.parametrize("mode", ["BLOB", "BLOB_EXECUTABLE"])
@@ -61,7 +61,7 @@ def test_repository_with_a_damaged_file_is_removed(tmp_path: Path) -> None:
     damaged.write_bytes(b"no zlib at all")
     assert read(tmp_path / "r") is None
     assert (tmp_path / "r").exists()
-    assert read(tmp_path / "r", mends=True) is None
+    assert read(tmp_path / "r", removes_damaged=True) is None
     assert not (tmp_path / "r").exists()
 
 

@@ -348,14 +348,14 @@ class RemoteRepository:
             Unavailable: the repository did not come in time.
             FolderError: the cache cannot be written.
         """
-        content = await self._read(path, mends=False)
+        content = await self._read(path, removes_damaged=False)
         if content is None:
             async with self._turn:
-                # another one may have fetched it meanwhile
-                content = await self._read(path, mends=True)
+                # another reader may have fetched it meanwhile
+                content = await self._read(path, removes_damaged=True)
                 if content is None:
                     await self._renew()
-                    content = await self._read(path, mends=True)
+                    content = await self._read(path, removes_damaged=True)
         if content is None:
             raise NotFound(
                 f"cannot read attachment {path} of {self._owner}: it is not in the"
@@ -372,9 +372,16 @@ class RemoteRepository:
             )
         return content
 
-    async def _read(self, path: AttachmentPath, *, mends: bool) -> bytes | None:
-        """A file that is here; only who has the turn mends, as no other one fetches."""
-        return await asyncio.to_thread(_read_file, self._folder, path, mends=mends)
+    async def _read(
+        self, path: AttachmentPath, *, removes_damaged: bool
+    ) -> bytes | None:
+        """Read a file that is here.
+
+        Only the holder of the turn removes a damaged repository: nobody fetches then.
+        """
+        return await asyncio.to_thread(
+            _read_file, self._folder, path, removes_damaged=removes_damaged
+        )
 
     async def _renew(self) -> None:
         """Fetch the newest commit if it is not here yet."""
@@ -458,12 +465,14 @@ class RemoteRepository:
         )
 
 
-def _read_file(folder: Path, path: AttachmentPath, *, mends: bool) -> bytes | None:
+def _read_file(
+    folder: Path, path: AttachmentPath, *, removes_damaged: bool
+) -> bytes | None:
     if not folder.is_dir():
         return None
     from wikisync.api.git_fetch import read_file
 
-    return read_file(folder, path, mends=mends)
+    return read_file(folder, path, removes_damaged=removes_damaged)
 
 
 def _held_commit(folder: Path) -> str | None:

@@ -132,14 +132,16 @@ def held_commit(folder: Path) -> str | None:
         return None
 
 
-def read_file(folder: Path, path: AttachmentPath, *, mends: bool) -> bytes | None:
+def read_file(
+    folder: Path, path: AttachmentPath, *, removes_damaged: bool
+) -> bytes | None:
     """A file of the commit that is here; None where it has no such file.
 
     Args:
         folder: The repository.
         path: Of the file.
-        mends: Whether a damaged repository is removed, so that the next one who asks
-            fetches it anew: not while another may be making it, which looks the same.
+        removes_damaged: Whether a damaged repository is removed, so that the next read
+            fetches it anew.  One that is just being made looks damaged, too.
     """
     try:
         with _opened(folder) as repository:
@@ -149,7 +151,7 @@ def read_file(folder: Path, path: AttachmentPath, *, mends: bool) -> bytes | Non
     except (KeyError, ValueError):
         pass
     except pygit2.GitError:
-        if mends:
+        if removes_damaged:
             shutil.rmtree(folder, ignore_errors=True)
     return None
 
