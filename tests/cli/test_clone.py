@@ -338,11 +338,11 @@ class Held(SilentProgress):
         self.has_begun, self.may_go_on = threading.Event(), threading.Event()
 
     def start(self, label: str, total: int | None) -> None:
-        """The folder was seen, and the service was not asked yet."""
+        """Wait where the folder is checked and the service is not asked yet."""
         del total
         if label == "find wikis":
             self.has_begun.set()
-            self.may_go_on.wait()
+            assert self.may_go_on.wait(30)
 
 
 async def test_workspace_that_another_clone_made_meanwhile_is_refused(
@@ -359,7 +359,7 @@ async def test_workspace_that_another_clone_made_meanwhile_is_refused(
 
     async with asyncio.TaskGroup() as group:
         group.create_task(asyncio.to_thread(clone_other))
-        await asyncio.to_thread(progress.has_begun.wait)
+        assert await asyncio.to_thread(progress.has_begun.wait, 30)
         await run("clone", handbook.url, "--project", "docs/handbook", workspace)
         before = files(workspace)
         progress.may_go_on.set()
