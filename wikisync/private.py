@@ -38,7 +38,7 @@ def make_private_folder(folder: Path) -> bool:
 
 
 def _make(folder: Path) -> bool:
-    """The same in a folder that is there."""
+    """Make one folder in a folder that is there; returns and raises the same."""
     try:
         folder.mkdir(mode=FOLDER_MODE)
     except FileExistsError:

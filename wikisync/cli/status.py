@@ -154,9 +154,8 @@ def _show(
             console.lines(line)
     for status in found:
         _show_wiki(console, status)
-    unseen = [one.unseen for one in found if one.failure is None]
-    hints = [error.hint for error in unseen if error is not None and error.hint]
-    for hint in dict.fromkeys(hints):
+    unchecked = (one.unseen for one in found if one.failure is None and one.unseen)
+    for hint in dict.fromkeys(error.hint for error in unchecked if error.hint):
         console.note(f"hint: {hint}")
 
 

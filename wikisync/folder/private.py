@@ -28,7 +28,7 @@ _FOLDER_TRIES_MAX = 100
 OWN_CHARS_MAX = 200
 """Of a folder's path in the names of our own files."""
 OWN_DIGEST_CHARS = 16
-"""So many of them are a digest, where the path is longer."""
+"""Length of the digest that stands for the beginning of a longer path."""
 
 
 def private_folder(root: Path, name: str, *, private: Path | None = None) -> Path:
