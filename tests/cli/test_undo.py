@@ -122,6 +122,43 @@ async def test_deleted_pages_come_back(cloned: Cloned) -> None:
     assert await both(cloned) == FILES
 
 
+async def test_syncs_while_a_deletion_waits_are_not_undone_with_it(
+    cloned: Cloned,
+) -> None:
+    """Only what the last one did, a colleague's edits of the others are kept."""
+    await cloned.run("sync")
+    await cloned.remove("guide")
+    for turn in range(3):
+        cloned.write("home.md", f"here {turn}\n")
+        await cloned.edit({"team/people": f"there {turn}\n"})
+        await cloned.run("sync")
+    before = cloned.files()
+    cloned.age_sightings(100)
+    cloned.write("home.md", "here, last\n")
+    assert (await cloned.run("sync")).code == 0
+    assert "guide.md" not in cloned.files()
+    ran = await cloned.run("undo", "-y")
+    assert (ran.code, "changed 2 pages" in ran.err) == (0, True)
+    assert await both(cloned) == before
+
+
+async def test_a_sync_that_was_killed_is_not_undone_with_the_next_one(
+    cloned: Cloned,
+) -> None:
+    await cloned.run("sync")
+    await cloned.edit({"team/people": "from a colleague\n"})
+    await cloned.run("sync")
+    with cloned.state() as state:
+        known = state.wiki(HANDBOOK)
+        known.begin_steps(1.0)
+        known.note_replaced_there(Slug("home"), "older\n", Format.MARKDOWN)
+    cloned.write("guide.md", "edited\n")
+    await cloned.run("sync")
+    ran = await cloned.run("undo")
+    assert "update  guide here and on the wiki" in ran.out.splitlines()
+    assert "changed 1 page" in ran.err
+
+
 async def test_a_page_with_a_picture_comes_back_with_it(cloned: Cloned) -> None:
     await cloned.run("sync")
     (cloned.folder / "p.png").write_bytes(b"\x89PNG one")
@@ -204,7 +241,7 @@ async def test_a_running_sync_is_not_undone(synced: Cloned) -> None:
         known.begin_steps(last.at)
         known.note_replaced_there(Slug("home"), "older\n", Format.MARKDOWN)
         ran = await synced.run("undo", "-y")
-        known.end_sync(is_waiting=False)
+        known.end_sync()
         assert (ran.code, known.undoing) == (1, 0)
         assert (
             "error: a sync of handbook is running\nhint: when it has ended" in ran.err

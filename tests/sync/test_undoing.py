@@ -303,6 +303,49 @@ async def test_each_sync_is_taken_back_by_itself(state: State) -> None:
     assert copies.texts() == before
 
 
+async def test_a_deletion_is_of_the_sync_that_removes_the_page(state: State) -> None:
+    """While it waits, other syncs end: an undo takes none of their edits back."""
+    copies = await in_sync(state)
+    delete_here(copies)
+    copies.there.put("home", "from a colleague\n")
+    assert (await copies.cycle()).next_scan_s is not None
+    assert steps(copies) == {("home", "home")}
+    copies.there.put("home", "from a colleague, later\n")
+    await copies.rest()
+    before = {**copies.texts(), "guide": PAGES["guide"]}
+    assert steps(copies) == {("home", "home"), ("guide", "")}
+    await undo(copies)
+    assert copies.texts() == {**before, "home": "from a colleague\n"}
+
+
+async def test_a_run_that_waits_for_a_deletion_is_one_sync(state: State) -> None:
+    copies = await in_sync(state)
+    delete_here(copies)
+    edit_there(copies)
+    await copies.cycle(CycleOptions(waits=True))
+    await copies.rest()
+    assert steps(copies) == {("home", "home"), ("guide", "")}
+
+
+async def test_a_cycle_that_fails_ends_its_sync(state: State) -> None:
+    """What comes after an outage is not taken back with what was before it."""
+    copies = await in_sync(state)
+    edit_here(copies)
+    edit_there(copies)
+    assert (await copies.cycle()).has_more
+    copies.there.before = away
+    with pytest.raises(Unavailable):
+        await copies.cycle()
+    copies.there.before = nothing
+    copies.there.put("guide", "from a colleague\n")
+    await copies.rest()
+    merged = copies.texts()
+    assert steps(copies) == {("home", "home"), ("guide", "guide")}
+    await undo(copies)
+    assert copies.texts()["guide"] == PAGES["guide"]
+    assert merged["home"] != PAGES["home"]
+
+
 async def test_a_page_that_came_and_went_in_one_sync_is_no_step(state: State) -> None:
     copies = await in_sync(state)
     known = copies.known
@@ -414,10 +457,6 @@ async def test_a_service_that_is_away_delays_it(state: State) -> None:
     last = copies.known.sync_of()
     assert last
     copies.known.undo(last.number)
-
-    async def away(_entry: str) -> None:
-        raise Unavailable("it is away")
-
     copies.there.before = away
     with pytest.raises(Unavailable):
         await copies.cycle()
@@ -425,3 +464,8 @@ async def test_a_service_that_is_away_delays_it(state: State) -> None:
     copies.there.before = nothing
     await copies.cycle()
     assert copies.texts() == PAGES
+
+
+async def away(_entry: str) -> None:
+    """Let no operation pass."""
+    raise Unavailable("it is away")

@@ -255,6 +255,8 @@ class OpenWorkspace:
             confirm = self._confirming(client, wiki, found, is_real=is_real)
         # by its present path: the old one may lead to another wiki
         owner, known = found.there.owner, found.known
+        if is_real:
+            known.end_sync()  # of a run that was killed
         folder = self.folder_of(wiki)
         if not self.is_read_only and self._is_made(wiki):
             _make_folder(folder)

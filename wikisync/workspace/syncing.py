@@ -145,6 +145,7 @@ async def sync_wiki(
         adopts=opened.is_adopting,
         tries_again=True,
         between=wiki.found.between,
+        waits=waits,
     )
     rounds = waited = 0
     while rounds < ROUNDS_MAX:

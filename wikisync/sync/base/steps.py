@@ -2,9 +2,9 @@
 
 A *step* is kept in the transaction that records what both sides hold after it, with
 the text that they held before: for a page that was pushed the text that the wiki had,
-for one that was pulled the text that its file had.  A sync is all cycles until one has
-nothing left to do; one that was killed goes on in the next cycle, and one that waits
-until a page is surely gone goes on for some minutes.
+for one that was pulled the text that its file had.  A sync is the cycles of one run
+until one has nothing left to do at once, or fails: a page that is surely gone some
+minutes later is a step of the sync that removes it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,8 @@ from wikisync.model import Digest, Format, Slug, digest_of
 from wikisync.sync.base.database import WikiRows
 from wikisync.sync.decide.ledger import NO_DIGEST, NO_SLUG, Agreed, pack, unpack
 
-WAITS_S = 600.0
-"""After this time a page that turns out to be gone is of another sync."""
-
 _NO_TEXT = pack("")
-_OVER, _UNDER_WAY, _WAITING = range(3)
+_OVER, _UNDER_WAY = range(2)
 
 
 class Step(Struct, frozen=True):
@@ -97,17 +94,12 @@ class Steps(WikiRows):
         state = self._rows("SELECT is_syncing FROM wiki WHERE id = ?")[0][0]
         return bool(state == _UNDER_WAY)
 
-    def end_sync(self, *, is_waiting: bool) -> None:
-        """Nothing is left to do at once: the next step is of another sync.
-
-        Args:
-            is_waiting: A page is missing, and it is not certain yet that it is gone.
-        """
-        if self.is_under_way:
-            state = _WAITING if is_waiting else _OVER
+    def end_sync(self) -> None:
+        """The next step is of another sync, unless one that is taken back goes on."""
+        if self.is_under_way and not self.undoing:
             with self._database.transaction() as connection:
                 connection.execute(
-                    "UPDATE wiki SET is_syncing = ? WHERE id = ?", (state, self._number)
+                    "UPDATE wiki SET is_syncing = ? WHERE id = ?", (_OVER, self._number)
                 )
 
     def sync_of(self, number: int = 0) -> LastSync | None:
@@ -225,9 +217,9 @@ class Steps(WikiRows):
         # The first step gives a sync its number.  So one that changes nothing has none,
         # and the one before it can still be taken back.
         begun = connection.execute(
-            "UPDATE wiki SET sync = sync + 1, synced_at = ?1 WHERE id = ?2"
-            " AND (is_syncing = ?3 OR is_syncing = ?4 AND synced_at < ?1 - ?5)",
-            (self._steps_at, self._number, _OVER, _WAITING, WAITS_S),
+            "UPDATE wiki SET sync = sync + 1, synced_at = ? WHERE id = ?"
+            " AND is_syncing <> ?",
+            (self._steps_at, self._number, _UNDER_WAY),
         )
         connection.execute(
             "UPDATE wiki SET is_syncing = ? WHERE id = ?", (_UNDER_WAY, self._number)

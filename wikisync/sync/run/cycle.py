@@ -151,6 +151,7 @@ async def run_cycle(
         if not cycle.options.is_dry_run:
             health = cycle.state.health()
             cycle.state.record_health(replace(health, problem=error.message))
+            cycle.state.end_sync()
         raise
 
 
@@ -239,8 +240,9 @@ class _Run:
             absent = () if options.is_mirror else tally.absent
             self._note_trouble((*problems, *absent), decided.plan)
         result = self._result(decided, problems)
-        if options.is_undoable and not (result.has_more or options.is_dry_run):
-            state.end_sync(is_waiting=result.next_scan_s is not None)
+        waits = options.waits and result.next_scan_s is not None
+        if options.is_undoable and not (result.has_more or waits or options.is_dry_run):
+            state.end_sync()
         if not problems and not options.is_dry_run:
             remember_tag(state, decided.there)
         return result

@@ -57,6 +57,8 @@ class CycleOptions(Struct, frozen=True):
     """A person's yes to all removals here that the safety stop would hold."""
     is_undoable: bool = True
     """What it does can be taken back by an undo."""
+    waits: bool = False
+    """The run goes on when an absence is certain, and its sync with it."""
     undoes: int = 0
     """In a dry run, a sync to take back; else the state says which."""
     leaves: frozenset[Slug] = frozenset()
