@@ -19,6 +19,8 @@ KNOWN: dict[str, tuple[str | int, ...]] = {
     "user_id": ("1", "root", "writer", "2"),
     "group_id": (3, 4),
     "source_id": (1, 2, 5),
+    "page_id": (1, 2),
+    "note_id": (1, 2),
     "slug": ("home", "guide/start", "_sidebar", "uploads"),
     "key": ("team",),
     "namespace": ("docs", "writer"),
@@ -27,7 +29,7 @@ KNOWN: dict[str, tuple[str | int, ...]] = {
 GROUPS = ("docs", "3", "team")
 FIELDS_MAX = 3
 """Attributes of a body, beside those that it must have."""
-NEEDED = frozenset({"name", "path", "title", "content", "file", "value"})
+NEEDED = frozenset({"name", "path", "title", "content", "file", "value", "body"})
 
 
 def before_call(_context: Any, case: Any, _options: Any) -> None:

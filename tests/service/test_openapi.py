@@ -13,7 +13,9 @@ from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
 from wikisync.api.endpoints import ENDPOINTS, AnyEndpoint
 from wikisync.api.parameters import parameters_of
+from wikisync.service.comments import add_comment
 from wikisync.service.offers import route_table
+from wikisync.service.page_ids import page_ids
 from wikisync.service.routing import Match, Router
 
 # newer than other packages for tests: `make test` installs both
@@ -46,6 +48,8 @@ async def full(service: EmbeddedService, api: Api) -> Api:
     await api.post(project + "/share", json={"group_id": 4, "group_access": 30})
     await api.post(project + "/fork")
     await service.wait_for_imports()
+    await service.ask(page_ids, "project", 1, ["home"])
+    await service.ask(add_comment, 1, 1, "why?", is_internal=False)
     return api
 
 
@@ -111,6 +115,8 @@ async def test_free_edition_describes_no_wikis_of_groups(
         "/projects/{id}/restore",
         "/groups/{id}/wikis",
         "/groups/{id}/wikis/attachments",
+        "/groups/{id}/wiki_pages/{page_id}/notes",
+        "/groups/{id}/wiki_pages/{page_id}/notes/{note_id}",
     }
 
 
@@ -123,6 +129,7 @@ def test_field_that_is_not_described_is_found(document: Any) -> None:
 
 P = "/projects/{id}"
 W = "/projects/{id}/wikis"
+C = "/projects/{id}/wiki_pages/{page_id}/notes"
 ALL = "?statistics=true&license=true&with_custom_attributes=true"
 ASKED: list[tuple[str, str, str, Sent]] = [
     ("GET", "/version", "/version", {}),
@@ -190,6 +197,9 @@ ASKED: list[tuple[str, str, str, Sent]] = [
     ("POST", W, "/projects/1/wikis", {"json": {"title": "home", "content": "c"}}),
     ("PUT", W + "/{slug}", "/projects/1/wikis/home", {"json": {"content": "c"}}),
     ("GET", "/groups/{id}/wikis", "/groups/docs%2Finner/wikis", {}),
+    ("GET", C, "/projects/1/wiki_pages/1/notes", {}),
+    ("POST", C, "/projects/1/wiki_pages/1/notes", {"json": {"body": "again"}}),
+    ("GET", C + "/{note_id}", "/projects/1/wiki_pages/1/notes/1", {}),
 ]
 
 

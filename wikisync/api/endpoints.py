@@ -59,6 +59,8 @@ class OtherEndpoint(_Operation):
     PAGE_CREATE = "create_page", routes.WIKI_CREATE
     PAGE_EDIT = "edit_page", routes.WIKI_EDIT
     ATTACHMENT = "upload_attachment", routes.WIKI_UPLOAD
+    COMMENTS = "list_comments", routes.COMMENTS
+    COMMENT_CREATE = "create_comment", routes.COMMENT_CREATE
     GROUPS = "list_groups", routes.GROUPS
     SUBGROUPS = "list_subgroups", routes.GROUP_SUBGROUPS
     DESCENDANT_GROUPS = "list_descendant_groups", routes.GROUP_DESCENDANTS

@@ -159,6 +159,32 @@ class UserRecord(AddressedRecord, frozen=True, kw_only=True):
     web_url: str = ""
 
 
+class CommentRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A comment on a wiki page, which the API calls a note."""
+
+    id: int
+    type: str | None = None
+    body: str = ""
+    """Markdown."""
+    author: UserRecord | None = None
+    """None where the user is gone."""
+    created_at: str | None = None
+    updated_at: str | None = None
+    system: bool = False
+    """Whether the service wrote it, of a change."""
+    noteable_id: int | None = None
+    """``wiki_page_meta_id`` of the page."""
+    noteable_type: str = ""
+    noteable_iid: int | None = None
+    project_id: int | None = None
+    attachment: str | None = None
+    resolvable: bool = False
+    internal: bool = False
+    """Only for members from the role Reporter on: never for a public copy."""
+    confidential: bool = False
+    """The older name of ``internal``."""
+
+
 class CurrentUserRecord(UserRecord, frozen=True, kw_only=True):
     """``GET /user``: a user, as it sees itself."""
 

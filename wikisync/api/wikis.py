@@ -32,7 +32,7 @@ from wikisync.api.entries import OddEntry, decode_pages
 from wikisync.api.paging import encode_query
 from wikisync.api.request import Request
 from wikisync.api.routes import Method
-from wikisync.api.schema import AttachmentRecord, WikiPageRecord
+from wikisync.api.schema import AttachmentRecord, CommentRecord, WikiPageRecord
 from wikisync.api.upload import Spool, upload_form
 from wikisync.errors import ProtocolViolation, Rejected
 from wikisync.model import WRITABLE_FORMATS, AttachmentPath, Format, WikiOwner
@@ -286,6 +286,32 @@ class Wiki:
         purpose = self._purpose(f"read attachment {one_line(path)}", "attachment")
         url = self.client.address.wiki_file(self.owner, path)
         return self.client.download(url, purpose)
+
+    async def list_comments(self, page_id: int) -> tuple[CommentRecord, ...]:
+        """What people wrote below a page, the oldest first; answers stand in between.
+
+        The service's own notes of changes are left out.  ``internal`` comments are
+        in it as far as the token may read them.
+
+        Args:
+            page_id: ``wiki_page_meta_id`` of the page's record; services before 18
+                give none, and have no such comments.
+
+        Raises:
+            NotFound: there is no such page, or the service has no comments on pages.
+            AuthenticationFailed: there is no token, without which none are shown.
+        """
+        query = encode_query(
+            {
+                "per_page": self.client.settings.per_page,
+                "sort": "asc",
+                "activity_filter": "only_comments",
+            }
+        )
+        path = routes.COMMENTS.path(owner=self._plural, id=self.id, page_id=page_id)
+        purpose = self._purpose(f"list the comments on page {page_id}", "page")
+        listing = self.client.walk(Request("GET", path, purpose, query), CommentRecord)
+        return tuple([one async for one in listing if not one.system])
 
     @property
     def _plural(self) -> str:

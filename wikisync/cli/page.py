@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from wikisync.api.address import ServiceAddress
 from wikisync.api.client import Client
-from wikisync.api.schema import WikiPageRecord
+from wikisync.api.schema import CommentRecord, WikiPageRecord
 from wikisync.api.wikis import Wiki
 from wikisync.cli.console import Console
 from wikisync.cli.here import is_in_workspace, wiki_here
@@ -39,7 +39,7 @@ from wikisync.cli.service_command import (
     speak,
     word_places,
 )
-from wikisync.errors import ExitCode, FolderError, UsageError
+from wikisync.errors import ExitCode, FolderError, NotFound, UsageError
 from wikisync.model import WRITABLE_FORMATS, Format, WikiOwner
 from wikisync.workspace.addresses import find_target, may_name_wiki
 from wikisync.workspace.configured import find_workspace
@@ -53,6 +53,12 @@ PAGE_COLUMNS: Columns = {
     "slug": lambda page: page.slug,
     "format": lambda page: page.format,
     "title": lambda page: page.title or "",
+}
+COMMENT_COLUMNS: Columns = {
+    "id": lambda comment: comment.id,
+    "author": lambda comment: comment.author.username if comment.author else "",
+    "created": lambda comment: (comment.created_at or "")[:16].replace("T", " "),
+    "text": lambda comment: comment.body,
 }
 WIKI_PAGES = "/-/wikis"
 """In an address: before it is the project or group, behind it the page."""
@@ -263,6 +269,21 @@ def _run_get(
     return int(ExitCode.DONE)
 
 
+def _run_comments(connection: Connection, owner: WikiOwner, slug: str) -> int:
+    async def read(wiki: Wiki) -> tuple[CommentRecord, ...]:
+        page = await wiki.get_page(slug)
+        if page.wiki_page_meta_id is None:
+            raise NotFound(
+                f"cannot list the comments on page {page.slug} of {owner}:"
+                " the service has no ids of pages",
+                hint="comments can be read from services of version 18 on",
+            )
+        return await wiki.list_comments(page.wiki_page_meta_id)
+
+    comments = _speak(connection, owner, read)
+    return show_records(connection, COMMENT_COLUMNS, comments, len(comments))
+
+
 def _run_create(
     connection: Connection,
     owner: WikiOwner,
@@ -375,6 +396,7 @@ _add(
         ),
     ],
 )
+_add("comments", "List the comments on the page SLUG.", _run_comments, [SLUG])
 _add(
     "create",
     "Create a page; its slug is made from TITLE, directories included.",

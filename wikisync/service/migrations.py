@@ -15,7 +15,7 @@ STEPS = tuple(
     packaged_text(__package__, f"schema/{name}.sql")
     for name in (
         *("01_first", "02_projects_api", "03_page_ids", "04_forks", "05_measures"),
-        *("06_groups_go", "07_template_type"),
+        *("06_groups_go", "07_template_type", "08_comments"),
     )
 )
 SCHEMA_VERSION = len(STEPS)

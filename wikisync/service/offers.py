@@ -31,6 +31,7 @@ from wikisync.api.project_schema import (
 )
 from wikisync.api.schema import (
     AttachmentRecord,
+    CommentRecord,
     CurrentUserRecord,
     GroupRecord,
     MessageRecord,
@@ -44,6 +45,7 @@ from wikisync.model import OwnerKind
 from wikisync.service import (
     attachments,
     avatars,
+    comments,
     events,
     git_http,
     groups,
@@ -107,6 +109,9 @@ _WIKI_ROUTES: tuple[tuple[routes.Route, WikiHandler, object], ...] = (
     (routes.WIKI_GET, wikis.show_page, WikiPageRecord),
     (routes.WIKI_EDIT, wikis.edit_page, WikiPageRecord),
     (routes.WIKI_DELETE, wikis.delete_page, NOTHING),
+    (routes.COMMENTS, comments.list_comments, list[CommentRecord]),
+    (routes.COMMENT, comments.show_comment, CommentRecord),
+    (routes.COMMENT_CREATE, comments.create_comment, CommentRecord),
 )
 _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
     (routes.DESCRIPTION, show_description, dict[str, object]),

@@ -54,13 +54,16 @@ def update_page_ids(
             row = tables.db.execute(_ONE, (*owner, slug)).fetchone()
             if row is not None:
                 known[slug] = int(row["id"])
+        # comments hang on the row, so it changes and is not made anew; pages may swap
+        aside = "UPDATE page_id SET slug = char(0) || id WHERE id = ?"
+        tables.db.executemany(aside, ((number,) for number in known.values()))
         tables.db.executemany(
-            "DELETE FROM page_id WHERE id = ?", ((number,) for number in known.values())
+            "UPDATE OR REPLACE page_id SET slug = ? WHERE id = ?",
+            ((new, known[old]) for old, new in moved.items() if old in known),
         )
         tables.db.executemany(
-            "INSERT OR REPLACE INTO page_id (id, kind, owner_id, slug)"
-            " VALUES (?, ?, ?, ?)",
-            ((known[old], *owner, new) for old, new in moved.items() if old in known),
+            "DELETE FROM page_id WHERE id = ?",
+            ((known[slug],) for slug in gone if slug in known),
         )
 
 

@@ -1,0 +1,150 @@
+"""Comments on wiki pages: list, read, create.
+
+A page is named by its ``wiki_page_meta_id`` (``page_ids``), so its comments stay with
+it through renames and go with it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aiohttp import web
+
+from wikisync.api.endpoints import OtherEndpoint
+from wikisync.api.project_schema import AccessLevel
+from wikisync.api.schema import CommentRecord
+from wikisync.model import OwnerKind
+from wikisync.service.access import Operation
+from wikisync.service.answers import (
+    Refusal,
+    bad_request,
+    forbidden,
+    json_answer,
+    not_found,
+)
+from wikisync.service.call import Call, Caller, Owner
+from wikisync.service.projects.reading import answer_part
+from wikisync.service.projects.views import user_record
+from wikisync.service.rows import Project, User, from_row
+from wikisync.service.tables import Tables
+
+_COMMENTS = (
+    "SELECT u.*, c.id AS comment_id, c.page_id, c.body, c.is_internal,"
+    " c.created_at AS written_at, c.updated_at FROM comment c"
+    " JOIN user u ON u.id = c.author_id WHERE c.page_id = ? ORDER BY c.id"
+)
+_PAGE = "SELECT 1 FROM page_id WHERE id = ? AND kind = ? AND owner_id = ?"
+
+
+async def list_comments(call: Call, kind: OwnerKind) -> web.Response:
+    """``GET .../wiki_pages/:page_id/notes``, the latest first."""
+    await call.signed_in()
+    values, window = call.list_values(OtherEndpoint.COMMENTS)
+    order = values.get("order_by") or "created_at"
+    found = await _read(call, kind)
+    found.sort(
+        key=lambda one: (getattr(one, order), one.id),
+        reverse=values.get("sort") != "asc",
+    )
+    return answer_part(call, found, window)
+
+
+async def show_comment(call: Call, kind: OwnerKind) -> web.Response:
+    """``GET .../wiki_pages/:page_id/notes/:note_id``."""
+    await call.signed_in()
+    named = call.parameters_with_segments("note_id")
+    comment_id = named.integer("note_id")
+    named.check()
+    for one in await _read(call, kind):
+        if one.id == comment_id:
+            return json_answer(one)
+    raise Refusal(404, {"message": "404 Not found"})
+
+
+async def create_comment(call: Call, kind: OwnerKind) -> web.Response:
+    """``POST .../wiki_pages/:page_id/notes``, by whoever may read the page."""
+    await call.signed_in()
+    values = call.values(OtherEndpoint.COMMENT_CREATE)
+    caller, owner, page_id = await _page(call, kind)
+    is_internal = bool(values.get("internal"))
+    is_archived = isinstance(owner, Project) and owner.is_archived
+    if is_archived or (is_internal and not _reads_internal(caller, owner)):
+        raise forbidden()
+    body = str(values["body"])
+    if not body.strip():
+        raise bad_request('400 Bad request - Note {:note=>["can\'t be blank"]}')
+    await call.service.records.ask(
+        add_comment, page_id, caller.person.id, body, is_internal=is_internal
+    )
+    return json_answer((await _read(call, kind))[-1], status=201)
+
+
+def add_comment(
+    tables: Tables, page_id: int, author_id: int, body: str, *, is_internal: bool
+) -> None:
+    """Add a comment to a page."""
+    now = tables.stamp()
+    tables.insert(
+        "comment",
+        {
+            "page_id": page_id,
+            "author_id": author_id,
+            "body": body,
+            "is_internal": int(is_internal),
+            "created_at": now,
+            "updated_at": now,
+        },
+    )
+
+
+def _comments(tables: Tables, page_id: int) -> list[tuple[User, dict[str, Any]]]:
+    rows = tables.db.execute(_COMMENTS, (page_id,))
+    return [(from_row(row, User), dict(row)) for row in rows]
+
+
+def _is_page(tables: Tables, page_id: int, kind: OwnerKind, owner_id: int) -> bool:
+    return tables.one(_PAGE, (page_id, kind, owner_id)) is not None
+
+
+async def _page(call: Call, kind: OwnerKind) -> tuple[Caller, Owner, int]:
+    """Who calls, and the page that is named; one that is hidden is not there."""
+    named = call.parameters_with_segments("page_id", "noteable_id")
+    page_id = named.integer("noteable_id") or 0
+    named.check()
+    try:
+        caller, owner, _wiki = await call.wiki(kind, Operation.READ)
+    except Refusal as refusal:
+        if refusal.status != 403:
+            raise
+        raise not_found("WikiPage::Meta") from None
+    if not await call.service.records.ask(_is_page, page_id, kind, owner.id):
+        raise not_found("WikiPage::Meta")
+    return caller, owner, page_id
+
+
+async def _read(call: Call, kind: OwnerKind) -> list[CommentRecord]:
+    """The comments of a page that the caller may read, the oldest first."""
+    caller, owner, page_id = await _page(call, kind)
+    found = await call.service.records.ask(_comments, page_id)
+    return [
+        CommentRecord(
+            id=row["comment_id"],
+            body=row["body"],
+            author=user_record(call, author),
+            created_at=row["written_at"],
+            updated_at=row["updated_at"],
+            noteable_id=page_id,
+            noteable_type="WikiPage::Meta",
+            project_id=owner.id if kind == "project" else None,
+            internal=bool(row["is_internal"]),
+            confidential=bool(row["is_internal"]),
+        )
+        for author, row in found
+        if not row["is_internal"] or _reads_internal(caller, owner)
+    ]
+
+
+def _reads_internal(caller: Caller, owner: Owner) -> bool:
+    membership = owner.membership(caller.user)
+    # Planner is below Reporter in number
+    return membership.has(AccessLevel.PLANNER)
