@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.support.markup import render
 from wikisync.markup.frontmatter import (
+    DEPTH_MAX,
     FRONT_MATTER_CHARS_MAX,
+    NotMetadata,
     parse_mapping,
     split_front_matter,
 )
@@ -32,20 +36,93 @@ from wikisync.markup.frontmatter import (
         ("a: |\n  one\n    two\n", "one\n  two\n"),
         ("a: >-\n  one\n  two", "one two"),
         ("a: one\n  two", "one two"),
-        ("a:\n  b: c\n  d: e", "  b: c\n  d: e"),
+        ("a:\n  b: c\n  d: e", {"b": "c", "d": "e"}),
+        ("a: {b: [1, {c: d}]}", {"b": [1, {"c": "d"}]}),
+        ("a: [x,\n  y,\n  z]", ["x", "y", "z"]),
+        ("a:\n- b: 1\n  c: 2\n- d: 3", [{"b": 1, "c": 2}, {"d": 3}]),
+        ("a: >\n  one\n  two\n\n  three\n", "one two\nthree\n"),
+        ('a: "one\n  two"', "one two"),
+        ("a: yes", "yes"),
+        ("a: 012", "012"),
+        ("a: 1_000", "1_000"),
+        ("a: .inf", ".inf"),
+        ("a: !!str 12", "12"),
+        ("a: !!int '12'", 12),
+        ("{a: 1}", 1),
+        ("a: 1\na: 2", 2),
         ("'a': x", "x"),
         ("a: 2024-01-02", "2024-01-02"),
         ("a: http://x.y/z", "http://x.y/z"),
-        ("a: [x", "[x"),
     ],
 )
 def test_value_is_read(line: str, value: object) -> None:
     assert parse_mapping(line) == {"a": value}
 
 
-@pytest.mark.parametrize("text", ["- a\n- b", "just text", "{a: 1}", "a: 1\n<b>"])
-def test_what_is_no_mapping_is_no_metadata(text: str) -> None:
-    assert parse_mapping(text) is None
+def test_anchors_are_read_and_mappings_merged() -> None:
+    text = "a: &it [1]\nb: *it\nc: &all {x: 1, y: 2}\nd:\n  y: 3\n  <<: *all\n"
+    meta = parse_mapping(text)
+    assert meta["b"] == [1]
+    assert meta["d"] == {"x": 1, "y": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("- a\n- b", 0, "not a mapping"),
+        ("just text", 0, "not a mapping"),
+        ("a: 1\n<b>", 1, "could not find expected ':'"),
+        ("a: 1\nb: [x", 1, "flow sequence"),
+        ("a: 1\ntitle: A: b", 1, "mapping values are not allowed"),
+        ("a: 1\nb: *c", 1, "anchor"),
+        ("a: &a [*a]", 0, "anchor"),
+        ("a: 1\n? [b]\n: c", 1, "key"),
+        ("a: 1\nb: !ruby/object:Gem {}", 1, "tag"),
+        ("a: 1\nb: !!timestamp 2024-01-02", 1, "tag"),
+        ("a: 1\nb: {<<: [2]}", 1, "merged"),
+        ("a: \x07", 0, "character"),
+        ("a: \ud800", 0, "mapping keys"),
+    ],
+)
+def test_what_is_no_mapping_is_no_metadata(text: str, line: int, reason: str) -> None:
+    with pytest.raises(NotMetadata, match=reason) as refused:
+        parse_mapping(text)
+    assert refused.value.line == line
+
+
+BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"a{n + 1}: &a{n + 1} [{', '.join([f'*a{n}'] * 9)}]\n" for n in range(30)
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"a: {'[' * (DEPTH_MAX + 1)}{']' * (DEPTH_MAX + 1)}",
+        f"a: {'{b: ' * DEPTH_MAX}c{'}' * DEPTH_MAX}",
+        f"a: {'[' * 24_900}",
+        f"a: {'[{a: ' * 5_000}",
+        f"a:\n{'- ' * 12_000}",
+        f"a: [{'x, ' * 8_000}]",
+        BOMB,
+        f"a: &a {'x' * 1_000}\n" + "".join(f"b{n}: *a\n" for n in range(1_000)),
+    ],
+)
+def test_block_over_a_limit_is_no_metadata(text: str) -> None:
+    with pytest.raises(NotMetadata, match="too"):
+        parse_mapping(text)
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\u3000", "\xa0", " \t", " #", "#", "'"])
+@pytest.mark.parametrize("line", ["a: b{0}x", "a{0}: b", "a: [b{0}", '"{0}', "---{0}x"])
+def test_time_for_a_block_is_linear(blank: str, line: str) -> None:
+    """A pattern for comments took 5 seconds for one block of 25 KB."""
+    text = line.format(blank * (24_000 // len(blank)))
+    source = f"---\na: b\n{text}\n---\nrest"
+    begun = time.process_time()
+    for _ in range(5):
+        split_front_matter(source)
+    assert time.process_time() - begun < 1
 
 
 def test_title_of_the_metadata_is_the_title_of_the_page() -> None:
@@ -93,7 +170,13 @@ def test_block_beyond_the_limit_is_text() -> None:
 
 
 def test_escapes_of_what_no_text_may_hold_are_replaced() -> None:
-    """A lone surrogate cannot be written as UTF-8, and ended the parser."""
-    page = render('---\ntitle: "a\\ud800\\u0000b"\ntags: ["\\udc00"]\n---\ntext\n')
-    assert page.meta == {"title": "a\ufffd\ufffdb", "tags": ["\ufffd"]}
+    page = render('---\ntitle: "a\\0\\x00b"\ntags: ["\\r"]\n---\ntext\n')
+    assert page.meta == {"title": "a\ufffd\ufffdb", "tags": ["\n"]}
+    assert "text" in page.html
+
+
+def test_escape_of_a_lone_surrogate_is_no_yaml() -> None:
+    """It cannot be written as UTF-8, and ended the parser."""
+    page = render('---\ntitle: "a\\ud800b"\n---\ntext\n')
+    assert page.meta == {}
     assert "text" in page.html

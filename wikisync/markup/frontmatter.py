@@ -3,43 +3,44 @@
 ``---`` (YAML) is metadata in a wiki page; ``+++`` (TOML) and ``;;;`` (JSON) are
 shown as code, as the service does, and so is YAML that is no mapping.
 
-The YAML read here is the part that pages use: ``key: value`` with plain, quoted
-and block scalars, and lists in both styles.  A value of any other kind (a mapping
-in a mapping) is kept as its text, since nothing here needs more and a full reader
-is a large door for hostile pages.
+PyYAML parses, with libyaml as the service does, and only as far as the limits
+allow: its events are read one by one, because a document of brackets costs libyaml
+quadratic time and an alias can stand for a text a million times.  Words of YAML 1.1
+(``yes``, ``012``, dates) stay the text that a person wrote.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
+
+import yaml
 
 from wikisync.markup.source import clean_source
 
 FRONT_MATTER_CHARS_MAX = 25_000
 """Longer blocks are page text, as in the service."""
+DEPTH_MAX = 20
+"""Of lists and mappings inside each other."""
+COST_MAX = 4 * FRONT_MATTER_CHARS_MAX
+"""Of the values of a block: their characters and ``VALUE_COST`` for each, those
+that an alias repeats counted again."""
+VALUE_COST = 20
 
 FENCES = {"---": "yaml", "+++": "toml", ";;;": "json"}
-BLOCK = re.compile(
-    r"\A(?:[^\n]*coding:[^\n]*\n)?[ \t\n]*?"
-    r"(?P<fence>---|\+\+\+|;;;)[ \t]*(?P<lang>[A-Za-z]*)[ \t]*\n"
-    r"(?P<body>.*?)^(?:(?P=fence)|(?P<dots>\.\.\.))[ \t]*(?:\n|\Z)",
-    re.DOTALL | re.MULTILINE,
-)
-KEY = re.compile(
-    r"(?P<key>[A-Za-z_][\w .-]*|\"[^\"\n]*\"|'[^'\n]*')\s*:(?:\s+|$)(?P<rest>.*)"
-)
-COMMENT = re.compile(r"(?:^|\s+)#.*$")
-LIST_ITEM = re.compile(r"\s*(\"(?:[^\"\\]|\\.)*+\"|'[^']*+'|[^,]++)")
-INTEGER = re.compile(r"[-+]?\d{1,18}")
+HEAD_CHARS = 400
+"""A block begins within these."""
+INTEGER = re.compile(r"[-+]?(?:0|[1-9]\d{0,17})")
 REAL = re.compile(r"[-+]?\d{1,18}\.\d{1,18}")
 WORDS: Mapping[str, object] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
     **dict.fromkeys(("null", "Null", "NULL", "~", ""), None),
 }
+YAML_TAG = "tag:yaml.org,2002:"
+MERGE_KEY = "<<"
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class FrontMatter(NamedTuple):
@@ -53,115 +54,184 @@ class FrontMatter(NamedTuple):
     """Language of ``shown``."""
 
 
+class Block(NamedTuple):
+    """The lines between two fences at the head of a page."""
+
+    text: str
+    fence: str
+    language: str
+    begin: int
+    """Where ``text`` begins in the page."""
+    end: int
+    """Where the page goes on behind the closing fence."""
+
+
+class NotMetadata(Exception):
+    """A block is no mapping that can be read; not an error of a page.
+
+    ``line`` is that of the block, from 0.
+    """
+
+    def __init__(self, reason: str, line: int) -> None:
+        super().__init__(reason)
+        self.line = line
+
+
 def split_front_matter(source: str) -> FrontMatter:
     """Metadata and text of a page; an absent block gives no metadata."""
-    if source[:400].lstrip(" \t\n")[:3] not in FENCES and "coding:" not in source[:400]:
+    block = find_block(source)
+    if block is None:
         return FrontMatter({}, source)
-    match = BLOCK.match(source[: FRONT_MATTER_CHARS_MAX * 2])
-    if match is None or len(match["body"]) > FRONT_MATTER_CHARS_MAX:
-        return FrontMatter({}, source)
-    if match["dots"] and match["fence"] != "---":
-        return FrontMatter({}, source)
-    body = source[match.end() :]
-    language = match["lang"].lower() or FENCES[match["fence"]]
-    if match["fence"] == "---" and language == "yaml":
-        meta = parse_mapping(match["body"])
-        if meta is not None:
-            return FrontMatter(meta, body)
-    return FrontMatter({}, body, match["body"], language)
-
-
-def parse_mapping(text: str) -> Mapping[str, object] | None:
-    """The keys of a YAML block, or None where it is not a mapping.
-
-    Keys keep their order; of equal keys the last one counts.
-    """
-    meta: dict[str, object] = {}
-    lines = text.split("\n")
-    number = 0
-    while number < len(lines):
-        line = lines[number]
-        number += 1
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        match = KEY.fullmatch(line)
-        if match is None:
-            return None
-        below: list[str] = []
-        while number < len(lines) and is_continuation(lines[number]):
-            below.append(lines[number])
-            number += 1
-        meta[match["key"].strip("\"'")] = parse_value(match["rest"], below)
-    return meta
-
-
-def is_continuation(line: str) -> bool:
-    """Whether a line belongs to the key above: indented, empty, or a list item."""
-    return (
-        not line.strip()
-        or line[0] in " \t"
-        or line.startswith(("- ", "-\n"))
-        or (line == "-")
-    )
-
-
-def parse_value(rest: str, below: list[str]) -> object:
-    """A value from the text behind its colon and the lines below it."""
-    while below and not below[-1].strip():
-        below.pop()
-    if rest[:1] in {"|", ">"}:
-        return parse_block(rest, below)
-    inline = without_comment(rest)
-    if not below:
-        return parse_list(inline) if inline.startswith("[") else parse_scalar(inline)
-    items = [without_comment(line.strip()) for line in below if line.strip()]
-    if not inline and all(item == "-" or item.startswith("- ") for item in items):
-        return [parse_scalar(item[1:].strip()) for item in items]
-    if inline:
-        joined = " ".join([inline, *items])
-        return parse_list(joined) if joined.startswith("[") else parse_scalar(joined)
-    return "\n".join(below)
-
-
-def parse_block(rest: str, below: list[str]) -> str:
-    """A literal (``|``) or folded (``>``) scalar."""
-    width = min(
-        (len(line) - len(line.lstrip()) for line in below if line.strip()), default=0
-    )
-    lines = [line[width:] for line in below]
-    text = "\n".join(lines) if rest[0] == "|" else " ".join(" ".join(lines).split())
-    return text if "-" in rest[:2] else text + "\n"
-
-
-def without_comment(text: str) -> str:
-    """Text without a comment at its end; a quoted value is left alone."""
-    return text.strip() if text[:1] in {'"', "'"} else COMMENT.sub("", text).strip()
-
-
-def parse_list(text: str) -> object:
-    """A list in one line; the text itself where its brackets do not close."""
-    if not text.endswith("]"):
-        return text
-    inner = text[1:-1].strip()
-    if not inner:
-        return []
-    items = LIST_ITEM.findall(inner)
-    return [parse_scalar(item.strip()) for item in items if item.strip()]
-
-
-def parse_scalar(text: str) -> object:
-    """A number, a boolean, null, or a string."""
-    if len(text) > 1 and text[0] == text[-1] == '"':
+    body = source[block.end :]
+    if block.fence == "---" and block.language == "yaml":
         try:
-            decoded: object = json.loads(text)
-        except ValueError:
-            return text[1:-1]
-        # escapes can say what the source itself may not hold
-        return clean_source(decoded) if isinstance(decoded, str) else decoded
-    if len(text) > 1 and text[0] == text[-1] == "'":
-        return text[1:-1].replace("''", "'")
-    if text in WORDS:
-        return WORDS[text]
-    if INTEGER.fullmatch(text):
-        return int(text)
-    return float(text) if REAL.fullmatch(text) else text
+            return FrontMatter(parse_mapping(block.text), body)
+        except NotMetadata:
+            pass
+    return FrontMatter({}, body, block.text, block.language)
+
+
+def find_block(source: str) -> Block | None:
+    """The block at the head of a page, whatever its language, or None.
+
+    A line that tells an encoding may stand before it.
+    """
+    head = source[:HEAD_CHARS]
+    first, newline, rest = head.partition("\n")
+    if newline and "coding:" in first:
+        head = rest
+    opening = source.find(head.lstrip(" \t\n")[:3])
+    fence = source[opening : opening + 3]
+    begin = source.find("\n", opening, opening + HEAD_CHARS) + 1
+    if fence not in FENCES or not begin:
+        return None
+    language = source[opening + 3 : begin].strip(" \t\n")
+    if language and not (language.isascii() and language.isalpha()):
+        return None
+    closings = {fence, "..."} if fence == "---" else {fence}
+    at = begin
+    while at < len(source) and at - begin <= FRONT_MATTER_CHARS_MAX:
+        end = source.find("\n", at, begin + 2 * FRONT_MATTER_CHARS_MAX) + 1
+        line = source[at : end or begin + 2 * FRONT_MATTER_CHARS_MAX]
+        if line.rstrip(" \t\n") in closings:
+            text = source[begin:at]
+            language = language.lower() or FENCES[fence]
+            return Block(text, fence, language, begin, at + len(line))
+        if not end:
+            break
+        at = end
+    return None
+
+
+def parse_mapping(text: str) -> Mapping[str, object]:
+    """The keys of a YAML block in their order; of equal keys the last one counts.
+
+    Raises:
+        NotMetadata: it is no mapping, no YAML, or goes over a limit.
+    """
+    try:
+        return _Reader(text).mapping()
+    except yaml.MarkedYAMLError as error:
+        # a key without a colon, an open bracket and an open quote are wrong where
+        # they begin; the block around a wrong line is not
+        is_block = (error.context or "").startswith("while parsing a block")
+        mark = error.problem_mark if is_block else error.context_mark
+        mark = mark or error.problem_mark
+        reason = " ".join(filter(None, (error.problem, error.context)))
+        raise NotMetadata(reason, mark.line if mark else 0) from error
+    except yaml.YAMLError as error:
+        raise NotMetadata("a character is not allowed in YAML", 0) from error
+
+
+class _Reader:
+    """Values from the events of one YAML document."""
+
+    def __init__(self, text: str) -> None:
+        # a lone surrogate, which no clean source holds, would end the parser
+        self._events = yaml.parse(text.encode("utf-8", "replace"), Loader=_LOADER)
+        self._anchors: dict[str, tuple[object, int]] = {}
+        """The value of an anchor and what it costs."""
+        self._cost = 0
+
+    def mapping(self) -> dict[str, object]:
+        for event in self._events:
+            if isinstance(event, yaml.MappingStartEvent):
+                value = self._value(event, 0)
+                assert isinstance(value, dict)
+                return value
+            if isinstance(event, yaml.NodeEvent):
+                raise _refused("it is not a mapping of keys to values", event)
+        return {}
+
+    def _value(self, event: yaml.Event, depth: int) -> object:
+        assert isinstance(event, yaml.NodeEvent)
+        before = self._cost
+        self._cost += VALUE_COST
+        value: object
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor not in self._anchors:
+                raise _refused(f"no anchor before it is named {event.anchor}", event)
+            value, cost = self._anchors[event.anchor]
+            self._cost += cost
+        elif isinstance(event, yaml.ScalarEvent):
+            self._cost += len(event.value)
+            value = _scalar(event)
+        else:
+            assert isinstance(event, yaml.CollectionStartEvent)
+            value = self._collection(event, depth + 1)
+        if self._cost > COST_MAX:
+            raise _refused("it holds too many values", event)
+        if event.anchor and not isinstance(event, yaml.AliasEvent):
+            self._anchors[event.anchor] = value, self._cost - before
+        return value
+
+    def _collection(self, event: yaml.CollectionStartEvent, depth: int) -> object:
+        if depth > DEPTH_MAX:
+            raise _refused("its values are nested too deeply", event)
+        if event.tag not in {None, "!", f"{YAML_TAG}seq", f"{YAML_TAG}map"}:
+            raise _refused(f"the tag {event.tag} is not allowed", event)
+        if isinstance(event, yaml.SequenceStartEvent):
+            values: list[object] = []
+            for each in self._events:
+                if isinstance(each, yaml.SequenceEndEvent):
+                    break
+                values.append(self._value(each, depth))
+            return values
+        own: dict[str, object] = {}
+        merged: dict[str, object] = {}
+        for each in self._events:
+            if isinstance(each, yaml.MappingEndEvent):
+                break
+            if not isinstance(each, yaml.ScalarEvent):
+                raise _refused("a key is not a word", each)
+            self._cost += len(each.value)
+            value = self._value(next(self._events), depth)
+            if each.value == MERGE_KEY and each.implicit[0]:
+                for parent in value if isinstance(value, list) else [value]:
+                    if not isinstance(parent, dict):
+                        raise _refused("only a mapping can be merged", each)
+                    merged = parent | merged
+            else:
+                own[each.value] = value
+        return merged | own
+
+
+def _scalar(event: yaml.ScalarEvent) -> object:
+    """A number, a boolean, null, or a string."""
+    # escapes can say what the source itself may not hold
+    text = clean_source(event.value) if event.style == '"' else event.value
+    kind = (event.tag or "").removeprefix(YAML_TAG)
+    if event.implicit[0] or kind in {"int", "float", "bool", "null"}:
+        if text in WORDS:
+            return WORDS[text]
+        if INTEGER.fullmatch(text):
+            return int(text)
+        return float(text) if REAL.fullmatch(text) else text
+    if kind not in {"", "!", "str"}:
+        raise _refused(f"the tag {event.tag} is not allowed", event)
+    return text
+
+
+def _refused(reason: str, event: yaml.Event) -> NotMetadata:
+    assert event.start_mark is not None
+    return NotMetadata(reason, event.start_mark.line)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 
-from wikisync.markup.frontmatter import BLOCK, KEY, is_continuation, split_front_matter
+from wikisync.markup.frontmatter import NotMetadata, find_block, parse_mapping
 from wikisync.model import Problem
 
 FENCE = "---"
+_KEY = re.compile(r"[\w\"'][^:\n]*:(?:\s|$)")
 _LOCATED = re.compile(r"(?P<where>[^\n]*?:\d+): (?P<message>.*)", re.DOTALL)
 
 
@@ -37,15 +38,18 @@ def front_matter_checks(file: str, text: str) -> list[Problem]:
     lines = text.split("\n")
     if lines[0].rstrip() != FENCE:
         return []
-    match = BLOCK.match(text)
-    if match is None:
+    block = find_block(text)
+    if block is None:
         # a rule at the top of a page is no front matter that was left open
-        is_meant = len(lines) > 1 and KEY.fullmatch(lines[1]) is not None
+        is_meant = len(lines) > 1 and _KEY.match(lines[1]) is not None
         return [_not_closed(file)] if is_meant else []
-    if not split_front_matter(text).shown:
+    if block.language != "yaml":
         return []
-    wrong = _first_wrong_line(match["body"].split("\n"))
-    return [_not_a_mapping(file, wrong + 2, lines[wrong + 1])]
+    try:
+        parse_mapping(block.text)
+    except NotMetadata as error:
+        return [_not_metadata(file, lines, error)]
+    return []
 
 
 def located(code: str, message: str, hint: str | None) -> Problem:
@@ -54,19 +58,6 @@ def located(code: str, message: str, hint: str | None) -> Problem:
     if match is None:
         return Problem(code, "", message, hint or "")
     return Problem(code, match["where"], match["message"], hint or "")
-
-
-def _first_wrong_line(body: list[str]) -> int:
-    """Index of the first line of a block that belongs to no key."""
-    has_key = False
-    for index, line in enumerate(body):
-        is_empty = not line.strip() or line.lstrip().startswith("#")
-        if is_empty or (has_key and is_continuation(line)):
-            continue
-        if KEY.fullmatch(line) is None:
-            return index
-        has_key = True
-    return 0
 
 
 def _not_closed(file: str) -> Problem:
@@ -78,12 +69,13 @@ def _not_closed(file: str) -> Problem:
     )
 
 
-def _not_a_mapping(file: str, line: int, text: str) -> Problem:
-    shown = text if len(text) <= 60 else text[:59] + "…"
+def _not_metadata(file: str, lines: list[str], error: NotMetadata) -> Problem:
+    # the fence is the line before the first of the block
+    line = min(error.line + 1, len(lines) - 1)
+    shown = lines[line] if len(lines[line]) <= 60 else lines[line][:59] + "…"
     return Problem(
         "front-matter-wrong",
-        f"{file}:{line}",
-        f"invalid front matter: each line must be key: value, this is {shown!r}; "
-        "the block is shown as code",
-        "write the line as key: value, or indent it below its key",
+        f"{file}:{line + 1}",
+        f"invalid front matter: {error} in {shown!r}; the block is shown as code",
+        "write key: value lines, and put quotes around a value with ': ' in it",
     )
