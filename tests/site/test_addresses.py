@@ -110,11 +110,23 @@ def test_page_called_index_does_not_replace_the_home() -> None:
     assert addresses.pages[Slug("404")].startswith("404-")
 
 
-def test_home_in_another_case_is_the_home() -> None:
-    """Git can bring ``Home``; the service finds it in any case."""
-    assert assign_addresses("w/", [Slug("Home")], []).pages[Slug("Home")] == (
-        "w/index.html"
-    )
+@pytest.mark.parametrize(
+    ("slugs", "start"),
+    [
+        ("Home a", "Home"),  # git can bring it; the service finds it in any case
+        ("HOME Home", "HOME"),
+        ("README index home", "home"),
+        ("README Index a", "Index"),
+        ("ReadMe a docs/home docs/index", "ReadMe"),
+        ("docs/home docs/index index-2", None),
+    ],
+)
+def test_wiki_begins_with_its_home_else_index_else_readme(
+    slugs: str, start: str | None
+) -> None:
+    pages = assign_addresses("w/", map(Slug, slugs.split()), []).pages
+    found = [slug for slug, path in pages.items() if path == "w/index.html"]
+    assert found == ([start] if start else [])
 
 
 def test_page_that_is_also_a_folder_has_both() -> None:

@@ -53,6 +53,29 @@ def test_headings_called_like_parts_of_the_theme_keep_their_addresses(
     assert dead_addresses(studio.site) == []
 
 
+def test_links_to_a_folder_lead_to_what_it_begins_with(tmp_path: Path) -> None:
+    """As in MkDocs and on GitHub; the service itself knows no start of a folder."""
+    studio = built(
+        tmp_path,
+        "-- README.md --\n[a](docs) [b](docs/) [c](/docs) [d](org/) [e](none/)\n"
+        "-- docs/Readme.org --\n* Documents\n"
+        "-- docs/a.md --\n[up](../) [here](./) [[root|/]] [f](docs#documents)\n"
+        "-- org/index.rdoc --\n= Index\n-- org/readme.md --\nx\n",
+    )
+    assert dead_addresses(studio.site) == []
+    assert [link.href for link in studio.build().broken_links] == ["none/"]
+    assert studio.read("index.html").count('href="docs/Readme.html"') >= 3
+    assert 'href="org/index.html"' in studio.article("index.html")
+    assert studio.article("docs/a.html").count('href="../index.html"') >= 2
+
+
+def test_link_to_a_folder_follows_a_start_that_comes_later(tmp_path: Path) -> None:
+    studio = built(tmp_path, "-- README.md --\n[a](docs/)\n-- docs/a.md --\nx\n")
+    (tmp_path / "wikis/docs/handbook/docs/README.md").write_text("x")
+    assert studio.build().broken_links == ()
+    assert studio.files() == studio.clean_build()
+
+
 def test_the_reader_of_sites_sees_what_is_dead(tmp_path: Path) -> None:
     """What these tests stand on: missing files, missing ids, ways out of the site."""
     page = '<p id="a"></p><a href="#a"></a><a href="#b"></a><a href="../x"></a>'

@@ -23,7 +23,7 @@ from wikisync.site.navigation import (
 def tree_of(*slugs: str, titles: dict[str, str] | None = None) -> Tree:
     named = {Slug(slug): (titles or {}).get(slug, folder_title(slug)) for slug in slugs}
     urls = {slug: f"{slug}.html" for slug in named}
-    return Tree("Wiki", named, urls, listed="all.html")
+    return Tree("Wiki", named, urls, "home.html", listed="all.html")
 
 
 def drawn(node: NavNode, depth: int = 0) -> str:

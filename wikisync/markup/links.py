@@ -28,6 +28,9 @@ UPLOADS = "uploads/"
 DEFAULT_BASE = "/wiki/-/wikis"
 """Stands for the wiki's address where nobody knows it."""
 HOME = Slug("home")
+STARTS = (HOME, "index", "readme")
+"""What a site begins with: the first of these that is there, in any case.  The service
+knows ``home`` alone."""
 
 URL = re.compile(
     r"(?P<host>//[^/?#]*)?(?P<path>[^?#]*)(?P<query>\?[^#]*)?(?:#(?P<fragment>.*))?",
@@ -198,6 +201,15 @@ class LinkIndex:
                 return found
         return None
 
+    def find(self, path: str) -> Slug | None:
+        """The page that a path leads to; the wiki itself leads to its home."""
+        return self.find_page(path or HOME)
+
+    def find_start(self, folder: str = "") -> Slug | None:
+        """The page that a folder begins with, or the wiki."""
+        tries = (f"{folder}/{name}" if folder else name for name in STARTS)
+        return next(filter(None, map(self.find_page, tries)), None)
+
     def _folded(self) -> dict[str, Slug]:
         """The lookup's table, made for the first link that is spelled otherwise."""
         if self._by_fold is None:
@@ -268,7 +280,7 @@ class LinkIndex:
     def _find(self, path: str, fragment: str) -> Target:
         if path in self.attachments:
             return Target("attachment", path, fragment)
-        slug = self.find_page(path) if path else HOME if HOME in self.pages else None
+        slug = self.find(path)
         if slug is None:
             is_upload = path.startswith(UPLOADS)
             kind: LinkKind = "attachment" if is_upload else "page"

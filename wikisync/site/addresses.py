@@ -22,12 +22,12 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from wikisync.markup.file_types import inert_name, without_run_names
+from wikisync.markup.links import STARTS, LinkIndex
 from wikisync.model import AttachmentPath, Problem, Slug, folders_above
 
 if TYPE_CHECKING:
     from wikisync.model import WikiOwner
 
-HOME_SLUG = "home"
 SIDEBAR_SLUG = Slug("_sidebar")
 
 MANIFEST = "-/manifest.json"
@@ -178,9 +178,8 @@ def assign_addresses(
 
 
 def home_slug(slugs: Iterable[Slug]) -> Slug | None:
-    """The page that is the wiki's home: ``home``, else one in another case."""
-    homes = sorted(slug for slug in slugs if slug.lower() == HOME_SLUG)
-    return homes[-1] if homes else None
+    """The page that the wiki begins with: ``home``, else ``index``, else ``README``."""
+    return LinkIndex(slug for slug in slugs if slug.lower() in STARTS).find_start()
 
 
 class _Claims:

@@ -16,9 +16,9 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from wikisync.markup.links import HOME, LinkIndex, Target, file_path, normal_path
+from wikisync.markup.links import LinkIndex, Target, file_path, normal_path
 from wikisync.model import AttachmentPath, Slug
-from wikisync.site.addresses import WikiAddresses, home_slug, relative_url
+from wikisync.site.addresses import WikiAddresses, relative_url
 
 if TYPE_CHECKING:
     from wikisync.site.model import WikiSource
@@ -96,7 +96,7 @@ class WikiTable:
             for number, url in enumerate(self.web_urls)
             if not url.startswith("/")
         }
-        self._indexes: dict[int, LinkIndex] = {}
+        self._indexes: dict[int, WikiIndex] = {}
         self._found: dict[int, _Found] = {}
 
     def forget(self, number: int) -> None:
@@ -139,7 +139,7 @@ class WikiTable:
         index = self._index(number)
         if inside and inside in index.attachments:
             return ItemKey(number, inside), True, ""
-        slug = index.find_page(inside) if inside else home_slug(index.pages)
+        slug = None if inside is None else index.find(inside)
         return ItemKey(number, slug or ""), False, unquote(fragment)
 
     def _found_of(self, number: int) -> _Found:
@@ -156,19 +156,27 @@ class WikiTable:
             return (file, known.file(file)) if is_file else NOTHING
         if path in index.attachments:
             return path, known.attachments[AttachmentPath(path)]
-        slug = index.find_page(path) if path else HOME
+        slug = index.find(path)
         if slug is None or slug not in known.pages:
             return NOTHING
         return slug, known.pages[slug]
 
-    def _index(self, number: int) -> LinkIndex:
+    def _index(self, number: int) -> WikiIndex:
         if number not in self._indexes:
             known = self.addresses[number]
-            self._indexes[number] = LinkIndex(known.pages, known.attachments)
+            self._indexes[number] = WikiIndex(known.pages, known.attachments)
         return self._indexes[number]
 
 
-class SiteLinks(LinkIndex):
+class WikiIndex(LinkIndex):
+    """The link index of one wiki of a site, where a folder leads to its start."""
+
+    def find(self, path: str) -> Slug | None:
+        """The page that a path leads to, or that the folder there begins with."""
+        return (self.find_page(path) if path else None) or self.find_start(path)
+
+
+class SiteLinks(WikiIndex):
     """The link index of one wiki that also knows the other wikis of the site."""
 
     def __init__(

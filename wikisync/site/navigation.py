@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from wikisync.site.addresses import HOME_SLUG, SIDEBAR_SLUG, list_id, list_part
+from wikisync.site.addresses import SIDEBAR_SLUG, list_id, list_part
 from wikisync.site.context import LeftOut, NavNode, PageRef
 
 if TYPE_CHECKING:
@@ -405,5 +405,6 @@ def _left_out(nodes: Sequence[Node]) -> LeftOut | None:
 
 
 def _position(node: Node) -> tuple[bool, tuple[tuple[int, int, str], ...], str]:
-    is_home = node.slug is not None and node.slug.lower() == HOME_SLUG
+    # the wiki, above all its pages, has the address of its home
+    is_home = node.parent is not None and node.url == node.parent.url
     return (not is_home, natural_key(node.title), node.slug or node.title)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wikisync.site.addresses import HOME_SLUG
+from wikisync.markup.links import HOME
 
 if TYPE_CHECKING:
     from wikisync.model import Slug
@@ -37,5 +37,5 @@ def shortened(text: str, limit: int) -> str:
 def display_title(title: str, slug: Slug) -> str:
     """The page's title; the home's plain slug is written as the service shows it."""
     title = " ".join(title.split()) or slug
-    title = "Home" if title == HOME_SLUG and slug == HOME_SLUG else title
+    title = "Home" if title == slug == HOME else title
     return shortened(title, PAGE_TITLE_CHARS_MAX)
