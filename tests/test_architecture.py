@@ -23,6 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "messages": {"model", "errors", "progress"},
     "memory": {"libc"},
     "webpage": set(),
+    "pointer": set(),
     "origin": set(),
     "private": set(),
     "malformed": set(),
@@ -52,6 +53,7 @@ ALLOWED: dict[str, set[str]] = {
         "decoding",
         "packaged",
         "webpage",
+        "pointer",
         "locks",
         "api",
     },
@@ -76,6 +78,7 @@ ALLOWED: dict[str, set[str]] = {
         "progress",
         "decoding",
         "webpage",
+        "pointer",
         "sync",
     },
     "markup": {

@@ -1,0 +1,34 @@
+"""Whether a file's whole text only points to content that is stored elsewhere.  Pure.
+
+Git LFS, git-annex and programs like them put such a text into the place of a file whose
+content they did not fetch.  A page that is about pointers has more text than that.
+"""
+
+from __future__ import annotations
+
+import re
+
+POINTER_BYTES_MAX = 1100
+"""A larger file is no pointer: one of Git LFS has less than 1,024 bytes, and a symbolic
+link in a text exactly 1,067."""
+_KEY = r"[A-Z][A-Z0-9_]*(?:-[smSC][0-9]+)*--[^\n/\\]+"
+_POINTER = re.compile(
+    rf"""(?ax)
+    version\ (?:https://(?:git-lfs|hawser)\.github\.com/spec/v\d+|http://git-media\.io/v/2)
+        (?:\next-[^\n]*)*\noid\ [a-z0-9]+:[0-9a-f]{{32,128}}\nsize\ \d+(?:\nx-[^\n]*)*
+    # git-annex: a file that is unlocked, and a link on a disk that has none
+    | /annex/objects/{_KEY}(?:\n/annex/[^\n]*)*
+    | \S*[/\\]annex[/\\]objects[/\\](?:[^\n/\\]+[/\\])*{_KEY}
+    | \#\$\#\ git-fat\ [0-9a-f]{{40}}\ +\d+
+    # a link on a network disk that has none, as macOS and Linux write it
+    | XSym\n\d{{4}}\n[0-9a-f]{{32}}\n[^\n]+
+    """.encode()
+)
+
+
+def is_pointer(content: bytes) -> bool:
+    """Whether the whole content of a file is a pointer."""
+    if len(content) > POINTER_BYTES_MAX:
+        return False
+    text = content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").rstrip()
+    return _POINTER.fullmatch(text) is not None
