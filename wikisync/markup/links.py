@@ -38,6 +38,8 @@ URL = re.compile(
 )
 LEADING_DOTS = re.compile(r"(?:\.\.?/?)*")
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+ID_PREFIX = "user-content-"
+THEME_ID = re.compile(r"site[A-Z]")
 
 
 class Urls(Protocol):
@@ -238,7 +240,7 @@ class LinkIndex:
             reason = "" if is_safe_url(address) else "unsafe-scheme"
             return Target("external", address, reason=reason)
         path, _, raw_fragment = address.partition("#")
-        fragment = unquote(raw_fragment).removeprefix("user-content-")
+        fragment = page_id(unquote(raw_fragment))
         if not path or path.startswith("?"):
             return self._own_fragment(page_slug, fragment, own_ids)
         if not is_below(path, self.base):
@@ -289,6 +291,16 @@ class LinkIndex:
         ids = self.headings.get(slug)
         is_known = not fragment or ids is None or fragment in ids
         return Target("page", slug, fragment, "" if is_known else "no-heading")
+
+
+def page_id(identity: str) -> str:
+    """An id of a page's text, as it stands in a site, without the service's prefix.
+
+    Those that a theme may have (``siteHits``) keep the prefix: scripts, labels and
+    links of the theme find their own element by its id.
+    """
+    own = identity.removeprefix(ID_PREFIX)
+    return ID_PREFIX + own if THEME_ID.match(own) else own
 
 
 def fold(path: str) -> str:

@@ -46,6 +46,16 @@ def test_mark_of_a_footnote_is_no_part_of_a_heading() -> None:
     assert (parsed.toc[0].id, parsed.toc[0].text) == ("a-b-c", "A b c")
 
 
+@pytest.mark.parametrize("name", ["siteHits", "siteContent"])
+def test_id_of_a_theme_keeps_the_prefix_and_its_links_follow(name: str) -> None:
+    """A script, a label or the link to the content would find the page's element."""
+    heading = f'<h2 id="user-content-{name}">x</h2>'
+    page = render(f'[to](#{name})\n\n{heading}\n\n<a name="{name}">y</a>\n')
+    assert page.html.count(f'"#user-content-{name}"') == 2
+    assert page.html.count(f'="user-content-{name}"') == 2
+    assert not [link for link in page.links if link.reason]
+
+
 def test_heading_without_letters_has_no_id() -> None:
     assert render("# !!!\n").html == "<h1>!!!</h1>\n"
 

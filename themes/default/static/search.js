@@ -63,7 +63,7 @@ async function lookUp(word, at, words) {
 	return found;
 }
 
-// Documents with most of the words, best first.
+// Documents with most words, best first.
 async function find(words, wiki) {
 	const { count } = await load("index");
 	const scores = new Map();
@@ -113,7 +113,7 @@ async function hit(slot, words) {
 }
 
 // The newest query wins.
-function searchIn(field, list, note, limit) {
+function searchIn(field, note, list, limit) {
 	let newest = 0;
 	const more = make("button", text.more, { onclick: () => search((limit += 10)) });
 	const search = async () => {
@@ -139,7 +139,7 @@ function searchIn(field, list, note, limit) {
 const form = document.querySelector(".search-page");
 if (form) {
 	const { q, wiki } = form;
-	const search = (form.oninput = searchIn(q, siteHits, siteStatus, 10));
+	const search = (form.oninput = searchIn(q, ...document.querySelectorAll("[data-search]"), 10));
 	form.onsubmit = () => false;
 	q.value = new URLSearchParams(location.search).get("q") || "";
 	q.focus();
@@ -153,7 +153,7 @@ if (box) {
 	const list = make("ol"), note = make("p", "", { role: "status" });
 	const hits = make("div", [note, list], { className: "hits", hidden: true, tabIndex: -1 });
 	box.append(hits);
-	const search = searchIn(box.q, list, note, 6);
+	const search = searchIn(box.q, note, list, 6);
 	box.oninput = async () => {
 		await search();
 		hits.hidden = !note.textContent;

@@ -4,7 +4,7 @@ const text = document.currentScript.dataset;
 const mode = document.documentElement.dataset;
 const all = (css) => [...document.querySelectorAll(css)];
 
-for (const button of all("#siteTheme")) button.onclick = () => {
+for (const button of all("[data-mode]")) button.onclick = () => {
 	const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
 	mode.theme = (mode.theme || (isDark && "dark")) === "dark" ? "light" : "dark";
 	try {
@@ -12,7 +12,7 @@ for (const button of all("#siteTheme")) button.onclick = () => {
 	} catch {} // for this page
 };
 
-// The clipboard needs https; the old way does not.
+// The clipboard needs https.
 function copy(pre) {
 	if (navigator.clipboard) return navigator.clipboard.writeText(pre.textContent);
 	getSelection().selectAllChildren(pre);
@@ -20,7 +20,7 @@ function copy(pre) {
 	getSelection().removeAllRanges();
 }
 
-// Scrolls a list, never the page, to an entry.
+// Scrolls the list alone to an entry.
 function show(entry) {
 	const list = entry.closest(".site-nav, .contents");
 	const [at, box] = [entry, list].map((it) => it.getBoundingClientRect());
@@ -60,8 +60,8 @@ addEventListener("wikisync:article", dress);
 onchange = showPage; // the menu
 
 onkeydown = (event) => {
-	if (event.key === "Escape") all("#siteNav").map((box) => (box.checked = false));
-	const field = all("[name=q]").find((it) => it.offsetParent);
+	if (event.key === "Escape") all(".menu-box").map((box) => (box.checked = false));
+	const field = all("input[name=q]").find((it) => it.offsetParent);
 	if (!field || (event.ctrlKey ? event.key !== "k" : event.key !== "/" || event.target.closest("input, select"))) return;
 	event.preventDefault();
 	field.select();

@@ -6,11 +6,11 @@ import re
 import unicodedata
 
 from wikisync.markup.draft import Draft
+from wikisync.markup.links import page_id
 from wikisync.markup.record import TocEntry
 from wikisync.markup.tokens import Document, escape
 
 LEVELS = {f"h{level}": level for level in range(1, 7)}
-PREFIX = "user-content-"
 DROPPED = re.compile(r"[^a-z0-9 _-]+")
 """What an id of an ASCII text does not hold; the general rule is in ``id_of``."""
 KEPT_CATEGORIES = ("L", "M", "N")
@@ -31,7 +31,7 @@ def filter_headings(draft: Draft) -> None:
     taken: set[str] = set()
     for index in indices:
         text = heading_text(document, index)
-        given = document.attributes(index).get("id", "").removeprefix(PREFIX)
+        given = page_id(document.attributes(index).get("id", ""))
         identity = given if given and given not in taken else ""
         identity = identity or free_id(id_of(text), taken, counts)
         taken.add(identity)
@@ -40,7 +40,7 @@ def filter_headings(draft: Draft) -> None:
 
 
 def known_ids(document: Document) -> set[str]:
-    """Strip the service's prefix from every id that is not a heading's.
+    """Write every id and anchor name that is not a heading's as ``page_id`` has it.
 
     Returns:
         The ids and anchor names that fragments can mean.
@@ -53,13 +53,13 @@ def known_ids(document: Document) -> set[str]:
         if "=" not in tag or (" id=" not in tag and " name=" not in tag):
             continue
         attributes = document.attributes(index)
-        if PREFIX in tag and document.names[index] not in LEVELS:
-            document.html[index] = tag.replace(f' id="{PREFIX}', ' id="')
-        known.update(
-            attributes[name].removeprefix(PREFIX)
-            for name in ("id", "name")
-            if attributes.get(name)
-        )
+        for name in ("id", "name"):
+            if given := attributes.get(name):
+                identity = page_id(given)
+                known.add(identity)
+                if document.names[index] not in LEVELS:
+                    old, new = (f' {name}="{escape(one)}"' for one in (given, identity))
+                    document.html[index] = document.html[index].replace(old, new, 1)
     return known
 
 

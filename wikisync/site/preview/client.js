@@ -62,7 +62,7 @@
 		if (blocks.length === place.open.length) blocks.forEach((one, index) => (one.open = place.open[index]));
 		const elements = scrolled();
 		for (const [index, top] of place.inside) if (elements[index]) elements[index].scrollTop = top;
-		const anchor = place.id && place.id !== "siteContent" && document.getElementById(place.id);
+		const anchor = place.id && place.id !== "siteContent" && [...document.querySelectorAll("main [id]")].find((one) => one.id === place.id);
 		const y = anchor ? scrollY + anchor.getBoundingClientRect().top - place.below : place.y;
 		scrollTo({ left: 0, top: y, behavior: "instant" });
 	}
