@@ -2,16 +2,19 @@ from __future__ import annotations
 
 import random
 import shutil
-import subprocess
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sync.edited_twice import TwoEdits, in_one_place, long_paragraphs
-from tests.sync.prove_merge import outcome
+from tests.sync.edited_twice import (
+    TwoEdits,
+    beside_deletions,
+    in_one_place,
+    long_paragraphs,
+)
+from tests.sync.prove_merge import merge_of_git, outcome
 from wikisync.merging import merge as module
 from wikisync.merging.conflict import MARKER, Clash
 from wikisync.merging.merge import merge
@@ -220,6 +223,47 @@ METADATA = [
         *("t:\n- a\nu: 1\n", "t:\n- a\n- b\nu: 1\n", "t:\n- a\nu: 2\n"),
         "t:\n- a\n- b\nu: 2\n",
     ),
+    (
+        "the later of two time stamps",
+        *("updated: 2024-05-01 10:00\n", "updated: 2024-05-02 09:30\n"),
+        *("updated: 2024-05-02 09:31\n", "updated: 2024-05-02 09:31\n"),
+    ),
+    (
+        "the later of two moments in two zones",
+        *("mtime: 2024-05-01T10:00:00Z\n", "mtime: 2024-05-02T11:00:00+02:00\n"),
+        *("mtime: 2024-05-02T10:00:00+00:00\n", "mtime: 2024-05-02T10:00:00+00:00\n"),
+    ),
+    (
+        "time stamps that both sides added",
+        *("a: 1\n", "a: 1\nlastmod: '2024-05-03'\n", "a: 1\nlastmod: '2024-05-02'\n"),
+        "a: 1\nlastmod: '2024-05-03'\n",
+    ),
+    (
+        "time stamps in milliseconds, with the name of the machine",
+        *("date modified: 0\n", "date modified: 1714558005123 on A\n"),
+        *("date modified: 1714558005124 on B\n", "date modified: 1714558005124 on B\n"),
+    ),
+    (
+        "time stamps in words",
+        *("modified: \n", "modified: Thursday, May 2nd 2024, 9:30:00 am\n"),
+        *("modified: Wednesday, May 1st 2024, 9:30:00 pm\n",),
+        "modified: Thursday, May 2nd 2024, 9:30:00 am\n",
+    ),
+    (
+        "time stamps of two forms",
+        *("updated: 0\n", "updated: 2024-05-02\n", "updated: 2024-05-02 10:00\n"),
+        None,
+    ),
+    ("a number is no time stamp", "date: 1\n", "date: 2\n", "date: 3\n", None),
+    (
+        "what a person planned is no time of a change",
+        *("due: 2024-05-01\n", "due: 2024-05-02\n", "due: 2024-05-03\n", None),
+    ),
+    (
+        "time stamps and another key that clashes",
+        *("updated: 2024-05-01\na: 1\n", "updated: 2024-05-02\na: 2\n"),
+        *("updated: 2024-05-03\na: 3\n", None),
+    ),
     ("no keys at all", "one\n", "two\n", "three\n", None),
 ]
 
@@ -235,6 +279,22 @@ def test_front_matter_is_merged_by_its_keys(
     page = "---\n{}---\ntext\n"
     merged = merge(*(page.format(one) for one in (base, local, remote)))
     assert merged.text == (page.format(expected) if expected else None)
+
+
+def test_time_stamps_that_differ_below_front_matter_clash() -> None:
+    stamps = (f"updated: 2024-05-0{day}\n" for day in "123")
+    assert merge(*stamps).text is None
+
+
+def test_time_stamps_do_not_settle_a_page_whose_text_clashes() -> None:
+    page = "---\nupdated: 2024-05-0{}\n---\n{}\n"
+    merged = merge(page.format(1, "a"), page.format(2, "b"), page.format(3, "c"))
+    assert merged.text is None
+
+
+def test_toml_keeps_the_later_of_two_time_stamps() -> None:
+    page = '+++\nupdated = "2024-05-0{}T10:00:00Z"\n+++\ntext\n'
+    assert merge(*map(page.format, (1, 3, 2))).text == page.format(3)
 
 
 def test_front_matter_begun_by_both_sides_with_one_key_clashes() -> None:
@@ -381,17 +441,6 @@ needs_git = pytest.mark.skipif(
 )
 
 
-def merge_of_git(folder: Path, *texts: str) -> str | None:
-    names = []
-    for name, text in zip(("base", "local", "remote"), texts, strict=True):
-        (folder / name).write_text(text, encoding="utf-8")
-        names.append(str(folder / name))
-    base, local, remote = names
-    command = ["git", "merge-file", "-p", "-q", local, base, remote]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    return run.stdout if run.returncode == 0 else None
-
-
 def edited(text: list[str], rng: random.Random) -> list[str]:
     """A page with two to five lines changed, inserted or removed."""
     text = list(text)
@@ -404,14 +453,45 @@ def edited(text: list[str], rng: random.Random) -> list[str]:
 
 @needs_git
 @pytest.mark.parametrize("seed", range(40))
-def test_whatever_git_merges_is_merged_alike(seed: int, tmp_path: Path) -> None:
+def test_whatever_git_merges_is_merged_alike(seed: int) -> None:
     """Ours may settle more than git's (side by side, words), never other than it."""
     rng = random.Random(seed)
     base = [f"line {rng.randint(0, 60)}\n" for _ in range(60)]
     texts = ["".join(text) for text in (base, edited(base, rng), edited(base, rng))]
-    by_git = merge_of_git(tmp_path, *texts)
+    by_git = merge_of_git(*texts)
     if by_git is not None:
         assert merge(texts[0], texts[1], texts[2]).text == by_git
+
+
+@needs_git
+def test_line_added_beside_a_deletion_is_merged_as_git_does() -> None:
+    """What was added belongs to a text that the other side removed."""
+    texts = [case.texts for case in beside_deletions(80)]
+    assert [merge(*one).text for one in texts] == [merge_of_git(*one) for one in texts]
+
+
+LOG = "# log\n\n" + "".join(f"Entry {at}: something was decided.\n\n" for at in "1234")
+
+
+@pytest.mark.parametrize(
+    ("local", "remote"),
+    [
+        (f"{LOG}HERE.\n", ""),
+        (f"{LOG}HERE.\n", "Moved to [log 2024](log-2024).\n"),
+        (f"{LOG}HERE.\n", "# log\n\nNew year, new log.\n"),
+        (f"{LOG}HERE.\n", LOG[: LOG.index("Entry 3")]),
+        (LOG.replace("log\n\n", "log\n\nHERE.\n\n"), "# log\n\nNew year, new log.\n"),
+        ("One. Two. Three. HERE.\n", "One. Two.\n"),
+        ("One two.\nThree four.\n\nHERE\n", "One two.\n"),
+    ],
+)  # fmt: skip
+def test_line_added_to_what_the_other_side_removed_is_held(
+    local: str, remote: str
+) -> None:
+    base = local.partition("HERE")[0].rstrip() + "\n"
+    base = LOG if base.startswith("#") else base
+    assert merge(base, local, remote).text is None
+    assert merge(base, remote, local).text is None
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 ``ONE_PLACE``: both edits are in one sentence, cell, value or line of code, so that any
 text with both in it is one that neither person wrote.  ``long_paragraphs``: edits of
 different sentences, with the text that both persons would expect.
+``beside_deletions``: lines added beside what the other side removed or rewrote.
 """
 
 from __future__ import annotations
@@ -142,6 +143,26 @@ def long_paragraphs(count: int, seed: int = 0) -> Iterator[TwoEdits]:
         remote[there] = both[there] = edited(base[there], rng)
         *texts, expected = _laid_out(number % 3, base, local, remote, both)
         yield TwoEdits(tuple(texts), expected=expected)
+
+
+def beside_deletions(count: int, seed: int = 0) -> Iterator[TwoEdits]:
+    """A line added at an end, or one off it, of what the other side removed."""
+    rng = random.Random(seed)
+    known = sentences_of_the_guide()
+    for number in range(count):
+        *old, new, other = rng.sample(known, rng.randint(4, 10))
+        gap = ("", "\n")[number % 2]
+        mark = rng.choice(("", "- ", "1. ", "> "))
+        base = [f"{mark}{line}\n{gap}" for line in old]
+        start = rng.randrange(len(base))
+        stop = rng.randint(start + 1, len(base))
+        added, cut = list(base), list(base)
+        at = rng.choice((start, stop)) + rng.choice((-1, 0, 0, 0, 1))
+        at = max(0, min(at, len(base)))
+        added[at:at] = [f"{mark}{new}\n{gap}"]
+        cut[start:stop] = rng.choice(([], [], [f"{mark}{other}\n{gap}"]))
+        sides = [added, cut] if number % 4 < 2 else [cut, added]
+        yield TwoEdits(tuple("".join(side) for side in (base, *sides)))
 
 
 def _laid_out(style: int, *sides: list[str]) -> Iterator[str]:

@@ -13,8 +13,10 @@ The parts of a page that clash go to ``conflict``.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 from msgspec import Struct
@@ -29,6 +31,8 @@ from wikisync.model import Format
 PARAGRAPH_CHARS_MAX = 200_000
 """A paragraph of which one side is longer is not divided."""
 
+
+_WORD = re.compile(r"\w+")
 
 T = TypeVar("T")
 
@@ -151,16 +155,17 @@ class _Merging:
     def _merge_clash(self, region: _Region, done: int, limit: int) -> int:
         """Merge what both sides changed; gives how much of the base is merged then."""
         base, local, remote = self._lines
-        if self._may_divide(region):
+        lines = base[region.base], local[region.local], remote[region.remote]
+        if self._may_divide(region) and not _is_added_beside_deleted(*lines):
             whole = self._paragraph(region, done, limit)
-            lines = base[whole.base], local[whole.local], remote[whole.remote]
-            merged = self._merge_units(whole, lines)
+            around = base[whole.base], local[whole.local], remote[whole.remote]
+            merged = self._merge_units(whole, around)
             if merged is not None:
-                self._divided.append(_Lines(*lines, merged))
+                self._divided.append(_Lines(*around, merged))
                 self._settled += base[done : whole.base.start] + merged
                 return int(whole.base.stop)
         self._settled += base[done : region.base.start]
-        self._add_clash(base[region.base], local[region.local], remote[region.remote])
+        self._add_clash(*lines)
         return int(region.base.stop)
 
     def _add_clash(self, base: list[str], local: list[str], remote: list[str]) -> None:
@@ -236,7 +241,9 @@ class _Merging:
             units(side, found[part])
             for side, found, part in zip(lines, self._all_kinds(), parts, strict=True)
         )
-        keys = ([unit.key for unit in side] for side in (base, local, remote))
+        keys = [_keys(side) for side in (base, local, remote)]
+        if _is_added_beside_deleted(*keys):
+            return None
         merged: list[str] = []
         done = shift_local = shift_remote = 0
         for region in _regions(*_numbered(*keys), is_strict=False):
@@ -349,6 +356,53 @@ def _touches(change: Hunk, start: int, end: int, is_strict: bool) -> bool:
 
 def _growth(change: Hunk) -> int:
     return (change.new_end - change.new_start) - (change.old_end - change.old_start)
+
+
+def _is_added_beside_deleted(
+    base: list[str], local: list[str], remote: list[str]
+) -> bool:
+    """Whether a side added something right beside what the other one deleted.
+
+    It was written for a text that is not there any more.
+    """
+    regions = _regions(*_numbered(base, local, remote), is_strict=False)
+    for pair in pairwise(regions):
+        if pair[0].base.stop != pair[1].base.start or (
+            pair[0].is_local is pair[1].is_local
+        ):
+            continue
+        sides = [
+            (base[one.base], local[one.local] if one.is_local else remote[one.remote])
+            for one in pair
+        ]
+        for (old, new), (before, after) in (sides, sides[::-1]):
+            if len(new) > len(old) and kept_chars(before, after) < _chars(before):
+                return True
+    return False
+
+
+def kept_chars(old: Sequence[str], new: Sequence[str]) -> int:
+    """How much is left of some lines or sentences: of each all, or nothing.
+
+    A sentence is left that has two thirds of its words.
+    """
+    words = Counter(word for text in new for word in _words(text))
+    kept = 0
+    for text in old:
+        before = Counter(_words(text))
+        found = before & words
+        if 3 * found.total() >= 2 * before.total():
+            kept += len(text)
+            words -= found
+    return kept
+
+
+def _chars(texts: Sequence[str]) -> int:
+    return sum(map(len, texts))
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
 
 
 def _is_prose(found: list[Kind], at: int) -> bool:

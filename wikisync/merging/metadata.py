@@ -1,13 +1,16 @@
 """Merging front matter key by key.  Pure.
 
 Each key with its value is one thing that a side may change: two values of one key
-are a conflict, also where both sides began the block.
+are a conflict, also where both sides began the block.  But of two times at which the
+page was changed, the later one is right for what comes of both.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
 
 from msgspec import Struct
 
@@ -18,6 +21,29 @@ _KEYS = {
     "+++": re.compile(r"(?P<key>\[+[^\[\]]+\]+|[\w.\"'-]+)\s*(?:=|$)"),
 }
 """A line that begins a key, by the fence of the block: YAML, TOML."""
+_CHANGED_AT = re.compile(
+    r"(?:date|time|last)*(?:updated?|modified|modification|mod|changed?|edit(?:ed)?"
+    r"|saved?|touched)(?:at|on|date|time|timestamp)*|mtime|date|time|timestamp"
+)
+"""Keys, without case and marks, whose value says when the page was changed."""
+STAMP_CHARS_MAX = 80
+"""Longer keys and values say no time."""
+_WHO = re.compile(r"\s(?:on|by|from)\s")
+_SECONDS = re.compile(r"(\d{10})(?:\.?(\d{3,9}))?")
+_ZONE = re.compile(r"\s?(?:Z|[+-]\d\d:?\d\d)\Z")
+_ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
+_FORMS = (
+    "%Y/%m/%d",
+    "%Y/%m/%d %H:%M",
+    "%Y/%m/%d %H:%M:%S",
+    "%d.%m.%Y",
+    "%d.%m.%Y %H:%M",
+    "%d.%m.%Y %H:%M:%S",
+    "%A, %B %d %Y, %I:%M:%S %p",
+    "%a, %d %b %Y %H:%M:%S %z",
+    "%a %b %d %H:%M:%S %Y",
+)
+"""Beside those of ISO 8601."""
 
 
 class _Block(Struct, frozen=True):
@@ -48,11 +74,10 @@ def merge_metadata(base: str, local: str, remote: str) -> str | None:
         return None
     entries: list[str] = []
     for key in _order(mine, theirs):
-        merged = _merge_entry(
-            old.entries.get(key, ""),
-            mine.entries.get(key, ""),
-            theirs.entries.get(key, ""),
-        )
+        here, there = mine.entries.get(key, ""), theirs.entries.get(key, "")
+        merged = _merge_entry(old.entries.get(key, ""), here, there)
+        if merged is None:
+            merged = _later(key, here, there)
         if merged is None:
             return None
         entries.append(merged)
@@ -63,6 +88,35 @@ def _merge_entry(base: str, local: str, remote: str) -> str | None:
     if local.rstrip() == remote.rstrip() or remote.rstrip() == base.rstrip():
         return local
     return remote if local.rstrip() == base.rstrip() else None
+
+
+def _later(key: str, local: str, remote: str) -> str | None:
+    """The later of two times of a change, or None where they are something else."""
+    if max(map(len, (local, remote))) > STAMP_CHARS_MAX:
+        return None
+    if not _CHANGED_AT.fullmatch(re.sub(r"[\W_]", "", key).casefold()):
+        return None
+    mine, theirs = (_moment(entry[len(key) :]) for entry in (local, remote))
+    if mine is None or theirs is None or mine[0] != theirs[0]:
+        return None
+    return max((mine[1], local), (theirs[1], remote))[1]
+
+
+def _moment(value: str) -> tuple[str, datetime] | None:
+    """The form of a time, and the time; None where it is none."""
+    text = _WHO.split(value.lstrip(" \t:=").strip().strip("\"'"), maxsplit=1)[0]
+    if found := _SECONDS.fullmatch(text):
+        seconds, rest = found.groups(default="")
+        parts = timedelta(seconds=int(seconds), microseconds=int(f"{rest:0<6}"[:6]))
+        return f"{len(rest)} digits", datetime(1970, 1, 1) + parts  # noqa: DTZ001 - UTC
+    for form in _FORMS:
+        with suppress(ValueError):
+            return form, datetime.strptime(_ORDINAL.sub("", text), form)  # noqa: DTZ007 - compared with one of its form alone
+    shown = _ZONE.sub("", text) if ":" in text else text
+    with suppress(ValueError):
+        time = datetime.fromisoformat(shown + text[len(shown) :].strip())
+        return f"{re.sub('[0-9]+', '0', shown)} {time.tzinfo is None}", time
+    return None
 
 
 def _order(mine: _Block, theirs: _Block) -> Sequence[str]:
