@@ -14,7 +14,7 @@ LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-emit-options --build-deps-for editable --build-deps-for wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint codemap features soak bench bench-peers prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel audit lock clean
+.PHONY: help demo test lint codemap features types soak bench bench-peers prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel audit lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -36,6 +36,10 @@ codemap: .venv/run ## Write the map of all modules into docs/architecture.md
 
 features: .venv/dev ## Write the table of the service's features into docs/markup.md
 	@$(BIN)/python tools/features.py
+
+types: .venv/dev ## Write the types of what projects take and show into wikisync/api
+	@$(BIN)/python -m tools.project_types
+	@$(BIN)/ruff format --quiet wikisync/api/project_types.py
 
 soak: .venv/dev ## Watch for growth while persons edit for an hour (MINUTES=60)
 	@$(BIN)/python -m tests.war.prove_soak --minutes $(or $(MINUTES),60)

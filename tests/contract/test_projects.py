@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from itertools import count
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import pytest_asyncio
@@ -79,8 +80,8 @@ async def test_attributes_that_are_set_are_read_again(
 
     assert made.id == read.id
     assert (read.description, read.visibility) == ("how we work", "internal")
-    assert (read.wiki_access_level, read.sent["merge_method"]) == ("private", "ff")
-    assert (read.sent["build_timeout"], read.empty_repo) == (600, False)
+    assert (read.wiki_access_level, read.merge_method) == ("private", "ff")
+    assert (read.build_timeout, read.empty_repo) == (600, False)
     assert set(read.labels) == {"docs", "b"}
     assert read.statistics is not None
     assert read.statistics.commit_count == 1
@@ -95,7 +96,7 @@ async def test_edit_changes_what_was_given_and_no_more(
         handbook, description="new", issues_access_level="disabled"
     )
 
-    assert (after.description, after.sent["issues_enabled"]) == ("new", False)
+    assert (after.description, after.issues_enabled) == ("new", False)
     assert (after.name, after.visibility) == (before.name, before.visibility)
 
 
@@ -132,7 +133,7 @@ async def test_old_names_reach_the_service_as_new_ones(
 
 @pytest.mark.parametrize("sort", ["asc", "desc"])
 async def test_lists_go_on_where_offset_paging_ends(
-    sort: str, service: EmbeddedService, group: str
+    sort: Literal["asc", "desc"], service: EmbeddedService, group: str
 ) -> None:
     wanted = {f"{group}/p{number}" for number in range(7)}
     for path in sorted(wanted):

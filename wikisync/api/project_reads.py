@@ -8,7 +8,7 @@ offset paging ends; that is why they order by id when no order is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from wikisync.api.answers import About
 from wikisync.api.client import Id
@@ -21,41 +21,22 @@ from wikisync.api.project_schema import (
     ProjectRecord,
     StarrerRecord,
 )
+from wikisync.api.project_types import (
+    ListContributedProjectsArguments,
+    ListForksArguments,
+    ListProjectGroupsArguments,
+    ListProjectsArguments,
+    ListProjectUsersArguments,
+    ListShareLocationsArguments,
+    ListStarredProjectsArguments,
+    ListStarrersArguments,
+    ListUserProjectsArguments,
+    ShowProjectArguments,
+)
 from wikisync.api.schema import UserRecord
 from wikisync.api.values import query_of
 
 T = TypeVar("T")
-
-
-def _lists(
-    endpoint: Endpoint, record: type[T], action: str, about: About = "project"
-) -> Callable[..., Listing[T]]:
-    """The method for one list; ``action`` has ``{}`` where its owner is named."""
-
-    def open_list(
-        self: ProjectCalls,
-        owner: Id = "",
-        /,
-        *,
-        also: Also | None = None,
-        **filters: object,
-    ) -> Listing[T]:
-        values = self._values(endpoint, _with_order(self, endpoint, filters), also)
-        purpose = self._purpose(action.format(owner), owner, about=about)
-        name = "user_id" if about == "user" else "id"
-        segments = {} if about == "service" else {name: owner}
-        limit = OffsetLimit(
-            self.client.settings.offset_records_max, _keyset(endpoint, values)
-        )
-        return Listing(
-            self.client,
-            self._reading(endpoint, purpose, values, **segments),
-            record,
-            limit=limit,
-            is_one_page="page" in values,
-        )
-
-    return open_list
 
 
 def _with_order(
@@ -90,50 +71,164 @@ class ProjectReads(ProjectCalls):
     is read, ``NotFound`` for a user or a project that does not exist.
     """
 
-    list_projects = _lists(Endpoint.LIST, ProjectRecord, "list the projects", "service")
-    """Every project that the token may see; without a token the public ones.
+    def list_projects(
+        self, *, also: Also | None = None, **filters: Unpack[ListProjectsArguments]
+    ) -> Listing[ProjectRecord]:
+        """Every project that the token may see; without a token the public ones.
 
-    ``updated_after`` and ``updated_before`` order by ``updated_at``, as the service
-    demands.
-    """
-    list_user_projects = _lists(
-        Endpoint.USER_LIST, ProjectRecord, "list the projects of {}", "user"
-    )
-    """The projects in a user's own namespace; none of a private profile."""
-    list_contributed_projects = _lists(
-        Endpoint.CONTRIBUTED_LIST,
-        ProjectRecord,
-        "list the projects that {} contributed to",
-        "user",
-    )
-    list_starred_projects = _lists(
-        Endpoint.STARRED_LIST,
-        ProjectRecord,
-        "list the projects that {} starred",
-        "user",
-    )
-    list_forks = _lists(
-        Endpoint.FORK_LIST, ProjectRecord, "list the forks of project {}"
-    )
-    """The forks of a project that the token may see."""
-    list_project_users = _lists(
-        Endpoint.USERS, UserRecord, "list the users of project {}"
-    )
-    list_project_groups = _lists(
-        Endpoint.GROUPS, ProjectGroupRecord, "list the groups of project {}"
-    )
-    """The groups above a project; with ``with_shared`` those it is shared with."""
-    list_share_locations = _lists(
-        Endpoint.SHARE_LOCATIONS,
-        ProjectGroupRecord,
-        "list the groups that project {} can be shared with",
-    )
-    list_starrers = _lists(
-        Endpoint.STARRERS, StarrerRecord, "list who starred project {}"
-    )
+        ``updated_after`` and ``updated_before`` order by ``updated_at``, as the service
+        demands.
+        """
+        action = "list the projects"
+        return self._list(Endpoint.LIST, ProjectRecord, action, "", filters, also)
+
+    def list_user_projects(
+        self,
+        user: Id,
+        /,
+        *,
+        also: Also | None = None,
+        **filters: Unpack[ListUserProjectsArguments],
+    ) -> Listing[ProjectRecord]:
+        """The projects in a user's own namespace; none of a private profile."""
+        action = f"list the projects of {user}"
+        return self._list(
+            Endpoint.USER_LIST, ProjectRecord, action, user, filters, also
+        )
+
+    def list_contributed_projects(
+        self,
+        user: Id,
+        /,
+        *,
+        also: Also | None = None,
+        **filters: Unpack[ListContributedProjectsArguments],
+    ) -> Listing[ProjectRecord]:
+        """The projects that a user contributed to."""
+        action = f"list the projects that {user} contributed to"
+        return self._list(
+            Endpoint.CONTRIBUTED_LIST, ProjectRecord, action, user, filters, also
+        )
+
+    def list_starred_projects(
+        self,
+        user: Id,
+        /,
+        *,
+        also: Also | None = None,
+        **filters: Unpack[ListStarredProjectsArguments],
+    ) -> Listing[ProjectRecord]:
+        """The projects that a user starred."""
+        action = f"list the projects that {user} starred"
+        return self._list(
+            Endpoint.STARRED_LIST, ProjectRecord, action, user, filters, also
+        )
+
+    def list_forks(
+        self,
+        project: Id,
+        /,
+        *,
+        also: Also | None = None,
+        **filters: Unpack[ListForksArguments],
+    ) -> Listing[ProjectRecord]:
+        """The forks of a project that the token may see."""
+        action = f"list the forks of project {project}"
+        return self._list(
+            Endpoint.FORK_LIST, ProjectRecord, action, project, filters, also
+        )
+
+    def list_project_users(
+        self,
+        project: Id,
+        /,
+        *,
+        also: Also | None = None,
+        **filters: Unpack[ListProjectUsersArguments],
+    ) -> Listing[UserRecord]:
+        """The members of a project, inherited ones too."""
+        action = f"list the users of project {project}"
+        return self._list(Endpoint.USERS, UserRecord, action, project, filters, also)
+
+    def list_project_groups(
+        self,
+        project: Id,
+        /,
+        *,
+        also: Also | None = None,
+        **filters: Unpack[ListProjectGroupsArguments],
+    ) -> Listing[ProjectGroupRecord]:
+        """The groups above a project; with ``with_shared`` those it is shared with."""
+        action = f"list the groups of project {project}"
+        return self._list(
+            Endpoint.GROUPS, ProjectGroupRecord, action, project, filters, also
+        )
+
+    def list_share_locations(
+        self,
+        project: Id,
+        /,
+        *,
+        also: Also | None = None,
+        **filters: Unpack[ListShareLocationsArguments],
+    ) -> Listing[ProjectGroupRecord]:
+        """The groups that a project can be shared with."""
+        action = f"list the groups that project {project} can be shared with"
+        return self._list(
+            Endpoint.SHARE_LOCATIONS,
+            ProjectGroupRecord,
+            action,
+            project,
+            filters,
+            also,
+        )
+
+    def list_starrers(
+        self,
+        project: Id,
+        /,
+        *,
+        also: Also | None = None,
+        **filters: Unpack[ListStarrersArguments],
+    ) -> Listing[StarrerRecord]:
+        """Who starred a project."""
+        action = f"list who starred project {project}"
+        return self._list(
+            Endpoint.STARRERS, StarrerRecord, action, project, filters, also
+        )
+
+    def _list(
+        self,
+        endpoint: Endpoint,
+        record: type[T],
+        action: str,
+        owner: Id,
+        filters: Mapping[str, object],
+        also: Also | None,
+    ) -> Listing[T]:
+        """A list; ``owner`` is the user or the project that its path names, if any."""
+        values = self._values(endpoint, _with_order(self, endpoint, filters), also)
+        is_of_user = "{user_id}" in endpoint.route.template
+        about: About = "user" if is_of_user else "project" if owner else "service"
+        name = "user_id" if is_of_user else "id"
+        purpose = self._purpose(action, owner, about=about)
+        limit = OffsetLimit(
+            self.client.settings.offset_records_max, _keyset(endpoint, values)
+        )
+        return Listing(
+            self.client,
+            self._reading(endpoint, purpose, values, **{name: owner}),
+            record,
+            limit=limit,
+            is_one_page="page" in values,
+        )
 
     async def show_project(
-        self, project: Id, *, also: Also | None = None, **options: object
+        self,
+        project: Id,
+        *,
+        also: Also | None = None,
+        **options: Unpack[ShowProjectArguments],
     ) -> ProjectRecord:
         """One project, with the optional parts asked for.
 

@@ -13,10 +13,11 @@ from enum import IntEnum
 
 import msgspec
 
+from wikisync.api.project_types import ProjectSettings
 from wikisync.api.schema import (
     AddressedRecord,
     AnsweredRecord,
-    NamespaceRecord,
+    SimpleProject,
     UserRecord,
 )
 
@@ -137,33 +138,6 @@ class ExpirationPolicyRecord(msgspec.Struct, frozen=True, kw_only=True):
     next_run_at: str | None = None
 
 
-class SimpleProject(AddressedRecord, frozen=True, kw_only=True):
-    """The simple view: ``simple=true``, and all that anonymous callers see."""
-
-    id: int
-    path_with_namespace: str
-    name: str = ""
-    name_with_namespace: str = ""
-    path: str = ""
-    description: str | None = None
-    web_url: str = ""
-    created_at: str | None = None
-    default_branch: str | None = None
-    topics: tuple[str, ...] | None = None
-    tag_list: tuple[str, ...] | None = None
-    """Deprecated: ``topics``."""
-    ssh_url_to_repo: str | None = None
-    http_url_to_repo: str | None = None
-    readme_url: str | None = None
-    avatar_url: str | None = None
-    star_count: int | None = None
-    forks_count: int | None = None
-    last_activity_at: str | None = None
-    visibility: str | None = None
-    """Absent from the simple view of older services."""
-    namespace: NamespaceRecord | None = None
-
-
 class UpstreamRecord(SimpleProject, frozen=True, kw_only=True):
     """The project that a fork was made from, reduced."""
 
@@ -172,11 +146,8 @@ class UpstreamRecord(SimpleProject, frozen=True, kw_only=True):
     repository_storage: str | None = None
 
 
-class ProjectRecord(SimpleProject, frozen=True, kw_only=True):
-    """A project in any view of the service, but for most of its settings.
-
-    Those that nobody here reads are in ``sent`` alone.
-    """
+class ProjectRecord(ProjectSettings, frozen=True, kw_only=True):
+    """A project in any view of the service."""
 
     description_html: str | None = None
     creator_id: int | None = None
@@ -199,26 +170,22 @@ class ProjectRecord(SimpleProject, frozen=True, kw_only=True):
     marked_for_deletion_at: str | None = None
     """Deprecated: ``marked_for_deletion_on``."""
     import_status: str | None = None
-    import_url: str | None = None
     import_type: str | None = None
     import_error: str | None = None
 
-    # settings
-    wiki_access_level: str | None = None
-    """disabled, private or enabled."""
+    # what an edit does not set
     can_create_merge_request_in: bool | None = None
-    emails_disabled: bool | None = None
-    """Deprecated: ``emails_enabled``."""
-    compliance_frameworks: tuple[str, ...] | None = None
-    repository_storage: str | None = None
-    service_desk_address: str | None = None
-    ci_config_path: str | None = None
     ci_job_token_scope_enabled: bool | None = None
+    compliance_frameworks: tuple[str, ...] | None = None
     public_jobs: bool | None = None
+    """``public_builds``, as an edit calls it."""
+    requirements_enabled: bool | None = None
     runner_token_expiration_interval: object = None
     """Seconds, or a text; services differ."""
     runners_token: str | None = None
     """Secret: never shown or logged."""
+    security_and_compliance_enabled: bool | None = None
+    service_desk_address: str | None = None
 
     # optional parts of a single project
     license_url: str | None = None

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
 from msgspec import Struct
 
@@ -27,6 +27,14 @@ from wikisync.api.project_schema import (
     ProjectRecord,
     ShareRecord,
     UploadRecord,
+)
+from wikisync.api.project_types import (
+    CreateProjectArguments,
+    CreateProjectForUserArguments,
+    DeleteProjectArguments,
+    EditProjectArguments,
+    ForkProjectArguments,
+    ShareProjectArguments,
 )
 from wikisync.api.request import Request
 from wikisync.errors import NotFound, Rejected, RemoteError, Unavailable, UsageError
@@ -68,7 +76,7 @@ class Projects(ProjectReads):
     """
 
     async def create_project(
-        self, *, also: Also | None = None, **attributes: object
+        self, *, also: Also | None = None, **attributes: Unpack[CreateProjectArguments]
     ) -> ProjectRecord:
         """Create a project in the token's own namespace, or in ``namespace_id``."""
         values = self._values(Endpoint.CREATE, attributes, also)
@@ -76,7 +84,11 @@ class Projects(ProjectReads):
         return await self._changed(self._writing(Endpoint.CREATE, action, values))
 
     async def create_project_for_user(
-        self, user_id: int, *, also: Also | None = None, **attributes: object
+        self,
+        user_id: int,
+        *,
+        also: Also | None = None,
+        **attributes: Unpack[CreateProjectForUserArguments],
     ) -> ProjectRecord:
         """Create a project that belongs to a user; for administrators."""
         endpoint = Endpoint.CREATE_FOR_USER
@@ -87,7 +99,11 @@ class Projects(ProjectReads):
         )
 
     async def edit_project(
-        self, project: Id, *, also: Also | None = None, **attributes: object
+        self,
+        project: Id,
+        *,
+        also: Also | None = None,
+        **attributes: Unpack[EditProjectArguments],
     ) -> ProjectRecord:
         """Change attributes of a project; the others stay.
 
@@ -112,7 +128,7 @@ class Projects(ProjectReads):
         wait: bool = False,
         deadline_s: float | None = None,
         also: Also | None = None,
-        **attributes: object,
+        **attributes: Unpack[ForkProjectArguments],
     ) -> ProjectRecord:
         """Fork a project; the service makes the copy in the background.
 
@@ -186,7 +202,11 @@ class Projects(ProjectReads):
         return await self._toggle_archive(Endpoint.UNARCHIVE, "unarchive", project)
 
     async def delete_project(
-        self, project: Id, *, also: Also | None = None, **options: object
+        self,
+        project: Id,
+        *,
+        also: Also | None = None,
+        **options: Unpack[DeleteProjectArguments],
     ) -> Deletion:
         """Delete a project, at once or after the service's delay.
 
@@ -222,7 +242,11 @@ class Projects(ProjectReads):
         return await self._changed(self._writing(Endpoint.RESTORE, action, id=project))
 
     async def share_project(
-        self, project: Id, *, also: Also | None = None, **options: object
+        self,
+        project: Id,
+        *,
+        also: Also | None = None,
+        **options: Unpack[ShareProjectArguments],
     ) -> ShareRecord:
         """Share a project with a group; its members get ``group_access``."""
         values = self._values(Endpoint.SHARE, options, also)

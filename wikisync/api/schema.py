@@ -4,7 +4,7 @@ Pure.  The client decodes with these and the service encodes with them, so both
 halves speak of one shape.  Unknown keys are ignored and absent ones survive,
 because servers of different versions send different sets
 (``docs/service.md`` "Records"): every field but a record's identity has a default,
-and all records are frozen.  Projects are in ``project_schema``.
+and all records are frozen.  The other views of a project are in ``project_schema``.
 
 Addresses in records are those of web pages and of git: one with any other scheme is
 taken for absent, so that nothing written from a record can run.
@@ -270,3 +270,30 @@ class GroupRecord(AddressedRecord, frozen=True, kw_only=True):
     parent_id: int | None = None
     wiki_access_level: str | None = None
     created_at: str | None = None
+
+
+class SimpleProject(AddressedRecord, frozen=True, kw_only=True):
+    """The simple view: ``simple=true``, and all that anonymous callers see."""
+
+    id: int
+    path_with_namespace: str
+    name: str = ""
+    name_with_namespace: str = ""
+    path: str = ""
+    description: str | None = None
+    web_url: str = ""
+    created_at: str | None = None
+    default_branch: str | None = None
+    topics: tuple[str, ...] | None = None
+    tag_list: tuple[str, ...] | None = None
+    """Deprecated: ``topics``."""
+    ssh_url_to_repo: str | None = None
+    http_url_to_repo: str | None = None
+    readme_url: str | None = None
+    avatar_url: str | None = None
+    star_count: int | None = None
+    forks_count: int | None = None
+    last_activity_at: str | None = None
+    visibility: str | None = None
+    """Absent from the simple view of older services."""
+    namespace: NamespaceRecord | None = None

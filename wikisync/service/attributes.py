@@ -10,10 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-import msgspec
-
 from wikisync.api.parameters import project_attributes
-from wikisync.api.project_schema import ProjectRecord
 from wikisync.packaged import packaged_toml
 
 _TABLE = packaged_toml(__package__, "attributes.toml")
@@ -53,33 +50,6 @@ DEFAULTS: Mapping[str, object] = MappingProxyType(
     }
 )
 """What a kept attribute is until it is set."""
-
-
-_TYPES: Mapping[str, object] = MappingProxyType(
-    {"boolean": bool | None, "integer": int | None, "string": str | None}
-)
-
-
-def _shown_record() -> type[msgspec.Struct]:
-    types = {row.name: row.type for row in project_attributes()}
-    types |= dict.fromkeys(SHOWN["levels"], "string")
-    types |= dict.fromkeys(SWITCHES, "boolean")
-    names = dict.fromkeys(
-        (*(name for view in SHOWN.values() for name in view), *SWITCHES)
-    )
-    fields = [(name, _TYPES[types[name]], None) for name in names]
-    return msgspec.defstruct(
-        "ProjectRecord",
-        fields,
-        bases=(ProjectRecord,),
-        namespace={"__doc__": "A project in any view of the service."},
-        frozen=True,
-        kw_only=True,
-    )
-
-
-SHOWN_PROJECT = _shown_record()
-"""A project as the service shows it, with all its attributes."""
 
 
 def all_attributes(stored: Mapping[str, object]) -> dict[str, object]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from functools import cache
-from types import GenericAlias
 from typing import TypeVar
 
 from aiohttp import web
@@ -25,6 +24,7 @@ from wikisync.api.project_schema import (
     MemberRecord,
     MembersImportRecord,
     ProjectGroupRecord,
+    ProjectRecord,
     ShareRecord,
     StarrerRecord,
     UploadRecord,
@@ -56,7 +56,6 @@ from wikisync.service import (
 from wikisync.service.access import Act
 from wikisync.service.access import Operation as WikiOperation
 from wikisync.service.answers import bytes_answer, unmatched_route
-from wikisync.service.attributes import SHOWN_PROJECT
 from wikisync.service.call import Call
 from wikisync.service.openapi import FILE, NOTHING, Operation, describe
 from wikisync.service.projects import acts as project_acts
@@ -99,7 +98,7 @@ async def show_description(call: Call) -> web.Response:
     )
 
 
-PROJECTS = GenericAlias(list, SHOWN_PROJECT)
+PROJECTS = list[ProjectRecord]
 NONE = tuple[()]
 """The answer of a list that is always empty."""
 _WIKI_ROUTES: tuple[tuple[routes.Route, WikiHandler, object], ...] = (
@@ -120,14 +119,14 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
     (routes.CURRENT_USER, identity.show_user, CurrentUserRecord),
     (routes.CURRENT_TOKEN, identity.show_token, TokenRecord),
     (routes.PROJECTS, projects.list_projects, PROJECTS),
-    (routes.PROJECT_CREATE, project_edits.create_project, SHOWN_PROJECT),
+    (routes.PROJECT_CREATE, project_edits.create_project, ProjectRecord),
     (
         routes.PROJECT_CREATE_FOR_USER,
         project_edits.create_project_for_user,
-        SHOWN_PROJECT,
+        ProjectRecord,
     ),
-    (routes.PROJECT, projects.show_project, SHOWN_PROJECT),
-    (routes.PROJECT_EDIT, project_edits.edit_project, SHOWN_PROJECT),
+    (routes.PROJECT, projects.show_project, ProjectRecord),
+    (routes.PROJECT_EDIT, project_edits.edit_project, ProjectRecord),
     (routes.PROJECT_DELETE, project_acts.delete_project, MessageRecord),
     (routes.PROJECT_MEMBERS, project_parts.list_members, list[MemberRecord]),
     (routes.PROJECT_BRANCHES, project_parts.list_branches, list[BranchRecord]),
@@ -147,13 +146,13 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
     (routes.PROJECT_LANGUAGES, projects.show_languages, dict[str, float]),
     (routes.PROJECT_IMPORT, projects.show_import, ImportRecord),
     (routes.PROJECT_FORKS, projects.list_forks, PROJECTS),
-    (routes.PROJECT_FORK, project_forks.fork_project, SHOWN_PROJECT),
-    (routes.PROJECT_STAR, project_acts.star_project, SHOWN_PROJECT),
-    (routes.PROJECT_UNSTAR, project_acts.unstar_project, SHOWN_PROJECT),
-    (routes.PROJECT_ARCHIVE, project_acts.archive_project, SHOWN_PROJECT),
-    (routes.PROJECT_UNARCHIVE, project_acts.unarchive_project, SHOWN_PROJECT),
-    (routes.PROJECT_TRANSFER, project_edits.transfer_project, SHOWN_PROJECT),
-    (routes.PROJECT_RESTORE, project_acts.restore_project, SHOWN_PROJECT),
+    (routes.PROJECT_FORK, project_forks.fork_project, ProjectRecord),
+    (routes.PROJECT_STAR, project_acts.star_project, ProjectRecord),
+    (routes.PROJECT_UNSTAR, project_acts.unstar_project, ProjectRecord),
+    (routes.PROJECT_ARCHIVE, project_acts.archive_project, ProjectRecord),
+    (routes.PROJECT_UNARCHIVE, project_acts.unarchive_project, ProjectRecord),
+    (routes.PROJECT_TRANSFER, project_edits.transfer_project, ProjectRecord),
+    (routes.PROJECT_RESTORE, project_acts.restore_project, ProjectRecord),
     (routes.PROJECT_SHARE, project_acts.share_project, ShareRecord),
     (routes.PROJECT_UNSHARE, project_acts.unshare_project, NOTHING),
     (routes.PROJECT_UPLOAD, uploads.upload_file, UploadRecord),

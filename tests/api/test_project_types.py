@@ -1,0 +1,161 @@
+"""Settings and arguments of projects as types: made of the table, and checked.
+
+A wrong call has its error silenced.  mypy, which is strict here, complains of a comment
+that silences nothing, so it fails where it does not find one of the errors.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.api.played import API, RECORD
+from tests.support.network import PlayedNetwork
+from tools.project_types import MODULE, module
+from wikisync.api.project_schema import AccessLevel, ProjectRecord
+from wikisync.api.projects import Projects
+from wikisync.errors import UsageError
+
+FIELDS = """
+id name name_with_namespace path path_with_namespace description description_html
+default_branch topics tag_list visibility created_at updated_at last_activity_at
+creator_id archived empty_repo avatar_url star_count forks_count open_issues_count
+ssh_url_to_repo http_url_to_repo web_url readme_url container_registry_image_prefix
+namespace owner _links permissions shared_with_groups statistics
+container_expiration_policy issues_enabled merge_requests_enabled wiki_enabled
+jobs_enabled snippets_enabled container_registry_enabled service_desk_enabled
+packages_enabled issues_access_level repository_access_level
+merge_requests_access_level forking_access_level wiki_access_level
+builds_access_level snippets_access_level pages_access_level analytics_access_level
+container_registry_access_level security_and_compliance_access_level
+requirements_access_level can_create_merge_request_in
+resolve_outdated_diff_discussions shared_runners_enabled group_runners_enabled
+lfs_enabled public_jobs request_access_enabled only_allow_merge_if_pipeline_succeeds
+allow_merge_on_skipped_pipeline restrict_user_defined_variables
+only_allow_merge_if_all_discussions_are_resolved remove_source_branch_after_merge
+printing_merge_request_link_enabled autoclose_referenced_issues keep_latest_artifact
+auto_devops_enabled enforce_auth_checks_on_uploads requirements_enabled
+security_and_compliance_enabled emails_disabled emails_enabled import_url
+import_type import_error import_status ci_default_git_depth
+ci_forward_deployment_enabled ci_forward_deployment_rollback_allowed
+ci_allow_fork_pipelines_to_run_in_parent_project ci_job_token_scope_enabled
+ci_separated_caches ci_restrict_pipeline_cancellation_role build_timeout
+auto_cancel_pending_pipelines ci_config_path merge_method squash_option
+suggestion_commit_message merge_commit_template squash_commit_template
+issue_branch_template auto_devops_deploy_strategy runner_token_expiration_interval
+external_authorization_classification_label compliance_frameworks repository_storage
+mirror mirror_trigger_builds only_mirror_protected_branches
+mirror_overwrites_diverged_branches mirror_user_id approvals_before_merge
+service_desk_address runners_token marked_for_deletion_at marked_for_deletion_on
+issues_template merge_requests_template only_allow_merge_if_all_status_checks_passed
+"""
+"""What a project has, by the reference of the API."""
+SETTINGS: dict[str, Any] = {
+    "merge_method": "ff",
+    "wiki_enabled": False,
+    "build_timeout": 600,
+    "squash_option": "always",
+    "ci_default_git_depth": 20,
+    "issues_access_level": "private",
+}
+
+
+def test_types_are_made_of_the_table() -> None:
+    written = ast.dump(ast.parse(MODULE.read_text("utf-8")))
+
+    assert written == ast.dump(ast.parse(module())), "stale; run: make types"
+
+
+def test_every_field_of_a_project_is_an_attribute() -> None:
+    fields = {field.encode_name for field in msgspec.structs.fields(ProjectRecord)}
+
+    assert len(FIELDS.split()) == 112
+    assert set(FIELDS.split()) - fields == set()
+
+
+async def test_settings_are_typed(projects: Projects, network: PlayedNetwork) -> None:
+    network.get(f"{API}/projects/7", payload={**RECORD, **SETTINGS})
+
+    read = await projects.show_project(7)
+    method: str | None = read.merge_method
+    has_wiki: bool | None = read.wiki_enabled
+    seconds: int | None = read.build_timeout
+
+    assert (method, has_wiki, seconds) == ("ff", False, 600)
+    assert (read.squash_option, read.ci_default_git_depth) == ("always", 20)
+    assert read.issues_access_level == "private"
+    with pytest.raises(AttributeError):
+        read.merge_methods  # type: ignore[attr-defined]  # noqa: B018
+
+
+async def test_right_arguments_are_taken(
+    projects: Projects, network: PlayedNetwork
+) -> None:
+    network.post(f"{API}/projects", status=201, payload=RECORD)
+    shared = {"group_id": 5, "id": 1}
+    network.post(f"{API}/projects/7/share", status=201, payload=shared)
+
+    made = await projects.create_project(
+        name="x",
+        topics=["a"],
+        merge_method="ff",
+        container_expiration_policy_attributes={"keep_n": 5},
+    )
+    share = await projects.share_project(
+        7, group_id=5, group_access=AccessLevel.DEVELOPER
+    )
+
+    assert (made.id, share.group_id) == (7, 5)
+
+
+async def test_wrong_arguments_are_found_before_they_are_sent(
+    projects: Projects,
+) -> None:
+    refused = pytest.raises(UsageError)
+    with refused:
+        await projects.create_project(nam="x")  # type: ignore[call-arg]
+    with refused:
+        await projects.create_project(
+            name=5,  # type: ignore[arg-type]
+        )
+    with refused:
+        await projects.edit_project(
+            7,
+            merge_method="fast",  # type: ignore[arg-type]
+        )
+    with refused:
+        await projects.edit_project(
+            7,
+            container_expiration_policy_attributes={
+                "keepn": 5  # type: ignore[typeddict-unknown-key]
+            },
+        )
+    with refused:
+        await projects.edit_project(7, namespace_id=5)  # type: ignore[call-arg]
+    with refused:
+        await projects.create_project_for_user(5, path="x")  # type: ignore[call-arg]
+    with refused:
+        await projects.fork_project(
+            7,
+            path=5,  # type: ignore[arg-type]
+        )
+    with refused:
+        await projects.share_project(7, group_id=5)  # type: ignore[call-arg]
+    with refused:
+        await projects.delete_project(
+            7,
+            permanently_remove="yes",  # type: ignore[arg-type]
+        )
+    with refused:
+        await projects.show_project(7, licence=True)  # type: ignore[call-arg]
+    with refused:
+        projects.list_projects(order_by="size")  # type: ignore[arg-type]
+    with refused:
+        projects.list_user_projects("maria", topic="a")  # type: ignore[call-arg]
+    with refused:
+        projects.list_forks(7, owned="yes")  # type: ignore[arg-type]
+    with refused:
+        projects.list_project_users(7, skip_users=5)  # type: ignore[arg-type]
