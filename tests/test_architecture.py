@@ -579,10 +579,8 @@ MAKERS_OF_FOLDERS = {
     "workspace.creating",  # a wiki's
     "workspace.page_files",
     "cli.theme",
-    "workspace.opening",  # a wiki's
-    "folder.safe_open",  # with the mode that its caller says
+    "folder.safe_open",  # a wiki's, or with the mode that its caller says
     "folder.private",
-    "folder.replica",  # a wiki's
     "folder.trash",
     "folder.workspace",  # the workspace's own
     "private",

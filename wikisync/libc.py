@@ -1,4 +1,4 @@
-"""What the C library can do and Python has no function for: swaps, births, whole disks.
+"""What the C library can do and Python has no function for: swaps, births, disks, tags.
 
 Only this module uses ``ctypes``.  Each function says what it does on a system that
 lacks the call.
@@ -110,6 +110,26 @@ def _renaming(platform: str) -> tuple[Callable[..., int], dict[str, int]] | None
     ]
     function.restype = ctypes.c_int
     return function, {"swap": swap, "free": free}
+
+
+# Attributes -----------------------------------------------------------------------
+
+_COPY_ACCESS_AND_ATTRIBUTES = 0x1 | 0x4
+"""macOS: the access list and extended attributes, and neither times nor content."""
+
+
+def copy_attributes(old: int, new: int) -> None:
+    """Copy access list and extended attributes (tags) between open files on macOS.
+
+    Nothing is copied on a system that lacks the call.
+
+    Raises:
+        OSError: the disk refuses them.
+    """
+    copy = getattr(ctypes.CDLL(None, use_errno=True), "fcopyfile", None)
+    if copy is not None and copy(old, new, None, _COPY_ACCESS_AND_ATTRIBUTES) < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code))
 
 
 # Births ---------------------------------------------------------------------------

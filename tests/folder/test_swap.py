@@ -300,7 +300,7 @@ CRASHES: list[tuple[str, Callable[..., int]]] = [
     ("open", power_cut),
     ("write", power_cut),
     ("fsync", power_cut),
-    ("chmod", power_cut),
+    ("fchmod", power_cut),
     ("replace", power_cut),
 ]
 

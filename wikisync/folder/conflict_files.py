@@ -89,9 +89,8 @@ class ConflictFiles:
             PlaceTaken: something that is no file is in its place.
             FolderError: it cannot be written.
         """
-        path = self.find(slug) or _beside(
-            self._pages.path(slug) or path_of(slug, page_format)
-        )
+        page = self._pages.path(slug)
+        path = self.find(slug) or _beside(page or path_of(slug, page_format))
         content = text.encode("utf-8", "surrogatepass")
         before = self._content(path)
         if before == content:
@@ -101,7 +100,9 @@ class ConflictFiles:
             self._trash.put(path, before, "the conflict changed")
         expected = None if before is None else digest_of(before)
         with self._writer() as writer:
-            (error,) = writer.write_many([FileWrite(path, content, expected)])
+            # a page that only its owner may read has such a conflict file
+            like = page if page and before is None else ""
+            (error,) = writer.write_many([FileWrite(path, content, expected, like)])
         if error is not None:
             raise error
         return path

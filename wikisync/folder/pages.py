@@ -442,7 +442,7 @@ class PageFolder:
         if known is None or known == path:
             return FileWrite(path, content, expected)
         writer.check(known, expected=expected)
-        return FileWrite(path, content, None)
+        return FileWrite(path, content, None, like=known)
 
     def _path_for(self, slug: Slug, page_format: Format) -> PagePath:
         """Where a page is to be written: in its file, if that is of its format."""

@@ -35,6 +35,7 @@ from wikisync.folder.safe_open import (
     CHUNK_BYTES,
     Folders,
     folder_error,
+    make_folder,
     not_a_folder,
     opened_file,
     opened_root,
@@ -469,7 +470,7 @@ def _read(descriptor: int, path: str) -> bytes:
 
 def _make_folder(root: Path) -> None:
     try:
-        root.mkdir(parents=True, exist_ok=True)
+        make_folder(root)
     except FileExistsError as exc:
         raise not_a_folder(root) from exc
     except OSError as exc:

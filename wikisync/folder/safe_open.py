@@ -17,6 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from wikisync.errors import FolderError, PlaceTaken
+from wikisync.folder.attributes import inherit_owner
 
 CHUNK_BYTES = 1024 * 1024
 """How much of a file of any size goes through memory at once."""
@@ -148,6 +149,25 @@ def open_folder(
                 raise folder_error("make the folder", path, exc) from exc
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder that a person chose, and those above it; links are followed.
+
+    Raises:
+        OSError: it cannot be made, or a file has its name.
+    """
+    try:
+        path.mkdir()
+    except FileNotFoundError:
+        make_folder(path.parent)
+        make_folder(path)
+    except FileExistsError:
+        if not path.is_dir():
+            raise
+    else:
+        with opened_root(path.parent) as parent, opened_root(path) as made:
+            inherit_owner(parent, made)
+
+
 def _open_way(
     root: int,
     parts: Sequence[str],
@@ -182,21 +202,25 @@ def _open_inner(
             raise
     except OSError as exc:
         raise _refusal(parent, name, path, exc) from exc
+    is_ours = True
     try:
         os.mkdir(name, mode, dir_fd=parent)
         made.add(tuple(way))
     except FileExistsError:
-        pass
+        is_ours = False
     except FileNotFoundError:
         raise
     except OSError as exc:
         raise folder_error("make the folder", path, exc) from exc
     try:
-        return os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=parent)
+        inner = os.open(name, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=parent)
     except FileNotFoundError:
         raise
     except OSError as exc:
         raise _refusal(parent, name, path, exc) from exc
+    if is_ours:
+        inherit_owner(parent, inner)
+    return inner
 
 
 def _refusal(parent: int, name: str, path: str, exc: OSError) -> FolderError:

@@ -29,6 +29,11 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from wikisync.errors import FolderError, PreconditionFailed
+from wikisync.folder.attributes import (
+    inherit_access,
+    inherit_owner,
+    keep_attributes,
+)
 from wikisync.folder.disk import fsync_file, write_all
 from wikisync.folder.expected import ANYTHING, Expected, check_expected
 from wikisync.folder.limbo import NEW_FILE, Limbo, LimboBatch
@@ -39,7 +44,9 @@ from wikisync.folder.safe_open import (
     WHOLE_DISK,
     Folders,
     folder_error,
+    open_file,
     open_folder,
+    opened_file,
     opened_root,
     split_path,
 )
@@ -65,7 +72,7 @@ class Modes(NamedTuple):
 
 
 PERSONS = Modes(0o777, 0o777)
-"""A person's own, as any editor makes them; one that is replaced keeps its mode."""
+"""A person's own, as any editor makes them."""
 OWNERS = Modes(0o755, 0o755)
 """For all to read and this user to write: what is obeyed, like ``wikisync.toml``."""
 PRIVATE = Modes(FILE_MODE, FOLDER_MODE)
@@ -79,6 +86,8 @@ class FileWrite(Struct, frozen=True):
     """Relative to the root, with ``/``."""
     content: bytes
     expected: Expected = ANYTHING
+    like: str = ""
+    """Another file whose owner, mode and the like it takes over."""
 
 
 def write_atomically(
@@ -329,9 +338,8 @@ class FolderWriter:
             status = check_expected(parent, name, path, expected)
             # At this point the name had what the caller expects: a text (``status``),
             # or nothing.  Each branch below holds if that changed since.
-            if status is not None:
-                mode = status.st_mode & self._modes.file
-                os.chmod(staged.name, mode, dir_fd=staged.folder)
+            if self._modes is not PRIVATE:
+                self._set_attributes(staged, write, parent, is_new=status is None)
             if staged.batch is not None:
                 # a save in between comes out of the swap, and goes back in
                 staged.batch.swap(staged.name, parent, name)
@@ -345,6 +353,32 @@ class FolderWriter:
             raise PreconditionFailed(f"{path} already exists") from exc
         except OSError as exc:
             raise folder_error("write", path, exc) from exc
+
+    def _set_attributes(
+        self, staged: _Staged, write: FileWrite, parent: int, *, is_new: bool
+    ) -> None:
+        """Give a file that is ready what the one before it had, or its folder gives.
+
+        Raises:
+            FolderError: somebody would lose access by it.
+            OSError: the disk refuses it.
+        """
+        like = write.like or write.path
+        new = open_file(staged.folder, staged.name, write.path)
+        try:
+            if write.like or not is_new:
+                # what is gone by now is an error of the swap, where it is one
+                with (
+                    suppress(FileNotFoundError),
+                    Folders(self._root) as folders,
+                    opened_file(folders, like) as old,
+                ):
+                    keep_attributes(old, new, write.path, mode_max=self._modes.file)
+            elif self._modes is PERSONS:
+                inherit_owner(parent, new)
+                inherit_access(parent, new)
+        finally:
+            os.close(new)
 
     def _link(self, temporary: str, parent: int, name: str) -> None:
         """Give a name that is free, and see that it is in the same moment."""

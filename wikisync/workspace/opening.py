@@ -23,7 +23,7 @@ from wikisync.config import WikiSection
 from wikisync.errors import FolderError, SyncError
 from wikisync.folder.identity import FolderIdentity, current_folder
 from wikisync.folder.replica import FolderReplica
-from wikisync.folder.safe_open import folder_error
+from wikisync.folder.safe_open import folder_error, make_folder
 from wikisync.folder.workspace import (
     Identity,
     StateMatch,
@@ -447,7 +447,7 @@ def open_workspace(
 def _make_folder(folder: Path) -> None:
     """Make a wiki's folder for its first sync."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     except OSError as exc:
         is_taken = isinstance(exc, FileExistsError | NotADirectoryError)
         why = "something else has this name" if is_taken else exc.strerror
