@@ -33,7 +33,7 @@ META {{ page.meta }} {{ page.features | sort }} {{ page.summary }} {{ page.is_se
 AROUND {{ prev }} {{ next }} {{ ancestors }} {{ children }}
 BACK {{ backlinks }} {{ backlinks_more }}
 NAV {{ nav }}
-SIDEBAR {{ sidebar }}
+SIDEBAR {{ sidebar }} {{ wiki_footer }}
 TOC {{ toc }}
 TEXT {{ content }}
 {% endblock %}

@@ -408,6 +408,65 @@ def test_sidebar_that_outweighs_the_pages_gives_way_to_the_tree(
     assert len(studio.read("index.html")) < 20_000
 
 
+@pytest.mark.parametrize(
+    "name", ["_Sidebar.md", "_SIDEBAR.asciidoc", "_sideBar.org", "_Sidebar.rdoc"]
+)
+def test_sidebar_and_footer_are_found_in_any_case_and_format(
+    studio: Studio, name: str
+) -> None:
+    """As the service finds them; GitHub writes ``_Sidebar`` and ``_Footer``."""
+    footer = name.lower().replace("sidebar", "Footer")
+    studio.add(f"-- home.md --\nx\n-- {name} --\nTHE SIDE\n-- {footer} --\nTHE END\n")
+    assert (studio.build().pages, studio.build().problems) == (1, ())
+    page = studio.read("index.html")
+    assert page.index("THE SIDE") < page.index("<main") < page.index("THE END")
+    assert page.index("THE END") < page.index("</main>")
+    assert "_" not in studio.read("-/all.html").partition("<article>")[2]
+    assert studio.report()["orphans"] == []
+
+
+def test_sidebar_of_a_folder_stands_beside_the_pages_in_it(studio: Studio) -> None:
+    """As on GitHub, the nearest one; the service itself has one at the top alone."""
+    studio.add(
+        "-- home.md --\nx\n-- a/x.md --\nx\n-- a/b/y.md --\nx\n-- c/z.md --\nx\n"
+        "-- _Sidebar.md --\nTOP\n-- a/_Sidebar.md --\nNEAR [y](./b/y) [x](./x)\n"
+        "-- a/_Footer.org --\nEND\n"
+    )
+    assert studio.build().broken_links == ()
+    found = {
+        path: studio.read(path) for path in ("index.html", "a/b/y.html", "c/z.html")
+    }
+    assert ["NEAR" in page for page in found.values()] == [False, True, False]
+    assert ["TOP" in page for page in found.values()] == [True, False, True]
+    assert ["END" in page for page in found.values()] == [False, True, False]
+    assert 'rel="next" href="../x.html"' in found["a/b/y.html"]
+
+
+def test_page_called_like_the_sidebar_that_is_none_is_a_page_and_named(
+    studio: Studio,
+) -> None:
+    studio.add("-- home.md --\nx\n-- _sidebar.md --\nSIDE\n-- _Sidebar.org --\nOTHER\n")
+    report = studio.build()
+    assert [(one.code, one.subject) for one in report.problems] == [
+        ("address-twin", "_Sidebar")
+    ]
+    assert report.pages == 2
+    assert "SIDE" in studio.read("index.html")
+    assert "OTHER" not in studio.read("index.html")
+    assert "Sidebar" in studio.read("-/all.html")
+
+
+def test_sidebar_that_moves_to_a_folder_changes_the_pages_of_both(
+    studio: Studio,
+) -> None:
+    folder = studio.add("-- home.md --\nx\n-- a/x.md --\nx\n-- _Sidebar.md --\nSIDE\n")
+    studio.build()
+    (folder / "_Sidebar.md").rename(folder / "a/_Sidebar.md")
+    studio.build()
+    assert "SIDE" not in studio.read("index.html")
+    assert studio.files() == studio.clean_build()
+
+
 # -- odd pages -----------------------------------------------------------------------
 
 

@@ -16,6 +16,10 @@ WIKIS = ("docs/one", "docs/one/sub", "docs/two")
 FILES = (
     "home.md",
     "_sidebar.md",
+    "_Footer.md",
+    "a/_Sidebar.md",
+    "README.md",
+    "a/index.md",
     "a.md",
     "A.md",
     "a/b.md",
@@ -29,6 +33,7 @@ FILES = (
 )
 PHRASES = (
     "# Title one",
+    "[folder](a/) [own](#part)",
     "## Part",
     "plain words",
     "[a](a)",

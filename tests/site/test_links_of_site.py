@@ -76,6 +76,34 @@ def test_link_to_a_folder_follows_a_start_that_comes_later(tmp_path: Path) -> No
     assert studio.files() == studio.clean_build()
 
 
+BESIDE = {
+    "md": "# Mobs\n\n[own](#own) [there](#mobs) [page](home#mobs) n[^1]\n\n"
+    '## Own\n\n<a name="mobs"></a>\n\n[^1]: x\n',
+    "asciidoc": "= Mobs\n:toc:\n\n[[own]]\n== Own\n\n<<own>> f footnote:[x]\n",
+    "org": "* Mobs\n:PROPERTIES:\n:CUSTOM_ID: mobs\n:END:\n<<own>> [[own]] [[#mobs]]\n",
+    "rdoc": "= Mobs\n\na[#mobs]\n",
+}
+"""Sidebars with anchors that the pages have as well."""
+
+
+@pytest.mark.parametrize("kind", BESIDE)
+def test_anchors_beside_a_page_are_none_of_its_own(tmp_path: Path, kind: str) -> None:
+    """Before, ``#mobs`` on the page led into the navigation."""
+    text = BESIDE[kind]
+    studio = built(
+        tmp_path,
+        f"-- home.md --\n{BESIDE['md']}-- a/b.{kind} --\n{text}"
+        f"-- _Sidebar.{kind} --\n{text}-- a/_Footer.{kind} --\n{text}",
+    )
+    assert doubled_ids(studio.site) == []
+    assert dead_addresses(studio.site) == []
+    page = studio.read("a/b.html")
+    assert 'id="siteSidebar-mobs"' in page
+    assert 'id="siteFooter-mobs"' in page
+    assert ' href="#siteSidebar-' in page
+    assert 'name="mobs"' not in page.partition("<main")[0]
+
+
 def test_the_reader_of_sites_sees_what_is_dead(tmp_path: Path) -> None:
     """What these tests stand on: missing files, missing ids, ways out of the site."""
     page = '<p id="a"></p><a href="#a"></a><a href="#b"></a><a href="../x"></a>'

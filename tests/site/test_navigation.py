@@ -59,10 +59,9 @@ def test_folder_without_page_has_a_title_and_no_address() -> None:
     assert (root.children[0].title, root.children[0].url) == ("how to", None)
 
 
-def test_sidebar_is_no_page_of_the_tree() -> None:
-    tree = tree_of("_sidebar", "a")
-    assert tree.order == ("a",)
-    assert drawn(tree.navigation(Slug("_sidebar"), 150)) == "Wiki\n  a"
+def test_page_outside_the_tree_sees_its_first_level() -> None:
+    tree = tree_of("a", "a/b")
+    assert drawn(tree.navigation(Slug("_sidebar"), 150)) == "Wiki\n  a +"
 
 
 def test_order_is_natural_with_home_first_and_parents_before_children() -> None:

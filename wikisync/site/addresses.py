@@ -14,7 +14,7 @@ import hashlib
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -28,7 +28,8 @@ from wikisync.model import AttachmentPath, Problem, Slug, folders_above
 if TYPE_CHECKING:
     from wikisync.model import WikiOwner
 
-SIDEBAR_SLUG = Slug("_sidebar")
+SIDEBAR = "_sidebar"
+FOOTER = "_footer"
 
 MANIFEST = "-/manifest.json"
 REPORT_PAGE = "-/report.html"
@@ -150,16 +151,21 @@ class WikiAddresses(Struct, frozen=True):
 
 
 def assign_addresses(
-    prefix: str, slugs: Iterable[Slug], attachments: Iterable[AttachmentPath]
+    prefix: str,
+    slugs: Iterable[Slug],
+    attachments: Iterable[AttachmentPath],
+    beside: Container[Slug] = (),
 ) -> WikiAddresses:
     """Give every page and attachment of a wiki a path of its own.
 
     Two that differ only in case, in Unicode form or in characters that cannot
     be kept would be one file somewhere: the later one in sorted order gets a
-    short hash and a problem.  Depends on the names alone, so it is stable.
+    short hash and a problem.  Pages ``beside`` others come first: one that is
+    called like a sidebar and is none is named.  Depends on the names alone, so it
+    is stable.
     """
     claims = _Claims(prefix)
-    slugs = sorted(slugs)
+    slugs = sorted(slugs, key=lambda slug: (slug not in beside, slug))
     home = home_slug(slugs)
     # attachments first: pages move, files are linked from outside by their hash
     attachment_paths = {
@@ -180,6 +186,16 @@ def assign_addresses(
 def home_slug(slugs: Iterable[Slug]) -> Slug | None:
     """The page that the wiki begins with: ``home``, else ``index``, else ``README``."""
     return LinkIndex(slug for slug in slugs if slug.lower() in STARTS).find_start()
+
+
+def pages_named(name: str, slugs: Iterable[Slug]) -> dict[str, Slug]:
+    """The page that the service finds by a name in any case, for each folder."""
+    index = LinkIndex(slug for slug in slugs if slug.rpartition("/")[2].lower() == name)
+    found = {}
+    for slug in sorted(index.pages):
+        folder = slug.rpartition("/")[0]
+        found[folder] = index.find_page(f"{folder}/{name}" if folder else name) or slug
+    return found
 
 
 class _Claims:

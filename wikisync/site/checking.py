@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from wikisync.model import Problem
 from wikisync.progress import Progress, SilentProgress
-from wikisync.site.addresses import SIDEBAR_SLUG
 from wikisync.site.attempts import Attempts
 from wikisync.site.build import checked_sources
 from wikisync.site.cache import Cache, with_cache
@@ -44,7 +43,7 @@ class CheckReport(Struct, frozen=True):
     """What was found in some wikis."""
 
     pages: int
-    """A sidebar is none."""
+    """A sidebar or footer is none."""
     broken_links: tuple[CheckedLink, ...]
     wanted: tuple[tuple[str, str, int], ...]
     """Wiki, slug and number of pages that link there; those wanted most first."""
@@ -116,7 +115,7 @@ def _report(wikis: Sequence[IndexedWiki], problems: tuple[Problem, ...]) -> Chec
         return wiki.scanned.source.folder / wiki.pages[link.slug].source.path
 
     return CheckReport(
-        pages=sum(slug != SIDEBAR_SLUG for wiki in wikis for slug in wiki.pages),
+        pages=sum(wiki.scanned.page_count for wiki in wikis),
         broken_links=tuple(CheckedLink(link, file_of(link)) for link in links.broken),
         wanted=tuple(
             (wikis[page.wiki].name, page.slug, len(page.pages)) for page in links.wanted

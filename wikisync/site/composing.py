@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from wikisync.model import Problem, Slug
 from wikisync.site.addresses import (
-    SIDEBAR_SLUG,
     WikiAddresses,
     assign_addresses,
     wiki_prefix,
@@ -131,6 +130,7 @@ def site_addresses(
             "" if is_dropped else wiki_prefix(wiki.source.owner),
             wiki.pages,
             wiki.attachments,
+            wiki.beside,
         )
         for wiki in scanned
     ]
@@ -169,11 +169,11 @@ def search_digest(composers: Sequence[WikiPages]) -> bytes:
 
 
 def search_keys(composers: Iterable[WikiPages]) -> Iterator[DocumentKey]:
-    """What the search index takes: every page that is read but sidebars."""
+    """What the search index takes: every page that is read but those beside others."""
     for composer in composers:
-        wiki = composer.label
+        wiki, beside = composer.label, composer.wiki.scanned.beside
         for slug, page in composer.wiki.pages.items():
-            if slug != SIDEBAR_SLUG and page.is_read:
+            if slug not in beside and page.is_read:
                 yield DocumentKey(composer.url(slug), wiki, page.parsed.text_key)
 
 

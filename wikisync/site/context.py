@@ -2,8 +2,9 @@
 
 Names are fixed by the theme documentation: a field may be added, never renamed.
 Every ``url`` is a path from the top of the site, not quoted; the filter ``url``
-makes it a link from the page being rendered.  ``content``, ``sidebar`` and
-nothing else is HTML, already safe; all other text is escaped by the template.
+makes it a link from the page being rendered.  ``content``, ``sidebar``,
+``wiki_footer`` and nothing else is HTML, already safe; all other text is escaped by
+the template.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import (
     Callable,
-    Collection,
     Iterable,
     Iterator,
     Mapping,
@@ -29,7 +28,6 @@ from wikisync.site.addresses import (
     ORPHANS_PAGE,
     REPORT_PAGE,
     SEARCH_PAGE,
-    SIDEBAR_SLUG,
     SITEMAP,
     WANTED_PAGE,
     absolute_url,
@@ -55,6 +53,7 @@ if TYPE_CHECKING:
     from wikisync.model import Problem
     from wikisync.site.pages import WikiPages
     from wikisync.site.report import LinkReport
+    from wikisync.site.sources import ScannedWiki
 
 SOURCES_MAX = 20
 """Pages named beside one wanted page; the count tells of the rest."""
@@ -289,12 +288,10 @@ class GeneratedPages:
             yield GeneratedPage(part, "list.html", {**frame, "listing": listing})
 
 
-def wiki_paths(wiki: WikiContext, slugs: Collection[Slug]) -> list[str]:
-    """The paths of the pages that ``of_wiki`` generates for these pages of a wiki."""
-    homes = [] if home_slug(slugs) else [wiki.url]
-    return homes + _list_paths(
-        wiki.all_url, sum(slug != SIDEBAR_SLUG for slug in slugs)
-    )
+def wiki_paths(wiki: WikiContext, scanned: ScannedWiki) -> list[str]:
+    """The paths of the pages that ``of_wiki`` generates for a wiki."""
+    homes = [] if home_slug(scanned.pages) else [wiki.url]
+    return homes + _list_paths(wiki.all_url, scanned.page_count)
 
 
 def _list_paths(path: str, items: int) -> list[str]:

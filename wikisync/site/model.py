@@ -121,7 +121,7 @@ class BuildReport(Struct, frozen=True):
     """What one build did; counts are files unless said otherwise."""
 
     pages: int
-    """Wiki pages in the site; a sidebar is none."""
+    """Wiki pages in the site; a sidebar or footer is none."""
     written: int
     unchanged: int
     removed: int

@@ -18,7 +18,7 @@ from functools import lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-from wikisync.site.addresses import SIDEBAR_SLUG, list_id, list_part
+from wikisync.site.addresses import list_id, list_part
 from wikisync.site.context import LeftOut, NavNode, PageRef
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ class _Way(NamedTuple):
 
 
 class Tree:
-    """All pages of one wiki but its sidebar, sorted by title, home first."""
+    """The pages of one wiki, sorted by title, home first."""
 
     def __init__(
         self,
@@ -145,8 +145,6 @@ class Tree:
         self.root.url = home
         self._by_path: dict[str, Node] = {"": self.root}
         for slug, page_title in titles.items():
-            if slug == SIDEBAR_SLUG:
-                continue
             node = self._node(slug)
             node.slug, node.title, node.url = slug, page_title, urls[slug]
         self.order = self._page_list.order = self._sort()

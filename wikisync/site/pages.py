@@ -11,19 +11,21 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from html import escape
-from typing import TYPE_CHECKING
-from urllib.parse import quote
+from html import escape, unescape
+from re import Match
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import quote, unquote
 
 import msgspec
 from msgspec import Struct, structs
 
 from wikisync.markup.resolve import finish_page
-from wikisync.model import Problem, Slug
+from wikisync.markup.tokens import TAG
+from wikisync.model import Problem, Slug, folders_above
 from wikisync.site.addresses import (
-    SIDEBAR_SLUG,
     absolute_url,
     home_slug,
     relative_url,
@@ -42,15 +44,18 @@ from wikisync.site.navigation import ReadingOrder, Tree, natural_key, reading_or
 from wikisync.site.titles import TITLE_CHARS_MAX, shortened
 
 if TYPE_CHECKING:
-    from wikisync.markup.record import TocEntry
+    from wikisync.markup.record import ParsedPage, TocEntry
     from wikisync.site.crosslinks import WikiTable
     from wikisync.site.facts import IndexedPage, IndexedWiki
     from wikisync.site.index import Indexer
 
-SIDEBAR_CHARS_MAX = 64 * 1024
-"""A longer sidebar would outweigh the pages; the tree stands in for it."""
+BESIDE_CHARS_MAX = 64 * 1024
+"""A longer sidebar or footer would outweigh the pages."""
 CHILDREN_MAX = 200
 BACKLINKS_MAX = 100
+
+_ID = re.compile(' (?:id|name)="')
+_FRAGMENT_LINK = re.compile(' href="#([^"]*)"')
 
 
 class ComposedPage(Struct, frozen=True):
@@ -62,13 +67,20 @@ class ComposedPage(Struct, frozen=True):
     parts: Mapping[str, object]
 
 
+class Beside(NamedTuple):
+    """What of the wiki's other pages stands around a page, as HTML."""
+
+    sidebar: str | None
+    wiki_footer: str | None
+
+
 class PageJob(Struct, frozen=True):
     """A page that has to be rendered."""
 
     composed: ComposedPage
     view: bytes
     """Its ``PageView`` as the cache has it."""
-    sidebar: str | None
+    beside: Beside
 
 
 class WikiFrame(Struct, frozen=True, dict=True):
@@ -80,6 +92,7 @@ class WikiFrame(Struct, frozen=True, dict=True):
 
     wiki: WikiContext
     titles: Mapping[Slug, str]
+    """Of each page but those beside others."""
     urls: Mapping[Slug, str]
     """Output path of each page."""
     nav_limit: int
@@ -90,12 +103,12 @@ class WikiFrame(Struct, frozen=True, dict=True):
         wiki = self.wiki
         return Tree(wiki.title, self.titles, self.urls, wiki.url, wiki.all_url)
 
-    def around(self, slug: Slug, sidebar: str | None) -> dict[str, object]:
-        """What surrounds a page inside the site: wiki, tree or sidebar."""
+    def around(self, slug: Slug, beside: Beside) -> dict[str, object]:
+        """What surrounds a page inside the site: wiki, tree or sidebar, footer."""
         return {
             "wiki": self.wiki,
             "nav": self.tree.navigation(slug, self.nav_limit),
-            "sidebar": sidebar,
+            **beside._asdict(),
         }
 
     def template_context(self, site: SiteContext, job: PageJob) -> dict[str, object]:
@@ -105,7 +118,7 @@ class WikiFrame(Struct, frozen=True, dict=True):
         assert isinstance(page, PageContext)
         return {
             **job.composed.parts,
-            **self.around(job.composed.slug, job.sidebar),
+            **self.around(job.composed.slug, job.beside),
             "site": site,
             "page": structs.replace(
                 page,
@@ -147,9 +160,14 @@ class WikiPages:
         self._urls = table.addresses[wiki.number].pages
         titles = {slug: page.parsed.title for slug, page in wiki.pages.items()}
         shown = structs.replace(context, page_count=None)
-        self.wiki_frame = WikiFrame(shown, titles, self._urls, nav_limit)
-        self._sidebar = _Sidebar(wiki, indexer, table)
-        named = repr((shown, self._service, self._noindex))
+        self._titles = titles
+        scanned = wiki.scanned
+        in_tree = {s: title for s, title in titles.items() if s not in scanned.beside}
+        self.wiki_frame = WikiFrame(shown, in_tree, self._urls, nav_limit)
+        self._sidebars = _PagesBeside("sidebar", scanned.sidebars, wiki, indexer, table)
+        self._footers = _PagesBeside("footer", scanned.footers, wiki, indexer, table)
+        around = self._sidebars.key + self._footers.key
+        named = repr((shown, self._service, self._noindex, around))
         self._key = hashlib.sha256(
             settings_key + named.encode("utf-8", "surrogatepass")
         ).digest()
@@ -162,14 +180,18 @@ class WikiPages:
         return self.wiki_frame.tree
 
     @cached_property
-    def _orders(self) -> tuple[ReadingOrder, ReadingOrder]:
-        """That of the sidebar, and that of the tree."""
-        return ReadingOrder(self._sidebar.order), ReadingOrder(self.tree.order)
+    def _tree_order(self) -> ReadingOrder:
+        return ReadingOrder(self.tree.order)
 
     def _around(self, slug: Slug) -> tuple[Slug | None, Slug | None]:
-        """The pages before and after a page."""
-        chosen, rest = self._orders
-        return (chosen if slug in chosen else rest).around(slug)
+        """The pages before and after a page: in its sidebar, else in the tree."""
+        sidebar = self._sidebars.of(slug)
+        if sidebar is not None and slug in sidebar.order:
+            return sidebar.order.around(slug)
+        return self._tree_order.around(slug)
+
+    def _beside(self, slug: Slug, at: str) -> Beside:
+        return Beside(self._sidebars.html(slug, at), self._footers.html(slug, at))
 
     def with_pages(self, wiki: IndexedWiki) -> WikiPages:
         """The same composer after edits that changed no title and no sidebar."""
@@ -179,8 +201,8 @@ class WikiPages:
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """What is wrong with the wiki's sidebar."""
-        return self._sidebar.problems
+        """What is wrong with the wiki's sidebars and footers."""
+        return (*self._sidebars.problems, *self._footers.problems)
 
     @property
     def home_is_missing(self) -> bool:
@@ -193,7 +215,7 @@ class WikiPages:
 
     def title(self, slug: Slug) -> str:
         """Title of a page as others show it."""
-        return self.wiki_frame.titles[slug]
+        return self._titles[slug]
 
     def reference(self, slug: Slug) -> PageRef:
         """A page as others of its wiki link to it."""
@@ -205,18 +227,16 @@ class WikiPages:
 
     def frame_key(self) -> bytes:
         """Hash of what every page of the wiki shows besides its own."""
-        return self._key + self._sidebar.key
+        return self._key
 
     def frame_digest(self) -> bytes:
         """Hash of ``frame_key`` and of the titles and the order of all pages.
 
         The tree and its order follow from the titles and the slugs.
         """
-        titles, urls = self.wiki_frame.titles, self._urls
+        titles, urls = self._titles, self._urls
         lines = [f"{slug}\0{title}\0{urls[slug]}\n" for slug, title in titles.items()]
-        text = "".join(
-            [*lines, *(f"{slug}\n" for slug in self._sidebar.order), self.label]
-        )
+        text = "".join([*lines, self.label])
         digest = hashlib.sha256(self.frame_key())
         digest.update(text.encode("utf-8", "surrogatepass"))
         return digest.digest()
@@ -267,7 +287,7 @@ class WikiPages:
     def job(self, composed: ComposedPage) -> PageJob:
         """What has to be known to render a page."""
         view = self._indexer.packed_view(self.wiki.pages[composed.slug])
-        return PageJob(composed, view, self._sidebar.html(composed.path))
+        return PageJob(composed, view, self._beside(composed.slug, composed.path))
 
     def template_context(self, composed: ComposedPage) -> dict[str, object]:
         """Everything that ``page.html`` sees."""
@@ -275,7 +295,7 @@ class WikiPages:
 
     def frame(self, slug: Slug, at: str) -> dict[str, object]:
         """What surrounds a generated page: site, wiki, tree or sidebar."""
-        around = self.wiki_frame.around(slug, self._sidebar.html(at))
+        around = self.wiki_frame.around(slug, self._beside(slug, at))
         return {**around, "site": self._site, "wiki": self.context}
 
     def _page_context(self, page: IndexedPage) -> PageContext:
@@ -317,41 +337,79 @@ class _References(dict["Slug", PageRef]):
         return made
 
 
-class _Sidebar:
-    """A wiki's ``_sidebar`` page, with links that fit the page it stands beside."""
+class _PagesBeside:
+    """The sidebars of a wiki, or its footers, by the folders that they are for."""
 
-    def __init__(self, wiki: IndexedWiki, indexer: Indexer, table: WikiTable) -> None:
-        self.problems: tuple[Problem, ...] = ()
-        self.order: tuple[Slug, ...] = ()
-        """The pages that it links to: the reading order of the wiki."""
-        self.key = b""
-        self._number = wiki.number
-        self._table = table
-        self._parsed = None
-        self._by_folder: dict[str, str] = {}
-        page = wiki.pages.get(SIDEBAR_SLUG)
-        if page is None:
+    def __init__(
+        self,
+        kind: str,
+        slugs: Mapping[str, Slug],
+        wiki: IndexedWiki,
+        indexer: Indexer,
+        table: WikiTable,
+    ) -> None:
+        pages = {folder: wiki.pages[slug] for folder, slug in slugs.items()}
+        self.key = [(one.slug, one.finished.view_digest) for one in pages.values()]
+        self._by_folder: dict[str, _PageBeside] = {}
+        if not pages:
             return
-        linked = (Slug(target) for target in page.finished.targets)
-        self.order = reading_order(linked, wiki.pages)
-        view = indexer.view(page)
-        if len(view.html) > SIDEBAR_CHARS_MAX:
-            self.problems = (_too_long(len(view.html)),)
-            return
-        self.key = page.finished.view_digest
-        self._parsed = indexer.parsed_page(page)
         headings = {slug: page.parsed.ids for slug, page in wiki.pages.items()}
-        self._links = SiteLinks(wiki.number, table, headings)
+        links = SiteLinks(wiki.number, table, headings, wiki.scanned.pages)
+        for folder, page in pages.items():
+            size, parsed = len(indexer.view(page).html), indexer.parsed_page(page)
+            self._by_folder[folder] = _PageBeside(
+                kind, page, size, parsed, links, table
+            )
+
+    @property
+    def problems(self) -> Iterator[Problem]:
+        """Those that are too long to be shown."""
+        return (one for beside in self._by_folder.values() for one in beside.problems)
+
+    def of(self, slug: Slug) -> _PageBeside | None:
+        """That of the folder of a page, else of the nearest one above."""
+        if not self._by_folder:
+            return None
+        found = map(self._by_folder.get, (*folders_above(slug), ""))
+        return next(filter(None, found), None)
+
+    def html(self, slug: Slug, at: str) -> str | None:
+        """What stands beside the page at a path; None where there is nothing."""
+        beside = self.of(slug)
+        return beside.html(at) if beside else None
+
+
+class _PageBeside:
+    """A ``_sidebar`` or ``_footer``, with links that fit the page it stands beside."""
+
+    def __init__(
+        self,
+        kind: str,
+        page: IndexedPage,
+        size: int,
+        parsed: ParsedPage,
+        links: SiteLinks,
+        table: WikiTable,
+    ) -> None:
+        linked = (Slug(target) for target in page.finished.targets)
+        self.order = ReadingOrder(reading_order(linked, links.pages))
+        """The pages that it links to: the reading order of those it stands beside."""
+        is_long = size > BESIDE_CHARS_MAX
+        self.problems = (_too_long(kind, page.slug, size),) if is_long else ()
+        self._parsed = None if is_long else parsed
+        self._prefix = f"site{kind.title()}-"
+        self._links, self._table = links, table
+        self._by_folder: dict[str, str] = {}
 
     def html(self, at: str) -> str | None:
-        """The sidebar as the page at this path shows it; None where there is none."""
+        """As the page at this path shows it; None for one that is too long."""
         if self._parsed is None:
             return None
         folder = at.rpartition("/")[0]
         if folder not in self._by_folder:
-            urls = PageUrls(at, self._number, self._table)
-            finished = finish_page(self._parsed, self._links, urls)
-            self._by_folder[folder] = finished.html
+            urls = PageUrls(at, self._links.number, self._table)
+            html = finish_page(self._parsed, self._links, urls).html
+            self._by_folder[folder] = _apart(html, self._parsed.ids, self._prefix)
         own = escape(relative_url(at, at))
         return self._by_folder[folder].replace(
             f'<a href="{own}"', f'<a aria-current="page" href="{own}"'
@@ -403,11 +461,24 @@ def _tags(meta: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(tag for tag in (str(tag).strip() for tag in tags) if tag)
 
 
-def _too_long(size: int) -> Problem:
+def _apart(html: str, ids: frozenset[str], prefix: str) -> str:
+    """HTML whose ids get a prefix that no page has, and with them links to these."""
+
+    def renamed(tag: Match[str]) -> str:
+        text = _ID.sub(rf"\g<0>{prefix}", tag[0])
+        link = _FRAGMENT_LINK.search(text)
+        if link is None or unquote(unescape(link[1])) not in ids:
+            return text
+        return text[: link.start(1)] + prefix + text[link.start(1) :]
+
+    return TAG.sub(renamed, html)
+
+
+def _too_long(kind: str, slug: Slug, size: int) -> Problem:
+    instead = "the page tree is shown instead" if kind == "sidebar" else "left out"
     return Problem(
-        "sidebar-too-long",
-        SIDEBAR_SLUG,
-        f"has {size} characters of HTML, more than {SIDEBAR_CHARS_MAX}; "
-        "the page tree is shown instead",
+        f"{kind}-too-long",
+        slug,
+        f"has {size} characters of HTML, more than {BESIDE_CHARS_MAX}; {instead}",
         "list only the most important pages in it",
     )

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from wikisync.markup.resolve import REASONS
 from wikisync.model import Problem, Slug
-from wikisync.site.addresses import SIDEBAR_SLUG, home_slug
+from wikisync.site.addresses import home_slug
 from wikisync.site.crosslinks import ItemKey, place_of
 from wikisync.site.model import BrokenLink
 
@@ -61,7 +61,7 @@ class LinkSums:
         self._broken += _broken(wiki)
         self._wanted += _wanted(wiki)
         for slug, page in wiki.pages.items():
-            if slug == SIDEBAR_SLUG:
+            if slug in wiki.scanned.beside:
                 continue  # it links to everything
             for target in page.finished.elsewhere:
                 source = ItemKey(wiki.number, slug)
@@ -75,9 +75,9 @@ class LinkSums:
     ) -> dict[str, list[ItemKey]]:
         """Who links to some pages of a wiki, once the links of all wikis are known."""
         found: dict[str, list[ItemKey]] = {slug: [] for slug in slugs}
-        wanted = found.keys()
+        wanted, beside = found.keys(), wiki.scanned.beside
         for slug, page in wiki.pages.items() if slugs else ():
-            if slug == SIDEBAR_SLUG or wanted.isdisjoint(page.finished.targets):
+            if slug in beside or wanted.isdisjoint(page.finished.targets):
                 continue
             source = ItemKey(wiki.number, slug)
             for target in page.finished.targets:
@@ -114,7 +114,7 @@ def backlinks_of(wikis: Sequence[IndexedWiki], place: ItemKey) -> tuple[ItemKey,
         for slug, page in wiki.pages.items()
         if (token in page.finished.targets)
         or (wiki.number == place.wiki and place.name in page.finished.targets)
-        if slug != SIDEBAR_SLUG and ItemKey(wiki.number, slug) != place
+        if slug not in wiki.scanned.beside and ItemKey(wiki.number, slug) != place
     )
 
 
@@ -146,7 +146,7 @@ def encode_report(
 
 def _unreached(wiki: IndexedWiki) -> list[Slug]:
     """The pages to which no other page of their wiki leads."""
-    reached = {SIDEBAR_SLUG, home_slug(wiki.pages) or ""}
+    reached = {*wiki.scanned.beside, home_slug(wiki.pages) or ""}
     for slug, page in wiki.pages.items():
         targets = page.finished.targets
         if slug in targets and slug not in reached:

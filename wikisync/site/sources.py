@@ -13,6 +13,7 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -38,7 +39,7 @@ from wikisync.model import (
     Problem,
     Slug,
 )
-from wikisync.site.addresses import SIDEBAR_SLUG
+from wikisync.site.addresses import FOOTER, SIDEBAR, pages_named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -113,7 +114,7 @@ class LooseStates(Mapping[str, "SourceState"]):
         return sum(1 for _ in self)
 
 
-class ScannedWiki(Struct, frozen=True):
+class ScannedWiki(Struct, frozen=True, dict=True):
     """One wiki's folder at one look."""
 
     source: WikiSource
@@ -136,10 +137,25 @@ class ScannedWiki(Struct, frozen=True):
             self.missed.add(path)
         return content
 
+    @cached_property
+    def sidebars(self) -> Mapping[str, Slug]:
+        """The page that stands beside those of a folder and below, by folder."""
+        return pages_named(SIDEBAR, self.pages)
+
+    @cached_property
+    def footers(self) -> Mapping[str, Slug]:
+        """The page that stands below those of a folder and below, by folder."""
+        return pages_named(FOOTER, self.pages)
+
+    @cached_property
+    def beside(self) -> frozenset[Slug]:
+        """The sidebars and footers, which are no pages of their own."""
+        return frozenset([*self.sidebars.values(), *self.footers.values()])
+
     @property
     def page_count(self) -> int:
-        """How many pages it has; a sidebar is none."""
-        return sum(slug != SIDEBAR_SLUG for slug in self.pages)
+        """How many pages it has; a sidebar or footer is none."""
+        return len(self.pages) - len(self.beside)
 
     def file(self, path: str) -> SourceState | None:
         """State of an attachment or loose file; None where there is none."""

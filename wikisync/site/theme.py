@@ -66,6 +66,7 @@ _EMPTY: Mapping[str, Any] = {
     "toc": (),
     "nav": (),
     "sidebar": None,
+    "wiki_footer": None,
     "ancestors": (),
     "prev": None,
     "next": None,
@@ -141,8 +142,8 @@ class Theme:
         Args:
             template: Name below ``templates/``, such as ``page.html``.
             context: The names of ``docs/themes.md``; ``site`` must be there,
-                the rest has empty defaults.  ``content`` and ``sidebar`` are
-                safe HTML.
+                the rest has empty defaults.  ``content``, ``sidebar``
+                and ``wiki_footer`` are safe HTML.
             at: Output path of the file, from which links are relative.
 
         Raises:
@@ -188,8 +189,9 @@ class Theme:
 
         full: dict[str, Any] = {**_EMPTY, **context}
         full["content"] = Markup(full["content"])  # noqa: S704 - sanitised by markup
-        if full["sidebar"] is not None:
-            full["sidebar"] = Markup(full["sidebar"])  # noqa: S704 - same
+        for name in ("sidebar", "wiki_footer"):
+            if full[name] is not None:
+                full[name] = Markup(full[name])  # noqa: S704 - same
         full |= {
             "api": THEME_API,
             "theme": self.options,

@@ -24,7 +24,6 @@ from wikisync.site.addresses import (
     NO_JEKYLL,
     REPORT_JSON,
     ROBOTS,
-    SIDEBAR_SLUG,
 )
 from wikisync.site.attempts import Attempts
 from wikisync.site.build_note import BuildNote
@@ -301,7 +300,7 @@ class SiteWriting:
         """Keep the generated pages of a wiki, which show no more than its frame."""
         if self._stale[number].own is None:
             return False
-        paths = wiki_paths(self._site.contexts[number], self._addresses[number].pages)
+        paths = wiki_paths(self._site.contexts[number], self._scanned[number])
         return all(map(output.keep_as_made, paths))
 
     def _generated(self) -> GeneratedPages:
@@ -358,10 +357,10 @@ class SiteWriting:
         output.put(ROBOTS, robots_text(self._site.context, prefixes).encode())
         public = [
             path
-            for addresses, is_public in wikis
+            for (addresses, is_public), wiki in zip(wikis, self._scanned, strict=True)
             if is_public
             for slug, path in addresses.pages.items()
-            if slug != SIDEBAR_SLUG
+            if slug not in wiki.beside
         ]
         open_prefixes = tuple(prefix for prefix, is_public in prefixes if is_public)
         public += [

@@ -23,7 +23,6 @@ from wikisync.model import Problem, Slug
 from wikisync.site.addresses import (
     INDEX_PAGE,
     NOT_FOUND_PAGE,
-    SIDEBAR_SLUG,
     WikiAddresses,
 )
 from wikisync.site.attempts import Attempts
@@ -304,8 +303,8 @@ def _indexed(
     last: World | None,
     chosen: Collection[ItemKey],
 ) -> tuple[IndexedWiki, ...]:
-    """What is known of all pages; sidebars stand beside all others and are read."""
-    slugs = [{SIDEBAR_SLUG} for _ in scanned]
+    """What is known of all pages; those beside all others are read."""
+    slugs = [set(wiki.beside) for wiki in scanned]
     for place in chosen:
         slugs[place.wiki].add(Slug(place.name))
     return tuple(
@@ -347,7 +346,7 @@ def _has_same_frame(last: World, wikis: Sequence[IndexedWiki]) -> bool:
         for slug, page in now.pages.items():
             old = before.pages[slug]
             if page is not old and (
-                page.parsed.title != old.parsed.title or slug == SIDEBAR_SLUG
+                page.parsed.title != old.parsed.title or slug in now.scanned.beside
             ):
                 return False
     return True
