@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from wikisync.api.answers import (
     Answer,
     CutAnswer,
+    PermissionLacked,
     Purpose,
     UnknownRoute,
     decode,
@@ -37,6 +38,7 @@ JSON = "application/json"
 LIST = Purpose("list the pages of project a/b", "wiki", "project", "a/b")
 GROUP_LIST = Purpose("list the pages of group g", "wiki", "group", "g")
 PAGE = Purpose("read page home of project a/b", "page", "project", "a/b")
+GRANULAR = "Access denied: the token lacks [Wiki: Create] for a/b"
 EDIT = replace(PAGE, action="edit page home of project a/b", is_write=True)
 PROJECT = Purpose("read project a/b", "project", "project", "a/b")
 SERVICE = Purpose("read the version")
@@ -171,6 +173,25 @@ def test_missing_owner_is_named_once_in_one_sentence(
             PermissionDenied,
             "the token lacks the scope read_user; ",
             "create a token with the scope read_user and",
+        ),
+        (
+            EDIT,
+            403,
+            error("insufficient_granular_scope", error_description=GRANULAR),
+            PermissionLacked,
+            f"the token lacks the permission Wiki: Create; it says: {GRANULAR}",
+            (
+                "create a token with the permission Wiki: Create or the scope api and"
+                " replace the old one in: WIKISYNC_TOKEN"
+            ),
+        ),
+        (
+            GROUP_LIST,
+            403,
+            error("insufficient_granular_scope"),
+            PermissionLacked,
+            "the token lacks the permission; it says: insufficient_granular_scope",
+            "create a token with the scope read_api and replace",
         ),
         (
             EDIT,

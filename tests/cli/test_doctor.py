@@ -240,6 +240,22 @@ def test_token_that_will_not_do_is_told(token: TokenRights | None, words: str) -
     assert told.next_step
 
 
-def test_good_token_is_fine() -> None:
-    (told,) = token_findings(TokenRights("t", "ann", ("api",)), TODAY)
+@pytest.mark.parametrize(
+    ("token", "words"),
+    [
+        (TokenRights("t", "ann", ("api",)), "the token of ann is valid (scopes api)"),
+        (TokenRights("t", "ann", ("api", "new")), "is valid (scopes api, new)"),
+        (
+            TokenRights("t", "ann", ("granular",)),
+            (
+                "is valid (scopes granular); the service does not say what the scope"
+                " granular allows"
+            ),
+        ),
+        (TokenRights(refusal="not told"), "the token is valid; not told"),
+    ],
+)
+def test_good_token_is_fine(token: TokenRights, words: str) -> None:
+    (told,) = token_findings(token, TODAY)
     assert told.grade == "fine"
+    assert told.sentence.endswith(words)

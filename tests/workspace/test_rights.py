@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from tests.api.wire import json_answer, listening_wire
 from wikisync.cli.init_report import token_sentence
 from wikisync.model import WikiOwner
 from wikisync.workspace.addresses import addresses_in
@@ -13,6 +14,7 @@ from wikisync.workspace.discovery import FoundWiki
 from wikisync.workspace.rights import (
     Service,
     TokenRights,
+    check_token,
     nearest_paths,
     rights_of,
 )
@@ -43,10 +45,56 @@ def test_nothing_is_known_of_scopes_but_of_the_role() -> None:
     assert rights.writes is False
 
 
+@pytest.mark.parametrize("level", [15, 30, 50, None])
+@pytest.mark.parametrize("is_admin", [False, True])
+def test_single_permissions_of_a_token_are_not_guessed(
+    level: int | None, is_admin: bool
+) -> None:
+    """Its scopes name none of them, and the role only says what they could be."""
+    token = TokenRights("laptop", "ann", ("granular",), is_admin=is_admin)
+    rights = rights_of(WIKI, 1, token, level)
+
+    assert (rights.writes, rights.deletes) == (None, None)
+    assert rights.sentence().startswith("can read; write access unknown until")
+    unknown = "the service does not say what the scope granular allows"
+    assert unknown in rights.sentence() or level is None
+
+
+def test_single_permissions_go_no_further_than_the_role() -> None:
+    token = TokenRights("laptop", "ann", ("granular",))
+
+    assert rights_of(WIKI, 1, token, 20).writes is False
+    assert rights_of(WIKI, 1, token, 50, is_archived=True).writes is False
+
+
+async def test_token_that_may_not_read_itself_has_unknown_rights() -> None:
+    lacked = "Access denied: the token lacks [Personal Access Token: Read]"
+    body = {"error": "insufficient_granular_scope", "error_description": lacked}
+    async with listening_wire() as wire:
+        wire.repeats = True
+        wire.will(json_answer(body, 403))
+        service = await check_token(wire.url, "glpat-EXAMPLE")
+
+    assert (service.version, service.token is None) == ("", False)
+    rights = rights_of(WIKI, 1, service.token, 50)
+    assert rights.writes is None
+    assert lacked in rights.because
+    assert lacked in token_sentence(service, date(2026, 1, 1))
+
+
 def test_planner_writes_wikis_though_reporters_may_not() -> None:
     rights = rights_of(WIKI, 1, API_TOKEN, 15)
     assert rights.sentence() == (
         "can read, write, upload and delete: your role is Planner"
+    )
+
+
+def test_strange_scopes_are_told() -> None:
+    token = TokenRights("laptop", "ann", ("granular",), date(2026, 2, 1))
+    service = Service("https://gitlab.example.com", "19.0", token)
+    assert token_sentence(service, date(2026, 1, 1)) == (
+        'token "laptop" of ann: scopes granular, expires on 2026-02-01; the service'
+        " does not say what the scope granular allows"
     )
 
 

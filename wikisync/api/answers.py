@@ -17,6 +17,7 @@ from wikisync.api.schema import AnsweredRecord
 from wikisync.decoding import convert, json_decoder
 from wikisync.errors import (
     NotFound,
+    PermissionDenied,
     ProtocolViolation,
     Rejected,
     lowered,
@@ -83,6 +84,10 @@ class CutAnswer(ProtocolViolation):
 
 class UnknownRoute(NotFound):
     """The service knows no such address, rather than no such object."""
+
+
+class PermissionLacked(PermissionDenied):
+    """A token of single permissions lacks one, which the service names."""
 
 
 class NotHandedOut(NotFound):

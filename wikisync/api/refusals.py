@@ -19,6 +19,7 @@ from wikisync.api.answers import (
     NOT_THE_API_HINT,
     PROXY_HINT,
     Answer,
+    PermissionLacked,
     Purpose,
     UnknownRoute,
     not_the_api,
@@ -247,6 +248,17 @@ def _unauthorized(answer: Answer, purpose: Purpose) -> AuthenticationFailed:
 
 
 def _forbidden(answer: Answer, purpose: Purpose) -> PermissionDenied:
+    if _fields(answer).get("error") == "insufficient_granular_scope":
+        named = ", ".join(re.findall(r"\[([^\[\]]+)\]", said(answer)))
+        either = f"the permission {named} or " if named else ""
+        return _made(
+            PermissionLacked,
+            answer,
+            purpose,
+            f"the token lacks the permission {named}".rstrip(),
+            f"create a token with {either}the scope {_least(purpose)} and replace the"
+            f" old one in: {ACCESS_SOURCES}",
+        )
     return _made(
         PermissionDenied, answer, purpose, *_forbidden_because(answer, purpose)
     )
@@ -282,7 +294,7 @@ def _forbidden_because(answer: Answer, purpose: Purpose) -> tuple[str, str]:
 
 def _scope_missing(named: str, purpose: Purpose) -> tuple[str, str]:
     """The service names its scopes for reading whatever was asked; one has those."""
-    least = "api" if purpose.is_write else "read_api"
+    least = _least(purpose)
     scopes = [
         scope
         for scope in one_line(named).split()
@@ -296,6 +308,11 @@ def _scope_missing(named: str, purpose: Purpose) -> tuple[str, str]:
     )
     hint = f"create a token with the scope {wanted} and replace the old one in"
     return f"the token lacks {lacked}", f"{hint}: {ACCESS_SOURCES}"
+
+
+def _least(purpose: Purpose) -> str:
+    """The scope that is enough for a request."""
+    return "api" if purpose.is_write else "read_api"
 
 
 def _not_found(answer: Answer, purpose: Purpose) -> RemoteError:

@@ -55,12 +55,12 @@ def token_sentence(service: Service, today: date) -> str:
     if token.user:
         words.append(f"of {one_line(token.user)}")
     if token.scopes is None:
-        return f"{' '.join(words)}: the service does not report its scopes"
+        why = token.unknown or "the service does not report its scopes"
+        return f"{' '.join(words)}: {why}"
     scopes = f"{' '.join(words)}: scopes {', '.join(token.scopes) or 'none'}"
     left = token.days_left(today)
-    if left is None:
-        return f"{scopes}, without an expiry date"
-    return f"{scopes}, expires on {token.expires_on}"
+    end = "without an expiry date" if left is None else f"expires on {token.expires_on}"
+    return f"{scopes}, {end}" + (f"; {token.unknown}" if token.unknown else "")
 
 
 def _counts(planned: Planned, one: WikiRights) -> str:

@@ -17,6 +17,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.api.answers import PermissionLacked
 from wikisync.api.client import Client
 from wikisync.api.project_schema import AccessLevel, ProjectRecord
 from wikisync.api.schema import GroupRecord, TokenRecord
@@ -24,6 +25,7 @@ from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, PermissionDenied, RemoteError
 from wikisync.model import Problem
 from wikisync.sync.run.flow import gather
+from wikisync.terminal import one_line
 from wikisync.workspace.addresses import Notify, client_at, probe
 from wikisync.workspace.discovery import (
     FoundWiki,
@@ -42,6 +44,16 @@ WIKIS_CHECKED_MAX = 100
 """Wikis that are checked one by one before a workspace is made."""
 READS_MAX = 8
 NOTHING = Selection()
+SCOPES = frozenset(
+    [
+        *("api", "read_api", "read_user", "read_repository", "write_repository"),
+        *("read_registry", "write_registry", "read_virtual_registry", "sudo"),
+        *("write_virtual_registry", "create_runner", "manage_runner", "admin_mode"),
+        *("ai_features", "k8s_proxy", "read_service_ping", "self_rotate"),
+        *("read_observability", "write_observability", "openid", "profile", "email"),
+    ]
+)
+"""Those whose rights are known; a token of single permissions has ``granular``."""
 ROLES = {level.value: level.name.capitalize() for level in AccessLevel}
 
 
@@ -55,11 +67,24 @@ class TokenRights(Struct, frozen=True):
     expires_on: date | None = None
     is_admin: bool = False
     """Whether its user is an administrator, whose rights the token has."""
+    refusal: str = ""
+    """Why the service does not say what it may do, where it refuses to."""
 
     @property
     def writes(self) -> bool | None:
         """Whether its scopes allow changes at all; None where that is not known."""
-        return None if self.scopes is None else "api" in self.scopes
+        if self.scopes is None or self.unknown:
+            return None
+        return "api" in self.scopes
+
+    @property
+    def unknown(self) -> str:
+        """Why its rights cannot be told from its scopes; empty where they can."""
+        strange = [scope for scope in self.scopes or () if scope not in SCOPES]
+        if not strange or "api" in (self.scopes or ()):
+            return self.refusal
+        named = one_line(", ".join(strange))
+        return f"the service does not say what the scope {named} allows"
 
     def days_left(self, today: date) -> int | None:
         """Days until it expires; None where it does not, or that is not known."""
@@ -117,23 +142,28 @@ async def check_token(url: str, token: str | None, notify: Notify = None) -> Ser
     if token is None:
         return Service(url, await probe(url, notify) or "", None)
     async with client_at(url, token, notify) as client:
-        version = (await client.version()).version
+        version = ""
+        with suppress(PermissionLacked):
+            version = (await client.version()).version
         return Service(url, version, await _token_rights(client))
 
 
 async def _token_rights(client: Client) -> TokenRights:
+    token: TokenRecord | None = None
+    refusal = ""
     try:
-        token: TokenRecord | None = await client.current_token()
+        token = await client.current_token()
+    except PermissionLacked as error:
+        refusal = error.message
     except (NotFound, PermissionDenied):
-        # services before 15.5, and tokens that are no personal ones
-        token = None
+        pass  # services before 15.5, and tokens that are no personal ones
     user, is_admin = "", False
     with suppress(NotFound, PermissionDenied):
         record = await client.current_user()
         # sent only where the rights of an administrator are in effect
         user, is_admin = record.username, record.is_admin is True
     if token is None:
-        return TokenRights(user=user, is_admin=is_admin)
+        return TokenRights(user=user, is_admin=is_admin, refusal=refusal)
     return TokenRights(token.name, user, token.scopes, _day(token.expires_at), is_admin)
 
 
@@ -295,6 +325,20 @@ def rights_of(
             which may still be one by a shared group.
         is_archived: whether the project takes no changes.
     """
+    rights = _rights_by_role(wiki, pages, token, level, is_archived=is_archived)
+    if token is None or not token.unknown or not rights.writes:
+        return rights
+    return replace(rights, writes=None, deletes=None, because=token.unknown)
+
+
+def _rights_by_role(
+    wiki: FoundWiki,
+    pages: int,
+    token: TokenRights | None,
+    level: int | None,
+    *,
+    is_archived: bool,
+) -> WikiRights:
     if token is None:
         return WikiRights(wiki, pages, False, False, "there is no token")
     if token.writes is False:

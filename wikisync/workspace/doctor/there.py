@@ -96,7 +96,8 @@ def token_findings(token: TokenRights | None, today: date) -> Iterator[Finding]:
         )
     else:
         scopes = f" (scopes {', '.join(token.scopes)})" if token.scopes else ""
-        yield Finding(Grade.FINE, f"the token{whose} is valid{scopes}")
+        unknown = f"; {token.unknown}" if token.unknown else ""
+        yield Finding(Grade.FINE, f"the token{whose} is valid{scopes}{unknown}")
     left = token.days_left(today)
     if left is not None and left <= EXPIRY_DAYS:
         yield Finding(
