@@ -17,6 +17,7 @@ from wikisync.markup.page import (
     safe_html,
     to_html,
 )
+from wikisync.markup.record import MarkdownEngine
 from wikisync.model import Format, Page, Slug
 
 
@@ -44,11 +45,56 @@ def test_media_element_that_is_left_out_is_a_problem_with_its_line() -> None:
         '# T\n\nx <VIDEO src="v.mp4"></VIDEO>\n\n<audio controls>\n</audio>\n'
     )
     assert [(one.code, one.subject) for one in parsed.problems] == [
-        ("media-removed", "home:3"),
-        ("media-removed", "home:5"),
+        ("html-not-shown", "home:3"),
+        ("html-not-shown", "home:5"),
     ]
-    assert parsed.problems[0].message == "the element <video> is not shown"
+    assert parsed.problems[0].message == 'the tag <VIDEO src="v.mp4"> is not shown'
     assert "![" in parsed.problems[0].hint
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x\n\na <your-name> b", "<your-name> is no element of HTML and is not shown"),
+        ("x\n\nList<String>", "<String> is no element of HTML and is not shown"),
+        ("x\n\n<script>\nx\n</script>", "<script> is not shown"),
+        ('x\n\n<IFRAME src="y">', '<IFRAME src="y"> is not shown'),
+        ("x\n\n<svg><path/></svg>", "<svg> is not shown"),
+        ("x\n\n<!-- never\n\ny", "<!-- never has no end: all behind it is hidden"),
+        ('<p>x\n\n<p title="a>b</p>', '<p title="a>b</p> is not ended, so it is text'),
+    ],
+)
+@pytest.mark.parametrize("engine", ["comrak", "markdown-it"])
+def test_html_that_is_not_shown_is_a_problem(
+    text: str, message: str, engine: MarkdownEngine
+) -> None:
+    (problem,) = parse(text, options=MarkupOptions(engine=engine)).problems
+    assert (problem.code, problem.subject) == ("html-not-shown", "home:3")
+    assert problem.message == f"the tag {message}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<Tabs>\n\na\n\n</Tabs>",
+        "<font color=red>a <center>b",
+        "`<your-name>` &lt;x>",
+        "<!-- a -->\n\nb",
+        "<p align=center><img src=https://a.b/c.png>",
+    ],
+)
+def test_html_whose_text_is_shown_is_no_problem(text: str) -> None:
+    assert parse(text).problems == ()
+
+
+def test_links_behind_anchors_closed_by_a_slash_stay() -> None:
+    """Each anchor would be open up to the next link, and count for ever."""
+    entry = '<a name="r{}" />\n\n## Release\n\n- [a](https://a.b/{}) `c` **d**\n\n'
+    text = "".join(entry.format(n, n) for n in range(200))
+    html = render(text).html
+    assert html.count('<a href="https://a.b/') == html.count("<code>c</code>") == 200
+    assert html.count("<strong>d</strong>") == 200
+    assert html.count('<a name="r7"></a>') == html.count('<a name="r') / 200 == 1
 
 
 def test_media_that_are_shown_or_only_named_are_no_problem() -> None:

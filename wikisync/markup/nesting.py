@@ -5,15 +5,22 @@ in the nesting depth (100,000 nested ``<div>`` cost more than 15 s) and in the
 attributes of a tag (100,000 cost 10 s), and elements that switch its mode (``svg``,
 ``select``, ``xmp``) are what mutation attacks are made of.  So before sanitising,
 those get names that switch nothing, start tags beyond a depth are dropped, and so
-are attributes beyond a number; their text stays.
+are attributes beyond a number; their text stays, and what is dropped is told.
 
-The depth counted here is never smaller than the parser's: an end tag counts only
-if it closes exactly the innermost element, everything else stays open.
+That parser ignores the slash of ``<a name="x"/>``, so that all that follows would lie
+inside; the service's parser closes every element that is written so, and here it gets
+an end tag.
+
+``Nest`` opens and closes elements by the rules of HTML's tree construction
+(https://html.spec.whatwg.org/multipage/parsing.html), so that a page that only
+forgets end tags, or has them in another order, is not cut.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Container
+from typing import NamedTuple
 
 TAGS_UNCOUNTED_MAX = 1_000
 """A page with fewer tags than that cannot be deep enough to cost anything."""
@@ -27,36 +34,76 @@ ATTRIBUTES_MAX = 200
 TAG_CHARS_MIN = 2 * ATTRIBUTES_MAX
 """A shorter tag cannot have more attributes than that."""
 
+TAG_CHARS_SHOWN = 60
+"""As much of a tag is told that has no end."""
+NOT_ENDED = "is not ended, so it is text"
+TOO_DEEP = f"is dropped: {DEPTH_MAX} elements are open around it"
+TOO_MANY_OPEN = f"closes another one: {FORMATTING_DEPTH_MAX} like it are open around it"
+TOO_MANY_ATTRIBUTES = f"has more than {ATTRIBUTES_MAX} attributes; the others go"
+
 VOID = frozenset(
     [
-        *("area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr"),
+        *("area", "base", "basefont", "bgsound", "br", "embed", "frame", "hr"),
         *("image", "img", "input", "keygen", "link", "meta", "param", "source"),
         *("track", "wbr"),
     ]
 )
-IMPLIED = frozenset(
-    [
-        *("p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "tfoot"),
-        *("option", "optgroup", "rp", "rt", "rb", "rtc", "colgroup", "caption"),
-    ]
-)
-"""Elements that the parser closes by itself; they never nest without another."""
 FORMATTING = frozenset(
     [
-        *("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike"),
+        *("a", "b", "big", "code", "em", "font", "i", "s", "small", "strike"),
         *("strong", "tt", "u"),
     ]
 )
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 BLOCK = frozenset(
     [
         *("address", "article", "aside", "blockquote", "center", "details", "dialog"),
         *("dir", "div", "dl", "fieldset", "figcaption", "figure", "footer", "header"),
-        *("main", "menu", "nav", "ol", "section", "summary", "table", "ul"),
+        *("hgroup", "main", "menu", "nav", "ol", "pre", "section", "summary", "ul"),
     ]
 )
-"""Elements whose end tag also closes the implied ones left open inside."""
+"""Elements whose end tag closes all that is open inside."""
+CELLS = frozenset({"td", "th", "caption"})
+SECTIONS = frozenset({"tbody", "thead", "tfoot"})
+TABLE_PARTS = CELLS | SECTIONS | {"tr", "col", "colgroup"}
+TABLE = frozenset({"table"})
+SCOPE = CELLS | TABLE
+"""Elements that no end tag of an element around them closes."""
+LISTS = frozenset({"ol", "ul"})
+TERMS = frozenset({"dt", "dd"})
+IMPLIED = TERMS | {"p", "li", "option"}
+"""Elements that the parser closes by itself; they never nest without another."""
+ENDS_P = BLOCK | HEADINGS | TERMS | {"p", "li", "table", "listing", "hr"}
+NOT_IN_TEXT = ENDS_P | {"rb", "rp", "rt", "rtc"}
+"""Elements for which no formatting is opened anew."""
+SPECIAL = (BLOCK | HEADINGS | TERMS | SCOPE | TABLE_PARTS | {"p", "li", "listing"}) - {
+    "dialog"
+}
+"""Elements that end tags of the ordinary ones stop at."""
+BEHIND_ITEM = SPECIAL - {"address", "div", "p"}
+"""Elements that keep the item around them open when another one begins."""
+ODD = frozenset(
+    [
+        *("applet", "body", "button", "form", "head", "html", "marquee", "nobr"),
+        *("object", "frameset", "search"),
+    ]
+)
+"""Elements with rules of their own; the allow list has none of them."""
+ADOPTIONS_MAX = 8
+CLONES_MAX = 3
+ALIKE_MAX = 3
+"""Of the parser: equal formatting elements that it opens anew."""
 
 SPACE = r"[\t\n\f\r ]"
+SWALLOWS = re.compile(
+    r"""=[\t\n\f\r ]*+(?:"[^">]*+>[^"<]*+<[^"]*+"|'[^'>]*+>[^'<]*+<[^']*+')"""
+    r"[^\t\n\f\r />]"
+)
+"""A quoted value with a text between tags in it and a letter right behind: the quote
+was meant to begin another value, and that of the first one is missing."""
+UNENDED_MAX = 20
+"""Each costs a search through the rest of the page; what is behind is text."""
+
 MODE_SWITCHES = re.compile(
     # most other elements differ in their first three letters; a list of names is slow
     r"<(/?)(?=[sSmMnNtTpPxXiIfFlL][vVeEaAoOiIlLmMfFrR][gGtTsSmMlLaApPeEfFrRxX])"
@@ -68,12 +115,13 @@ MARKUP = re.compile(
     <(?:
       (?P<end>/?)(?P<name>[A-Za-z][^\t\n\f\r\ />]*+)
       (?:
-        {SPACE}++ | /
+        {SPACE}++ | /(?!>)
         | [^\t\n\f\r\ />][^\t\n\f\r\ />=]*+
           (?:{SPACE}*+={SPACE}*+
-            (?:"[^"]*+"|'[^']*+'|[^\t\n\f\r\ "'>][^\t\n\f\r\ >]*+)?
-          )?
-      )*+>
+            (?:"[^"]*+"|'[^']*+'|[^\t\n\f\r\ "'>][^\t\n\f\r\ >]*+|(?=>))
+          | (?!{SPACE}*+=)
+          )
+      )*+(?P<closed>/?)>
     | (?P<comment>!--)
     | [!?/][^>]*+>
     | (?P<broken>[A-Za-z!?/])
@@ -96,23 +144,42 @@ TAG_END_IN_VALUE = re.compile(rf"={SPACE}*+(?:\"[^\">]*+>|'[^'>]*+>)")
 """One of the two is in every page that has such a tag, and in few others: ``>``
 belongs to a tag in a quoted value alone.  One expression for both is slower than
 two that begin with one character each."""
-UNENDED_TAG = re.compile(r"</?[A-Za-z]")
 LEAF = re.compile(
     rf"<([a-z][a-z0-9]*+)(?:{SPACE}++[a-z][a-z-]*+(?:=\"[^\"<>]*+\")?)*+{SPACE}*+>"
     r"[^<]*+</\1>"
 )
 """Spelt so plainly that every parser reads the same in it."""
 COMMENT_END = re.compile(r"--!?>")
+PLAIN_VOID = re.compile(
+    r"<(?i:br|hr|img|input|wbr)(?![^ \n/])(?:[^<>\"']|\"[^<>\"]*+\"|'[^<>']*+')*+"
+)
+"""A void element without the slash at its end."""
 RAW_TEXT_END = {
     name: re.compile(rf"</{name}(?={SPACE}|[/>])", re.IGNORECASE)
     for name in ("script", "style")
 }
 
 
-def tame(html: str) -> str:
-    """HTML of a page that the sanitiser reads in time linear in its length."""
+class Dropped(NamedTuple):
+    """A tag that is not kept as it is written."""
+
+    reason: str
+    """What becomes of it, as the end of a sentence that begins with it."""
+    tag: str
+
+
+def tame(html: str, dropped: list[Dropped] | None = None) -> str:
+    """HTML of a page that the sanitiser reads in time linear in its length.
+
+    Args:
+        html: what a parser gave.
+        dropped: gets the tags that are not kept as they are written.
+    """
     html = MODE_SWITCHES.sub(r"<\1x-\2", html)
-    return cap_tags(html) if may_be_costly(html) else html
+    is_cut_off = html.rfind("<") > html.rfind(">")
+    if is_cut_off or may_be_costly(html) or has_self_closed(html):
+        return cap_tags(html, [] if dropped is None else dropped)
+    return html
 
 
 def may_be_costly(html: str) -> bool:
@@ -125,40 +192,71 @@ def may_be_costly(html: str) -> bool:
     return LEAF.sub("", html).count("<") > TAGS_UNCOUNTED_MAX
 
 
-def cap_tags(html: str) -> str:
-    """Drop start tags that lie deeper than the limits, and attributes beyond theirs."""
+def has_self_closed(html: str) -> bool:
+    """Whether a slash may close an element that is not void."""
+    behind, end = 0, html.find("/>")
+    while end >= 0:
+        start = html.rfind("<", behind, end)
+        if start < 0 or not PLAIN_VOID.fullmatch(html, start, end):
+            return True
+        behind, end = end, html.find("/>", end + 2)
+    return False
+
+
+def cap_tags(html: str, dropped: list[Dropped]) -> str:
+    """Close what a slash closes; drop tags and attributes beyond the limits."""
     kept: list[str] = []
-    start = 0
     nest = Nest()
-    position = 0
+    start = position = unended = 0
     while (match := MARKUP.search(html, position)) is not None:
-        end, name, comment, broken = match.groups()
+        end, written, closed, comment, broken = match.groups()
+        tag, tag_start = match[0], match.start()
+        if tag_start > position:
+            nest.reopen()
         position = match.end()
         if comment:
             position = comment_end(html, position)
-        elif broken:
-            # a tag without an end swallows the rest of the page for the parser too
-            if UNENDED_TAG.match(html, match.start()):
-                kept.append(html[start : match.start()])
+        elif broken or (tag.rfind("<") and SWALLOWS.search(tag)):
+            # the parser would take the text behind for attributes
+            shown = html[tag_start : tag_start + TAG_CHARS_SHOWN].partition("\n")[0]
+            dropped.append(Dropped(NOT_ENDED, shown))
+            kept += (html[start:tag_start], "&lt;")
+            start = position = tag_start + 1
+            unended += 1
+            if unended > UNENDED_MAX:
+                kept.append(html[start:].replace("<", "&lt;"))
                 start = len(html)
-            break
-        elif name is None:
+                break
+        if comment or broken or position <= tag_start + 1 or written is None:
             continue
-        elif end:
-            nest.close(name.lower())
-            if (rest := attributes_end(html, match)) is not None:
-                kept += (html[start:rest], ">")
-                start = position
-        elif not nest.open(name.lower()):
-            kept.append(html[start : match.start()])
+        name = f"x-{written}".lower() if written.lower() in ODD else written.lower()
+        outer = "" if end else nest.room_for(name)
+        if outer:
+            nest.close(outer)
+            dropped.append(Dropped(TOO_MANY_OPEN, tag))
+            kept += (html[start:tag_start], f"</{outer}>")
+            start = tag_start
+        if end:
+            nest.close(name)
+        elif not nest.open(name, tag):
+            dropped.append(Dropped(TOO_DEEP, tag))
+            kept.append(html[start:tag_start])
             start = position
-        else:
-            if (rest := attributes_end(html, match)) is not None:
-                kept += (html[start:rest], ">")
-                start = position
-            if (raw_end := RAW_TEXT_END.get(name.lower())) is not None:
-                found = raw_end.search(html, position)
-                position = found.start() if found else len(html)
+            continue
+        if name not in (written, written.lower()):
+            kept += (html[start : match.start("name")], "x-")
+            start = match.start("name")
+        if (rest := attributes_end(html, match)) is not None:
+            dropped.append(Dropped(TOO_MANY_ATTRIBUTES, tag))
+            kept += (html[start:rest], ">")
+            start = position
+        if closed and not end and name not in VOID:
+            nest.close(name)
+            kept += (html[start:position], f"</{name}>")
+            start = position
+        elif not end and (raw_end := RAW_TEXT_END.get(name)) is not None:
+            found = raw_end.search(html, position)
+            position = found.start() if found else len(html)
     kept.append(html[start:])
     return "".join(kept)
 
@@ -186,36 +284,176 @@ def comment_end(html: str, position: int) -> int:
     return found.end() if found else len(html)
 
 
-class Nest:
-    """Open elements as one stack; implied ones hang on the element around them."""
+class Element:
+    """A start tag that the parser has read."""
 
-    __slots__ = ("formatting", "frames")
+    __slots__ = ("is_open", "name", "tag")
+
+    def __init__(self, name: str, tag: str) -> None:
+        self.name = name
+        self.tag = tag
+        self.is_open = True
+
+
+class Nest:
+    """The elements that the parser has open after each tag."""
+
+    __slots__ = ("formatting", "stack")
 
     def __init__(self) -> None:
-        self.frames: list[tuple[str, set[str]]] = [("", set())]
-        self.formatting = 0
+        self.stack: list[Element] = []
+        self.formatting: list[list[Element]] = [[]]
+        """Formatting without an end tag yet, for each cell around; what is no longer
+        open of the last cell's is opened anew by the next text."""
 
-    def open(self, name: str) -> bool:
-        """Count a start tag; False where it must go."""
+    def room_for(self, name: str) -> str:
+        """What must be closed so that one more formatting element can be opened."""
+        frame = self.formatting[-1]
+        is_full = name in FORMATTING and len(frame) >= FORMATTING_DEPTH_MAX
+        return frame[-1].name if is_full else ""
+
+    def open(self, name: str, tag: str) -> bool:
+        """Open an element; False where its start tag must go."""
+        if name in TABLE_PARTS:
+            self._open_part(name, tag)
+            return True
+        self._end_implied(name)
+        if name not in NOT_IN_TEXT:
+            self.reopen()
         if name in VOID or name in RAW_TEXT_END:
             return True
-        if name in IMPLIED:
-            self.frames[-1][1].add(name)
-            return True
         is_formatting = name in FORMATTING
-        if len(self.frames) > DEPTH_MAX or (
-            is_formatting and self.formatting >= FORMATTING_DEPTH_MAX
-        ):
+        if name not in IMPLIED and len(self.stack) > DEPTH_MAX * (1 + is_formatting):
             return False
-        self.formatting += is_formatting
-        self.frames.append((name, set()))
+        self.stack.append(element := Element(name, tag))
+        if is_formatting:
+            frame = self.formatting[-1]
+            alike = [one for one in frame if one.tag == tag]
+            if len(alike) >= ALIKE_MAX:
+                frame.remove(alike[0])
+            frame.append(element)
         return True
 
+    def _end_implied(self, name: str) -> None:
+        """Close what a start tag closes."""
+        if name == "li" or name in TERMS:
+            alike = TERMS if name in TERMS else {name}
+            self._pop(self._find(alike, BEHIND_ITEM))
+        if name in ENDS_P:
+            self._pop(self._find({"p"}, SCOPE))
+        top = self.stack[-1].name if self.stack else ""
+        if top == name == "option" or (name in HEADINGS and top in HEADINGS):
+            self._pop(len(self.stack) - 1)
+        elif name == "table":
+            self._pop(self._find(TABLE, CELLS))
+        elif name == "a":
+            self._end_link()
+
+    def _end_link(self) -> None:
+        frame = self.formatting[-1]
+        link = next((one for one in frame if one.name == "a"), None)
+        if link is not None:
+            self._adopt("a")
+            if link in frame:
+                frame.remove(link)
+            if link.is_open:
+                self.stack.remove(link)
+
+    def _open_part(self, name: str, tag: str) -> None:
+        """Open a part of a table; without a table around the parser ignores it."""
+        table = self._find(TABLE, ())
+        if table < 0:
+            return
+        parents = {"tr": SECTIONS, "td": {"tr"}, "th": {"tr"}}.get(name, TABLE)
+        parent = self._find(parents, TABLE)
+        if parent < 0:
+            self._open_part("tbody" if name == "tr" else "tr", tag)
+            parent = self._find(parents, TABLE)
+        self._pop(parent + 1)
+        if name in ("col", "colgroup"):
+            return
+        self.stack.append(Element(name, tag))
+        if name in CELLS:
+            self.formatting.append([])
+
     def close(self, name: str) -> None:
-        """Count an end tag where it closes the innermost element."""
-        top, implied = self.frames[-1]
-        if name in implied:
-            implied.discard(name)
-        elif name == top and (not implied or name in BLOCK):
-            self.frames.pop()
-            self.formatting -= name in FORMATTING
+        """Close what an end tag closes."""
+        if name in FORMATTING:
+            self._adopt(name)
+        elif name in TABLE_PARTS or name in TABLE:
+            self._pop(self._find({name}, TABLE))
+        elif name in BLOCK or name in TERMS or name in ("p", "listing"):
+            self._pop(self._find({name}, SCOPE))
+        elif name == "li":
+            self._pop(self._find({name}, SCOPE | LISTS))
+        elif name in HEADINGS:
+            self._pop(self._find(HEADINGS, SCOPE))
+        else:
+            self._pop(self._find({name}, SPECIAL))
+
+    def reopen(self) -> None:
+        """Open formatting anew that a text, or an element in it, stands in."""
+        frame = self.formatting[-1]
+        if not frame or frame[-1].is_open:
+            return
+        start = len(frame)
+        while start and not frame[start - 1].is_open:
+            start -= 1
+        for element in frame[start:]:
+            element.is_open = True
+        self.stack += frame[start:]
+
+    def _adopt(self, name: str) -> None:
+        """The "adoption agency" for the end tag of a formatting element."""
+        stack, frame = self.stack, self.formatting[-1]
+        if stack and stack[-1].name == name and stack[-1] not in frame:
+            self._pop(len(stack) - 1)
+            return
+        for _ in range(ADOPTIONS_MAX):
+            element = next((one for one in reversed(frame) if one.name == name), None)
+            if element is None:
+                self._pop(self._find({name}, SPECIAL))
+                return
+            if not element.is_open:
+                frame.remove(element)
+                return
+            index = stack.index(element)
+            inside = stack[index + 1 :]
+            if any(one.name in SCOPE for one in inside):
+                return
+            block = next((n for n, one in enumerate(inside) if one.name in SPECIAL), -1)
+            if block < 0:
+                self._pop(index)
+                frame.remove(element)
+                return
+            between = [one for one in inside[:block] if one in frame]
+            for one in between[:-CLONES_MAX]:
+                frame.remove(one)
+            for one in inside[:block]:
+                one.is_open = one in between[-CLONES_MAX:]
+            stack[index:] = [
+                *between[-CLONES_MAX:],
+                inside[block],
+                element,
+                *inside[block + 1 :],
+            ]
+
+    def _find(self, names: Container[str], stops: Container[str]) -> int:
+        """Position of the innermost element of these names, not outside of a stop."""
+        for index in range(len(self.stack) - 1, -1, -1):
+            name = self.stack[index].name
+            if name in names:
+                return index
+            if name in stops:
+                break
+        return -1
+
+    def _pop(self, start: int) -> None:
+        """Close the elements from a position on; none where it is negative."""
+        if start < 0:
+            return
+        for element in self.stack[start:]:
+            element.is_open = False
+            if element.name in CELLS:
+                self.formatting.pop()
+        del self.stack[start:]

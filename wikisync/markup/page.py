@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Callable, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 
 from wikisync.errors import LimitExceeded, RenderError
@@ -45,6 +44,13 @@ from wikisync.markup.filters.tasks import filter_tasks, strike_tasks
 from wikisync.markup.filters.toc import filter_toc
 from wikisync.markup.frontmatter import FrontMatter, split_front_matter
 from wikisync.markup.lines import located
+from wikisync.markup.nesting import (
+    NOT_ENDED,
+    TAG_CHARS_SHOWN,
+    TOO_DEEP,
+    TOO_MANY_OPEN,
+    Dropped,
+)
 from wikisync.markup.record import (
     PARSED_VERSION,
     LinkRef,
@@ -57,7 +63,7 @@ from wikisync.markup.record import (
     position_of,
 )
 from wikisync.markup.resolve import finish_page
-from wikisync.markup.sanitize import sanitize_tokens
+from wikisync.markup.sanitize import DOCUMENT_TAGS, sanitize_tokens
 from wikisync.markup.source import (
     TOO_MUCH_MEMORY,
     clean_source,
@@ -94,9 +100,42 @@ PARSERS: Mapping[Format, str] = {
 """Module of each format's ``to_html``, loaded for its first page."""
 OTHER_FORMATS = "wikisync.markup.foreign"
 
-MEDIA = re.compile(r"<(video|audio)\b[^<>]*", re.IGNORECASE)
-MEDIA_REPORTED_MAX = 20
+RAW = re.compile(r"<[A-Za-z!]|::include")
+"""What a source holds that has HTML of its own."""
+ELEMENT = re.compile(r"<([A-Za-z][^\s/>]*)")
+ENDED = re.compile(r"</([A-Za-z][^\s/>]*)")
+TAG = re.compile(r"<([A-Za-z][^\s/>]*)[^<>]*>")
+MEDIA = re.compile(r"<(?:video|audio)\b", re.IGNORECASE)
+NOT_SHOWN = frozenset(
+    [
+        *("video", "audio", "script", "style", "iframe", "object", "embed", "svg"),
+        *("math", "canvas", "area", "frame", "applet"),
+    ]
+)
+"""Elements that are more than their text."""
+WITHOUT_END = frozenset(
+    [
+        *("!doctype", "html", "head", "body", "meta", "link", "base", "basefont"),
+        *("font", "center", "article", "aside", "nav", "header", "footer", "main"),
+        *("address", "big", "u", "button", "form", "label", "legend", "option"),
+        *("select", "textarea", "picture", "source", "track", "param", "map", "nobr"),
+        *("col", "colgroup", "hgroup", "optgroup", "fieldset", "input", "dialog"),
+        *("menu", "noscript", "title", "template", "blink", "marquee", "acronym"),
+    ]
+)
+"""Elements whose text is all that they are, and whose end tag may be missing."""
+DROPPED_REPORTED_MAX = 20
 """Of one page; each costs a search through its text."""
+NO_ELEMENT = "is no element of HTML and is not shown"
+NO_COMMENT_END = "has no end: all behind it is hidden"
+MEDIA_HINT = "write it like a picture: ![name](file)"
+HINTS = {
+    NO_ELEMENT: "write &lt; for its sign, or set it in code",
+    NO_COMMENT_END: "end it with -->",
+    NOT_ENDED: "close its quotes, and end it with >",
+    TOO_DEEP: "close the elements that are open around it",
+    TOO_MANY_OPEN: "close the elements that are open around it",
+}
 Filter = Callable[[Draft], None]
 FILTERS: tuple[Filter, ...] = (
     filter_tables,
@@ -147,12 +186,12 @@ def parse_page(
         html = front_html(
             page, front, options, include, first_line=first_line(source, front)
         )
-        draft = Draft(
-            page, options, safe_document(page, html, options), include=include
-        )
+        dropped: list[Dropped] = []
+        document = safe_document(page, html, options, dropped)
+        draft = Draft(page, options, document, include=include)
         for apply_filter in FILTERS_OF[page.format]:
             apply_filter(draft)
-        report_removed_media(draft, html, source)
+        report_dropped(draft, dropped, html, source)
         if page.format is Format.ASCIIDOC:
             from wikisync.markup.asciidoc import problems_of
 
@@ -168,26 +207,54 @@ def parse_page(
     return record_of(draft, front, source)
 
 
-def report_removed_media(draft: Draft, html: str, source: str) -> None:
-    """Report videos and sounds in raw HTML, which the allow list takes out.
+def report_dropped(
+    draft: Draft, dropped: list[Dropped], html: str, source: str
+) -> None:
+    """Report what a page has in raw HTML and its reader does not see.
 
     Args:
         draft: The page, for its problems.
-        html: What the parser gave.
-        source: What it was given, for the line.
+        dropped: Tags that were too much for the sanitiser's parser.
+        html: What the format's parser gave.
+        source: What it was given, for the lines.
     """
+    if RAW.search(source):
+        dropped = [*dropped, *tags_not_shown(html)]
     end = 0
-    for found in islice(MEDIA.finditer(html), MEDIA_REPORTED_MAX):
-        start = source.find(found[0], end)
-        end = max(start, end)
+    for reason, tag in dropped[:DROPPED_REPORTED_MAX]:
+        start = source.find(tag, end)
+        start = source.find(tag) if start < 0 else start
+        end = max(start + 1, end)
         line = source.count("\n", 0, start) + 1 if start >= 0 else 0
+        shown = tag.partition("\n")[0][:TAG_CHARS_SHOWN]
         problem = Problem(
-            "media-removed",
+            "html-not-shown",
             position_of(draft.page.slug, line),
-            f"the element <{found[1].lower()}> is not shown",
-            "write it like a picture: ![name](file)",
+            f"the tag {shown} {reason}",
+            MEDIA_HINT if MEDIA.match(tag) else HINTS.get(reason, ""),
         )
         draft.problems.append(problem)
+
+
+def tags_not_shown(html: str) -> Iterator[Dropped]:
+    """Tags that the allow list takes out together with what they show.
+
+    A name that HTML does not have, and that no tag ends, was meant as text.
+    """
+    names = {name.lower() for name in ELEMENT.findall(html)}
+    lost, unknown = names & NOT_SHOWN, names - NOT_SHOWN - DOCUMENT_TAGS - WITHOUT_END
+    if unknown:
+        unknown -= {name.lower() for name in ENDED.findall(html)}
+    # the elements of a drawing have names of their own
+    if unknown and not lost & {"svg", "math"}:
+        lost = lost | unknown
+    for found in TAG.finditer(html) if lost else ():
+        name = found[1].lower()
+        if name in lost:
+            yield Dropped(NO_ELEMENT if name in unknown else "is not shown", found[0])
+    comment = html.rfind("<!--")
+    if comment > html.rfind("-->"):
+        yield Dropped(NO_COMMENT_END, html[comment:].partition("\n")[0])
 
 
 def to_html(
@@ -248,13 +315,18 @@ def safe_html(
     return "".join(safe_document(page, html, options).html)
 
 
-def safe_document(page: Page, html: str, options: MarkupOptions) -> Document:
+def safe_document(
+    page: Page,
+    html: str,
+    options: MarkupOptions,
+    dropped: list[Dropped] | None = None,
+) -> Document:
     """What a parser gave as sanitised tokens; raises what ``safe_html`` raises."""
     if options.placeholders is not None:
         html = fill_addresses(html, options.placeholders)
     if len(html) > options.html_chars_max:
         raise RenderError(f"it becomes {len(html)} characters of HTML")
-    return sanitize_tokens(html, page.format)
+    return sanitize_tokens(html, page.format, dropped)
 
 
 def check_size(source: str, options: MarkupOptions) -> None:

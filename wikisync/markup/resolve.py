@@ -222,7 +222,8 @@ class LinkWriter:
     def write_placeholder(self, ref: LinkRef, target: Target) -> str:
         """What stands for a picture that the wiki does not have."""
         name = f"<code>{escape(ref.href)}</code>"
-        href = self.urls.missing(target.name)
+        is_outside = target.kind == "external"
+        href = None if is_outside else self.urls.missing(target.name)
         if href is not None and is_safe_url(href) and not ref.is_in_link:
             name = f'<a href="{escape(href)}"{EXTERNAL_WITHOUT_CLASS}>{name}</a>'
         alt = f"{escape(ref.inner)} " if ref.inner else ""

@@ -12,14 +12,15 @@ the service lets through by name.
 from __future__ import annotations
 
 import functools
+import html as entities
 import re
 
 import nh3
 
 from wikisync.markup.context import SIGN
 from wikisync.markup.lines import ATTRIBUTE
-from wikisync.markup.nesting import tame
-from wikisync.markup.tokens import Document
+from wikisync.markup.nesting import MARKUP, Dropped, tame
+from wikisync.markup.tokens import Document, escape, format_attributes
 from wikisync.markup.urls import LINK_SCHEMES, MEDIA_SCHEMES, is_safe_url
 from wikisync.model import Format
 from wikisync.packaged import packaged_rows
@@ -49,6 +50,15 @@ DOCUMENT_CLASSES = MARKDOWN_CLASSES.pop("*")
 FOOTNOTE_ID = re.compile(r"fn(ref)?-[^\s\"'<>]+")
 DOCUMENT_ID = re.compile(r"(user-content-|_footnote(ref|def)_)[^\s\"'<>]*")
 HEADING_ID = re.compile(r"user-content-[^\s\"'<>]*")
+MARK = "#not-allowed:"
+ADDRESS = re.compile(
+    r"(?P<name>(?<![^\s\"'/])(?:href|src))\s*+=\s*+"
+    r"(?P<value>\"[^\"]*+\"|'[^']*+'|[^\s\"'>][^\s>]*+)",
+    re.IGNORECASE,
+)
+ADDRESS_CHARS_MAX = 200
+"""A longer one that may not be, mostly a picture in the page's text, is cut."""
+ADDRESS_CHARS_SHOWN = 40
 CELL_STYLE = re.compile(r"(?:^|;)\s*text-align\s*:\s*(left|right|center)\s*(?:;|$)")
 
 
@@ -61,12 +71,58 @@ def sanitize(html: str, page_format: Format = Format.MARKDOWN) -> str:
     return "".join(sanitize_tokens(html, page_format).html)
 
 
-def sanitize_tokens(html: str, page_format: Format = Format.MARKDOWN) -> Document:
-    """The same as tokens, for the filters."""
-    clean = cleaner(is_markdown=page_format is Format.MARKDOWN).clean(tame(html))
-    document = Document(clean)
+def sanitize_tokens(
+    html: str,
+    page_format: Format = Format.MARKDOWN,
+    dropped: list[Dropped] | None = None,
+) -> Document:
+    """The same as tokens, for the filters; ``dropped`` gets what ``tame`` drops."""
+    clean = cleaner(is_markdown=page_format is Format.MARKDOWN).clean
+    html = tame(html, dropped)
+    document = Document(clean(html))
+    if lacks_address(document) and (marked := mark_addresses(html)) != html:
+        document = Document(clean(marked))
+        take_addresses(document)
     drop_loose_parts(document)
     return document
+
+
+def lacks_address(document: Document) -> bool:
+    """Whether a link or picture has lost its address, or never had one."""
+    html, starts = document.html, document.starts
+    return any(" href=" not in html[index] for index in starts.get("a", ())) or any(
+        " src=" not in html[index] for index in starts.get("img", ())
+    )
+
+
+def mark_addresses(html: str) -> str:
+    """Write ``MARK`` before each address that may not be: so the sanitiser keeps it."""
+    return MARKUP.sub(
+        lambda tag: ADDRESS.sub(mark_address, tag[0]) if tag["name"] else tag[0], html
+    )
+
+
+def mark_address(found: re.Match[str]) -> str:
+    """An attribute with its mark, if it needs one."""
+    address = entities.unescape(found["value"].strip("\"'"))
+    schemes = LINK_SCHEMES if found["name"].lower() == "href" else MEDIA_SCHEMES
+    if is_safe_url(address, schemes):
+        return found[0]
+    if len(address) > ADDRESS_CHARS_MAX:
+        address = f"{address[:ADDRESS_CHARS_SHOWN]}…"
+    return f'{found["name"]}="{MARK}{escape(address)}"'
+
+
+def take_addresses(document: Document) -> None:
+    """Note the marked addresses, and take them out of the page."""
+    for name, attribute in (("a", "href"), ("img", "src")):
+        for index in document.starts.get(name, ()):
+            attributes = document.attributes(index)
+            address = attributes.get(attribute, "")
+            if address.startswith(MARK):
+                del attributes[attribute]
+                document.html[index] = f"<{name}{format_attributes(attributes)}>"
+                document.addresses[index] = address.removeprefix(MARK)
 
 
 @functools.cache

@@ -46,11 +46,12 @@ class Document:
         split_texts: index of a text to its pieces, where links lie in it.
         is_ascii: whether the source has ASCII characters only.
         starts: element name to the indices of its start tags, in order.
+        addresses: index of a link or picture to the address that it may not have.
     """
 
     __slots__ = (
-        *("_outside", "close", "html", "is_ascii", "links", "names", "parents"),
-        *("split_texts", "starts"),
+        *("_outside", "addresses", "close", "html", "is_ascii", "links", "names"),
+        *("parents", "split_texts", "starts"),
     )
 
     def __init__(self, source: str) -> None:
@@ -66,6 +67,7 @@ class Document:
         self.parents: dict[int, int] = {}
         self.starts: dict[str, list[int]] = defaultdict(list)
         self.links: dict[int, LinkRef] = {}
+        self.addresses: dict[int, str] = {}
         self.split_texts: dict[int, list[str | LinkRef]] = {}
         self._outside: dict[frozenset[str], list[int]] = {}
         self._match_tags()

@@ -13,7 +13,7 @@ from typing import Literal
 from wikisync.markup.draft import Draft
 from wikisync.markup.lines import ATTRIBUTE
 from wikisync.markup.record import LinkRef
-from wikisync.markup.tokens import Document, format_attributes
+from wikisync.markup.tokens import Document, escape, format_attributes
 
 LINKS = frozenset({"a"})
 OWN_LINK_ATTRIBUTES = frozenset({"href", "data-wikilink", "rel", ATTRIBUTE})
@@ -36,7 +36,7 @@ def filter_links(draft: Draft) -> None:
 def take_link(document: Document, index: int) -> None:
     """A wiki link as a whole element, any other link as its start tag."""
     attributes = document.attributes(index)
-    href = attributes.get("href")
+    href = attributes.get("href", document.addresses.get(index))
     own = {
         name: value
         for name, value in attributes.items()
@@ -45,7 +45,7 @@ def take_link(document: Document, index: int) -> None:
     rest = format_attributes(own)
     if href is None:
         if ATTRIBUTE in attributes:
-            # an address that may not be was taken away, and its line stayed
+            # a page's own HTML may have one without an address
             document.html[index] = f"<a{rest}>"
         return
     line = line_of(attributes)
@@ -71,9 +71,9 @@ def line_of(attributes: dict[str, str]) -> int:
 def take_picture(document: Document, index: int) -> None:
     """A picture, video or sound; its name shows which."""
     attributes = document.attributes(index)
-    src = attributes.get("src")
+    src = attributes.get("src") or document.addresses.get(index)
     if not src:
-        document.html[index] = ""
+        document.html[index] = escape(attributes.get("alt", ""))
         return
     kept = {name: attributes[name] for name in PICTURE_ATTRIBUTES if name in attributes}
     for name in ("width", "height"):
