@@ -22,6 +22,9 @@ MARKED = "a\n<<<<<<< HEAD\nmine\n=======\ntheirs\n>>>>>>> main\nb\n"
         ("team/guide.conflict.md", "no conflict is open"),
         ("uploads/notes.md", "uploads is the folder of attachments"),
         ("node_modules/left-pad/README.md", "!/node_modules/"),
+        ("#recycle/team/notes.md", "a Synology NAS makes this folder"),
+        ("home_LOCAL_1234.md", "git mergetool gives this name"),
+        ("guide [conflicted].md", "a sync program gives this name"),
     ],
 )
 async def test_file_that_is_not_published_is_told_once(
@@ -46,6 +49,7 @@ async def test_file_that_is_not_published_is_told_once(
         ("uploads/notes.md", "/uploads/notes.md"),
         ("node_modules/left-pad/README.md", "node_modules/"),
         ("docs/node_modules/left-pad/README.md", "/docs/node_modules/"),
+        ("#recycle/a.md", "/#recycle/"),
     ],
 )
 async def test_line_in_the_ignore_file_ends_the_telling(
@@ -74,24 +78,64 @@ async def test_line_with_an_exclamation_mark_publishes_it(
     assert (ran.code, ran.err) == (0, "")
     assert (await cloned.wiki())[page] == "text\n"
     cloned.write(".wikisyncignore", "")
-    ran = await cloned.run("sync")
-    assert (ran.code, ran.err) == (0, "")
+    await cloned.run("sync")
+    cloned.age_sightings(3600)
+    await cloned.run("sync")
     assert (await cloned.wiki())[page] == "text\n"
 
 
-@pytest.mark.parametrize("slug", [SYNCTHING[:-3], "node_modules/notes"])
+@pytest.mark.parametrize(
+    ("slug", "file"),
+    [
+        (SYNCTHING[:-3], SYNCTHING),
+        ("node_modules/notes", "%6Eode_modules/notes.md"),
+        ("#recycle/notes", "%23recycle/notes.md"),
+    ],
+)
 async def test_page_of_the_wiki_by_such_a_name_is_a_page_as_any_other(
-    cloned: Cloned, slug: str
+    cloned: Cloned, slug: str, file: str
 ) -> None:
     await cloned.edit({slug: "one\n"})
     await cloned.run("sync")
-    assert cloned.read(f"{slug}.md") == "one\n"
+    assert cloned.read(file) == "one\n"
     await cloned.edit({slug: "two\n"})
     ran = await cloned.run("sync")
-    assert (ran.code, cloned.read(f"{slug}.md")) == (0, "two\n")
-    cloned.write(f"{slug}.md", "three\n")
+    assert (ran.code, cloned.read(file)) == (0, "two\n")
+    cloned.write(file, "three\n")
     ran = await cloned.run("sync")
     assert (ran.code, (await cloned.wiki())[f"{slug}.md"]) == (0, "three\n")
+
+
+async def test_page_that_is_deleted_through_a_network_disk_is_deleted(
+    cloned: Cloned,
+) -> None:
+    """Its disk moves the file into its bin."""
+    await cloned.edit({"one": "1\n", "two": "2\n"})
+    await cloned.run("sync")
+    (cloned.folder / "#recycle").mkdir()
+    (cloned.folder / "one.md").rename(cloned.folder / "#recycle/one.md")
+    await cloned.run("sync")
+    cloned.age_sightings(3600)
+    await cloned.run("sync")
+    assert await cloned.wiki() == FILES | {"two.md": "2\n"}
+
+
+async def test_page_that_was_published_out_of_a_bin_stays_on_the_wiki(
+    cloned: Cloned,
+) -> None:
+    """By a version that took each folder for one of pages."""
+    cloned.write(".wikisyncignore", "!/#recycle/\n")
+    cloned.write("#recycle/old.md", "old\n")
+    await cloned.run("sync")
+    cloned.write(".wikisyncignore", "")
+    await cloned.edit({"#recycle/old": "newer\n"})
+    ran = await cloned.run("sync")
+    cloned.age_sightings(3600)
+    await cloned.run("sync")
+    assert ran.code == 3
+    assert "#recycle" in ran.err
+    assert (await cloned.wiki())["#recycle/old.md"] == "newer\n"
+    assert cloned.read("#recycle/old.md") == "old\n"
 
 
 async def test_page_whose_file_becomes_a_copy_stays_on_the_wiki(cloned: Cloned) -> None:

@@ -2,7 +2,24 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.folder.ignore import copied_by, is_ignored_file, is_ignored_folder
+from wikisync.folder.foreign import (
+    COPIES,
+    FILES,
+    FOLDERS,
+    STUBS,
+    WEAK_COPIES,
+    Names,
+)
+from wikisync.folder.ignore import (
+    copied_by,
+    folder_maker,
+    is_ignored_file,
+    is_ignored_folder,
+    may_be_copy,
+    stub_of,
+)
+from wikisync.folder.naming import parse_path, path_of
+from wikisync.model import Format, Slug, split_extension
 
 
 @pytest.mark.parametrize(
@@ -41,18 +58,154 @@ def test_only_hidden_folders_are_ignored() -> None:
     assert not is_ignored_folder("drafts~")
 
 
+@pytest.mark.parametrize("name", [name for one in FOLDERS for name in one.names])
+def test_page_of_the_wiki_in_a_folder_of_a_program_gets_another_folder(
+    name: str,
+) -> None:
+    """A bin that came into the wiki before is a folder of pages there."""
+    folder = name.replace("[0-9]", "1").replace("*", "1")
+    assert folder_maker(folder) is not None
+    path = path_of(Slug(f"{folder}/a"), Format.MARKDOWN)
+    assert parse_path(path) == (f"{folder}/a", Format.MARKDOWN)
+    # the first of two names tells nothing by itself
+    is_one = "/" not in folder
+    assert (folder_maker(path.rpartition("/")[0]) is None) is is_one
+
+
 @pytest.mark.parametrize(
-    ("stem", "who"),
+    ("name", "is_known"),
     [
-        ("a.sync-conflict-20250101-120000-ABCDEFG", "Syncthing"),
-        ("a.sync-conflict-20150101-120000", "Syncthing"),
-        ("a (conflicted copy 2025-01-01 120000)", "a cloud drive"),
-        ("a (Ann's conflicted copy) (1)", "a cloud drive"),
-        ("a (Copie en conflit de Ann 2025-01-01)", "a cloud drive"),
-        ("a.sync-conflict-notes", None),
-        ("conflicted copy", None),
-        ("conflict (of interest)", None),
+        ("$Recycle.Bin", True),
+        ("system volume information", True),
+        ("#Recycle", False),
+        ("Recycler", False),
+        *(
+            (name, False)
+            for name in (
+                "trash",
+                "bin",
+                "build",
+                "backup",
+                "vendor",
+                "Recycle Bin",
+                "env",
+                "archive",
+                "logseq",
+                "bak",
+                "venv-notes",
+                "recycle",
+                "tmp",
+            )
+        ),
     ],
 )
-def test_copies_are_known_by_their_names(stem: str, who: str | None) -> None:
-    assert copied_by(stem) == who
+def test_name_that_a_wiki_may_use_is_a_folder_of_pages(
+    name: str, *, is_known: bool
+) -> None:
+    """Upper and lower case are the same only where the system takes them so."""
+    assert (folder_maker(name) is not None) is is_known
+
+
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_file_of_a_system_is_ignored(file: Names) -> None:
+    assert is_ignored_file(file.example.replace("\\r", "\r"))
+
+
+def _copied(name: str, *beside: str) -> str | None:
+    split = split_extension(name)
+    assert split is not None
+    return copied_by(split[0], set(beside).__contains__) if may_be_copy(name) else None
+
+
+@pytest.mark.parametrize("copy", COPIES, ids=str)
+def test_copy_is_known_by_its_name(copy: Names) -> None:
+    assert _copied(copy.example) == copy.who
+
+
+@pytest.mark.parametrize("copy", WEAK_COPIES, ids=str)
+def test_copy_is_known_beside_its_original(copy: Names) -> None:
+    assert _copied(copy.example, "home") == copy.who
+    assert _copied(copy.example) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "is_copy"),
+    [
+        ("home (SFConflict ann@example.com 2024-01-01-12-00-00).md", True),
+        ("home [conflicted].md", True),
+        ("home (conflicted).md", True),
+        ("home[Conflict].md", True),
+        ("home (# Edit conflict 2024-01-01 AbC #).md", True),
+        ("home (LAPTOP-AB12CD3 conflict 2024-01-01).md", True),
+        ("home(冲突_ann_2024-01-01).md", True),
+        ("home（冲突_ann_2024-01-01）.md", True),
+        ("home (Konfliktkopia 2024-01-01).md", True),
+        ("home (конфликтующая копия 2024-01-01).md", True),
+        ("home (Copia in conflitto di Ann 2024-01-01).md", True),
+        ("home (アンの競合コピー 2024-01-01).md", True),
+        ("home (conflict, ann, 2024-01-01).md", True),
+        ("home (conflict #2 on 2024-01-01).md", True),
+        ("home_gs_conflict_2024.md", True),
+        ("home-conflict-20240101-120000.md", True),
+        ("home..path2.md", True),
+        ("home.conflict2.md", True),
+        ("home_BACKUP_1234.md", True),
+        ("home.REMOTE.1234.org", True),
+        ("home_Andy-PC_Jan-03-0901-2013_CaseConflict_1.md", True),
+        ("home-LAPTOP-AB12CD34-2.md", True),
+        ("home-Anns-MacBook-Pro.md", True),
+        ("home-ANN-PC.md", True),
+        ("home 3.md", True),
+        ("home (2).md", True),
+        ("home.bak.md", True),
+        ("home~.md", True),
+        ("home-2.md", False),
+        ("home 1.md", False),
+        ("home 2024.md", False),
+        ("home 12.md", False),
+        ("home (2024).md", False),
+        ("home-conflicts.md", False),
+        ("home-conflict-resolution.md", False),
+        ("home-no-conflict.md", False),
+        ("home (draft).md", False),
+        ("home-API.md", False),
+        ("home-desktop.md", False),
+        ("home-local.md", False),
+        ("home.v2.md", False),
+        ("a.sync-conflict-notes.md", False),
+        ("conflicted copy.md", False),
+    ],
+)
+def test_only_what_programs_write_behind_a_name_makes_a_copy(
+    name: str, *, is_copy: bool
+) -> None:
+    assert (_copied(name, "home", "a") is not None) is is_copy
+
+
+@pytest.mark.parametrize(
+    "name", ["Notes 2.md", "Meeting (1).md", "war-conflict.md", "a.orig.md"]
+)
+def test_page_without_an_original_is_no_copy(name: str) -> None:
+    assert _copied(name, "home") is None
+
+
+@pytest.mark.parametrize("ending", [end for one in STUBS for end in one.endings])
+def test_stub_stands_for_the_file_of_its_name(ending: str) -> None:
+    for name in (f"my home.md.{ending}", f".my home.md.{ending}"):
+        stub = stub_of(name)
+        assert stub is not None
+        assert stub.is_sure
+        assert stub.names == ("my home.md",)
+
+
+@pytest.mark.parametrize(
+    "name", ["bookmark.url", "v1.2.desktop", "icloud", ".icloud", "data.csv.zip"]
+)
+def test_file_that_people_make_is_no_stub(name: str) -> None:
+    assert stub_of(name) is None
+
+
+def test_stub_without_an_extension_stands_for_a_page_of_any_format() -> None:
+    stub = stub_of("home.gdoc")
+    assert stub is not None
+    assert {"home.md", "home.org", "home.adoc"} <= set(stub.names)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -201,10 +201,9 @@ def test_file_that_goes_while_we_scan_is_simply_not_there(
     def scan_and_lose(
         root: Path,
         patterns: Patterns,
-        published: Collection[Slug] | None,
         known: Mapping[str, SeenFile],
     ) -> object:
-        scanned = scan(root, patterns, published, known)
+        scanned = scan(root, patterns, known)
         (tmp_path / "a.md").unlink()
         return scanned
 

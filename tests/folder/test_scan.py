@@ -117,14 +117,74 @@ def test_attachment_that_is_a_text_is_no_page(tmp_path: Path) -> None:
     assert scan_pages(tmp_path).left_out == ()
 
 
-def test_folder_of_packages_is_left_out_where_no_page_is_in_it(tmp_path: Path) -> None:
-    put(tmp_path, "home.md", "a/node_modules/b/c.md")
-    scanned = scan_pages(tmp_path, published=[Slug("home")])
-    assert slugs(scanned) == ["home"]
-    assert "a/node_modules" in scanned.hidden
-    scanned = scan_pages(tmp_path, published=[Slug("a/node_modules/b/c")])
-    assert slugs(scanned) == ["a/node_modules/b/c", "home"]
-    assert slugs(scan_pages(tmp_path)) == ["a/node_modules/b/c", "home"]
+def test_folders_of_programs_are_left_out_and_told_once_for_each_name(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path, "home.md", "a/@eaDir/b/c.md", "@eaDir/d.md", "logseq/bak/e.md")
+    put(tmp_path, "logseq/pages/f.md", "bak/g.md")
+    scanned = scan_pages(tmp_path)
+    assert slugs(scanned) == ["bak/g", "home", "logseq/pages/f"]
+    assert {"@eaDir", "a/@eaDir", "logseq/bak"} <= scanned.hidden
+    assert [(one.code, one.subject) for one in scanned.left_out] == [
+        ("folder-left-out", "@eaDir"),
+        ("folder-left-out", "logseq/bak"),
+    ]
+    assert "1 more of this name" in scanned.left_out[0].message
+    for sign, found in (("", slugs(scanned)), ("!", ["@eaDir/d", "a/@eaDir/b/c"])):
+        patterns, _ = parse_patterns(f"{sign}**/@eaDir/\n{sign}/logseq/bak/")
+        again = scan_pages(tmp_path, patterns)
+        assert (again.left_out, slugs(again)[: len(found)]) == ((), found)
+
+
+@pytest.mark.parametrize(
+    ("stub", "missing"),
+    [
+        ("team/.a.md.icloud", "team/a.md"),
+        ("a.md.nextcloud", "a.md"),
+        ("a.org.cloud", "a.org"),
+        ("team.cloudf", "team"),
+        ("a.md.url", "a.md"),
+        ("a.gdoc", "a.md"),
+        ("a.md.gdoc", "a.md"),
+        ("uploads/0a/.b.png.icloud", "uploads/0a/b.png"),
+        ("pictures/b.png.rsls", "pictures/b.png"),
+    ],
+)
+def test_file_for_which_a_stub_stands_is_hidden_and_told(
+    tmp_path: Path, stub: str, missing: str
+) -> None:
+    put(tmp_path, stub)
+    scanned = scan_pages(tmp_path)
+    assert scanned.hidden == {missing}
+    assert codes(scanned) == [("file-elsewhere", missing)]
+    assert scanned.loose == frozenset()
+    # a person who leaves stubs out has not deleted what they stand for
+    patterns, _ = parse_patterns(f"/{stub}")
+    ignored = scan_pages(tmp_path, patterns)
+    assert ignored.hidden == {missing}
+    assert codes(ignored) == []
+    put(tmp_path, missing if "." in missing else f"{missing}/a.md")
+    assert scan_pages(tmp_path).hidden <= {"team"}
+
+
+@pytest.mark.parametrize("content", ["", " "])
+def test_stub_of_a_program_that_nobody_knows_has_no_text(
+    tmp_path: Path, content: str
+) -> None:
+    """Many cloud programs are one program under other names."""
+    put(tmp_path, "b.md.bak", "c.png.sciebo")
+    (tmp_path / "a.md.sciebo").write_text(content)
+    (tmp_path / "b.md.bak").write_text("an old text")
+    assert codes(scan_pages(tmp_path)) == [("file-elsewhere", "a.md")]
+
+
+def test_copy_is_weakly_known_where_its_original_lies_beside(tmp_path: Path) -> None:
+    put(tmp_path, "a/Notes 2.md", "b/Notes 2.md", "b/Notes.md", "c/Notes 2.md")
+    put(tmp_path, "c/Notes.org", "Notes.md")
+    scanned = scan_pages(tmp_path)
+    assert scanned.copies.keys() == {"b/Notes 2"}
+    patterns, _ = parse_patterns("!/b/Notes 2.md")
+    assert scan_pages(tmp_path, patterns).copies == {}
 
 
 def test_loose_files_are_all_that_are_neither_pages_nor_attachments(

@@ -221,3 +221,19 @@ def test_problems_of_the_source_come_first(tmp_path: Path) -> None:
 
 def test_file_that_is_gone_reads_as_none(tmp_path: Path) -> None:
     assert read_file(tmp_path, "gone.md") is None
+
+
+def test_pages_in_folders_of_programs_are_in_no_site_but_where_they_are_synced(
+    tmp_path: Path,
+) -> None:
+    folder = unpack(
+        "-- #recycle/a.md --\n-- venv/b.md --\n-- c.md --\n", tmp_path / "w"
+    )
+    assert scanned(folder).pages.keys() == {"c"}
+    (folder / ".wikisyncignore").write_text("c.md\n!/venv/\n")
+    assert scanned(folder).pages.keys() == {"c", "venv/b"}
+
+
+def test_stub_in_the_place_of_a_page_is_a_problem_of_the_site(tmp_path: Path) -> None:
+    folder = unpack("-- .a.md.icloud --\nx\n-- b.md --\nB\n", tmp_path / "w")
+    assert [one.subject for one in scanned(folder).problems] == ["a.md"]

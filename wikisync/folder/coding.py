@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from wikisync.folder.ignore import ATTENTION, UPLOADS, is_ignored_file
+from wikisync.folder.ignore import ATTENTION, UPLOADS, folder_maker, is_ignored_file
 from wikisync.model import EXTENSIONS, Format, split_extension
 
 COMPONENT_BYTES_MAX = 200
@@ -86,7 +86,8 @@ def encode_component(
     """One component of a slug as one or more names; a folder's has no format."""
     is_top = is_top and page_format is None
     if _PLAIN.match(component) and len(component) <= COMPONENT_BYTES_MAX:
-        tokens = list(component) if _is_special(component, is_top=is_top) else None
+        is_special = _is_special(component, page_format, is_top=is_top)
+        tokens = list(component) if is_special else None
     else:
         tokens = _tokens(component)
     if tokens is None:
@@ -105,8 +106,10 @@ def encode_component(
     return parts
 
 
-def _is_special(plain: str, *, is_top: bool) -> bool:
-    return _DEVICE.match(plain) is not None or (is_top and plain.casefold() == UPLOADS)
+def _is_special(plain: str, page_format: Format | None, *, is_top: bool) -> bool:
+    if _DEVICE.match(plain) or (is_top and plain.casefold() == UPLOADS):
+        return True
+    return page_format is None and folder_maker(plain) is not None
 
 
 def _tokens(component: str) -> list[str]:
@@ -164,10 +167,13 @@ def _code_at(tokens: list[str], index: int) -> None:
 def _close_folder(tokens: list[str], *, is_top: bool) -> None:
     """Code what a folder may not be called, though a file may.
 
-    ``foo.md`` as a folder would be in the way of the page ``foo``.
+    ``foo.md`` as a folder would be in the way of the page ``foo``, and what is in
+    ``@eaDir`` is left out.
     """
     name = "".join(tokens)
-    if is_top and name.casefold() == UPLOADS:
+    if folder_maker(name):
+        _code_at(tokens, _last_dot(tokens) if "." in tokens else 0)
+    elif is_top and name.casefold() == UPLOADS:
         _code_at(tokens, 0)
     if split_extension(name) is not None:
         _code_at(tokens, _last_dot(tokens))

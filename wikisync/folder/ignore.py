@@ -2,14 +2,20 @@
 
 The rules hold for any depth and are those that every sync tool ends up with:
 hidden things, the by-products of editors and office programs, half-made
-downloads, what desktops leave behind, and our own notes and conflict files.
+downloads, what desktops leave behind, and our own notes and conflict files.  What other
+programs make is listed in ``foreign``.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from fnmatch import translate
+from functools import lru_cache
+from typing import NamedTuple
 
-from wikisync.model import EXTENSIONS
+from wikisync.folder.foreign import COPIES, FILES, FOLDERS, STUBS, WEAK_COPIES
+from wikisync.model import EXTENSIONS, split_extension
 
 CONFLICT_MARK = ".conflict"
 """What a conflict file has between the page's name and its extension."""
@@ -23,33 +29,45 @@ UPLOADS = "uploads"
 CONFIG_FILE = "wikisync.toml"
 """At the top of a folder that is a workspace; it may say where the token is."""
 
-PACKAGES = "node_modules"
-"""Folder of a package manager: thousands of texts that are no pages of anybody."""
-
-_PAGE_EXTENSIONS = "|".join(
-    re.escape(extension) for known in EXTENSIONS.values() for extension in known
-)
+_EXTENSIONS = [one for known in EXTENSIONS.values() for one in known]
 _FILE = re.compile(rf"""(?aisx)
       .*~                 # backup of an editor
     | .*\.sw.             # vim's swap file
     | 4913                # vim's test whether it may write
     | \#.*\#              # emacs's auto-save
     | ~\$.*               # owner file of an office program
-    | .*\.(?:tmp|part)
-    | thumbs\.db | desktop\.ini
+    | {"|".join(file.pattern for file in FILES)}
     | {ATTENTION}\.md
-    | .*{re.escape(CONFLICT_MARK)}(?:{_PAGE_EXTENSIONS})
+    | .*{re.escape(CONFLICT_MARK)}(?:{"|".join(map(re.escape, _EXTENSIONS))})
     """)
-_IN_WORDS = (
-    "conflicted copy|in Konflikt stehende Kopie|copie en conflit|copia en conflicto"
+_FOLDERS = tuple(
+    (folders.who, re.compile(f"(?i:{shell})" if folders.folds_case else shell))
+    for folders in FOLDERS
+    for shell in map(translate, folders.names)
 )
-_COPIES = (
-    ("Syncthing", r"(?ais).*\.sync-conflict-\d{8}-\d{6}(?:-[A-Z0-9]{7})?"),
-    # Dropbox and Nextcloud, which name it in their person's language
-    ("a cloud drive", rf"(?is).* \([^()]*(?:{_IN_WORDS})[^()]*\).*"),
+_COPIES = tuple((copy.who, re.compile(copy.pattern)) for copy in COPIES)
+_WEAK_COPIES = tuple((copy.who, re.compile(copy.pattern)) for copy in WEAK_COPIES)
+_MAY_BE_COPY = re.compile(
+    r"(?i)onfli|конфл|競合|冲突|衝突|충돌|ขัดแย้ง|strid|bercanggah"
+    r"|~|[ (]\d+\)?\.|\.orig|\.bak|[._](?:base|local|remote|backup)[._]|\.path[12]\."
+    r"|-(?:desktop|laptop|win|minwinpc)-|-(?:pc|laptop)[-.]|macbook|imac|mac-mini"
 )
-_IN_COPIES = "onfli"
-"""Each of them has it; most names do not."""
+"""Something of each of them is in it; it is not in most names."""
+_STUBS = {ending: stubs for stubs in STUBS for ending in stubs.endings}
+STUB_BYTES_MAX = 1
+"""A file of an unknown program is a stub only where it has no more than this."""
+_NAMES_KNOWN_MAX = 1 << 16
+
+
+class Stub(NamedTuple):
+    """A file that stands for another one, whose content is kept elsewhere."""
+
+    who: str
+    """Who leaves such files."""
+    names: tuple[str, ...]
+    """Of the other file; more than one where the stub does not tell its extension."""
+    is_sure: bool = True
+    """Whether its name is enough, whatever is in it."""
 
 
 def is_ignored_file(name: str) -> bool:
@@ -62,23 +80,56 @@ def is_ignored_folder(name: str) -> bool:
     return name.startswith(".")
 
 
+@lru_cache(_NAMES_KNOWN_MAX)
+def folder_maker(name: str) -> str | None:
+    """Who makes folders of this name for its own purposes.
+
+    Args:
+        name: A folder's name, or that of the folder it is in, ``/`` and its name.
+    """
+    return next((who for who, names in _FOLDERS if names.match(name)), None)
+
+
 def is_hidden_page(name: str) -> bool:
     """Whether a person hid a page's file by a dot in front."""
     # what macOS writes beside each file on a disk of another system begins so
     return name.startswith(".") and not name.startswith("._")
 
 
+@lru_cache(_NAMES_KNOWN_MAX)
 def may_be_copy(name: str) -> bool:
-    """Whether it is worth asking ``copied_by`` about a name."""
-    return _IN_COPIES in name.lower()
+    """Whether it is worth asking ``copied_by`` about a page's file of this name."""
+    return _MAY_BE_COPY.search(name) is not None
 
 
-def copied_by(stem: str) -> str | None:
+def copied_by(stem: str, beside: Callable[[str], bool]) -> str | None:
     """Who gives such names to copies of files that were changed in two places.
 
     Args:
         stem: A file's name without its extension.
+        beside: Whether there is another file with this stem and the same extension.
     """
-    if not may_be_copy(stem):
+    for who, copy in _COPIES:
+        if copy.fullmatch(stem):
+            return who
+    for end in range(len(stem) - 1, 0, -1):
+        if beside(stem[:end]):
+            for who, copy in _WEAK_COPIES:
+                if copy.fullmatch(stem, end):
+                    return who
+    return None
+
+
+def stub_of(name: str) -> Stub | None:
+    """What a file of this name stands for, if it is a stub."""
+    inner, _, ending = name.rpartition(".")
+    inner = inner.removeprefix(".")
+    if not inner or "." not in name[1:]:
         return None
-    return next((who for who, copy in _COPIES if re.fullmatch(copy, stem)), None)
+    is_page = split_extension(inner) is not None
+    stubs = _STUBS.get(ending)
+    if stubs is None:
+        return Stub("a cloud drive", (inner,), is_sure=False) if is_page else None
+    if stubs.drops_extension and not is_page:
+        return Stub(stubs.who, tuple(inner + extension for extension in _EXTENSIONS))
+    return None if stubs.of_pages and not is_page else Stub(stubs.who, (inner,))

@@ -6,6 +6,8 @@ is reported until it has another name, is gone, or stands in ``.wikisyncignore``
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
+
 from wikisync.folder.ignore import ATTENTION, CONFLICT_MARK, copied_by, is_hidden_page
 from wikisync.folder.naming import is_fetched, page_of_conflict, parse_path
 from wikisync.folder.patterns import IGNORE_FILE, pattern_of
@@ -52,32 +54,60 @@ def page_in_uploads(path: str) -> Problem | None:
     )
 
 
-def copy_of_page(path: str) -> Problem | None:
-    """What is said of a page by a name that other programs give to copies."""
-    split = split_extension(path.rpartition("/")[2])
-    who = copied_by(split[0]) if split else None
+def copy_of_page(path: str, pages: Container[str]) -> Problem | None:
+    """What is said of a page by a name that other programs give to copies.
+
+    Args:
+        path: Of its file.
+        pages: Paths of all files of pages.
+    """
+    folder, slash, name = path.rpartition("/")
+    split = split_extension(name)
+    assert split, path
+    way, extension = folder + slash, name[len(split[0]) :]
+    who = copied_by(split[0], lambda stem: f"{way}{stem}{extension}" in pages)
     if who is None:
         return None
     pattern = pattern_of(path)
     return Problem(
         "page-copy",
         path,
-        f"{who} gives this name to the copy of a file that was changed in two places;"
-        " it is not published",
+        f"{who} gives this name to a copy of another file; it is not published",
         "put what you need from it into the page and remove it; or add a line to"
         f" {IGNORE_FILE}: {pattern} leaves it out silently, !{pattern} publishes it",
     )
 
 
-def packages(path: str) -> Problem:
-    """What is said of a folder that a package manager fills."""
-    pattern = f"{pattern_of(path)}/"
+def folder_of_program(paths: Sequence[str], who: str) -> Problem:
+    """What is said of folders of one name that a program made for its own purposes."""
+    path, *more = paths
+    pattern = pattern_of(path)
+    if more:
+        pattern = f"**/{pattern.rpartition('/')[2]}"
+    others = f", as in {len(more)} more of this name" if more else ""
     return Problem(
         "folder-left-out",
         path,
-        "a package manager fills this folder; nothing in it is published",
-        f"add a line to {IGNORE_FILE}: {pattern} leaves it out silently, !{pattern}"
+        f"{who} makes this folder; nothing in it is published{others}",
+        f"add a line to {IGNORE_FILE}: {pattern}/ leaves it out silently, !{pattern}/"
         " publishes its pages",
+    )
+
+
+def kept_elsewhere(path: str, stub: str, who: str) -> Problem:
+    """What is said of a file that is missing, and for which a stub stands.
+
+    Args:
+        path: Of the missing file.
+        stub: The name of the stub.
+        who: Who leaves such stubs.
+    """
+    return Problem(
+        "file-elsewhere",
+        path,
+        f"its content is not here: {who} left {stub} in its place; the page or file"
+        " is neither changed nor removed",
+        f"download it with that program; to delete it, remove {stub}, too",
     )
 
 

@@ -155,7 +155,7 @@ class LooseFiles:
         return self._listing().loose_names
 
     def _listed(self) -> ScannedFolder:
-        return scan_pages(self._root, read_patterns(self._root)[0], ())
+        return scan_pages(self._root, read_patterns(self._root)[0])
 
     def _scan(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
         """Files, each read only where it is not the one that was read before."""

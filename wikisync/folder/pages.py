@@ -89,8 +89,6 @@ class PageFolder:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._root = root
-        self.published: Collection[Slug] | None = None
-        """Pages that the wiki has; None where all in the folder came from it."""
         self._temporary = temporary
         self._limbo = limbo
         self._trash = trash
@@ -236,7 +234,7 @@ class PageFolder:
         """List the folder anew and remember which file is which page."""
         self._patterns, self._pattern_problems = read_patterns(self._root)
         known = self._known_files()
-        scanned = scan_pages(self._root, self._patterns, self.published, known)
+        scanned = scan_pages(self._root, self._patterns, known)
         self._paths = {file.slug: file.path for file in scanned.pages}
         self._scanned = scanned
         self._book = None
@@ -247,11 +245,16 @@ class PageFolder:
         """The last list of the folder; it is listed where it never was."""
         return self._scanned or self.rescan()
 
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Paths in whose place the last list saw something else, if there was one."""
+        return self._scanned.hidden if self._scanned else frozenset()
+
     def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Those of the pages whose absence from the last scan means nothing.
 
-        Their files would be ignored, or lie behind a link or in a folder that
-        could not be read.
+        Their files would be ignored, lie behind a link, in the folder of a program
+        or in one that could not be read, or are stubs.
         """
         hidden = self.scanned.hidden
         if not self._patterns and not hidden:
@@ -461,8 +464,8 @@ class PageFolder:
         if self._patterns.hides(path) or self._hides(slug, page_format):
             self._book = None
             raise FolderError(
-                f"{path} is excluded from the sync by {IGNORE_FILE} or a link",
-                hint=f"change {IGNORE_FILE}, or replace the link with a folder",
+                f"{path} is excluded from the sync by {IGNORE_FILE}, a link or a stub",
+                hint=f"change {IGNORE_FILE}, or put the file or folder there",
             )
 
     def _settle(

@@ -65,6 +65,11 @@ class Patterns(Struct, frozen=True):
                 return rule.is_negated
         return None
 
+    @property
+    def takings_back(self) -> Patterns:
+        """The patterns that begin with ``!`` alone, which leave nothing out."""
+        return Patterns(tuple(rule for rule in self.rules if rule.is_negated))
+
     def hides(self, path: str) -> bool:
         """Whether a file is ignored, by itself or with a folder it is in."""
         if not self.rules:

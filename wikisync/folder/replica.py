@@ -94,7 +94,6 @@ class FolderReplica:
             snapshot; 0 for not at all.
         clock: seconds since 1970, as file times are.
         sleep: how a snapshot waits.
-        published: pages that the wiki has, as far as is known; None for all here.
     """
 
     def __init__(
@@ -108,7 +107,6 @@ class FolderReplica:
         settle_s: float = 0.0,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        published: Callable[[], Collection[Slug]] | None = None,
     ) -> None:
         self._root = root
         self._temporary = temporary
@@ -125,7 +123,6 @@ class FolderReplica:
             cache=cache,
             clock=clock,
         )
-        self._published = published
         self._writer = partial(
             FolderWriter, root, temporary=temporary, limbo=limbo, trash=trash
         )
@@ -142,7 +139,6 @@ class FolderReplica:
         settle_s: float = SETTLE_S,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        published: Callable[[], Collection[Slug]] | None = None,
     ) -> FolderReplica:
         """A folder that a person edits: no save is lost, what goes is kept.
 
@@ -161,7 +157,6 @@ class FolderReplica:
             settle_s=settle_s,
             clock=clock,
             sleep=sleep,
-            published=published,
         )
 
     @classmethod
@@ -213,9 +208,6 @@ class FolderReplica:
         Raises:
             FolderError: the folder does not exist: its disk may be away.
         """
-        if self._published is not None:
-            # here, since it may be read in this thread only
-            self._pages.published = self._published()
         left_s = SETTLE_MAX_S
         while self._settle_s and left_s > 0:
             seen = await self._in_turn(
@@ -425,9 +417,12 @@ class FolderReplica:
         """Store an attachment under this path, all of it or nothing.
 
         Raises:
-            PreconditionFailed: a file is there; somebody saved it meanwhile.
+            PreconditionFailed: a file is there, which somebody saved meanwhile, or
+                one that stands for it.
         """
         _check(path)
+        if path in self._pages.hidden:
+            raise PreconditionFailed(f"something else is in the place of {path}")
         digest = hashlib.sha256()
         size = 0
         with (

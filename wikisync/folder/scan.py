@@ -14,7 +14,6 @@ import stat
 import time
 from collections.abc import (
     Callable,
-    Collection,
     Iterable,
     Mapping,
     Sequence,
@@ -36,16 +35,20 @@ from wikisync.folder.busy import (
 )
 from wikisync.folder.ignore import (
     CONFIG_FILE,
-    PACKAGES,
+    STUB_BYTES_MAX,
     UPLOADS,
+    Stub,
+    folder_maker,
     is_ignored_file,
     is_ignored_folder,
     may_be_copy,
+    stub_of,
 )
 from wikisync.folder.left_out import (
     copy_of_page,
+    folder_of_program,
     ignored_page,
-    packages,
+    kept_elsewhere,
     page_in_uploads,
 )
 from wikisync.folder.naming import attachment_path, is_fetched, parse_path
@@ -118,7 +121,6 @@ class ScannedFolder(Struct, frozen=True, dict=True):
 def scan_pages(
     root: Path,
     patterns: Patterns = NO_PATTERNS,
-    published: Collection[Slug] | None = None,
     known: Mapping[str, SeenFile] | None = None,
 ) -> ScannedFolder:
     """List a wiki's pages and attachments.
@@ -126,14 +128,12 @@ def scan_pages(
     Args:
         root: the wiki's folder.
         patterns: what a person keeps out besides what is always ignored.
-        published: pages that the wiki has, which show that a folder is of its pages
-            and not of a package manager; None where all came from the wiki.
         known: page files of an earlier scan by path, whose names are not parsed again.
 
     Raises:
         FolderError: the folder does not exist or cannot be read.
     """
-    scan = _Scan(patterns, published, known or {})
+    scan = _Scan(patterns, known or {})
     with opened_root(root) as descriptor:
         scan.scan_into(descriptor)
     return scan.result()
@@ -142,14 +142,8 @@ def scan_pages(
 class _Scan:
     """One walk through a folder, in which things are collected."""
 
-    def __init__(
-        self,
-        patterns: Patterns,
-        published: Collection[Slug] | None,
-        known: Mapping[str, SeenFile],
-    ) -> None:
+    def __init__(self, patterns: Patterns, known: Mapping[str, SeenFile]) -> None:
         self._patterns = patterns
-        self._published = published
         self._known = known
         self._pages: list[ListedFile] = []
         self._attachments: dict[AttachmentPath, FileStatus] = {}
@@ -163,7 +157,11 @@ class _Scan:
         self._ignored: set[Slug] = set()
         self._named_as_pages: list[str] = []
         """Folders with the name of a page's file."""
-        self._copies: dict[Slug, Problem] = {}
+        self._may_be_copies: dict[str, Slug] = {}
+        """Pages by their paths."""
+        self._stubs: dict[str, Stub] = {}
+        self._of_programs: dict[tuple[str, str], list[str]] = {}
+        """Folders of programs, by their name and who makes them."""
         self._left_out: list[Problem] = []
 
     def scan_into(self, root: int) -> None:
@@ -213,9 +211,8 @@ class _Scan:
         for path in folders:
             if self._patterns.is_ignored(path, is_folder=True):
                 continue
-            if self._is_packages(path):
+            if self._is_of_program(path):
                 self._hidden.add(path)
-                self._left_out.append(packages(path))
                 continue
             found.append(path)
             if _page_at(path) is not None:
@@ -223,13 +220,14 @@ class _Scan:
                 self._named_as_pages.append(path)
         return found
 
-    def _is_packages(self, path: str) -> bool:
-        """Whether a folder is a package manager's, and has no pages of the wiki."""
-        if path.rpartition("/")[2] != PACKAGES or self._published is None:
+    def _is_of_program(self, path: str) -> bool:
+        """Whether a program made a folder for its own purposes."""
+        *_, above, name = ("", *path.split("/"))
+        who = folder_maker(name) or folder_maker(f"{above}/{name}")
+        if who is None or self._patterns.takes_back(path, is_folder=True):
             return False
-        if self._patterns.takes_back(path, is_folder=True):
-            return False
-        return not any(slug.startswith(f"{path}/") for slug in self._published)
+        self._of_programs.setdefault((name, who), []).append(path_text(path))
+        return True
 
     def result(self) -> ScannedFolder:
         """Everything seen, in order."""
@@ -241,6 +239,9 @@ class _Scan:
                 duplicates.add(page.slug)
                 self._problems.append(_duplicate(page, first[page.slug]))
         in_place = self._see_folders_in_place()
+        self._see_what_is_missing()
+        for (_, who), paths in self._of_programs.items():
+            self._left_out.append(folder_of_program(sorted(paths), who))
         return ScannedFolder(
             pages=tuple(first.values()),
             attachments=self._attachments,
@@ -254,7 +255,7 @@ class _Scan:
             hidden=frozenset(self._hidden),
             ignored=frozenset(self._ignored - first.keys()),
             in_place=in_place,
-            copies=self._copies,
+            copies=self._find_copies(),
             left_out=tuple(self._left_out),
         )
 
@@ -271,6 +272,31 @@ class _Scan:
             else:
                 self._problems.append(_problem("folder-in-place", folder))
         return tuple(sorted(found))
+
+    def _see_what_is_missing(self) -> None:
+        """A file for which a stub stands, and which is not there itself."""
+        if not self._stubs:
+            return
+        there = {*(page.path for page in self._pages), *self._attachments, *self._loose}
+        for path, stub in self._stubs.items():
+            folder, slash, name = path.rpartition("/")
+            paths = [folder + slash + one for one in stub.names]
+            if there.isdisjoint(paths):
+                self._hidden.add(paths[0])
+                # a person who leaves stubs out does not delete what they stand for
+                if not any(map(self._patterns.is_ignored, (path, paths[0]))):
+                    problem = kept_elsewhere(path_text(paths[0]), name, stub.who)
+                    self._problems.append(problem)
+
+    def _find_copies(self) -> dict[Slug, Problem]:
+        """Pages by names that other programs give to copies."""
+        paths = {page.path for page in self._pages} if self._may_be_copies else set()
+        return {
+            slug: copy
+            for path, slug in self._may_be_copies.items()
+            if not self._patterns.takes_back(path)
+            and (copy := copy_of_page(path, paths)) is not None
+        }
 
     def _see_files(self, descriptor: int, folder: str) -> list[str]:
         """See what is in a folder.
@@ -295,6 +321,8 @@ class _Scan:
                         self._see_page(path, state.slug, state.format, entry)
                     elif is_file and (page := _page_at(path)) is not None:
                         self._see_page(path, *page, entry)
+                    elif is_file and (stub := _stub_at(entry)) is not None:
+                        self._stubs[path] = stub
                     elif _is_ignored(entry):
                         self._see_trace(folder, entry)
                     elif entry.is_symlink():
@@ -346,9 +374,8 @@ class _Scan:
         elif entry.name[0].isspace() and _is_blank(entry.name):
             self._problems.append(_blank(path))
         else:
-            copy = copy_of_page(path) if may_be_copy(entry.name) else None
-            if copy is not None and not self._patterns.takes_back(path):
-                self._copies[slug] = copy
+            if may_be_copy(entry.name):
+                self._may_be_copies[path] = slug
             self._pages.append(
                 ListedFile(PagePath(path), slug, page_format, status_of(status))
             )
@@ -415,6 +442,18 @@ def _is_ignored(entry: os.DirEntry[str]) -> bool:
     if entry.is_dir(follow_symlinks=False):
         return is_ignored_folder(entry.name)
     return is_ignored_file(entry.name)
+
+
+def _stub_at(entry: os.DirEntry[str]) -> Stub | None:
+    """What a file stands for, if it is a stub."""
+    stub = stub_of(entry.name)
+    if stub is None or stub.is_sure:
+        return stub
+    try:
+        size = entry.stat(follow_symlinks=False).st_size
+    except FileNotFoundError:
+        return None
+    return stub if size <= STUB_BYTES_MAX else None
 
 
 def _is_recent(entry: os.DirEntry[str]) -> bool:

@@ -22,6 +22,7 @@ from msgspec import Struct, field
 from wikisync.decoding import msgpack_decoder
 from wikisync.errors import FolderError
 from wikisync.file_status import UNSETTLED, FileStatus, status_of, trusted_status
+from wikisync.folder.pattern_file import read_patterns
 from wikisync.folder.safe_open import (
     Folders,
     opened_below,
@@ -192,7 +193,9 @@ def scan_wiki(
     Raises:
         FolderError: The folder itself cannot be read.
     """
-    scanned = scan_pages(source.folder)
+    # a site shows what is not synced, too, but nothing out of a bin or of packages
+    patterns, _ = read_patterns(source.folder)
+    scanned = scan_pages(source.folder, patterns.takings_back)
     note = cache.key("folder", source.folder)
     remembered = _decoded(cache.state(note))
     digests = _Digests(source, remembered, now_ns())

@@ -176,7 +176,6 @@ class OpenWorkspace:
             private=self.workspace.private,
             keeps_scans=not self.is_read_only,
             settle_s=settle_s,
-            published=self.known(wiki).base,
         )
 
     async def cycle(

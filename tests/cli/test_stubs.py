@@ -1,0 +1,136 @@
+"""Files whose content a cloud drive took away: no deletion, and nobody writes there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.workspaces import FILES, HANDBOOK, Cloned
+
+ICLOUD = ".guide.md.icloud"
+ONE_BYTE = "guide.md.magenta"
+
+
+async def _sync_twice(cloned: Cloned) -> str:
+    await cloned.run("sync")
+    cloned.age_sightings(3600)
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    return ran.err
+
+
+def _evict(folder: Path, name: str, stub: str) -> bytes:
+    content = (folder / name).read_bytes()
+    (folder / name).unlink()
+    (folder / stub).write_bytes(b" ")
+    return content
+
+
+@pytest.mark.parametrize(
+    "stub", [ICLOUD, "guide.md.nextcloud", "guide.md.cloud", "guide.gdoc", ONE_BYTE]
+)
+async def test_page_whose_text_a_cloud_drive_took_away_stays_and_is_told_once(
+    cloned: Cloned, stub: str
+) -> None:
+    _evict(cloned.folder, "guide.md", stub)
+    err = await _sync_twice(cloned)
+    assert err.count("warning:") == 1
+    assert f"left {stub} in its place" in " ".join(err.split())
+    assert await cloned.wiki() == FILES
+
+
+async def test_page_that_comes_back_is_synced_again_without_a_word(
+    cloned: Cloned,
+) -> None:
+    content = _evict(cloned.folder, "guide.md", ICLOUD)
+    await cloned.edit({"guide": "newer\n"})
+    await _sync_twice(cloned)
+    assert not (cloned.folder / "guide.md").exists()
+    (cloned.folder / ICLOUD).unlink()
+    (cloned.folder / "guide.md").write_bytes(content)
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.err, cloned.read("guide.md")) == (0, "", "newer\n")
+
+
+async def test_page_is_deleted_with_its_stub(cloned: Cloned) -> None:
+    await cloned.edit({"more": "text\n"})
+    await cloned.run("sync")
+    _evict(cloned.folder, "more.md", ".more.md.icloud")
+    await _sync_twice(cloned)
+    (cloned.folder / ".more.md.icloud").unlink()
+    await cloned.run("sync")
+    cloned.age_sightings(3600)
+    assert (await cloned.run("sync")).code == 0
+    assert await cloned.wiki() == FILES
+
+
+async def test_page_that_is_renamed_while_its_text_is_away_is_not_deleted(
+    cloned: Cloned,
+) -> None:
+    _evict(cloned.folder, "guide.md", ".manual.md.icloud")
+    await _sync_twice(cloned)
+    assert await cloned.wiki() == FILES
+
+
+async def test_folder_of_nothing_but_stubs_is_no_emptied_folder(
+    cloned: Cloned,
+) -> None:
+    for path in FILES:
+        name = Path(path)
+        _evict(cloned.folder, path, str(name.with_name(f".{name.name}.icloud")))
+    err = await _sync_twice(cloned)
+    assert "approve" not in err
+    assert await cloned.wiki() == FILES
+
+
+@pytest.mark.parametrize(
+    "command", [("status",), ("diff",), ("sync", "--dry-run")], ids=" ".join
+)
+async def test_what_only_looks_takes_it_for_no_deletion(
+    cloned: Cloned, command: tuple[str, ...]
+) -> None:
+    _evict(cloned.folder, "guide.md", ICLOUD)
+    ran = await cloned.run(*command)
+    shown = " ".join((ran.out + ran.err).split())
+    assert "delete guide" not in shown
+    assert "waiting until the deletion" not in shown
+
+
+async def test_stub_that_a_person_ignores_is_no_deletion_either(
+    cloned: Cloned,
+) -> None:
+    cloned.write(".wikisyncignore", "*.icloud\n")
+    _evict(cloned.folder, "guide.md", ICLOUD)
+    await cloned.run("sync")
+    cloned.age_sightings(3600)
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.err) == (0, "")
+    assert await cloned.wiki() == FILES
+
+
+async def test_attachments_that_a_cloud_drive_took_away_are_not_fetched_again(
+    cloned: Cloned,
+) -> None:
+    """The program would take the second file for a conflict."""
+    folder = "uploads/" + "0a" * 16
+    await cloned.service.put_file(HANDBOOK, f"{folder}/p.png", b"\x89PNG")
+    await cloned.edit({"guide": f"![p]({folder}/p.png)\n"})
+    cloned.write("home.md", "![way](way.png)\n")
+    cloned.write("way.png", "\x89PNG too")
+    await cloned.run("sync")
+    wiki = await cloned.wiki()
+    _evict(cloned.folder / folder, "p.png", ".p.png.icloud")
+    way = _evict(cloned.folder, "way.png", "way.png.nextcloud")
+    err = await _sync_twice(cloned)
+    assert err.count("warning:") == 2
+    assert not (cloned.folder / folder / "p.png").exists()
+    assert await cloned.wiki() == wiki
+    cloned.write("home.md", "![way](way.png)\n\nmore\n")
+    await cloned.run("sync")
+    sent = (await cloned.wiki())["home.md"]
+    assert sent == wiki["home.md"] + "\nmore\n"
+    (cloned.folder / "way.png.nextcloud").unlink()
+    (cloned.folder / "way.png").write_bytes(way)
+    await cloned.run("sync")
+    assert (await cloned.wiki())["home.md"] == sent
