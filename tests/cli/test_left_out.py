@@ -39,6 +39,20 @@ async def test_file_that_is_not_published_is_told_once(
     assert cloned.read(name) == "text\n"
 
 
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+async def test_conflict_file_that_was_there_before_its_conflict_is_told_once(
+    cloned: Cloned, dry: tuple[str, ...]
+) -> None:
+    """Another machine wrote it, where both share the pages."""
+    await cloned.run("sync")
+    cloned.write("guide.md", "edited here\n")
+    cloned.write("guide.conflict.md", "of another machine\n")
+    await cloned.edit({"guide": "edited there\n"})
+    ran = await cloned.run("sync", *dry)
+    assert "edited here and on the wiki" in ran.out + ran.err
+    assert "no conflict is open" not in ran.out + ran.err
+
+
 @pytest.mark.parametrize(
     ("name", "line"),
     [

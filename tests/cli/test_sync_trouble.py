@@ -132,6 +132,41 @@ async def test_copied_workspace_says_so_and_deletes_nothing(cloned: Cloned) -> N
     assert (await other.run("sync")).err == ""
 
 
+def carry(source: Path, target: Path) -> None:
+    """Carry a workspace with its state to another place, as Syncthing does."""
+    for path in target.rglob("*"):
+        if path.is_file() and not (source / path.relative_to(target)).exists():
+            path.unlink()
+    shutil.copytree(source, target, dirs_exist_ok=True)
+
+
+async def test_state_that_is_carried_between_two_places_is_named(
+    cloned: Cloned,
+) -> None:
+    """What is missing was deleted or is on its way: it is not pulled again."""
+    await cloned.run("sync")
+    other = Cloned(cloned.service, cloned.root.parent / "other", cloned.run_main)
+    carry(cloned.root, other.root)
+    await other.run("sync")
+    (other.folder / "guide.md").unlink()
+    other.write("home.md", "edited there\n")
+    carry(other.root, cloned.root)
+    for place in (cloned, other, cloned):
+        ran = await place.run("sync")
+        assert (ran.code, ran.err.count("warning:")) == (0, 1)
+        assert f"{place.root} is used in two places in turn" in ran.err
+        assert "leave .wikisync out of what is shared" in ran.err
+        assert "guide: missing; its deletion waits because .wikisync is" in ran.err
+        assert not (place.folder / "guide.md").exists()
+        carry(place.root, (other if place is cloned else cloned).root)
+    assert await cloned.wiki() == {**FILES, "home.md": "edited there\n"}
+    other.age_sightings(100)
+    await other.run("sync")
+    other.age_sightings(100)
+    ran = await other.run("sync")
+    assert (ran.err, "1 removed" in ran.out) == ("", True)
+
+
 async def test_copy_that_is_cloned_into_again_stays_a_copy(cloned: Cloned) -> None:
     copy = cloned.root.parent / "copy"
     shutil.copytree(cloned.root, copy)

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from wikisync.errors import FolderError, Halted
 from wikisync.folder import workspace as workspace_module
@@ -138,6 +139,22 @@ def test_copied_workspace_is_known_by_its_place(private: Path, tmp_path: Path) -
     copy.mkdir(parents=True)
     (copy / FOLDER_ID_FILE).write_text((private / FOLDER_ID_FILE).read_text())
     assert state_match(copy, identity) is StateMatch.COPIED
+
+
+def test_workspace_that_comes_back_to_a_machine_is_shared(
+    private: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the disk has another number by then."""
+    here = adopt(private)
+    (tmp_path / "machine-id").write_text("0123456789abcdef\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(workspace_module, "MACHINE_IDS", (tmp_path / "machine-id",))
+        there = adopt(private)
+        assert state_match(private, here, []) is StateMatch.COPIED
+    earlier = replace(here, place="0:1")
+    assert state_match(private, there, [earlier]) is StateMatch.SHARED
+    assert state_match(private, here, [earlier]) is StateMatch.SAME
+    assert state_match(private, earlier, [earlier]) is StateMatch.COPIED
 
 
 def test_workspace_of_another_machine_is_known(

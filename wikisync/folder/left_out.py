@@ -35,9 +35,10 @@ def ignored_page(path: str) -> Problem | None:
     return _problem(
         STRAY_CONFLICT,
         path,
-        f"{path} has the name of a conflict file, but no conflict is open;"
+        f"{path} has the name of a conflict file, but no conflict is open here;"
         " it is not published",
-        f"give it a name without {CONFLICT_MARK} to publish it, or remove it",
+        f"give it a name without {CONFLICT_MARK} to publish it, or remove it, unless"
+        " it belongs to another machine that has the conflict",
         subject=parsed[0] if parsed else path,
     )
 

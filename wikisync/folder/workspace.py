@@ -4,7 +4,8 @@ The lock is the kernel's and ends with the process that holds it, so there is no
 stale lock; who holds it is written inside.  The marker ``.wikisync/folder-id``
 distinguishes a workspace from another one, and from an empty folder where a disk
 should be.  A workspace that was copied, moved or came from another machine is adopted
-anew: its first cycle deletes nothing.
+anew: its first cycle deletes nothing.  One that comes back to where it was is shared by
+two machines with its state.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import hashlib
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from enum import Enum
@@ -197,6 +198,8 @@ class StateMatch(Enum):
     SAME = "same"
     COPIED = "copied"
     """It was copied or moved, or the state is another's: no deletes this cycle."""
+    SHARED = "shared"
+    """It is back where it was before: two machines use one state in turn."""
 
 
 def adopt(private: Path) -> Identity:
@@ -219,13 +222,16 @@ def adopt(private: Path) -> Identity:
     return _identity(private, marker)
 
 
-def state_match(private: Path, recorded: Identity | None) -> StateMatch:
+def state_match(
+    private: Path, recorded: Identity | None, earlier: Collection[Identity] = ()
+) -> StateMatch:
     """See whether this is the workspace that the state knows.
 
     Args:
         private: the workspace's ``.wikisync``.
         recorded: what ``adopt`` gave when the state was last used; None for a state
             that has seen no sync.
+        earlier: what it gave before that, where it was another one.
 
     Raises:
         Halted: the state knows a workspace, and here is no marker of one.
@@ -241,7 +247,13 @@ def state_match(private: Path, recorded: Identity | None) -> StateMatch:
             " run wikisync adopt, which deletes nothing",
         )
     now = _identity(private, marker)
-    return StateMatch.SAME if now == recorded else StateMatch.COPIED
+    if now == recorded:
+        return StateMatch.SAME
+    # a disk may have another number after each start, its machine is the same
+    is_back = any(
+        now == one or now.machine == one.machine != recorded.machine for one in earlier
+    )
+    return StateMatch.SHARED if is_back else StateMatch.COPIED
 
 
 def refuse_emptied(root: Path, *, known_pages: int) -> None:

@@ -175,9 +175,8 @@ class Watch:
             if self._site is not None:
                 self._site.change()
         self.states.carried(wiki)
-        if self._opened.is_adopting and all(
-            one.synced.results for one in self._wikis.values()
-        ):
+        is_anew = self._opened.is_adopting or self._opened.is_shared
+        if is_anew and all(one.synced.results for one in self._wikis.values()):
             self._opened.note_adopted()
         self._changed.set()
 

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.api.attachments import AttachmentSource
 from wikisync.api.client import Client
@@ -53,6 +54,9 @@ from wikisync.workspace.whose import FoundRecord, find_wiki, wiki_as_found
 
 IDENTITY = "identity"
 """Under this name the state keeps which workspace it belongs to."""
+EARLIER = "earlier identities"
+"""Under this name it keeps which ones it belonged to before, one a line."""
+EARLIER_MAX = 8
 ADOPTING = "adopting"
 """Under this name the state keeps that a person took the folder as it is."""
 
@@ -110,6 +114,7 @@ class OpenWorkspace:
         *,
         is_adopting: bool,
         is_copied: bool = False,
+        is_shared: bool = False,
         stack: ExitStack | None = None,
     ) -> None:
         self.workspace = workspace
@@ -118,6 +123,8 @@ class OpenWorkspace:
         """Its folders are taken as they are: nothing counts as deleted."""
         self.is_copied = is_copied
         """It was copied or moved since the state was last used."""
+        self.is_shared = is_shared
+        """Two machines use it in turn with one state."""
         self._stack = stack
         """Ends with a workspace that is only read; None for any other."""
         self._stand_ins: dict[str, Path] = {}
@@ -164,6 +171,12 @@ class OpenWorkspace:
                 f"{self.workspace.root} was copied or moved: it is accepted as it is,"
                 f" and nothing counts as deleted this time"
             )
+        if self.is_shared:
+            yield (
+                f"{self.workspace.root} is used in two places in turn with one"
+                " .wikisync: leave .wikisync out of what is shared between them, each"
+                " makes its own; deletions wait until the next sync here"
+            )
 
     def local(self, wiki: WikiSection) -> LocalReplica:
         """The folder's side of a wiki."""
@@ -193,7 +206,7 @@ class OpenWorkspace:
             self.state,
             owner=sides.section.owner,
             remote_id=sides.remote_id,
-            options=options,
+            options=replace(options, is_shared=self.is_shared),
             progress=progress,
             outdated=sides.remote.outdated,
             confirm=sides.confirm,
@@ -359,7 +372,7 @@ class OpenWorkspace:
 
     def _is_other(self, before: FolderIdentity | None, now: FolderIdentity) -> bool:
         is_known = before is None or now.is_same_folder(before)
-        return not (self.is_adopting or is_known)
+        return not (self.is_adopting or self.is_shared or is_known)
 
     def _identities(
         self, wiki: WikiSection
@@ -370,9 +383,12 @@ class OpenWorkspace:
 
     def note_adopted(self) -> None:
         """The folders were scanned as they are; from now on absences count."""
+        known = [*_earlier(self.state), self.state.recalled(IDENTITY)]
+        earlier = list(dict.fromkeys(filter(None, known)))[-EARLIER_MAX:]
+        self.state.remember(EARLIER, "\n".join(earlier))
         self.state.remember(IDENTITY, str(adopt(self.workspace.private)))
         self.state.remember(ADOPTING, "")
-        self.is_adopting = False
+        self.is_adopting = self.is_shared = False
 
 
 @contextmanager
@@ -429,18 +445,24 @@ def open_workspace(
             state.remember(ADOPTING, "yes")
         matched = StateMatch.SAME
         if is_guarded:
-            matched = state_match(workspace.private, recorded)
+            earlier = filter(None, map(Identity.parse, _earlier(state)))
+            matched = state_match(workspace.private, recorded, tuple(earlier))
         is_copied = matched is StateMatch.COPIED
         opened = OpenWorkspace(
             workspace,
             state,
             is_adopting=is_copied or bool(state.recalled(ADOPTING)),
             is_copied=is_copied and not adopts,
+            is_shared=matched is StateMatch.SHARED and not adopts,
             stack=stack if is_read_only else None,
         )
         if matched is StateMatch.NEW and is_held:
             opened.note_adopted()
         yield opened
+
+
+def _earlier(state: State) -> list[str]:
+    return (state.recalled(EARLIER) or "").splitlines()
 
 
 def _make_folder(folder: Path) -> None:

@@ -158,7 +158,8 @@ def _note_adopted(opened: OpenWorkspace, done: Sequence[Synced]) -> None:
     if len(done) < len(opened.workspace.config.wikis):
         return
     # a wiki that was not scanned has not been taken as it is
-    if opened.is_adopting and all(one.results and not one.failure for one in done):
+    is_anew = opened.is_adopting or opened.is_shared
+    if is_anew and all(one.results and not one.failure for one in done):
         opened.note_adopted()
 
 

@@ -24,6 +24,7 @@ from wikisync.errors import (
     WikisyncError,
 )
 from wikisync.model import (
+    STRAY_CONFLICT,
     AttachmentPath,
     Problem,
     Slug,
@@ -73,7 +74,7 @@ from wikisync.sync.run.frame import (
     remember_tag,
     scan,
 )
-from wikisync.sync.run.holds import Holds
+from wikisync.sync.run.holds import WITH_CONFLICT_FILE, Holds
 from wikisync.sync.run.intents import settle_intents
 from wikisync.sync.run.late import take_late_save
 from wikisync.sync.run.options import Confirm, CycleOptions, Outdated
@@ -227,7 +228,7 @@ class _Run:
                 self._shown = await self._holds.show(decided)
         decided, postponed = self._without_removals(decided)
         problems = (
-            *decided.here.problems,
+            *self._without_taken(decided),
             *decided.there.problems,
             *tally.warnings,
             *tally.errors,
@@ -467,6 +468,20 @@ class _Run:
             refused = self._cycle.tally.refused
             self._is_way_free = all(error.subject in refused for error in self._errors)
         return replace(decided, plan=plan), postponed
+
+    def _without_taken(self, decided: Decided) -> Sequence[Problem]:
+        """The folder's problems but for files that this cycle takes for conflict files.
+
+        They were there before their conflicts: another machine wrote them.
+        """
+        held = [h.slug for h in decided.plan.held if h.reason in WITH_CONFLICT_FILE]
+        names = self._cycle.state.aliases()
+        return [
+            one
+            for one in decided.here.problems
+            if one.code != STRAY_CONFLICT
+            or names.get(Slug(one.subject), one.subject) not in held
+        ]
 
     # -- what is said of it ------------------------------------------------------
 

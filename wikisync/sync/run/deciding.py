@@ -40,6 +40,7 @@ from wikisync.sync.decide.decided import Decided, Settled
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import (
     BasePage,
+    Delete,
     HoldReason,
     Merge,
     MoveLocal,
@@ -179,6 +180,9 @@ class _Deciding:
         if self._undone is not None:
             gone = self._undone.removed
             waiting = {slug: waiting[slug] for slug in waiting.keys() - gone}
+        if self._cycle.options.is_shared:
+            removed = [a.slug for a in plan.actions if isinstance(a, Delete)]
+            waiting = dict.fromkeys(removed, SkipReason.SHARED)
         # ``whole`` is what is known; what a person asked for only narrows ``plan``, so
         # that a page left out of this cycle does not count as settled.
         whole = narrowing.without_removals(plan, waiting)

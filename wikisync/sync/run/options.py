@@ -40,6 +40,9 @@ class CycleOptions(Struct, frozen=True):
     """Decide, and change nothing anywhere."""
     adopts: bool = False
     """Take both sides as they are: what one of them lacks was not deleted."""
+    is_shared: bool = False
+    """Another machine used folder and base last: what is missing here may be on its
+    way, so each deletion waits for a cycle without another machine between."""
     is_other_folder: bool = False
     """The folder may be an older copy: moreover, what differs in it is no edit of what
     was agreed on, and waits for a person."""

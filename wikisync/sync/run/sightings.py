@@ -108,7 +108,9 @@ async def watch_absences(
     ):
         # A doubted scan of the wiki empties the memory of its side, so that an absence
         # is certain only after scans in a row in which the service denied the page.
-        seen = seen_again(known.sightings(side), slugs, now)
+        # What another machine saw says nothing of what is here.
+        before = {} if options.is_shared else known.sightings(side)
+        seen = seen_again(before, slugs, now)
         if not is_dry_run:
             known.record_sightings(side, seen)
         for slug, one in seen.items():
