@@ -17,7 +17,7 @@ from tests.sync.edited_twice import (
 from tests.sync.prove_merge import merge_of_git, outcome
 from wikisync.merging import merge as module
 from wikisync.merging.conflict import MARKER, Clash
-from wikisync.merging.merge import merge
+from wikisync.merging.merge import KEPT_SHARE, merge
 from wikisync.merging.units import Kind, kinds
 from wikisync.model import Format
 
@@ -366,6 +366,39 @@ def test_fault_among_the_units_holds_the_page(monkeypatch: pytest.MonkeyPatch) -
 def test_line_moved_here_and_deleted_there_is_held() -> None:
     merged = merge("m\na\nb\nc\n", "a\nb\nc\nm\n", "a\nb\nc\n")
     assert merged.text is None
+
+
+PARAGRAPHS = [
+    f"Paragraph {at} says what was decided about {at}.\n\n" for at in range(30)
+]
+
+
+@pytest.mark.parametrize("kept", [2, 4])
+def test_side_that_kept_next_to_nothing_clashes_with_an_edit_of_the_rest(
+    kept: int,
+) -> None:
+    """It may be another page that was begun under the name."""
+    base = "".join(PARAGRAPHS)
+    cut = "".join(PARAGRAPHS[:kept]) + "Something else. " * 60 + "\n"
+    edited = "HERE.\n\n" + base
+    is_held = kept / len(PARAGRAPHS) < KEPT_SHARE
+    for sides in ((edited, cut), (cut, edited)):
+        merged = merge(base, *sides)
+        assert (merged.text is None) is is_held
+
+
+def test_deletions_that_leave_next_to_nothing_together_clash() -> None:
+    base = "".join(PARAGRAPHS)
+    merged = merge(base, "".join(PARAGRAPHS[:16]), "".join(PARAGRAPHS[15:]))
+    assert merged.text is None
+    merged = merge(base, "".join(PARAGRAPHS[:18]), "".join(PARAGRAPHS[12:]))
+    assert merged.text == "".join(PARAGRAPHS[12:18])
+
+
+def test_word_that_one_side_exchanged_everywhere_is_no_other_text() -> None:
+    base = "".join(PARAGRAPHS[:8])
+    merged = merge(base, base.replace("decided", "agreed"), f"{base}\n\nHERE.\n")
+    assert merged.text == base.replace("decided", "agreed") + "\n\nHERE.\n"
 
 
 # -- properties --------------------------------------------------------------------

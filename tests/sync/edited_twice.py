@@ -22,6 +22,7 @@ GUIDE = Path(__file__).parents[2] / "sample-site" / "handbook"
 SENTENCES = (4, 12)
 """In a long paragraph, at least and at most."""
 WORDS_MIN = 5
+REWRITTEN = "Everything here was replaced."
 WIDTH = 88
 MARKDOWN = Format.MARKDOWN
 _FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
@@ -150,17 +151,17 @@ def beside_deletions(count: int, seed: int = 0) -> Iterator[TwoEdits]:
     rng = random.Random(seed)
     known = sentences_of_the_guide()
     for number in range(count):
-        *old, new, other = rng.sample(known, rng.randint(4, 10))
+        *old, new = rng.sample(known, rng.randint(4, 10))
         gap = ("", "\n")[number % 2]
         mark = rng.choice(("", "- ", "1. ", "> "))
         base = [f"{mark}{line}\n{gap}" for line in old]
         start = rng.randrange(len(base))
-        stop = rng.randint(start + 1, len(base))
+        stop = rng.randint(start + 1, len(base) - (start == 0))
         added, cut = list(base), list(base)
         at = rng.choice((start, stop)) + rng.choice((-1, 0, 0, 0, 1))
         at = max(0, min(at, len(base)))
         added[at:at] = [f"{mark}{new}\n{gap}"]
-        cut[start:stop] = rng.choice(([], [], [f"{mark}{other}\n{gap}"]))
+        cut[start:stop] = rng.choice(([], [], [f"{mark}{REWRITTEN}\n{gap}"]))
         sides = [added, cut] if number % 4 < 2 else [cut, added]
         yield TwoEdits(tuple("".join(side) for side in (base, *sides)))
 

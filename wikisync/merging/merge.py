@@ -32,6 +32,10 @@ PARAGRAPH_CHARS_MAX = 200_000
 """A paragraph of which one side is longer is not divided."""
 
 
+KEPT_SHARE = 0.1
+"""A side that kept less of the base is not merged with edits of the other one, ..."""
+CUT_CHARS_MIN = 200
+"""... nor is a text of this length with edits that leave less than this share of it."""
 _WORD = re.compile(r"\w+")
 
 T = TypeVar("T")
@@ -47,7 +51,8 @@ def merge(
     """Merge two edits of one text.
 
     The folder's line ends win over the wiki's.  A side that holds a marker line is
-    an unfinished conflict and clashes as a whole.
+    an unfinished conflict and clashes as a whole.  So does a side that kept next to
+    nothing of the base, which the other one edited: it may be another page by now.
 
     Args:
         base: The text both sides last agreed on.
@@ -63,9 +68,46 @@ def merge(
         return MergedText((local,))
     old, mine, theirs = (text.replace("\r\n", "\n") for text in (base, local, remote))
     merged = _merge_parts(old, mine, theirs, page_format)
+    if merged.text is not None and (
+        _is_cut(merged.text, old, mine, theirs)
+        or kept_share(old, mine, page_format) < KEPT_SHARE
+        or kept_share(old, theirs, page_format) < KEPT_SHARE
+    ):
+        merged = MergedText((Clash(old, mine, theirs),))
     if local.count("\r\n") * 2 > local.count("\n"):
         merged = MergedText(tuple(map(_crlf, merged.pieces)))
     return merged
+
+
+def kept_share(base: str, text: str, page_format: Format) -> float:
+    """How much of the base an edit of it kept, by lines or sentences, from 0 to 1."""
+    lines = _split(base), _split(text)
+    if not base.strip():
+        return 1.0
+    sentences = [_keys(units(side, kinds(side, page_format))) for side in lines]
+    return max(_kept(*lines), _kept(*sentences))
+
+
+def _kept(old: list[str], new: list[str]) -> float:
+    """The share that is there still, moved or edited in its place."""
+    left = set(new)
+    kept = [text for text in old if text in left]
+    for hunk in changes(old, new):
+        places = zip(
+            old[hunk.old_start : hunk.old_end],
+            new[hunk.new_start : hunk.new_end],
+            strict=False,
+        )
+        kept += [
+            was for was, now in places if was not in left and _are_edited([was], [now])
+        ]
+    return _chars(kept) / _chars(old)
+
+
+def _is_cut(merged: str, *texts: str) -> bool:
+    """Whether edits together leave next to nothing of a text."""
+    most = max(map(len, texts))
+    return most >= CUT_CHARS_MIN and len(merged) < KEPT_SHARE * most
 
 
 def _merge_parts(base: str, local: str, remote: str, page_format: Format) -> MergedText:
@@ -376,29 +418,25 @@ def _is_added_beside_deleted(
             for one in pair
         ]
         for (old, new), (before, after) in (sides, sides[::-1]):
-            if len(new) > len(old) and kept_chars(before, after) < _chars(before):
+            if len(new) > len(old) and not _are_edited(before, after):
                 return True
     return False
 
 
-def kept_chars(old: Sequence[str], new: Sequence[str]) -> int:
-    """How much is left of some lines or sentences: of each all, or nothing.
-
-    A sentence is left that has two thirds of its words.
-    """
+def _are_edited(old: Sequence[str], new: Sequence[str]) -> bool:
+    """Whether half of the words of each line or sentence are there still."""
     words = Counter(word for text in new for word in _words(text))
-    kept = 0
     for text in old:
         before = Counter(_words(text))
         found = before & words
-        if 3 * found.total() >= 2 * before.total():
-            kept += len(text)
-            words -= found
-    return kept
+        if 2 * found.total() < before.total():
+            return False
+        words -= found
+    return True
 
 
 def _chars(texts: Sequence[str]) -> int:
-    return sum(map(len, texts))
+    return sum(len(text.strip()) for text in texts)
 
 
 def _words(text: str) -> list[str]:
