@@ -244,6 +244,20 @@ async def test_push_shows_at_once_in_pages_list_and_activity(
     assert await last_activity(api) > active
 
 
+async def test_push_options_are_taken_and_ignored(
+    handbook: EmbeddedService, api: Api, copy: Path
+) -> None:
+    await run_git("config", "push.pushOption", "ci.skip", folder=copy)
+    (copy / "home.md").write_text("pushed")
+    ran = await commit_and_push(copy, "-o", "merge_request.title=a\tb", "-o", "x")
+    await run_git("push", "-q", "origin", "HEAD:draft", folder=copy)
+    deleted = await run_git("push", "-q", "origin", ":draft", folder=copy)
+
+    assert (ran.code, ran.err) == (0, "")
+    assert (await api.get(f"{WIKIS}/home")).json["content"] == "pushed"
+    assert deleted.code == 0, deleted.err
+
+
 async def test_push_of_nothing_is_no_activity(api: Api, copy: Path) -> None:
     active = await last_activity(api)
 
@@ -628,14 +642,17 @@ async def test_push_changes_what_is_shown_of_the_code_and_no_page(
     assert (await api.get(WIKIS)).json == pages.json
 
 
-async def test_push_over_a_limit_of_objects_changes_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [(), ("-o", "ci.skip")])
+async def test_push_over_a_limit_of_objects_changes_nothing(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
     settings = Settings(git=GitService(objects_max=2))
     async with embedded_service(tmp_path, settings=settings) as service:
         await service.add_project("docs/handbook")
         address = with_token(service.url + CODE_GIT, service.token)
         folder = await clone(address, tmp_path / "copy")
         (folder / "a.txt").write_text("x")
-        ran = await commit_and_push(folder, "origin", "HEAD:main")
+        ran = await commit_and_push(folder, *words, "origin", "HEAD:main")
         left = await run_git("ls-remote", address)
 
     assert (ran.code, left.out) == (1, "")

@@ -43,6 +43,8 @@ _CONFIG = (
     "gc.auto=0",
     "receive.autogc=false",
     "receive.fsckObjects=true",
+    # nothing is done with them, but git pushes none to who does not take them
+    "receive.advertisePushOptions=true",
     "transfer.hideRefs=refs/wikisync",
     "uploadpack.allowFilter=true",
     "pack.threads=1",

@@ -21,6 +21,8 @@ from wikisync.service.tree_walk import TreeTooLarge
 
 FLUSH = b"0000"
 SIDE_BAND = "side-band-64k"
+PUSH_OPTIONS = "push-options"
+"""A part of its own behind the branches, which nobody here reads."""
 REPORTS = frozenset({"report-status", "report-status-v2"})
 _NO_OBJECT = "0" * 40
 _LENGTH_CHARS = 4
@@ -82,6 +84,9 @@ def read_push(body: Path, limits: GitService) -> Push | None:
             abilities |= frozenset(words.decode("utf-8", "replace").split())
             if len(tips) > limits.references_max:
                 break
+        while PUSH_OPTIONS in abilities and (packet := _read_packet(file)) != b"":
+            if packet is None:
+                return None
         offset = file.tell()
         header = file.read(12)
     count = int.from_bytes(header[8:12]) if header[:4] == b"PACK" else None
