@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from yarl import URL
@@ -282,6 +283,24 @@ async def test_a_rename_onto_another_page_is_a_refusal(
 
     with pytest.raises(Rejected, match="did not return the page"):
         await wiki.edit_page("home", title="other")
+
+
+async def test_a_message_a_commit_and_a_title_are_sent_where_they_are_given(
+    wired_wiki: Wiki, wire: Wire
+) -> None:
+    wire.repeats = True
+    wire.will(json_answer(HOME))
+
+    about: dict[str, Any] = {"message": "m", "front_matter_title": "t"}
+    await wired_wiki.create_page("home", "text", **about)
+    await wired_wiki.edit_page("home", content="x", last_commit_sha="c0", **about)
+
+    created, edited = (json.loads(request.body) for request in wire.requests)
+    sent = {"message": "m", "front_matter": {"title": "t"}}
+    assert created == sent | {"title": "home", "content": "text", "format": "markdown"}
+    assert edited == sent | {"content": "x", "last_commit_sha": "c0"}
+    with pytest.raises(Rejected, match="no change is given"):
+        await wired_wiki.edit_page("home", **about)
 
 
 async def test_a_create_answered_by_a_web_page_did_not_happen(

@@ -196,6 +196,63 @@ async def test_edit_of_the_title_keeps_the_text(page: Run) -> None:
     assert (await page("get", "dir/page-two")).out == "= one\n"
 
 
+async def test_title_of_the_front_matter_is_set(page: Run) -> None:
+    made = await page("create", "new", "--content", "a", "--front-matter-title", "A")
+    first = await page("get", "new")
+    await page("edit", "new", "--front-matter-title", "B")
+    second = await page("get", "new")
+    await page("edit", "new", "--content", "b", "--front-matter-title", "C")
+
+    assert made.out == "created page new of project docs/handbook\n"
+    assert first.out == "---\ntitle: A\n---\na\n"
+    assert second.out == "---\ntitle: B\n---\na\n"
+    assert (await page("get", "new")).out == "---\ntitle: C\n---\nb\n"
+
+
+@pytest.mark.parametrize(
+    "words", [("create", "new"), ("edit", "home"), ("edit", "tagged")]
+)
+async def test_other_front_matter_is_not_lost_to_a_title(
+    page: Run, handbook: EmbeddedService, words: tuple[str, ...]
+) -> None:
+    text = "---\ntags: [a]\ntitle: b\n---\nc"
+    await handbook.put_file(HANDBOOK, "tagged.md", text.encode())
+    given = () if words[1] == "tagged" else ("--content", text)
+    ran = await page(*words, *given, "--front-matter-title", "B")
+
+    assert ran.code == 2
+    assert f"the text of page {words[1]} has front matter with tags" in ran.err
+    assert (await handbook.files(HANDBOOK))["tagged.md"] == text.encode()
+
+
+async def test_commit_has_the_message_that_is_given(
+    page: Run, handbook: EmbeddedService
+) -> None:
+    wiki = await handbook.wiki(HANDBOOK)
+    await page("create", "new", "--content", "a", "--message", "why new")
+    created = wiki.repository.branches()[0][1].message
+    await page("edit", "new", "--content", "b", "--message", "why edited")
+
+    assert (created, wiki.repository.branches()[0][1].message) == (
+        "why new",
+        "why edited",
+    )
+
+
+async def test_edit_of_a_page_that_changed_meanwhile_is_refused(
+    page: Run, handbook: EmbeddedService
+) -> None:
+    wiki = await handbook.wiki(HANDBOOK)
+    known = wiki.repository.last_commit_of("home.md")
+    words = ("edit", "home", "--last-commit-sha", str(known), "--content")
+    taken, refused = await page(*words, "a"), await page(*words, "b")
+
+    assert (taken.code, refused.code) == (0, 1)
+    assert "cannot edit page home of project docs/handbook: it conf" in refused.err
+    assert "The page was changed after the commit in last_commit_sha." in refused.err
+    assert (await handbook.files(HANDBOOK))["home.md"] == b"a"
+
+
 async def test_edit_of_nothing_is_refused(page: Run) -> None:
     ran = await page("edit", "home")
 

@@ -13,6 +13,8 @@ from wikisync.markup.frontmatter import (
     NotMetadata,
     parse_mapping,
     split_front_matter,
+    text_without,
+    title_block,
 )
 
 
@@ -180,3 +182,29 @@ def test_escape_of_a_lone_surrogate_is_no_yaml() -> None:
     page = render('---\ntitle: "a\\ud800b"\n---\ntext\n')
     assert page.meta == {}
     assert "text" in page.html
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("---\ntitle: a\n---\nb\r\n\n", "b\r\n\n"),
+        ("---\r\ntitle: a\r\n---\r\nb\r\n", "b\r\n"),
+        ("---\ntitle: a\n---", ""),
+        ("---\ntitle: a\n---\n", ""),
+        ("+++\na = 1\n+++\nb", "+++\na = 1\n+++\nb"),
+        ("---\n- a\n---\nb", "---\n- a\n---\nb"),
+        ("b\n---\n", "b\n---\n"),
+        ("", ""),
+    ],
+)
+def test_text_is_all_but_the_metadata(source: str, text: str) -> None:
+    assert text_without(source) == text
+
+
+@pytest.mark.parametrize(
+    "title", ["a", "x: 'y'", "no", "", " a\n b ", "é" * 500, "012"]
+)
+def test_block_of_a_title_is_read_as_this_title(title: str) -> None:
+    found = split_front_matter(title_block(title) + "text")
+
+    assert (found.meta, found.body) == ({"title": title}, "text")

@@ -244,9 +244,7 @@ async def test_push_shows_at_once_in_pages_list_and_activity(
     assert await last_activity(api) > active
 
 
-async def test_push_options_are_taken_and_ignored(
-    handbook: EmbeddedService, api: Api, copy: Path
-) -> None:
+async def test_push_options_are_taken_and_ignored(api: Api, copy: Path) -> None:
     await run_git("config", "push.pushOption", "ci.skip", folder=copy)
     (copy / "home.md").write_text("pushed")
     ran = await commit_and_push(copy, "-o", "merge_request.title=a\tb", "-o", "x")

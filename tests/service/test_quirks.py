@@ -338,15 +338,6 @@ async def test_edit_of_a_page_that_changed_meanwhile_answers_null(
     assert repository.last_commit_of("nowhere.md") is None
 
 
-async def test_last_commit_is_not_looked_at_without_the_quirk(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    answer = await edit_home(api, "mine", "0" * 40)
-
-    assert answer.json["content"] == "mine"
-    assert (await handbook.files(PROJECT))["home.md"] == b"mine"
-
-
 async def edit_home(api: Api, content: str, last_commit_sha: str | None) -> Answer:
     body = {"content": content, "last_commit_sha": last_commit_sha}
     return await api.put(f"{WIKIS}/home", json=body)

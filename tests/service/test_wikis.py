@@ -403,6 +403,96 @@ async def test_commit_bears_the_callers_name_and_the_services_message(
     assert deleted.parent_ids == [updated.id]
 
 
+@pytest.mark.parametrize(
+    ("title", "block"),
+    [("Ä: b", "---\ntitle: 'Ä: b'\n---\n"), ("yes", "---\ntitle: 'yes'\n---\n")],
+)
+async def test_front_matter_is_put_before_the_text(
+    service: EmbeddedService, api: Api, title: str, block: str
+) -> None:
+    await service.add_project("docs/handbook")
+    body = {"title": "a", "content": "1\r\n", "front_matter": {"title": title}}
+
+    made = await api.post(WIKIS, json=body)
+    as_form = await api.put(
+        f"{WIKIS}/a", data={"content": "2", "front_matter[title]": title}
+    )
+
+    assert made.json["content"] == block + "1\r\n"
+    assert as_form.json["content"] == block + "2"
+    assert made.json["front_matter"] == as_form.json["front_matter"] == {"title": title}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+async def test_front_matter_takes_the_place_of_what_is_there(
+    service: EmbeddedService, api: Api, end: str
+) -> None:
+    text = "---\ntitle: old\n---\nA\n\nB\n".replace("\n", end)
+    await service.add_project("docs/handbook", {"a": text, "dir/b": text})
+    title = {"front_matter": {"title": "new"}}
+
+    kept = await api.put(f"{WIKIS}/a", json={"format": "markdown", **title})
+    moved = await api.put(f"{WIKIS}/dir%2Fb", json={"title": "c", **title})
+    sent = await api.put(f"{WIKIS}/a", json={"content": text, **title})
+
+    block = "---\ntitle: new\n---\n"
+    rest = "A\n\nB\n".replace("\n", end)
+    assert kept.json["content"] == moved.json["content"] == block + rest
+    assert moved.json["slug"] == "dir/c"
+    assert sent.json["content"] == block + text
+
+
+@pytest.mark.parametrize(
+    ("front_matter", "problem"),
+    [
+        ("x", {"error": "front_matter is invalid"}),
+        ({"title": ["x"]}, {"error": "front_matter[title] is invalid"}),
+        ({"title": "x" * 25_001}, {"message": {"front_matter": ["is too long"]}}),
+    ],
+)
+async def test_front_matter_of_another_kind_is_refused(
+    service: EmbeddedService, api: Api, front_matter: Any, problem: Any
+) -> None:
+    await service.add_project("docs/handbook", {"a": "x"})
+    body = {"title": "b", "content": "1", "front_matter": front_matter}
+
+    answers = await api.post(WIKIS, json=body), await api.put(f"{WIKIS}/a", json=body)
+
+    assert [(one.status, one.json) for one in answers] == [(400, problem)] * 2
+
+
+async def test_front_matter_without_a_title_is_none(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"a": "x"})
+
+    edited = [
+        await api.put(f"{WIKIS}/a", json={"content": "y", "front_matter": empty})
+        for empty in ({}, None, {"title": None}, {"other": "x"})
+    ]
+
+    assert [one.json["content"] for one in edited] == ["y"] * 4
+
+
+async def test_edit_of_a_page_that_changed_meanwhile_is_refused(
+    service: EmbeddedService, api: Api
+) -> None:
+    await service.add_project("docs/handbook", {"home": "x", "other": "x"})
+    known = (await last_commit(service, PROJECT)).id
+    await api.put(f"{WIKIS}/other", json={"content": "elsewhere"})
+    body = {"content": "mine", "last_commit_sha": str(known)}
+
+    taken = await api.put(f"{WIKIS}/home", json=body)
+    refused = await api.put(f"{WIKIS}/home", json=body | {"content": "mine too"})
+
+    assert (taken.status, taken.json["content"]) == (200, "mine")
+    assert (refused.status, refused.json) == (
+        409,
+        {"message": "The page was changed after the commit in last_commit_sha."},
+    )
+    assert (await service.files(PROJECT))["home.md"] == b"mine"
+
+
 # edit and delete
 
 

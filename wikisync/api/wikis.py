@@ -166,6 +166,9 @@ class Wiki:
         title: str,
         content: str,
         format: Format = Format.MARKDOWN,  # noqa: A002 - the API's word
+        *,
+        message: str | None = None,
+        front_matter_title: str | None = None,
     ) -> WikiPageRecord:
         """Create a page; the service makes its slug from the title.
 
@@ -173,6 +176,9 @@ class Wiki:
             title: full path, ``dir/page``; spaces become hyphens.
             content: the whole text.
             format: one that the service takes for writing.
+            message: of the commit; the service's own otherwise.
+            front_matter_title: the service puts front matter with this title before
+                the text, which must have none; services before 17 ignore it.
 
         Returns:
             The page as created: adopt its slug.
@@ -182,7 +188,14 @@ class Wiki:
                 long; the format cannot be written.
         """
         purpose = self._purpose(f"create page {one_line(title)}", "page", is_write=True)
-        body = _page_body(purpose, title=title, content=content, format=format)
+        body = _page_body(
+            purpose,
+            title=title,
+            content=content,
+            format=format,
+            message=message,
+            front_matter_title=front_matter_title,
+        )
         path = routes.WIKI_CREATE.path(owner=self._plural, id=self.id)
         return await self._write_page("POST", path, purpose, body)
 
@@ -193,6 +206,9 @@ class Wiki:
         title: str | None = None,
         content: str | None = None,
         format: Format | None = None,  # noqa: A002 - the API's word
+        message: str | None = None,
+        front_matter_title: str | None = None,
+        last_commit_sha: str | None = None,
     ) -> WikiPageRecord:
         """Edit a page.  Give all three, or the service may change what is left out.
 
@@ -204,17 +220,30 @@ class Wiki:
             title: full path; another one renames the page and what is below it.
             content: the whole text.
             format: another one renames the file; the text is not converted.
+            message: of the commit; the service's own otherwise.
+            front_matter_title: the service puts front matter with this title before
+                the text, which must have none; services before 17 ignore it.
+            last_commit_sha: the commit that the page was read at; the edit is refused
+                if the page changed since.
 
         Returns:
             The page as it is now: adopt its slug.
 
         Raises:
             NotFound: there is no such page.
-            Rejected: the service refused it, a page of that title exists, or
-                no change is given.
+            Rejected: the service refused it, a page of that title exists, the page
+                changed after ``last_commit_sha``, or no change is given.
         """
         purpose = self._purpose(f"edit page {one_line(slug)}", "page", is_write=True)
-        body = _page_body(purpose, title=title, content=content, format=format)
+        body = _page_body(
+            purpose,
+            title=title,
+            content=content,
+            format=format,
+            message=message,
+            front_matter_title=front_matter_title,
+            last_commit_sha=last_commit_sha,
+        )
 
         async def ask(path: str) -> WikiPageRecord:
             return await self._write_page("PUT", path, purpose, body)
@@ -378,10 +407,11 @@ def _page_body(
     title: str | None,
     content: str | None,
     format: Format | None,  # noqa: A002 - the API's word
+    front_matter_title: str | None,
+    **about: str | None,
 ) -> bytes:
     values = {"title": title, "content": content, "format": format}
-    given = {name: value for name, value in values.items() if value is not None}
-    if not given:
+    if all(value is None for value in values.values()):
         raise Rejected(
             f"cannot {purpose.action}: no change is given",
             hint="give a content, a title or a format",
@@ -392,13 +422,18 @@ def _page_body(
             f"cannot {purpose.action}: the service does not accept {format} pages",
             hint=f"formats for writing: {names}",
         )
-    if not all(_is_unicode(value) for value in given.values()):
+    values |= about
+    given = {name: value for name, value in values.items() if value is not None}
+    if not all(
+        _is_unicode(text) for text in (*given.values(), front_matter_title or "")
+    ):
         raise Rejected(
             f"cannot {purpose.action}: the text contains a lone surrogate, which is"
             f" not valid Unicode",
             hint="remove it; it often shows as a question mark",
         )
-    return msgspec.json.encode(given)
+    front_matter = {"front_matter": {"title": front_matter_title}}
+    return msgspec.json.encode(given | (front_matter if front_matter_title else {}))
 
 
 def _is_unicode(text: str) -> bool:

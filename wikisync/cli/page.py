@@ -78,6 +78,12 @@ TEXT = (
         help="File with the text of the page; - for standard input.",
     ),
 )
+COMMIT = click.option("--message", help="Message of the commit.")
+FRONT_MATTER = click.option(
+    "--front-matter-title",
+    metavar="TITLE",
+    help="Title that the page shows, in front matter before its text.",
+)
 
 
 @click.group(
@@ -292,6 +298,8 @@ def _run_create(
     content: str | None,
     file: Path | None,
     page_format: str | None,
+    front_matter_title: str | None,
+    message: str | None,
 ) -> int:
     text = _read_text(content, file)
     if text is None:
@@ -300,7 +308,15 @@ def _run_create(
             hint="add --content TEXT or --file FILE (- is standard input)",
         )
     chosen = Format(page_format) if page_format else Format.MARKDOWN
-    page = _speak(connection, owner, lambda wiki: wiki.create_page(title, text, chosen))
+    if front_matter_title:
+        text = _without_title(title, text)
+
+    def create(wiki: Wiki) -> Awaitable[WikiPageRecord]:
+        return wiki.create_page(
+            title, text, chosen, message=message, front_matter_title=front_matter_title
+        )
+
+    page = _speak(connection, owner, create)
     return _reported(connection, owner, page, "created")
 
 
@@ -313,24 +329,51 @@ def _run_edit(
     content: str | None,
     file: Path | None,
     page_format: str | None,
+    front_matter_title: str | None,
+    message: str | None,
+    last_commit_sha: str | None,
 ) -> int:
-    text = _read_text(content, file)
-    if text is None and title is None and page_format is None:
+    new_text = _read_text(content, file)
+    if not any((title, page_format, front_matter_title)) and new_text is None:
         raise UsageError(
             f"no change is given for page {slug}",
-            hint="add --content, --file, --title or --format",
+            hint="add --content, --file, --title, --front-matter-title or --format",
         )
 
     async def edit(wiki: Wiki) -> WikiPageRecord:
         page = await wiki.get_page(slug)
+        text = (page.content or "") if new_text is None else new_text
+        if front_matter_title:
+            text = _without_title(page.slug, text)
         return await wiki.edit_page(
             page.slug,
             title=page.slug if title is None else title,
-            content=(page.content or "") if text is None else text,
+            content=text,
             format=Format(page_format or page.format),
+            message=message,
+            front_matter_title=front_matter_title,
+            last_commit_sha=last_commit_sha,
         )
 
     return _reported(connection, owner, _speak(connection, owner, edit), "edited")
+
+
+def _without_title(page: str, text: str) -> str:
+    """The text without the front matter that a new title takes the place of.
+
+    Raises:
+        UsageError: it has other keys, which would be lost.
+    """
+    from wikisync.markup.frontmatter import split_front_matter, text_without
+
+    keys = split_front_matter(text.replace("\r\n", "\n")).meta.keys() - {"title"}
+    if keys:
+        raise UsageError(
+            f"the text of page {page} has front matter with {', '.join(sorted(keys))},"
+            " which the service would not keep",
+            hint="write the title into the front matter, and give the text with --file",
+        )
+    return text_without(text)
 
 
 def _reported(
@@ -401,7 +444,7 @@ _add(
     "create",
     "Create a page; its slug is made from TITLE, directories included.",
     _run_create,
-    [click.argument("title"), *TEXT, FORMAT],
+    [click.argument("title"), *TEXT, FORMAT, FRONT_MATTER, COMMIT],
     is_write=True,
 )
 _add(
@@ -413,6 +456,13 @@ _add(
         click.option("--title", help="New title, with directories; renames the page."),
         *TEXT,
         FORMAT,
+        FRONT_MATTER,
+        COMMIT,
+        click.option(
+            "--last-commit-sha",
+            metavar="SHA",
+            help="Refuse the edit if the page changed after this commit.",
+        ),
     ],
     is_write=True,
 )

@@ -91,6 +91,22 @@ def split_front_matter(source: str) -> FrontMatter:
     return FrontMatter({}, body, block.text, block.language)
 
 
+def text_without(source: str) -> str:
+    """A page without its metadata, to the byte; all of it where it has none."""
+    plain = source.replace("\r\n", "\n")
+    meta, body = split_front_matter(plain)[:2]
+    if not meta or not body:
+        return "" if meta else source
+    lines = plain.count("\n") - body.count("\n")
+    return source.split("\n", lines)[lines]
+
+
+def title_block(title: str) -> str:
+    """A block with a title, as the service writes it."""
+    text = yaml.safe_dump({"title": title}, allow_unicode=True, width=len(title) + 99)
+    return f"---\n{text}---\n"
+
+
 def find_block(source: str) -> Block | None:
     """The block at the head of a page, whatever its language, or None.
 

@@ -16,6 +16,7 @@ from wikisync.service.access import Verdict
 
 JSON_TYPE = "application/json"
 COLLISION = "There is already a page with the same title in that path."
+CHANGED = "The page was changed after the commit in last_commit_sha."
 # no charset parameter, as the real service; clients know JSON is UTF-8
 JSON_HEADERS = {
     "Content-Type": JSON_TYPE,
@@ -170,6 +171,11 @@ def insufficient_scope(scopes: str = "api read_api") -> Refusal:
 def bad_parameters(problems: Sequence[str]) -> Refusal:
     """Parameters that do not validate, before anything is read."""
     return Refusal(400, {"error": ", ".join(problems)})
+
+
+def changed() -> Refusal:
+    """An edit of a page that is not any more what its caller read."""
+    return Refusal(409, {"message": CHANGED})
 
 
 def null_answer() -> Refusal:

@@ -84,9 +84,8 @@ def read_push(body: Path, limits: GitService) -> Push | None:
             abilities |= frozenset(words.decode("utf-8", "replace").split())
             if len(tips) > limits.references_max:
                 break
-        while PUSH_OPTIONS in abilities and (packet := _read_packet(file)) != b"":
-            if packet is None:
-                return None
+        if PUSH_OPTIONS in abilities and not _skip_part(file):
+            return None
         offset = file.tell()
         header = file.read(12)
     count = int.from_bytes(header[8:12]) if header[:4] == b"PACK" else None
@@ -173,6 +172,14 @@ class _Count:
 
 async def _nothing(_chunk: bytes) -> None:
     """What git says of its pack is not read."""
+
+
+def _skip_part(file: BinaryIO) -> bool:
+    """Read to the end of a part; False where there is none."""
+    while (packet := _read_packet(file)) != b"":
+        if packet is None:
+            return False
+    return True
 
 
 def _packet(content: bytes) -> bytes:

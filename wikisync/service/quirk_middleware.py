@@ -27,6 +27,7 @@ from wikisync.service.answers import (
     PartsAnswer,
     Refusal,
     bytes_answer,
+    changed,
     dead_token,
     invalid,
     json_answer,
@@ -322,7 +323,7 @@ async def _edit(call: Call, target: Target) -> web.StreamResponse:
     on = call.service.settings.quirks
     values = call.values(OtherEndpoint.PAGE_EDIT)
     wiki = await _enter(call, target, Operation.WRITE)
-    title, known = values.get("title"), values.get("last_commit_sha")
+    title = values.get("title")
     raw = dict(call.raw)
     if title is not None:
         _check_new_title(on, title)
@@ -332,17 +333,14 @@ async def _edit(call: Call, target: Target) -> web.StreamResponse:
         raw["format"] = "markdown"
     tree = await wiki.tree()
     page = None if tree is None else tree.find(call.segments["slug"])
-    if page is not None:
-        if known and Quirk.LAST_COMMIT_SHA in on:
-            last = await asyncio.to_thread(wiki.repository.last_commit_of, page.path)
-            if last != known:
-                raise null_answer()
-        if (altered := _altered_title(on, title, page.slug)) is not None:
-            raw["title"] = altered
+    if page is not None and (altered := _altered_title(on, title, page.slug)):
+        raw["title"] = altered
     try:
         return await _page_answer(replace(call, raw=raw), target)
     except Refusal as refusal:
-        if Quirk.NULL_RENAME in on and refusal.body == _COLLISION_BODY:
+        is_renamed = Quirk.NULL_RENAME in on and refusal.body == _COLLISION_BODY
+        is_changed = Quirk.LAST_COMMIT_SHA in on and refusal.body == changed().body
+        if is_renamed or is_changed:
             raise null_answer() from None
         raise
 

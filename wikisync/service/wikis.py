@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
+from typing import Any
 from uuid import uuid4
 
 import msgspec
@@ -11,11 +12,18 @@ from aiohttp import web
 from msgspec import Struct
 
 from wikisync.api.endpoints import OtherEndpoint
+from wikisync.markup.frontmatter import (
+    FRONT_MATTER_CHARS_MAX,
+    text_without,
+    title_block,
+)
 from wikisync.model import Format, OwnerKind
 from wikisync.service.access import Operation
 from wikisync.service.answers import (
     PartsAnswer,
     bytes_answer,
+    changed,
+    invalid,
     json_answer,
     no_content,
     not_found,
@@ -112,13 +120,14 @@ async def create_page(call: Call, kind: OwnerKind) -> web.Response:
     """``POST .../wikis``."""
     values = call.values(OtherEndpoint.PAGE_CREATE)
     title, message = values["title"], values.get("message")
+    content = _front_matter(values) + values["content"]
     visit = await _visit(call, kind, Operation.WRITE)
 
     def decide(tree: WikiTree) -> CommitPlan:
         return plan_create(
             tree,
             title,
-            values["content"],
+            content,
             Format(values.get("format") or Format.MARKDOWN),
             limits=call.service.limits,
             redirects=_redirects(visit.wiki, tree),
@@ -134,15 +143,24 @@ async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
     values = call.values(OtherEndpoint.PAGE_EDIT)
     title, content = values.get("title"), values.get("content")
     markup, message = values.get("format"), values.get("message")
-    edit = EditRequest(title, content, None if markup is None else Format(markup))
+    front_matter, known = _front_matter(values), values.get("last_commit_sha")
     visit = await _visit(call, kind, Operation.WRITE)
+    repository = visit.wiki.repository
 
     def decide(tree: WikiTree) -> CommitPlan:
         page = find_page(tree, call.segments["slug"])
+        if known and repository.last_commit_of(page.path) != known:
+            raise changed()
+        text = content
+        if front_matter and text is None:
+            # it takes the place of what is there, but not of what is sent
+            text = text_without(repository.read(page.blob).decode("utf-8", "replace"))
+        if text is not None:
+            text = front_matter + text
         return plan_edit(
             tree,
             page,
-            edit,
+            EditRequest(title, text, None if markup is None else Format(markup)),
             limits=call.service.limits,
             redirects=_redirects(visit.wiki, tree),
             message=message or _message(visit.caller, "updated", title or page.title),
@@ -246,6 +264,20 @@ async def _read(
         content = await visit.wiki.read(page.blob)
     most = visit.call.service.settings.limits.shown_bytes_max
     return shown_page(page, content, most)
+
+
+def _front_matter(values: Mapping[str, Any]) -> str:
+    """The block that is put before the text; empty where none is sent.
+
+    Raises:
+        Refusal: 400 for one that is longer than what is read as one.
+    """
+    title = (values.get("front_matter") or {}).get("title")
+    if title is None:
+        return ""
+    if len(title) > FRONT_MATTER_CHARS_MAX:
+        raise invalid("front_matter", "is too long")
+    return title_block(title)
 
 
 def _redirects(wiki: WikiStorage, tree: WikiTree) -> bytes:
