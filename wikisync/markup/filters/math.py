@@ -12,6 +12,8 @@ from wikisync.markup.tokens import escape
 ELEMENTS = ("span", "code", "pre", "div")
 FORMULA_CHARS_SHOWN = 60
 """As much of a formula stands in a message."""
+INLINE_CHARS_MAX = 40
+"""A longer formula in a line may be wider than a phone."""
 
 
 def filter_math(draft: Draft) -> None:
@@ -38,7 +40,10 @@ def filter_math(draft: Draft) -> None:
                     html = source_html(source, formula.reason, is_display=is_display)
                 else:
                     tex = f' data-tex="{escape(source)}"'
-                    start = start_tag("span", tex, is_display=is_display)
+                    is_long = len(source) > INLINE_CHARS_MAX
+                    start = start_tag(
+                        "span", tex, is_display=is_display, may_scroll=is_long
+                    )
                     html = f"{start}{formula}</span>"
             document.replace(index, html)
     if refused:
@@ -66,7 +71,10 @@ def source_html(source: str, reason: str = "", *, is_display: bool) -> str:
     return f"{start}<code{notice}>{escape(source)}</code></{name}>"
 
 
-def start_tag(name: str, attributes: str = "", *, is_display: bool) -> str:
-    """Of a formula; one in a line of its own may scroll, by keyboard as well."""
-    style, focus = ("display", ' tabindex="0"') if is_display else ("inline", "")
+def start_tag(
+    name: str, attributes: str = "", *, is_display: bool, may_scroll: bool = False
+) -> str:
+    """Of a formula; one in a line of its own or a long one scrolls, by keyboard too."""
+    style = "display" if is_display else "inline"
+    focus = ' tabindex="0"' if is_display or may_scroll else ""
     return f'<{name}{focus} class="math" data-math-style="{style}"{attributes}>'
