@@ -22,6 +22,7 @@ from tests.security import (
     proof_of_servers,
     proof_of_sites,
     proof_of_tokens,
+    text_growth,
 )
 from tests.security.proof import Row, table
 from tests.security.proof_by_tests import Family, by_tests
@@ -69,6 +70,7 @@ FAMILIES: dict[str, Family] = {
     "bodies": proof_of_servers.bodies,
     "pushes": proof_of_servers.pushes,
     "imports": proof_of_servers.imports,
+    "texts": text_growth.growths,
 }
 
 

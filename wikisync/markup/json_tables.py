@@ -25,7 +25,7 @@ CELL_OPEN, CELL_CLOSE = "\ufdd0", "\ufdd1"
 """Around the number of a cell that is put in later; no text may hold them."""
 CELL = re.compile(f"{CELL_OPEN}(\\d+){CELL_CLOSE}")
 ONE_PARAGRAPH = re.compile(r"<p>((?:(?!<p>).)*)</p>", re.DOTALL)
-ESCAPED_IN_CELL = re.compile(r"\\*\|")
+ESCAPED_IN_CELL = re.compile(r"(?<!\\)\\*\|")
 
 
 class Table(NamedTuple):

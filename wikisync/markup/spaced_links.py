@@ -21,7 +21,7 @@ SPACED = re.compile(
     r"(?P<bang>!?)\[(?P<text>[^\[\]\n<>]*+)\]\("
     r"(?P<target>[^\s()<>'\[\]]++(?:[ ]++[^\s()<>\[\]]++)++)[ ]*+\)"
 )
-TITLE = re.compile(r"(?P<target>.*?)[ ]+&quot;(?P<title>(?:(?!&quot;).)*+)&quot;")
+QUOTE = "&quot;"
 
 
 def link_spaced(html: str) -> str:
@@ -51,10 +51,10 @@ def state_behind(opened: str, tag: str) -> str:
 def element(match: re.Match[str]) -> str:
     """A link or picture; as it is where the target is no single address."""
     target, title = match["target"], None
-    titled = TITLE.fullmatch(target)
-    if titled is not None:
-        target, title = titled["target"], titled["title"]
-    if "&quot;" in target or " " not in target:
+    before, opening, quoted = target.removesuffix(QUOTE).rpartition(QUOTE)
+    if opening and target.endswith(QUOTE) and before.endswith(" "):
+        target, title = before.rstrip(" "), quoted
+    if QUOTE in target or " " not in target:
         return match[0]
     address = escape(mdurl.encode(unescape(target)))
     rest = f' title="{title}"' if title else ""

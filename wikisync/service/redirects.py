@@ -16,14 +16,10 @@ from wikisync.decoding import json_decoder
 REDIRECTS_PATH = ".gitlab/redirects.yml"
 
 _QUOTED = json_decoder(str)
-_LINE = re.compile(
-    r"""
-    (?P<key> "(?:[^"\\]|\\.)*" | '(?:[^']|'')*' | [^\s"'\#\-&*!|>%@`{}\[\],?:]
-        (?: [^:\#] | :(?!\s|$) | (?<!\s)\# )*? )
-    \s* : \s+
-    (?P<value> "(?:[^"\\]|\\.)*" | '(?:[^']|'')*' | \S .*? )
-    \s*
-    """,
+_QUOTES = r""" "(?:[^"\\]++|\\.)*+" | '(?:[^']++|\'\')*+' """
+_KEY = re.compile(
+    rf"""(?: (?P<quoted> {_QUOTES} ) \s*+ : | (?P<plain> [^\s"'\#\-&*!|>%@`{{}}\[\],?:]
+    (?: [^:\#] | :(?!\s) | (?<!\s)\# )*+ ) : ) \s++""",
     re.VERBOSE,
 )
 
@@ -32,11 +28,12 @@ def parse_redirects(source: bytes) -> dict[str, str]:
     """The mapping in a redirects file; lines that are none are left out."""
     found: dict[str, str] = {}
     for line in source.decode("utf-8", "replace").split("\n"):
-        match = _LINE.fullmatch(line)
+        match = _KEY.match(line)
         if match is None:
             continue
-        key, value = _scalar(match["key"]), _scalar(match["value"])
-        if key is not None and value is not None:
+        key = _scalar(match["quoted"] or match["plain"].rstrip())
+        value = _scalar(line[match.end() :].rstrip())
+        if key and value:
             found[key] = value
     return found
 
@@ -52,7 +49,7 @@ def render_redirects(redirects: dict[str, str]) -> bytes:
 
 def _scalar(text: str) -> str | None:
     if text.startswith("'"):
-        return text[1:-1].replace("''", "'")
+        return text[1:-1].replace("''", "'") if text.endswith("'") else None
     if not text.startswith('"'):
         return text
     try:

@@ -26,7 +26,7 @@ INCLUDE = re.compile(
 )
 INCLUDE_DEPTH_MAX = 3
 INCLUDES_MAX = 32
-TAGS = re.compile(r"[ \t]+:([\w@]+(?::[\w@]+)*):[ \t]*$", re.ASCII)
+TAGS = re.compile(r"(?<![ \t])[ \t]+:([\w@]+(?::[\w@]+)*):[ \t]*$", re.ASCII)
 """The service's own: with other letters it is text."""
 NOTE = re.compile(r"\[fn:([\w-]+)")
 LEVELS_MAX = 6

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct, field
 
 KEYWORD = re.compile(r"^\s*#\+([A-Za-z_]+):\s*(.*?)\s*$")
-OPTION = re.compile(r"(\S+?):(\([^)]*\)|\S*)")
+OPTION = re.compile(r"(?<!\S)(\S+?):(\([^)]{0,200}\)|\S*)")
 TODO_KEYS = frozenset({"TODO", "SEQ_TODO", "TYP_TODO"})
 TODO_WORDS = ("TODO", "DONE")
 TODO_NAME = re.compile(r"^([^\s(|]+)(?:\([^)]*\))?$")
