@@ -156,7 +156,7 @@ def beside_deletions(count: int, seed: int = 0) -> Iterator[TwoEdits]:
         mark = rng.choice(("", "- ", "1. ", "> "))
         base = [f"{mark}{line}\n{gap}" for line in old]
         start = rng.randrange(len(base))
-        stop = rng.randint(start + 1, len(base) - (start == 0))
+        stop = rng.randint(start + 1, min(start + len(base) // 2 + 1, len(base)))
         added, cut = list(base), list(base)
         at = rng.choice((start, stop)) + rng.choice((-1, 0, 0, 0, 1))
         at = max(0, min(at, len(base)))
