@@ -175,6 +175,7 @@ def test_stub_of_a_program_that_nobody_knows_has_no_text(
     put(tmp_path, "b.md.bak", "c.png.sciebo")
     (tmp_path / "a.md.sciebo").write_text(content)
     (tmp_path / "b.md.bak").write_text("an old text")
+    (tmp_path / ".d.md.swp").touch()
     assert codes(scan_pages(tmp_path)) == [("file-elsewhere", "a.md")]
 
 

@@ -129,7 +129,9 @@ def stub_of(name: str) -> Stub | None:
     is_page = split_extension(inner) is not None
     stubs = _STUBS.get(ending)
     if stubs is None:
-        return Stub("a cloud drive", (inner,), is_sure=False) if is_page else None
+        # an editor's lock file has no text either
+        is_stub = is_page and not is_ignored_file(name)
+        return Stub("a cloud drive", (inner,), is_sure=False) if is_stub else None
     if stubs.drops_extension and not is_page:
         return Stub(stubs.who, tuple(inner + extension for extension in _EXTENSIONS))
     return None if stubs.of_pages and not is_page else Stub(stubs.who, (inner,))

@@ -59,6 +59,11 @@ def next_step(folder: str, held: Held) -> str:
                 f"resolve the conflict and remove its marker lines; or, if the markers"
                 f" belong to the page, send it unchanged: {command_line('sync', name)}"
             )
+        case HoldReason.POINTER:
+            return (
+                "get the text back: git lfs pull, or git annex get and unlock; on the"
+                " wiki, from the page's history"
+            )
         case HoldReason.REFUSED:
             # what it said before is about the text, its name, or the token's rights
             return (

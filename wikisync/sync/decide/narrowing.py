@@ -261,13 +261,13 @@ def without_futile(
 
 
 def holding(plan: Plan, reasons: Mapping[Slug, HoldReason]) -> Plan:
-    """Hold these pages instead of sending their texts."""
+    """Hold these pages instead of sending or replacing their texts."""
     if not reasons:
         return plan
     return plan.map(
         lambda a: (
             Hold(a.slug, reasons[a.slug])
-            if isinstance(a, Send) and a.slug in reasons
+            if isinstance(a, Send | Pull | Merge | Hold) and a.slug in reasons
             else a
         )
     )

@@ -96,6 +96,9 @@ class HoldReason(StrEnum):
     EMPTY = "empty here; this service does not accept empty pages"
     MARKER = "it contains a conflict marker line, so it is not sent to the wiki"
     GIT_MARKER = "it contains git conflict markers, so it is not sent to the wiki"
+    POINTER = (
+        "only a pointer to its text is left, here or on the wiki (Git LFS, git-annex)"
+    )
     REFUSED = "the service rejected it"
     LOOP = "sent several times with the same text; something keeps changing it back"
     OPEN_LONG = "open in an editor here for a long time, and changed on the wiki"

@@ -61,7 +61,12 @@ from wikisync.sync.run.sightings import (
     seen_again,
     watch_absences,
 )
-from wikisync.sync.run.stopping import emptied_pages, is_followed, with_safety_stops
+from wikisync.sync.run.stopping import (
+    emptied_pages,
+    is_followed,
+    with_safety_stops,
+    without_pointers,
+)
 from wikisync.sync.run.undoing import Undone
 
 SAME_TEXT_MAX = 4
@@ -153,6 +158,7 @@ class _Deciding:
             # conflict with it stays so, or is held once the merge would be clean
             unmerged = [m for m in plan.merges if m.remote != shown.get(m.slug)]
         plan = plan.map(lambda a: None if a in unmerged else a)
+        plan = await without_pointers(self._cycle, plan, here, there)
         plan, merges, superseded = await merge_texts(
             self._cycle, plan, there, self._settled
         )

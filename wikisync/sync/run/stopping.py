@@ -1,7 +1,8 @@
 """What the safety stop takes out of the plan of a cycle, and remembers.
 
 ``safety`` and ``rewinding`` decide by values; here they get what the state knows, and
-the batches of this cycle become the memory of the next.
+the batches of this cycle become the memory of the next.  A text that only a pointer
+would replace is kept from it, too.
 """
 
 from __future__ import annotations
@@ -10,15 +11,21 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from wikisync.errors import WikisyncError
 from wikisync.model import Slug, Snapshot
+from wikisync.pointer import POINTER_BYTES_MAX, is_pointer
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import narrowing
 from wikisync.sync.decide.plan import (
     BasePage,
     CreateLocal,
     DeleteRemote,
+    HoldReason,
+    Merge,
     MoveLocal,
     Plan,
+    Pull,
+    Send,
 )
 from wikisync.sync.decide.rewinding import (
     NO_REWINDING,
@@ -44,6 +51,7 @@ from wikisync.sync.decide.safety import (
     shrunk_pages,
 )
 from wikisync.sync.replica import LocalReplica
+from wikisync.sync.run.parts import Cycle
 
 
 async def emptied_pages(
@@ -192,6 +200,46 @@ def _rewinding(
         return NO_REWINDING
     earlier = known.earlier(seen.texts)
     return rewinding_of(plan, seen, earlier, is_known=is_known, gone=gone)
+
+
+async def without_pointers(
+    cycle: Cycle, plan: Plan, here: Snapshot, there: Snapshot
+) -> Plan:
+    """The plan without texts that only a pointer would replace: their pages are held.
+
+    A text comes back here with the files of git.  One on the wiki is a person's to put
+    back, who may also send the one that is here.
+    """
+    ours = {a.slug: a.local for a in plan.actions if isinstance(a, Send | Merge)}
+    for held in plan.held:
+        if held.reason is HoldReason.CREATED_BOTH and held.slug in here.pages:
+            ours[held.slug] = here.pages[held.slug].digest
+    theirs = {a.slug: a.remote for a in plan.actions if isinstance(a, Pull)}
+    records = plan.records
+    found: dict[Slug, HoldReason] = {}
+    for digests, seen, side in (
+        (ours, here, cycle.local),
+        (theirs, there, cycle.remote),
+    ):
+        wanted = set(digests.values())
+        # by their texts: a page has its old name until the plan is carried out
+        small = {
+            page.digest: page.slug
+            for page in (seen.pages.values() if wanted else ())
+            if page.digest in wanted and (page.size or 0) <= POINTER_BYTES_MAX
+        }
+        for slug, digest in digests.items():
+            if digest not in small:
+                continue
+            name = small[digest]
+            try:
+                text = (seen.texts.get(name) or await side.read(name)).content
+            except WikisyncError:
+                continue  # its turn will say what is wrong
+            agreed = cycle.state.text(records.get(slug, slug))
+            if text != agreed and is_pointer(text.encode("utf-8", "replace")):
+                found[slug] = HoldReason.POINTER
+    return narrowing.holding(plan, found)
 
 
 def is_followed(known: WikiState) -> bool:

@@ -23,7 +23,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from wikisync.errors import Rejected, RemoteError
+from wikisync.errors import Rejected, RemoteError, WikisyncError
 from wikisync.model import (
     AttachmentPath,
     Digest,
@@ -33,6 +33,7 @@ from wikisync.model import (
     Page,
     Slug,
 )
+from wikisync.pointer import POINTER_BYTES_MAX, is_pointer
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Intent, WriteKind, WrittenLink
 from wikisync.sync.replica import RemoteReplica
@@ -133,6 +134,8 @@ class FileLinks:
         self._fetched: Mapping[AttachmentPath, AttachmentPath | LooseFile] = {}
         """Fetched attachments that are here: where the wiki has each, or the file that
         a person made of it."""
+        self._pointers: dict[Digest, bool] = {}
+        """Of small files: whether such a content is only a pointer."""
         self._covered: frozenset[str] = frozenset()
         """Names of files that were there when the pages were searched ..."""
         self._covering: Mapping[Slug, Digest] = {}
@@ -187,11 +190,11 @@ class FileLinks:
         found = (await self._find({page.slug: targets}))[page.slug]
         for target in targets:
             file = found.get(target)
-            if isinstance(file, LooseFile):
-                wanted[target] = file
-            elif file is None and target in before:
-                # the file is gone here; the wiki still has it
+            if target in before and await self._is_away(file):
+                # the wiki still has it
                 wanted[target] = before[target]
+            elif isinstance(file, LooseFile):
+                wanted[target] = file
         if not wanted:
             return page, ()
         places = await self._links.places(page, wanted)
@@ -242,9 +245,11 @@ class FileLinks:
         for slug, links in links_of.items():
             for link in links:
                 now = files[slug].get(link.target)
+                if await self._is_away(now):
+                    continue
                 if isinstance(now, LooseFile):
                     now = uploads.get(now.digest, NOWHERE)
-                if now not in {None, link.path}:
+                if now != link.path:
                     found.add(slug)
         late = {slug async for slug in self._late(self._names)}
         base = self._state.base().items()
@@ -323,7 +328,9 @@ class FileLinks:
         known = self._state.attachments()
         there = await self._files.there({path: known[path].here for path in known})
         self._fetched = {
-            path: path if file.digest == known[path].digest else file
+            path: path
+            if file.digest == known[path].digest or await self._is_away(file)
+            else file
             for path, file in there.items()
         }
         # a fetched one by its folder, for many have one name
@@ -356,6 +363,20 @@ class FileLinks:
             loose[start[slug]] = [one for one in targets if one not in fetched[slug]]
         found = await self._files.find(loose)
         return {slug: {**fetched[slug], **found[start[slug]]} for slug in wanted}
+
+    async def _is_away(self, file: LooseFile | AttachmentPath | None) -> bool:
+        """Whether a file is gone here, or only a pointer to its content is left."""
+        if not isinstance(file, LooseFile):
+            return file is None
+        if file.size > POINTER_BYTES_MAX:
+            return False
+        if file.digest not in self._pointers:
+            try:
+                content = b"".join([chunk async for chunk in self._files.read(file)])
+            except WikisyncError:
+                return False  # who reads it will say what is wrong
+            self._pointers[file.digest] = is_pointer(content)
+        return self._pointers[file.digest]
 
     async def _as_on_the_wiki(
         self, page: Page, paths: Collection[AttachmentPath]
@@ -412,6 +433,12 @@ class FileLinks:
                 f"{file.path}, which {slug} links to, is larger than"
                 f" {FILE_BYTES_MAX >> 20} MiB",
                 hint="make the file smaller, or host it elsewhere and link to it",
+            )
+        if await self._is_away(file):
+            raise Rejected(
+                f"{file.path}, which {slug} links to, holds only a pointer to its"
+                " content",
+                hint="get the content with git lfs pull or git annex get",
             )
         intent = self._state.begin(
             Intent(WriteKind.UPLOAD, slug, text=file.path, at=self._clock())
