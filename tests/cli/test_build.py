@@ -209,6 +209,24 @@ def test_folder_that_became_empty_does_not_empty_its_part_of_the_site(
 
 
 @pytest.mark.parametrize(
+    ("key", "options"),
+    [("page_templates = true\n", []), ("", ["--page-templates"])],
+)
+def test_templates_for_new_pages_are_published_where_the_site_says_so(
+    workspace: Path, key: str, options: list[str]
+) -> None:
+    template = next(workspace.glob("*/home.md")).parent / "templates/meeting.md"
+    template.parent.mkdir()
+    template.write_text("x")
+    set_site(workspace, key)
+    assert main(["build", str(workspace), *options]) == ExitCode.DONE
+    assert list((workspace / "public").rglob("meeting.html"))
+    set_site(workspace, "")
+    assert main(["build", str(workspace)]) == ExitCode.DONE
+    assert not list((workspace / "public").rglob("meeting.html"))
+
+
+@pytest.mark.parametrize(
     ("key", "options"), [("report = false\n", []), ("", ["--no-report"])]
 )
 def test_report_is_left_out_where_the_site_says_so(

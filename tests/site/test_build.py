@@ -467,6 +467,62 @@ def test_sidebar_that_moves_to_a_folder_changes_the_pages_of_both(
     assert studio.files() == studio.clean_build()
 
 
+# -- templates for new pages ---------------------------------------------------------
+
+TEMPLATES = """\
+-- home.md --
+[meeting](templates/meeting) [[Templates/Meeting]] [none](templates/none)
+::include{file=templates/meeting.md}
+-- templates/meeting.md --
+# Meeting on DATE
+[somebody](nobody)
+-- templates.md --
+x
+"""
+
+
+def test_templates_for_new_pages_are_left_out_and_links_to_them_say_so(
+    studio: Studio,
+) -> None:
+    folder = studio.add(TEMPLATES, web_url="https://gitlab.example.com/docs/handbook")
+    report = studio.build()
+    reasons = {link.href: link.reason for link in report.broken_links}
+    assert report.pages == 2
+    assert reasons["templates/none"] == "there is no such page"
+    assert "is a template" in reasons["templates/meeting"]
+    assert "is a template" in reasons["Templates/Meeting"]
+    assert not [path for path in studio.files() if "meeting" in path]
+    assert "DATE" in studio.article("index.html")
+    assert [page["slug"] for page in studio.report()["wanted_pages"]] == [
+        *("nobody", "templates/none")
+    ]
+
+    (folder / "templates/meeting.md").rename(folder / "templates/none.md")
+    studio.build()
+    assert studio.files() == studio.clean_build()
+
+
+def test_templates_for_new_pages_are_pages_where_the_owner_asks(studio: Studio) -> None:
+    studio.add(TEMPLATES)
+    studio.build()
+    studio.set(page_templates=True)
+    report = studio.build()
+    assert report.pages == 3
+    assert {link.href for link in report.broken_links} == {"templates/none", "nobody"}
+    assert "DATE" in studio.article("templates/meeting.html")
+    assert studio.files() == studio.clean_build()
+
+
+def test_link_to_a_template_of_another_wiki_stays_on_the_service(
+    studio: Studio,
+) -> None:
+    url = "https://gitlab.example.com/docs/b/-/wikis/templates/x"
+    studio.add(f"-- home.md --\n[x]({url})\n", "docs/a")
+    studio.add("-- home.md --\nx\n-- templates/x.md --\nx\n", "docs/b")
+    assert studio.build().broken_links == ()
+    assert f'href="{url}"' in studio.read("docs/a/-/wikis/index.html")
+
+
 # -- odd pages -----------------------------------------------------------------------
 
 

@@ -20,6 +20,7 @@ FILES = (
     "a/_Sidebar.md",
     "README.md",
     "a/index.md",
+    "templates/t.md",
     "a.md",
     "A.md",
     "a/b.md",
@@ -33,7 +34,7 @@ FILES = (
 )
 PHRASES = (
     "# Title one",
-    "[folder](a/) [own](#part)",
+    "[folder](a/) [own](#part) [template](templates/t)",
     "## Part",
     "plain words",
     "[a](a)",

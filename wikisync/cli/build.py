@@ -60,6 +60,7 @@ def command(
     output: Path | None,
     *,
     has_report: bool,
+    page_templates: bool,
     compress: bool,
     is_published: bool,
     replaces: bool,
@@ -73,7 +74,12 @@ def command(
     current folder.  No service is contacted.
     """
     choice = theme_choice(
-        theme, theme_options, templates, has_report=has_report, compress=compress
+        theme,
+        theme_options,
+        templates,
+        has_report=has_report,
+        page_templates=page_templates,
+        compress=compress,
     )
     shown = find_shown(folder, choice)
     config = shown.config()

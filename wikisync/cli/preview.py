@@ -51,6 +51,7 @@ def command(
     editor: str | None,
     *,
     has_report: bool,
+    page_templates: bool,
     is_opened: bool,
 ) -> int:
     """Serve FOLDER as a site on this machine and reload on every save.
@@ -58,7 +59,13 @@ def command(
     FOLDER is a workspace, one wiki of it, or any folder with pages; the default is the
     current folder.  No service is contacted.  Stop it with Ctrl-C.
     """
-    choice = theme_choice(theme, theme_options, templates, has_report=has_report)
+    choice = theme_choice(
+        theme,
+        theme_options,
+        templates,
+        has_report=has_report,
+        page_templates=page_templates,
+    )
     shown = find_shown(folder, choice)
     config = shown.config()
 

@@ -48,6 +48,11 @@ def theme_options(command: Callable[..., Any]) -> Callable[..., Any]:
             flag_value=False,
             help="Omit the report pages (broken links, missing pages, orphans).",
         ),
+        click.option(
+            "--page-templates",
+            is_flag=True,
+            help="Also publish the templates for new pages, in templates/.",
+        ),
     ]
     return decorated(command, decorators)
 
@@ -58,6 +63,7 @@ def theme_choice(
     templates: Path | None,
     *,
     has_report: bool = True,
+    page_templates: bool = False,
     compress: bool = False,
 ) -> ThemeChoice:
     """The values of these options.
@@ -66,4 +72,4 @@ def theme_choice(
         UsageError: an option of the theme has no ``=``, or no name.
     """
     options = parse_settings(given, "--theme-option")
-    return ThemeChoice(theme, options, templates, has_report, compress)
+    return ThemeChoice(theme, options, templates, has_report, page_templates, compress)

@@ -99,6 +99,7 @@ class SiteSection(Struct, frozen=True):
     slow_pages_seconds: Annotated[int, Key(0, 86_400)] = 60
     public: bool = False
     report: bool = True
+    page_templates: bool = False
     compress: bool = False
     url: Annotated[str, Key(check=check_site)] = ""
     language: Annotated[str, Key(check=check_language)] = "en"

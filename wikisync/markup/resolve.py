@@ -52,6 +52,7 @@ FILES = (
 """What nobody calls a page; any other dot may stand in a page's name."""
 REASONS = {
     "no-page": "there is no such page",
+    "template": "the page is a template for new pages, which the site leaves out",
     "no-file": "there is no such file",
     "no-attachment": "there is no such attachment",
     "no-heading": "the page has no such heading",

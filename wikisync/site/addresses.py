@@ -143,6 +143,8 @@ class WikiAddresses(Struct, frozen=True):
     pages: Mapping[Slug, str]
     attachments: Mapping[AttachmentPath, str]
     problems: tuple[Problem, ...] = ()
+    templates: frozenset[Slug] = frozenset()
+    """Page templates of the service, which the site leaves out."""
 
     def file(self, path: str) -> str:
         """Output path of an attachment, or of a loose file."""

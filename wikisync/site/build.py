@@ -106,7 +106,10 @@ def _built(
     store: Cache,
 ) -> BuildReport:
     """Build with an open cache, where there is something to build."""
-    scanned = [scan_wiki(source, store) for source in sources]
+    scanned = [
+        scan_wiki(source, store, page_templates=options.page_templates)
+        for source in sources
+    ]
     inputs = _inputs_key(scanned, theme, options, kept)
     note = build_note(store, output)
     attempts = Attempts(

@@ -92,7 +92,10 @@ def _checked(
     progress: Progress,
     store: Cache,
 ) -> CheckReport:
-    scanned = [scan_wiki(source, store) for source in sources]
+    scanned = [
+        scan_wiki(source, store, page_templates=options.page_templates)
+        for source in sources
+    ]
     addresses = site_addresses(scanned, options)
     table = WikiTable(sources, addresses, [wiki.loose for wiki in scanned])
     attempts = Attempts(options.slow_pages_seconds, retries=options.retries)

@@ -125,7 +125,7 @@ def site_addresses(
     is_dropped = options.drop_prefix
     if is_dropped is None:
         is_dropped = len(scanned) + len(kept) == 1
-    return [
+    found = (
         assign_addresses(
             "" if is_dropped else wiki_prefix(wiki.source.owner),
             wiki.pages,
@@ -133,6 +133,10 @@ def site_addresses(
             wiki.beside,
         )
         for wiki in scanned
+    )
+    return [
+        replace(addresses, templates=frozenset(wiki.templates))
+        for addresses, wiki in zip(found, scanned, strict=True)
     ]
 
 

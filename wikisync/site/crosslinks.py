@@ -140,7 +140,12 @@ class WikiTable:
         if inside and inside in index.attachments:
             return ItemKey(number, inside), True, ""
         slug = None if inside is None else index.find(inside)
-        return ItemKey(number, slug or ""), False, unquote(fragment)
+        is_page = slug in self.addresses[number].pages
+        return (
+            ItemKey(number, slug if slug and is_page else ""),
+            False,
+            unquote(fragment),
+        )
 
     def _found_of(self, number: int) -> _Found:
         known = self._found.get(number)
@@ -157,14 +162,13 @@ class WikiTable:
         if path in index.attachments:
             return path, known.attachments[AttachmentPath(path)]
         slug = index.find(path)
-        if slug is None or slug not in known.pages:
-            return NOTHING
-        return slug, known.pages[slug]
+        return NOTHING if slug is None else (slug, known.pages.get(slug, ""))
 
     def _index(self, number: int) -> WikiIndex:
         if number not in self._indexes:
             known = self.addresses[number]
-            self._indexes[number] = WikiIndex(known.pages, known.attachments)
+            slugs = [*known.pages, *known.templates]
+            self._indexes[number] = WikiIndex(slugs, known.attachments)
         return self._indexes[number]
 
 
@@ -189,8 +193,12 @@ class SiteLinks(WikiIndex):
         """Index the wiki of that number; ``sources`` tell where its pages lie."""
         known = table.addresses[number]
         super().__init__(
-            known.pages, known.attachments, headings, web_url=table.web_urls[number]
+            [*known.pages, *known.templates],
+            known.attachments,
+            headings,
+            web_url=table.web_urls[number],
         )
+        self._templates = known.templates
         self.number = number
         self._sources = sources or {}
         self._table = table
@@ -244,7 +252,9 @@ class SiteLinks(WikiIndex):
 
     def _find(self, path: str, fragment: str) -> Target:
         self.asked[path] = None
-        return super()._find(path, fragment)
+        target = super()._find(path, fragment)
+        is_template = target.name in self._templates and target.kind == "page"
+        return target._replace(reason="template") if is_template else target
 
     def _project_upload(self, path: str) -> Target:
         self.asked[path.lstrip("/")] = None

@@ -43,7 +43,8 @@ class Includes:
     def __init__(self, scanned: ScannedWiki, kroki: Kroki | None = None) -> None:
         self._scanned = scanned
         self._kroki = kroki
-        self._index = LinkIndex(scanned.pages, scanned.attachments)
+        self._pages = {**scanned.pages, **scanned.templates}
+        self._index = LinkIndex(self._pages, scanned.attachments)
         self._texts: dict[str, str | None] = {}
 
     def recorder(self, slug: Slug) -> Recorder:
@@ -74,7 +75,7 @@ class Includes:
         if path in self._index.attachments:
             return path
         slug = self._index.find_page(path)
-        return self._scanned.pages[slug].path if slug is not None else None
+        return self._pages[slug].path if slug is not None else None
 
     def _read(self, file: str) -> str | None:
         if file not in self._texts:

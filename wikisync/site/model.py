@@ -97,6 +97,8 @@ class SiteOptions(Struct, frozen=True):
     """Try such pages again before their time."""
     has_report: bool = True
     """Make the pages that list broken links, wanted pages and orphans."""
+    page_templates: bool = False
+    """Publish the service's templates for new pages as well."""
     compress: bool = False
     """Put text files beside themselves as ``.gz`` and ``.br``."""
     is_public: bool = False

@@ -17,12 +17,10 @@ from wikisync.model import Problem, Slug
 from wikisync.site.addresses import home_slug
 from wikisync.site.crosslinks import ItemKey, place_of
 from wikisync.site.model import BrokenLink
+from wikisync.site.sources import is_template
 
 if TYPE_CHECKING:
     from wikisync.site.facts import IndexedWiki
-
-TEMPLATES = "templates/"
-"""Pages below it are the service's page templates: nobody links to them."""
 
 
 class WantedPage(Struct, frozen=True):
@@ -154,9 +152,7 @@ def _unreached(wiki: IndexedWiki) -> list[Slug]:
         else:
             reached.update(targets)
     return [
-        slug
-        for slug in wiki.pages
-        if slug not in reached and not slug.startswith(TEMPLATES)
+        slug for slug in wiki.pages if slug not in reached and not is_template(slug)
     ]
 
 

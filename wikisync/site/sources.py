@@ -124,6 +124,8 @@ class ScannedWiki(Struct, frozen=True, dict=True):
     attachments: Mapping[AttachmentPath, SourceState]
     problems: tuple[Problem, ...]
     loose: LooseStates = field(default_factory=LooseStates)
+    templates: Mapping[Slug, SourcePage] = field(default_factory=dict)
+    """Templates for new pages, which the site leaves out; a page may include one."""
     missed: set[str] = field(default_factory=set)
     """Files that could not be read afterwards as they were at the look."""
     has_news: bool = False
@@ -169,8 +171,9 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         """
         lines = [
             f"\n{page.slug}\0{page.format}\0{page.path}\0{page.digest}"
-            for page in self.pages.values()
+            for page in (*self.pages.values(), *self.templates.values())
         ]
+        lines += [f"\n{slug}" for slug in self.templates]
         lines += [
             f"\n{path}\0{state.digest}" for path, state in self.attachments.items()
         ]
@@ -186,9 +189,15 @@ _REMEMBERED = msgpack_decoder(_Remembered)
 
 
 def scan_wiki(
-    source: WikiSource, cache: Cache, *, now_ns: Callable[[], int] = time.time_ns
+    source: WikiSource,
+    cache: Cache,
+    *,
+    page_templates: bool = False,
+    now_ns: Callable[[], int] = time.time_ns,
 ) -> ScannedWiki:
     """Look at a wiki's folder; what cannot be read becomes a problem.
+
+    ``page_templates`` makes ordinary pages of the service's page templates.
 
     Raises:
         FolderError: The folder itself cannot be read.
@@ -201,6 +210,7 @@ def scan_wiki(
     digests = _Digests(source, remembered, now_ns())
     problems = [*source.problems, *scanned.problems]
     pages: dict[Slug, SourcePage] = {}
+    templates = pages if page_templates else {}
     attachments: dict[AttachmentPath, SourceState] = {}
     with digests.held():
         for file in sorted(scanned.pages, key=lambda file: file.slug):
@@ -211,7 +221,8 @@ def scan_wiki(
             if state is None:
                 problems.append(_vanished(file.path))
                 continue
-            pages[file.slug] = SourcePage(
+            found = templates if is_template(file.slug) else pages
+            found[file.slug] = SourcePage(
                 file.slug, file.format, file.path, state.digest
             )
         for path in sorted(scanned.attachments):
@@ -234,6 +245,7 @@ def scan_wiki(
         attachments,
         tuple(problems),
         loose,
+        {} if page_templates else templates,
         has_news=digests.has_news,
         is_settled=is_settled,
     )
@@ -347,6 +359,11 @@ def read_file(root: Path, path: str) -> bytes | None:
             return read_all(descriptor, path)
     except (OSError, FolderError):
         return None
+
+
+def is_template(slug: str) -> bool:
+    """Whether a page is a template for new pages of the service."""
+    return slug.startswith("templates/")
 
 
 def is_text(slug: str) -> bool:

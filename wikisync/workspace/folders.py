@@ -37,6 +37,7 @@ class ThemeChoice(Struct, frozen=True):
     options: Mapping[str, object] = {}
     templates: Path | None = None
     has_report: bool = True
+    page_templates: bool = False
     compress: bool = False
 
     def over(self, site: SiteOptions) -> SiteOptions:
@@ -51,6 +52,7 @@ class ThemeChoice(Struct, frozen=True):
             theme_options={**before, **self.options},
             templates=self.templates or site.templates,
             has_report=self.has_report and site.has_report,
+            page_templates=self.page_templates or site.page_templates,
             compress=self.compress or site.compress,
         )
 
@@ -137,6 +139,7 @@ def _workspace_site(
         markup=markup_options(config.markup),
         slow_pages_seconds=site.slow_pages_seconds,
         has_report=site.report,
+        page_templates=site.page_templates,
         compress=site.compress,
     )
 

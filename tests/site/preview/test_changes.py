@@ -113,6 +113,13 @@ def picture(desk: Desk) -> list[str]:
     return [f"uploads/{HASH}/map.png"]
 
 
+def template(desk: Desk) -> list[str]:
+    unpack("-- templates/one.md --\nOne.\n-- templates/two.md --\nx\n", desk.folder)
+    desk.last = desk.scan()
+    (desk.folder / "templates/one.md").write_text("Another.\n")
+    return ["templates/one.md"]
+
+
 def link(desk: Desk) -> list[str]:
     (desk.folder / "linked.md").symlink_to(desk.folder / "home.md")
     return ["linked.md"]
@@ -131,7 +138,7 @@ def everything(desk: Desk) -> list[str]:
 
 @pytest.mark.parametrize(
     "change",
-    [second_file, folder, new_folder, picture, link, unreadable, everything],
+    [second_file, folder, new_folder, picture, template, link, unreadable, everything],
 )
 def test_what_is_not_plain_needs_a_look_at_all_files(
     desk: Desk, change: Callable[[Desk], list[str]]

@@ -116,6 +116,16 @@ def test_a_sidebar_reaches_every_page(desk: Desk) -> None:
     assert "Now with other" in desk.shown("guide")
 
 
+def test_a_template_for_new_pages_stays_out_while_it_is_written(desk: Desk) -> None:
+    (desk.folder / "templates").mkdir()
+    desk.save("home.md", "[x](templates/x)\n")
+    assert "no such page" in desk.shown("index")
+    for text in ("New", "Newer"):
+        desk.save("templates/x.md", f"{text}\n")
+        assert "is a template" in desk.shown("index")
+    assert "templates" not in desk.shown("-/all")
+
+
 def test_a_heading_that_went_breaks_the_link_of_the_sidebar(desk: Desk) -> None:
     desk.save("_sidebar.md", "- [guide](guide#part)\n")
     desk.save("guide.md", "Words.\n")

@@ -17,7 +17,13 @@ from wikisync.folder.ignore import CONFLICT_MARK, is_ignored_folder
 from wikisync.folder.naming import parse_path
 from wikisync.model import PagePath, digest_of, split_extension
 from wikisync.site.crosslinks import ItemKey
-from wikisync.site.sources import ScannedWiki, SourcePage, is_text, read_file
+from wikisync.site.sources import (
+    ScannedWiki,
+    SourcePage,
+    is_template,
+    is_text,
+    read_file,
+)
 
 CONFLICTS_MAX = 500
 
@@ -46,6 +52,8 @@ def changed_wiki(wiki: ScannedWiki, changed: frozenset[str]) -> ScannedWiki | No
         now = _page_of(path, content) if content is not None else None
         is_gone = old[path] is not None and not os.path.lexists(top + path)
         if (now.slug in pages) if now is not None else not is_gone:
+            return None
+        if now is not None and is_template(now.slug) and old[path] is None:
             return None
         if now is not None:
             pages[now.slug] = now

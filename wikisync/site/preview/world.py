@@ -10,8 +10,8 @@ read too (``with_read``).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -269,19 +269,22 @@ def _scanned(
     changed: frozenset[str] | None,
     cache: Cache,
 ) -> tuple[ScannedWiki, ...]:
+    scan = partial(scan_wiki, cache=cache, page_templates=inputs.options.page_templates)
     if last is None:
-        return tuple(scan_wiki(source, cache) for source in inputs.wikis)
+        return tuple(map(scan, inputs.wikis))
     return tuple(
         (None if changed is None else changed_wiki(wiki, changed))
-        or _scanned_again(wiki, cache)
+        or _scanned_again(wiki, cache, scan)
         for wiki in last.scanned
     )
 
 
-def _scanned_again(wiki: ScannedWiki, cache: Cache) -> ScannedWiki:
+def _scanned_again(
+    wiki: ScannedWiki, cache: Cache, scan: Callable[[WikiSource], ScannedWiki]
+) -> ScannedWiki:
     # what was read for links since the last look need not be read again
     settle(wiki, cache)
-    return scan_wiki(wiki.source, cache)
+    return scan(wiki.source)
 
 
 def _read_at_once(
@@ -318,6 +321,7 @@ def _indexed(
 def _has_same_names(one: ScannedWiki, other: ScannedWiki) -> bool:
     return (
         one.pages.keys() == other.pages.keys()
+        and one.templates.keys() == other.templates.keys()
         and one.attachments.keys() == other.attachments.keys()
         and one.loose.names == other.loose.names
     )
