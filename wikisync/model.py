@@ -202,6 +202,11 @@ def fold_text(content: str) -> str:
     return f"{folded}\n" if folded else ""
 
 
+def is_blank(content: str) -> bool:
+    """Whether a text says nothing, as a note does that was just made."""
+    return not content.strip()
+
+
 def folded_digest(content: str) -> Digest | None:
     """Digest of the folded text; None where folding changes nothing."""
     ends_in_one_line_end = content[-1:] == "\n" and content[-2:-1] not in {"", "\n"}

@@ -109,6 +109,35 @@ async def test_sync_with_an_unwritten_file_is_no_good_one(
     assert (ran.code, ran.out) == (3, "handbook: 4 pages, nothing to do\n")
 
 
+@pytest.mark.parametrize("text", ["", "\n\n", " \t\n"])
+async def test_new_note_without_a_text_waits_quietly(cloned: Cloned, text: str) -> None:
+    """An editor makes it empty, and a person fills it minutes later."""
+    cloned.service.quirks = {Quirk.REFUSES_EMPTY}
+    cloned.write("Untitled.md", text)
+    cloned.write("other.md", "a text\n")
+    for command in ("sync", "sync", "status"):
+        ran = await cloned.run(command)
+        assert (ran.code, "warning" in ran.err) == (0, False)
+        assert "Untitled: empty; the service accepts no empty page" in ran.out + ran.err
+    assert not (cloned.root / "WIKISYNC-ATTENTION.md").exists()
+    # one refusal is enough: nothing is sent to learn whether it still refuses
+    cloned.service.quirks = ()
+    assert (await cloned.run("sync")).code == 0
+    assert await cloned.wiki() == {**FILES, "other.md": "a text\n"}
+    cloned.write("Untitled.md", "a text\n")
+    assert (await cloned.run("sync")).code == 0
+    assert (await cloned.wiki())["Untitled.md"] == "a text\n"
+
+
+async def test_page_that_lost_its_text_is_a_decision(cloned: Cloned) -> None:
+    cloned.service.quirks = {Quirk.REFUSES_EMPTY}
+    await cloned.run("sync")
+    cloned.write("guide.md", "\n")
+    ran = await cloned.run("sync")
+    assert ran.code == 3
+    assert "guide: empty here; this service does not accept empty pages" in ran.err
+
+
 async def test_workspace_without_its_marker_is_halted(cloned: Cloned) -> None:
     (cloned.root / ".wikisync/folder-id").unlink()
     ran = await cloned.run("sync")

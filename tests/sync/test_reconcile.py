@@ -401,12 +401,6 @@ def test_page_with_a_twin_on_the_wiki_is_still_pulled() -> None:
     assert lines("a=1 A=2", "a=1 A=2", "a=R A=2") == ["update  a"]
 
 
-def test_empty_page_is_held_where_the_service_refuses_it() -> None:
-    assert lines("p=b", "p=", "p=b") == ["update  p on the wiki"]
-    held = lines("p=b", "p=", "p=b", takes_empty=False)
-    assert held == [f"hold    p: {HoldReason.EMPTY}"]
-
-
 @pytest.mark.parametrize(("slug", "text"), [("p", "L"), ("n", "b")])
 def test_page_of_a_format_that_the_service_only_lists_is_not_changed_there(
     slug: str, text: str

@@ -54,14 +54,14 @@ async def test_lasting_error_asks_for_no_further_cycle_at_once(pair: Pair) -> No
 
 async def test_removal_goes_through_once_the_refused_page_is_held(pair: Pair) -> None:
     """From then on nothing is sent, so no cycle has an error any more."""
-    pair.service.quirks = frozenset({Quirk.REFUSES_EMPTY})
+    pair.service.quirks = frozenset({Quirk.RESERVED_TITLES})
     pair.remove("notes")
     await pair.cycle()
-    pair.save("blank", " \n")
+    pair.save("templates", "our templates\n")
     refused = await pair.cycle()
-    assert [one.subject for one in refused.problems] == ["blank"]
+    assert [one.subject for one in refused.problems] == ["templates"]
     held = await pair.cycle()
-    assert [one.slug for one in held.held] == ["blank"]
+    assert [one.slug for one in held.held] == ["templates"]
     assert "notes" not in await pair.wiki_texts()
     assert not held.has_more
 

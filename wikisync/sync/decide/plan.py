@@ -125,6 +125,7 @@ class SkipReason(StrEnum):
         "not uploaded: the service accepts no page in this format; save it as Markdown"
         " (.md), or list it in .wikisyncignore"
     )
+    EMPTY = "empty; the service accepts no empty page, so it waits for text"
     OPEN_HERE = "open in an editor here; waiting until it is closed"
     OPEN_WITH_IT = (
         "renamed together with a page that is open in an editor here; both wait"

@@ -28,7 +28,6 @@ from wikisync.model import (
     PageState,
     Slug,
     Snapshot,
-    digest_of,
     folders_above,
     is_dashed,
 )
@@ -58,8 +57,6 @@ from wikisync.sync.decide.plan import (
 )
 from wikisync.sync.decide.remote_names import RemoteNames
 from wikisync.sync.decide.renames import renames
-
-NO_TEXT = digest_of("")
 
 
 class _Record(Struct, frozen=True):
@@ -369,8 +366,6 @@ class _Table:
         """Why the service would not take this text, or None."""
         if not mine.format.is_writable:
             return Skip(name, SkipReason.READ_ONLY)
-        if mine.digest == NO_TEXT and not self._service.takes_empty:
-            return Hold(name, HoldReason.EMPTY)
         return None
 
     # -- names on the wiki -------------------------------------------------------

@@ -25,6 +25,7 @@ from wikisync.model import (
     Snapshot,
     digest_of,
     fold_text,
+    is_blank,
     renames_under_way,
 )
 from wikisync.sync.base.state import WikiState
@@ -40,12 +41,14 @@ from wikisync.sync.decide.decided import Decided, Settled
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import (
     BasePage,
+    CreateRemote,
     Delete,
     HoldReason,
     Merge,
     MoveLocal,
     Plan,
     Push,
+    Skip,
     SkipReason,
 )
 from wikisync.sync.decide.reconcile import reconcile
@@ -164,6 +167,7 @@ class _Deciding:
         )
         plan = Plan.from_actions([*plan.actions, *unmerged])
         plan = narrowing.holding(plan, await self._with_markers(plan))
+        plan = await self._without_empty(plan)
         plan, batches = with_safety_stops(
             self._cycle.state,
             plan,
@@ -476,9 +480,7 @@ class _Deciding:
         """
         if not plan.sends:
             return {}
-        before = plan.files
-        sent = {before.get(one.slug, one.slug): one.slug for one in plan.sends}
-        records = plan.records
+        sent, records = _sent_files(plan), plan.records
         found: dict[Slug, HoldReason] = {}
         for file in await self._cycle.local.having(sent, has_any_marker):
             slug = sent[file]
@@ -494,6 +496,36 @@ class _Deciding:
             elif not git_conflicts(text) <= git_conflicts(agreed):
                 found[slug] = HoldReason.GIT_MARKER
         return found
+
+    async def _without_empty(self, plan: Plan) -> Plan:
+        """The plan without texts that say nothing, where the service refuses those.
+
+        A note that was just made waits for its text; a page that lost its text is a
+        person's to decide.
+        """
+        if self._cycle.state.capabilities().takes_empty or not plan.sends:
+            return plan
+        sent = _sent_files(plan)
+        empty = {sent[file] for file in await self._cycle.local.having(sent, is_blank)}
+        held = {
+            one.slug: HoldReason.EMPTY
+            for one in plan.sends
+            if isinstance(one, Push) and one.slug in empty
+        }
+        plan = narrowing.holding(plan, held)
+        return plan.map(
+            lambda a: (
+                Skip(a.slug, SkipReason.EMPTY)
+                if isinstance(a, CreateRemote) and a.slug in empty
+                else a
+            )
+        )
+
+
+def _sent_files(plan: Plan) -> Mapping[Slug, Slug]:
+    """The pages to be sent, by what their files are called before its renames."""
+    before = plan.files
+    return {before.get(one.slug, one.slug): one.slug for one in plan.sends}
 
 
 async def without_ignored(

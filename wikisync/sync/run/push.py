@@ -12,7 +12,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from wikisync.errors import (
     AuthenticationFailed,
@@ -27,7 +30,15 @@ from wikisync.errors import (
     SyncError,
     Unavailable,
 )
-from wikisync.model import Digest, Page, Problem, Slug, Snapshot, path_of_title
+from wikisync.model import (
+    Digest,
+    Page,
+    Problem,
+    Slug,
+    Snapshot,
+    is_blank,
+    path_of_title,
+)
 from wikisync.sync.decide.ledger import NO_DIGEST, Agreed, Intent, WriteKind
 from wikisync.sync.decide.normalisation import Normalisation, normalisation_of
 from wikisync.sync.decide.plan import (
@@ -110,7 +121,7 @@ class _Pushes:
             self._superseded(action, error)
         except RemoteError as error:
             self._lose(action)
-            self._refused(action, error)
+            await self._refused(action, error)
         except FolderError as error:
             self._lose(action)
             self._cycle.tally.fail("page-unreadable", action.slug, error)
@@ -416,8 +427,14 @@ class _Pushes:
         self._settle_all(action.slug)
         self._cycle.tally.supersede(action.slug, error)
 
-    def _refused(self, action: RemoteWrite, error: RemoteError) -> None:
+    async def _refused(self, action: RemoteWrite, error: RemoteError) -> None:
         """The service said no: not asked again until the page is another."""
+        if isinstance(error, Rejected) and await self._is_blank(action):
+            # the next cycle leaves it here, as all such texts from now on
+            known = self._cycle.state.capabilities()
+            self._cycle.state.learn(replace(known, takes_empty=False))
+            self._superseded(action, error)
+            return
         if isinstance(error, Rejected | PermissionDenied):
             self._settle_all(action.slug)
             if isinstance(action, MoveRemote) and isinstance(error, Rejected):
@@ -434,6 +451,12 @@ class _Pushes:
                 )
                 self._cycle.tally.refused.add(action.slug)
         self._cycle.tally.fail("page-refused", action.slug, error)
+
+    async def _is_blank(self, action: RemoteWrite) -> bool:
+        with suppress(NotFound, FolderError):
+            if isinstance(action, Send):
+                return is_blank((await self._cycle.local.read(action.slug)).content)
+        return False
 
     def _leave_name(self, action: MoveRemote, error: Rejected) -> None:
         """Leave a page its name on the wiki, and its file the new one here.
