@@ -10,6 +10,7 @@ attributes, so what math-core says by styles is said by classes and ``mathcolor`
 from __future__ import annotations
 
 import functools
+import html.entities
 import re
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -21,13 +22,76 @@ from wikisync.markup.tokens import escape
 if TYPE_CHECKING:
     from math_core import LatexToMathML
 
-FORMULA_CHARS_MAX = 2_000
-"""Longer formulas stay TeX: latex2mathml's time is not linear."""
+FORMULA_CHARS_MAX = 10_000
+"""Longer formulas stay TeX."""
+SHORT_CHARS_MAX = 2_000
+"""Of formulas for latex2mathml, whose time is not linear, and of those that define
+names, which may grow by each use of one."""
 OPENINGS_MAX = 12
 """math-core takes twice as long for each opening bracket that is never closed; a
 formula with more of them goes to the other converter."""
-OPENING = re.compile(r"[(\[⟦⟨⟪⟬⟮⦃⦅⦇⦉⦋⌈⌊⌜⌞〈❨❪❬❮❰❲❴（［｛]|\\\{")
+BRACKET = re.compile(
+    r"(?P<open>[(\[⟦⟨⟪⟬⟮⦃⦅⦇⦉⦋⌈⌊⌜⌞〈❨❪❬❮❰❲❴（［｛]|\\\{|\\(?:ulcorner|llcorner"
+    r"|l(?:angle|Angle|langle|ang|brace|Brace|brack|lbracket|ceil|floor|group"
+    r"|moustache|paren|lparenthesis|vert|Vert))(?![A-Za-z]))"
+    r"|(?P<close>[)\]⟧⟩⟫⟭⟯⦄⦆⦈⦊⌉⌋⌝⌟]|\\\}|\\(?:urcorner|lrcorner"
+    r"|r(?:angle|Angle|rangle|ang|brace|Brace|brack|rbracket|ceil|floor|group"
+    r"|moustache|paren|rparenthesis|vert|Vert))(?![A-Za-z]))"
+    r"|(?P<enter>\{|\\begin(?![A-Za-z])|\\left\s*(?:\\[A-Za-z]+|\\.|.))"
+    r"|(?P<leave>\}|\\end(?![A-Za-z])|\\right\s*(?:\\[A-Za-z]+|\\.|.))"
+    r"|(?P<next>&|\\\\)|\\.",
+    re.DOTALL,
+)
+DEFINES = re.compile(
+    r"\\(?:[gex]?def|let|futurelet|(?:re)?newcommand|providecommand)\b"
+)
+"""A name that is used often opens what stands in it once."""
 COMMAND_LEFT = re.compile(r"\\[A-Za-z]")
+MACROS = dict(
+    [
+        *(("centerdot", r"\cdot"), ("sdot", r"\cdot"), ("dotsb", r"\cdots")),
+        *(("dotsi", r"\cdots"), ("dotsm", r"\cdots"), ("dotsc", r"\ldots")),
+        *(("dotso", r"\ldots"), ("mathellipsis", r"\ldots"), ("textmd", r"\text")),
+        *(("textnormal", r"\text"), ("textup", r"\text"), ("hbox", r"\text")),
+        *(("shortmid", r"\mid"), ("nshortmid", r"\nmid")),
+        *(("shortparallel", r"\parallel"), ("cr", r"\\")),
+        *(("nshortparallel", r"\nparallel"), ("smallfrown", r"\frown")),
+        *(("smallsmile", r"\smile"), ("smallsetminus", r"\setminus")),
+        *(("thickapprox", r"\approx"), ("thicksim", r"\sim")),
+        *(("varpropto", r"\propto"), ("overlinesegment", r"\overline")),
+        *(("underlinesegment", r"\underline"), ("mathnormal", r"\mathit")),
+        *(("pmb", r"\boldsymbol"), ("intop", r"\int\limits"), ("TeX", r"\text{TeX}")),
+        *(("LaTeX", r"\text{LaTeX}"), ("KaTeX", r"\text{KaTeX}")),
+        *(("varlimsup", r"\mathop{\overline{\lim}}"),),
+        *(("varliminf", r"\mathop{\underline{\lim}}"),),
+        *(("varinjlim", r"\mathop{\underrightarrow{\lim}}"),),
+        *(("varprojlim", r"\mathop{\underleftarrow{\lim}}"),),
+    ]
+)
+"""What KaTeX knows and math-core does not, said by what it knows."""
+SPELLINGS = (
+    (re.compile(r"\\(left|middle|right)\s*<"), r"\\\1\\langle "),
+    (re.compile(r"\\(left|middle|right)\s*>"), r"\\\1\\rangle "),
+    (re.compile(r"(?<!\\)((?:\\\\)*+)\\\n"), r"\1\\ "),
+    (re.compile(r"\\(begin|end)\{(align(?:ed)?)at(\*?)\}(?:\{\d*\})?"), r"\\\1{\2\3}"),
+    (
+        re.compile(r"\\substack\{((?:[^{}]++|\{[^{}]*+\})*+)\}"),
+        r"\\begin{subarray}{c}\1\\end{subarray}",
+    ),
+    (re.compile(r"\\(begin|end)\{split\}"), r"\\\1{aligned}"),
+    (re.compile(r"\\(begin|end)\{(.?matrix)\*\}(?:\[[lcr]\])?"), r"\\\1{\2}"),
+)
+"""The same for environments, brackets, and a space that ends its line."""
+NUMBERED = re.compile(r"\\begin\{(?:equation|align|gather)\*?\}")
+TOKEN = re.compile(r"\\(begin|end)(?![A-Za-z])|\\\\|\\.|[{}]", re.DOTALL)
+WRONG = re.compile(r"\\rule(?![A-Za-z])|\{CD\}")
+"""What latex2mathml reads as something else."""
+CHILDREN = {
+    **dict.fromkeys(("mfrac", "mroot", "msub", "msup", "munder", "mover"), 2),
+    **dict.fromkeys(("msubsup", "munderover"), 3),
+}
+"""How many parts these elements have; with more or less no browser draws them."""
+NAMED = re.compile(r"&(?!(?:amp|lt|gt|quot|apos);)([A-Za-z][A-Za-z0-9]*;)")
 NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
 
 PRESENTATION = frozenset(
@@ -73,15 +137,63 @@ class Refused(Struct, frozen=True):
 @functools.lru_cache(maxsize=1024)
 def to_mathml(source: str, *, is_display: bool) -> str | Refused:
     """MathML of a formula, or why there is none: math-core's reason and position."""
-    if len(source) > FORMULA_CHARS_MAX:
-        return Refused(f"it has more than {FORMULA_CHARS_MAX} characters")
-    first = Refused("no converter reads it")
-    if len(OPENING.findall(source)) <= OPENINGS_MAX:
-        found = by_math_core(source, is_display=is_display)
-        if isinstance(found, str):
-            return found
-        first = found
-    return by_latex2mathml(source, is_display=is_display) or first
+    is_short = len(source) <= SHORT_CHARS_MAX
+    most = SHORT_CHARS_MAX if DEFINES.search(source) else FORMULA_CHARS_MAX
+    if len(source) > most:
+        return Refused(f"it has more than {most} characters")
+    refused = Refused(f"more than {OPENINGS_MAX} of its brackets are not closed")
+    # the last one is as it was written, and so is the position in its reason
+    for spelling in dict.fromkeys((respelled(source, is_display=is_display), source)):
+        if is_quick(spelling):
+            found = by_math_core(spelling, is_display=is_display)
+            if isinstance(found, str):
+                return found
+            refused = found
+    if not is_short:
+        return refused
+    return by_latex2mathml(source, is_display=is_display) or refused
+
+
+def is_quick(source: str) -> bool:
+    """Whether few brackets of a formula stay open, each in its group or cell."""
+    unclosed, opened = 0, [0]
+    # a bracket that is given a name opens wherever the name stands
+    has_names = r"\let" in source or r"\futurelet" in source
+    for sign in BRACKET.finditer(source):
+        match sign.lastgroup:
+            case "open":
+                opened[-1] += 1
+            case "close" if not has_names:
+                opened[-1] = max(0, opened[-1] - 1)
+            case "enter":
+                opened.append(0)
+            case "leave" if len(opened) > 1:
+                unclosed += opened.pop()
+            case "next":
+                unclosed, opened[-1] = unclosed + opened[-1], 0
+            case _:
+                pass
+    unclosed += sum(opened)
+    return unclosed <= (0 if DEFINES.search(source) else OPENINGS_MAX)
+
+
+def respelled(source: str, *, is_display: bool) -> str:
+    """A formula without what only KaTeX spells so; lines of it become rows."""
+    if "\\" not in source:
+        return source
+    for pattern, spelling in SPELLINGS:
+        source = pattern.sub(spelling, source)
+    if is_display and r"\tag" in source and not NUMBERED.search(source):
+        return rf"\begin{{equation}}{source}\end{{equation}}"
+    depth = 0
+    for token in TOKEN.finditer(source):
+        if token[0] in ("{", r"\begin"):
+            depth += 1
+        elif token[0] in ("}", r"\end"):
+            depth -= 1
+        elif token[0] == "\\\\" and not depth:
+            return rf"\begin{{gathered}}{source}\end{{gathered}}"
+    return source
 
 
 def by_math_core(source: str, *, is_display: bool) -> str | Refused:
@@ -94,8 +206,10 @@ def by_math_core(source: str, *, is_display: bool) -> str | Refused:
         position, _, said = str(error).partition(": ")
         return Refused(f"{said.rstrip('.')}, at character {position}")
     try:
-        return written(ElementTree.fromstring(mathml))  # noqa: S314 - made right above
-    except (ElementTree.ParseError, RecursionError):
+        return written(element_of(mathml))
+    except ElementTree.ParseError as error:
+        return Refused(f"its MathML cannot be read: {error}")
+    except RecursionError:
         return Refused("it is nested too deeply")
 
 
@@ -104,24 +218,37 @@ def math_core() -> LatexToMathML:
     """The first converter; each formula is numbered by itself, as in the service."""
     from math_core import LatexToMathML
 
-    return LatexToMathML(fancy_error=False)
+    return LatexToMathML(
+        fancy_error=False, macros=MACROS, allow_unreliable_rendering=True
+    )
 
 
 def by_latex2mathml(source: str, *, is_display: bool) -> str | None:
     """What the second converter gives, or None where it gives up or leaves commands."""
     from latex2mathml.converter import convert
 
+    if WRONG.search(source):
+        return None
     try:
         converted = convert(source, display="block" if is_display else "inline")
     except Exception:  # noqa: BLE001 - its errors share no base class
         return None
     try:
-        root = ElementTree.fromstring(converted)  # noqa: S314 - made right above
-        if COMMAND_LEFT.search("".join(root.itertext())):
+        root = element_of(converted)
+        if COMMAND_LEFT.search("".join(root.itertext())) or not all(
+            CHILDREN.get(one.tag.removeprefix(NAMESPACE), len(one)) == len(one)
+            for one in root.iter()
+        ):
             return None
         return written(root)
     except (ElementTree.ParseError, RecursionError):
         return None
+
+
+def element_of(mathml: str) -> ElementTree.Element:
+    """What a converter gives, parsed; XML knows five of HTML's named characters."""
+    plain = NAMED.sub(lambda found: html.entities.html5.get(found[1], found[0]), mathml)
+    return ElementTree.fromstring(plain)  # noqa: S314 - a converter made it
 
 
 def written(root: ElementTree.Element) -> str:

@@ -282,7 +282,7 @@ def test_formula_can_stay_source() -> None:
     ("source", "reason"),
     [
         (r"a \nosuchcommand{x}", 'Unknown command "\\nosuchcommand", at character 2'),
-        ("a" * 3_000, "it has more than 2000 characters"),
+        ("a" * 11_000, "it has more than 10000 characters"),
         (r"\frac{", "but reached end of input, at character 6"),
     ],
 )
