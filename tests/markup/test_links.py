@@ -97,6 +97,23 @@ def test_link_to_nothing_says_why(href: str, kind: str, reason: str) -> None:
     assert (found.kind, found.reason) == (kind, reason)
 
 
+@pytest.mark.parametrize(
+    ("href", "target"),
+    [
+        ("id:there", ("page", "guide", "ID-there", "")),
+        ("id:there::*Heading", ("page", "guide", "ID-there", "")),
+        ("id:own", ("fragment", "a", "ID-own", "")),
+        ("id:none", ("external", "id:none", "", "no-id")),
+    ],
+)
+def test_org_id_leads_to_the_page_that_has_it(
+    href: str, target: tuple[str, ...]
+) -> None:
+    headings = {Slug("guide"): frozenset({"ID-there", "other"})}
+    links = LinkIndex([Slug("guide"), Slug("a")], headings=headings)
+    assert links.resolve(Slug("a"), href, own_ids=frozenset({"ID-own"})) == target
+
+
 @pytest.mark.parametrize("href", ["#here", "#user-content-here", "#top", "#", ""])
 def test_fragment_of_the_page_itself_is_known(href: str) -> None:
     found = index().resolve(Slug("a"), href, own_ids=frozenset({"here"}))

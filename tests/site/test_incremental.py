@@ -25,6 +25,7 @@ FILES = (
     "A.md",
     "a/b.md",
     "a/c.org",
+    "a/d.org",
     "a/b/d.rdoc",
     "x y.md",
     "uploads/0123456789abcdef0123456789abcdef/f.txt",
@@ -55,6 +56,8 @@ PHRASES = (
     "[b](../b)",
     "::include{file=a.md}",
     "`code`",
+    "* Part three\n:PROPERTIES:\n:ID: one\n:END:",
+    "[by id](id:one) [[id:one]]",
 )
 TEXTS = st.tuples(
     st.sampled_from(["", "---\ntitle: New\n---\n", "---\ntags: [t]\n---\n"]),

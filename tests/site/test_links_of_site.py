@@ -104,6 +104,34 @@ def test_anchors_beside_a_page_are_none_of_its_own(tmp_path: Path, kind: str) ->
     assert 'name="mobs"' not in page.partition("<main")[0]
 
 
+def test_org_links_by_id_lead_to_pages_and_headings(tmp_path: Path) -> None:
+    studio = built(
+        tmp_path,
+        "-- home.org --\n[[id:page][p]] [[id:part][h]] [[id:gone][g]] [[roam:x][r]]\n"
+        "-- notes/a.org --\n:PROPERTIES:\n:ID: page\n:END:\n#+TITLE: A\n\ntext\n"
+        "* Part\n:PROPERTIES:\n:ID: part\n:END:\n",
+    )
+    html = studio.article("index.html")
+    assert '<a href="notes/a.html#ID-page">p</a>' in html
+    assert '<a href="notes/a.html#ID-part">h</a>' in html
+    assert dead_addresses(studio.site) == []
+    broken = studio.report()["broken_links"]
+    assert [one["href"] for one in broken] == ["id:gone", "roam:x"]
+
+
+def test_org_link_by_id_follows_the_page_that_has_it(tmp_path: Path) -> None:
+    drawer = ":PROPERTIES:\n:ID: one\n:END:\n"
+    studio = built(tmp_path, "-- home.org --\n[[id:one][p]]\n-- a.org --\ntext\n")
+    assert "broken-link" in studio.article("index.html")
+    folder = tmp_path / "wikis/docs/handbook"
+    (folder / "a.org").write_text(f"{drawer}text\n")
+    studio.build()
+    assert '<a href="a.html#ID-one">p</a>' in studio.article("index.html")
+    (folder / "a.org").rename(folder / "b.org")
+    studio.build()
+    assert '<a href="b.html#ID-one">p</a>' in studio.article("index.html")
+
+
 def test_the_reader_of_sites_sees_what_is_dead(tmp_path: Path) -> None:
     """What these tests stand on: missing files, missing ids, ways out of the site."""
     page = '<p id="a"></p><a href="#a"></a><a href="#b"></a><a href="../x"></a>'

@@ -28,6 +28,8 @@ UPLOADS = "uploads/"
 DEFAULT_BASE = "/wiki/-/wikis"
 """Stands for the wiki's address where nobody knows it."""
 HOME = Slug("home")
+ORG_ID = "ID-"
+"""What an id begins with that a property ``ID`` of an Org page has in its HTML."""
 STARTS = (HOME, "index", "readme")
 """What a site begins with: the first of these that is there, in any case.  The service
 knows ``home`` alone."""
@@ -186,6 +188,7 @@ class LinkIndex:
         self.web_url = web_url.rstrip("/")
         self.base = urlsplit(self.web_url).path or DEFAULT_BASE
         self._by_fold: dict[str, Slug] | None = None
+        self._by_org_id: dict[str, Slug] | None = None
 
     def find_page(self, path: str) -> Slug | None:
         """The page that the service's lookup finds for a path.
@@ -236,6 +239,8 @@ class LinkIndex:
             is_wikilink: ``[[x]]``, which always starts at the wiki's root.
         """
         address = self._below_base(page_slug, href, is_wikilink=is_wikilink)
+        if address.startswith("id:"):
+            return self._find_id(page_slug, address, own_ids or frozenset())
         if scheme_of(address):
             reason = "" if is_safe_url(address) else "unsafe-scheme"
             return Target("external", address, reason=reason)
@@ -272,6 +277,27 @@ class LinkIndex:
         reason = "" if is_known or fragment == "top" else "no-heading"
         return Target("fragment", page_slug, fragment, reason)
 
+    def _find_id(self, page_slug: Slug, href: str, own_ids: frozenset[str]) -> Target:
+        """The page or heading whose property ``ID`` an Org link names."""
+        identity = org_id(href)
+        if identity in own_ids:
+            return Target("fragment", page_slug, identity)
+        slug = self.page_of_id(href)
+        if slug is None:
+            return Target("external", href, reason="no-id")
+        return Target("page", slug, identity)
+
+    def page_of_id(self, href: str) -> Slug | None:
+        """The page that has what ``id:name`` names."""
+        if self._by_org_id is None:
+            self._by_org_id = {
+                one: slug
+                for slug in sorted(self.headings, reverse=True)
+                for one in self.headings[slug]
+                if one.startswith(ORG_ID)
+            }
+        return self._by_org_id.get(org_id(href))
+
     def _project_upload(self, path: str) -> Target:
         """``/uploads/..`` is the project's own store; the wiki may hold the same."""
         inside = path.lstrip("/")
@@ -301,6 +327,14 @@ def page_id(identity: str) -> str:
     """
     own = identity.removeprefix(ID_PREFIX)
     return ID_PREFIX + own if THEME_ID.match(own) else own
+
+
+def org_id(name: str) -> str:
+    """The id in HTML of a property ``ID`` of Org, or of what a link ``id:name`` names.
+
+    It holds no space; a search in the link, behind ``::``, goes.
+    """
+    return ORG_ID + "-".join(name.removeprefix("id:").partition("::")[0].split())
 
 
 def fold(path: str) -> str:

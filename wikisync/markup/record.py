@@ -102,7 +102,8 @@ class LinkResult(msgspec.Struct, frozen=True):
     is_broken: bool = False
     reason: str = ""
     """Kebab-case word: ``no-page``, ``no-file``, ``no-attachment``, ``no-heading``,
-    ``project-upload``, ``outside-wiki``, ``unsafe-scheme``; empty if not broken."""
+    ``no-id``, ``project-upload``, ``outside-wiki``, ``unsafe-scheme``; empty if not
+    broken."""
     line: int = 0
     """Line of the page's source, from 1; 0 where it is not known."""
 

@@ -58,6 +58,7 @@ REASONS = {
     "no-heading": "the page has no such heading",
     "project-upload": "the file belongs to the project, not to its wiki",
     "outside-wiki": "the address leads out of the wiki",
+    "no-id": "no page or heading has this id",
     "unsafe-scheme": "addresses of this kind are not allowed",
 }
 BEHIND_NAME = re.compile(r"[?#].*", re.DOTALL)

@@ -145,7 +145,7 @@ class Indexer:
             self._progress.advance()
         headings = {slug: page.parsed.ids for slug, page in kept.items()}
         links = SiteLinks(number, self._table, headings, scanned.pages)
-        ids = _ids_of(headings)
+        ids = _ids_of(headings, links)
         done = dict(kept)
         for made in self._parse_all(scanned, unknown, texts):
             page, slug = made.page, made.page.slug
@@ -490,6 +490,8 @@ class Indexer:
             for link in page.links
             if link.kind == "page" and link.fragment and link.target in own
         }
+        by_id = [ref.href for ref in parsed.refs if ref.href.startswith("id:")]
+        named |= {href: ids(Slug(href)) for href in by_id}
         targets = dict.fromkeys(
             link.target
             for link in page.links
@@ -562,7 +564,8 @@ class _Attempt(Struct, frozen=True):
 
 def _names_headings(page: ParsedPage) -> bool:
     """Whether a link of a page may name a heading of another page."""
-    return any(ref.href.find("#") > 0 for ref in page.refs)
+    hrefs = [ref.href for ref in page.refs]
+    return any(href.find("#") > 0 or href.startswith("id:") for href in hrefs)
 
 
 def _has_same_ids(facts: FinishedFacts, ids: Ids) -> bool:
@@ -591,11 +594,16 @@ def _addresses_digest(addresses: Iterable[WikiAddresses]) -> bytes:
     return digest.digest()
 
 
-def _ids_of(headings: Mapping[Slug, frozenset[str]]) -> Ids:
-    """Hashes of the ids of pages, each made when it is asked for."""
+def _ids_of(headings: Mapping[Slug, frozenset[str]], links: SiteLinks) -> Ids:
+    """Hashes of the ids of pages, each made when it is asked for.
+
+    Of ``id:name``, an address of Org, it is the name of the page that has it.
+    """
 
     @cache
     def digest(slug: Slug) -> bytes:
+        if slug.startswith("id:"):
+            return _bytes(links.page_of_id(slug) or "")
         if slug not in headings:
             return b""
         return hashlib.sha256(_bytes("\0".join(sorted(headings[slug])))).digest()

@@ -383,6 +383,39 @@ def test_link_to_a_target_leads_there() -> None:
     assert '<a id="user-content-A-Spot"></a>' in html
 
 
+def test_link_to_a_line_of_code_leads_to_the_code() -> None:
+    source = "[[(sc)]] [[(sc)][it]]\n\n#+begin_src c\nx;  (ref:sc)\n#+end_src\n"
+    html = html_of(source)
+    assert '<a href="#coderef-sc">(sc)</a> <a href="#coderef-sc">it</a>' in html
+    assert '<a id="user-content-coderef-sc"></a><pre' in html
+
+
+@pytest.mark.parametrize(
+    ("source", "html"),
+    [
+        (
+            "* A\n:PROPERTIES:\n:ID:  x y\n:END:\nb",
+            '<h1><a id="user-content-ID-x-y"></a>A</h1><p>b</p>',
+        ),
+        (
+            "* A\nSCHEDULED: <2026-01-02>\n:PROPERTIES:\n:id: x\n:END:",
+            '<h1><a id="user-content-ID-x"></a>A</h1>',
+        ),
+        (
+            "# -*- org -*-\n:PROPERTIES:\n:ID: x\n:END:\n#+TITLE: T\n\nb",
+            '<h1 class="title"><a id="user-content-ID-x"></a>T</h1><p>b</p>',
+        ),
+        (
+            ":PROPERTIES:\n:ID: x\n:END:\nb",
+            '<a id="user-content-ID-x"></a><p>b</p>',
+        ),
+        ("* A\nb\n:PROPERTIES:\n:ID: x\n:END:", "<h1>A</h1><p>b</p>"),
+    ],
+)
+def test_property_id_is_a_place_that_links_lead_to(source: str, html: str) -> None:
+    assert html_of(source) == html
+
+
 def test_macro_is_replaced_by_its_text() -> None:
     source = "#+TITLE: T\n#+MACRO: two *$1* and $2\n{{{two(a, b)}}} of {{{title}}}"
     assert "<p><b>a</b> and b of T</p>" in html_of(source)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from wikisync.markup.org import lines as grammar
-from wikisync.markup.org.inline import Inline
+from wikisync.markup.org.inline import Inline, anchor
 from wikisync.markup.org.lines import Item, read_item
 from wikisync.markup.org.settings import Settings
 from wikisync.markup.org.tables import table_html
@@ -23,6 +23,8 @@ DEPTH_MAX = 24
 BLANKS_IN_LIST_MAX = 1
 """Two blank lines end every list."""
 
+CODE_REF = re.compile(r"\(ref:([\w-]+)\)")
+"""The name of a line of code, which ``[[(name)]]`` links to."""
 DROPPED_DRAWERS = frozenset({"PROPERTIES"})
 """The service shows what any other drawer holds, the log of a task too."""
 EXPORTS = re.compile(r":exports\s+(\w+)")
@@ -208,6 +210,9 @@ class Blocks:
 
     def _write_code(self, content: Sequence[str], language: str = "") -> None:
         text = escape("\n".join(content))
+        if "(ref:" in text:
+            names = CODE_REF.findall(text)
+            self.html += [anchor(code_ref_id(name)) for name in names]
         attribute = f' data-canonical-lang="{escape(language)}"' if language else ""
         self.html.append(f"<pre{attribute}><code>{text}\n</code></pre>")
 
@@ -415,3 +420,8 @@ def uncommaed(content: Sequence[str]) -> list[str]:
 
 
 COMMA = re.compile(r"^(\s*),(\s*(?:\*|#\+))")
+
+
+def code_ref_id(name: str) -> str:
+    """The id of a line of code, as Org's own export has it."""
+    return f"coderef-{name}"

@@ -15,9 +15,10 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from wikisync.markup.context import Include, ParseContext, include_nothing
+from wikisync.markup.links import org_id
 from wikisync.markup.org import lines as grammar
-from wikisync.markup.org.blocks import Blocks
-from wikisync.markup.org.inline import TARGET, Inline, target_id
+from wikisync.markup.org.blocks import CODE_REF, Blocks, code_ref_id
+from wikisync.markup.org.inline import TARGET, Inline, anchor, target_id
 from wikisync.markup.org.settings import Settings, read_settings
 from wikisync.markup.tokens import escape_marks as escape
 
@@ -83,11 +84,16 @@ class _Page:
             html.append(f'<h1 class="title">{title}</h1>')
         if not self._settings.is_on("skip", default=False):
             self._blocks.write(preface)
+        page_id = id_anchor(preface)
         for headline, has_body in exported(headlines, self._settings):
             html.append(self._heading_html(headline))
             if has_body:
                 self._blocks.write(headline.body)
         self._write_notes()
+        if page_id:
+            # a heading that begins the page names it, and stays the first
+            start = html[0].find(">") + 1 if html and html[0].startswith("<h") else 0
+            html[:1] = [f"{html[0][:start]}{page_id}{html[0][start:]}"] if html else []
         return "\n".join(html) + "\n" if html else ""
 
     def _heading_html(self, headline: Headline) -> str:
@@ -100,9 +106,9 @@ class _Page:
             is_done = headline.keyword in self._settings.done_words
             kind = "done" if is_done else "todo"
             pieces.append(f'<span class="{kind}">{escape(headline.keyword)}</span>')
-        pieces.append(self._inline.html_of(headline.text))
+        pieces.append(id_anchor(headline.body) + self._inline.html_of(headline.text))
         level = min(headline.level, LEVELS_MAX)
-        identity = custom_id(headline.body)
+        identity = property_of(headline.body, "CUSTOM_ID")
         attribute = f' id="user-content-{escape(identity)}"' if identity else ""
         return f"<h{level}{attribute}>{' '.join(pieces)}</h{level}>"
 
@@ -199,25 +205,39 @@ def read_headline(level: int, text: str, settings: Settings) -> Headline:
     return Headline(level, text.strip(), "", tags, [])
 
 
-def custom_id(body: Sequence[str]) -> str:
-    """The id that the properties of a headline give it, or nothing."""
+def property_of(body: Sequence[str], name: str) -> str:
+    """A property of the headline or page that these lines follow, or nothing."""
     for line in body[:40]:
         stripped = line.strip()
-        if stripped and not (stripped.startswith(":") or grammar.PLANNING.match(line)):
+        if stripped.upper().startswith(f":{name}:"):
+            return stripped[len(name) + 2 :].strip()
+        is_above = stripped[:1] in ("", ":") or stripped.startswith("# ")
+        if not (is_above or grammar.PLANNING.match(line)):
             return ""
-        if stripped.upper().startswith(":CUSTOM_ID:"):
-            return stripped[len(":CUSTOM_ID:") :].strip()
     return ""
 
 
+def id_anchor(body: Sequence[str]) -> str:
+    """What links to the property ``ID`` of a headline or page lead to."""
+    identity = property_of(body, "ID")
+    return anchor(org_id(identity)) if identity else ""
+
+
 def read_anchors(lines: Sequence[str]) -> dict[str, str]:
-    """Texts of the page's targets in lower case, to their ids."""
-    return {
-        found.lower(): target_id(found)
+    """Texts of the page's targets in lower case, to their ids.
+
+    A name of a line of code is a target in brackets.
+    """
+    found = {
+        text.lower(): target_id(text)
         for line in lines
         if "<<" in line
-        for found in TARGET.findall(line)
+        for text in TARGET.findall(line)
     }
+    names = (
+        name for line in lines if "(ref:" in line for name in CODE_REF.findall(line)
+    )
+    return found | {f"({name})".lower(): code_ref_id(name) for name in names}
 
 
 def exported(

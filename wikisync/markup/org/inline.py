@@ -140,6 +140,11 @@ def target_id(text: str) -> str:
     return "-".join(text.split())
 
 
+def anchor(identity: str, text: str = "") -> str:
+    """A place that links can lead to; ``text`` is HTML."""
+    return f'<a id="user-content-{escape(identity)}">{text}</a>'
+
+
 class _Scan:
     """One pass over one text."""
 
@@ -253,9 +258,8 @@ class _Scan:
 
     def _read_angle(self, start: int) -> tuple[str, int] | None:
         if found := TARGET.match(self._text, start):
-            identity = escape(target_id(found[1]))
             shown = escape(found[1]) if found[0].startswith("<<<") else ""
-            return f'<a id="user-content-{identity}">{shown}</a>', found.end()
+            return anchor(target_id(found[1]), shown), found.end()
         if (found := ANGLE.match(self._text, start)) and not self._is_in_link:
             return f'<a href="{escape(found[1])}">{escape(found[1])}</a>', found.end()
         return None
