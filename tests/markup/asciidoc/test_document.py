@@ -243,3 +243,41 @@ def test_interrupt_from_the_terminal_leaves_the_page_alone() -> None:
         process.send_signal(signal.SIGINT)
         engine.render("y", SERVICE_ATTRIBUTES, include_nothing)
         assert engine._worker._process is process
+
+
+PARTIAL = {"../partials/p.adoc": "part", "../../other/partials/q.adoc": "of another"}
+
+
+@pytest.mark.parametrize(
+    ("slug", "source", "part"),
+    [
+        ("docs/modules/ROOT/nav", "xref:a.adoc[A]", '<a href="pages/a.adoc">A</a>'),
+        (
+            "modules/m/nav-1",
+            "xref:o:a.adoc#x[A]",
+            '<a href="../o/pages/a.adoc#x">A</a>',
+        ),
+        ("modules/m/pages/b", "xref:a.adoc[A]", '<a href="a.adoc">A</a>'),
+        ("modules/m/pages/s/b", "xref:a.adoc[A]", '<a href="../a.adoc">A</a>'),
+        ("modules/m/pages/s/b", "xref:./a.adoc[A]", '<a href="a.adoc">A</a>'),
+        ("modules/m/pages/b", "image::x.png[]", '<img src="../images/x.png"'),
+        ("modules/m/pages/b", "a image:o:x.png[]", '<img src="../../o/images/x.png"'),
+        ("modules/m/pages/b", "image::https://a.b/x.png[]", 'src="https://a.b/x.png"'),
+        ("modules/m/pages/b", "link:https://a.b/x.adoc[A]", '"https://a.b/x.adoc"'),
+        ("modules/m/pages/b", "xref:1@c:m:a.adoc[A]", 'href="1@c:m:a.adoc"'),
+        ("modules/m/pages/b", "include::partial$p.adoc[]", "<p>part</p>"),
+        ("modules/m/pages/b", "include::other:partial$q.adoc[]", "<p>of another</p>"),
+        ("notes/b", "image::x.png[]", '<img src="x.png"'),
+    ],
+)
+def test_address_of_antora_starts_at_the_folder_of_its_family(
+    slug: str, source: str, part: str
+) -> None:
+    context = ParseContext(Slug(slug), include=PARTIAL.get)
+    assert part in to_html(source, context)
+
+
+def test_heading_called_footnotes_keeps_its_id() -> None:
+    html = html_of("== Footnotes\n\nA footnote:[x]")
+    assert html.count('id="user-content-footnotes"') == 1
+    assert '<h2 id="user-content-footnotes">' in html

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import posixpath
 import re
 import threading
 from collections.abc import Mapping
@@ -44,6 +45,15 @@ CHECK = re.compile(
 TAG = re.compile(r"<[A-Za-z][^<>]*>")
 ID = re.compile(rf'(\sid=")(?!{ID_PREFIX}|_footnote(?:ref|def)_)')
 
+MODULE = re.compile(r"((?:.*/)?modules/)([^/]+)/(?:pages/|partials/|[^/]+$)")
+"""Where a page of Antora lies: the folder of all modules, and its own."""
+RESOURCE = re.compile(
+    r"(?:(?P<module>[\w.-]+):(?!//))?"
+    r"(?:(?P<family>page|partial|example|image|attachment)\$)?(?P<path>[^:/$][^:$]*)"
+)
+"""What Antora calls a page or file; what names a component is left as it is."""
+ADDRESS = re.compile(r'(<(a|img)\b[^<>]*? (?:href|src)=")([^"#][^"]*)')
+
 _engines: dict[tuple[int, str], Engine] = {}
 _engines_lock = threading.Lock()
 
@@ -55,8 +65,56 @@ def to_html(source: str, context: ParseContext) -> str:
         RenderError: the page is over a limit or the engine cannot run.
     """
     engine = shared_engine(context.asciidoc_engine)
-    html = engine.render(source, SERVICE_ATTRIBUTES, context.include)
+    found = MODULE.match(context.slug)
+    include = context.include
+    if found is not None:
+        antora = Antora(context, found[1], found[2])
+        include = antora.include
+    html = engine.render(source, SERVICE_ATTRIBUTES, include)
+    if found is not None:
+        html = ADDRESS.sub(antora.address, html)
+    # headings of that name have the id, too, and no link leads to this one
+    html = html.replace('<div id="footnotes">', "<div>")
     return mark_ids_of(with_boxes(html) if "checklist" in html else html)
+
+
+class Antora:
+    """Addresses of a page that lies as Antora has it, ``modules/name/pages``.
+
+    There ``xref:page.adoc[]`` starts at the folder ``pages`` of the module,
+    ``image::x.png[]`` at ``images``, ``include::partial$x.adoc[]`` at ``partials``.
+    """
+
+    def __init__(self, context: ParseContext, modules: str, module: str) -> None:
+        self._context = context
+        self._modules = modules
+        self._module = module
+
+    def include(self, target: str) -> str | None:
+        """The text of a page or file, whose path may begin with its family."""
+        name = target.rpartition("/")[2]
+        return self._context.include(self._path(name, "") or target)
+
+    def address(self, found: re.Match[str]) -> str:
+        """A link or picture as it is seen from the page."""
+        start, element, written = found.groups()
+        name, sign, fragment = written.partition("#")
+        family = "image" if element == "img" else "page"
+        is_named = element == "img" or name.endswith(".adoc")
+        path = self._path(name, family) if is_named else None
+        return f"{start}{written if path is None else path + sign + fragment}"
+
+    def _path(self, name: str, family: str) -> str | None:
+        """A path relative to the page's folder; None for what is named otherwise."""
+        found = RESOURCE.fullmatch(name)
+        if found is None or not (found["family"] or family):
+            return None
+        module = found["module"] or self._module
+        folder = f"{self._modules}{module}/{found['family'] or family}s"
+        page_folder = posixpath.dirname(self._context.slug)
+        if found["path"].startswith("."):
+            folder = page_folder
+        return posixpath.relpath(posixpath.join(folder, found["path"]), page_folder)
 
 
 def problems_of(page: Page, name: AsciidocEngine) -> tuple[Problem, ...]:
