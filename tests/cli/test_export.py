@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from tests.api.wire import Wire, http, json_answer, listening_wire
@@ -13,6 +14,7 @@ from tests.cli.exports import HANDBOOK, NAMED, PICTURE, digest_of_tree, put_hand
 from tests.support.commands import Run
 from tests.support.git import needs_git
 from tests.support.service import EmbeddedService
+from tests.support.site_links import doubled_ids
 from wikisync.cli.theming import theme_choice
 from wikisync.errors import FolderError, UsageError
 from wikisync.layout import SCANS_FOLDER
@@ -163,6 +165,61 @@ async def test_landing_page_of_a_group_bears_its_name(
     assert "<h1>company</h1>" in page
     assert page.index("v9/-/wikis") < page.index("v10/-/wikis")
     assert not (site / "-/report.html").exists()
+
+
+COMMENTS = (
+    {"body": "# Mobs\n\nSee [[dir/page]] <script>x</script> **bold <b>"},
+    {"body": "Second [own](#mobs)"},
+    {"body": "for members", "internal": True},
+)
+
+
+async def put_comments(service: EmbeddedService, page: str) -> None:
+    """Comments on a page of the handbook, which the service lists with its id."""
+    service.quirks |= {Quirk.META_ID}
+    wikis = f"{service.url}/api/v4/projects/docs%2Fhandbook"
+    async with aiohttp.ClientSession(headers=service.headers) as session:
+        answer = await session.get(f"{wikis}/wikis/{page}")
+        page_id = (await answer.json())["wiki_page_meta_id"]
+        for comment in COMMENTS:
+            notes = f"{wikis}/wiki_pages/{page_id}/notes"
+            assert (await session.post(notes, json=comment)).status == 201
+
+
+async def test_comments_stand_below_their_page_where_a_person_asks(
+    handbook: EmbeddedService, run: Run, site: Path
+) -> None:
+    await put_comments(handbook, "home")
+    words = ("export", handbook.url, *NAMED, "-o", site)
+    without = await run(*words)
+    assert (without.code, "Second" in (site / "index.html").read_text()) == (0, False)
+
+    ran = await run(*words, "--comments")
+    page = (site / "index.html").read_text()
+    below = page.partition('<h2 id="siteComments">')[2]
+    assert ran.code == 0, ran.err
+    assert below.index('id="siteComment1-mobs"') < below.index("Second")
+    assert 'href="dir/page.html"' in below
+    assert '<time datetime="20' in below
+    assert "for members" not in page
+    assert "<script>x" not in page
+    assert doubled_ids(site) == []
+    assert "Second" not in (site / "dir/page.html").read_text()
+
+    before = digest_of_tree(site)
+    again = await run(*words, "--comments", "--json")
+    assert again.json["files"]["written"] == 0
+    assert digest_of_tree(site) == before
+
+
+async def test_comments_that_cannot_be_read_are_a_problem_of_the_export(
+    handbook: EmbeddedService, run: Run, site: Path
+) -> None:
+    """As of a service before 18, which has none."""
+    ran = await run("export", handbook.url, *NAMED, "-o", site, "--comments")
+    assert ran.code == 3
+    assert "its comments could not be read" in ran.err
+    assert "Welcome" in (site / "index.html").read_text()
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,12 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.site.sites import Studio
+from wikisync.model import Slug
 from wikisync.site.addresses import MANIFEST
+from wikisync.site.model import PageComment
 
 WIKIS = ("docs/one", "docs/one/sub", "docs/two")
 FILES = (
@@ -130,3 +133,18 @@ def test_build_after_any_edits_equals_a_clean_build(
     built, clean = studio.files(), studio.clean_build()
     shutil.rmtree(root)
     assert built == clean
+
+
+def test_comments_follow_the_pages_that_they_link_to(studio: Studio) -> None:
+    comment = PageComment("Ann", "2026-11-21T14:30", "See [later](later).")
+    folder = studio.add("-- home.md --\nx\n", comments={Slug("home"): (comment,)})
+    studio.build()
+    assert "broken-link" in studio.read("index.html")
+    (folder / "later.md").write_text("x")
+    studio.build()
+    assert '<a href="later.html">later</a>' in studio.read("index.html")
+    assert studio.files() == studio.clean_build()
+    studio.sources[0] = replace(studio.sources[0], comments={})
+    studio.build()
+    assert "Ann" not in studio.read("index.html")
+    assert studio.files() == studio.clean_build()

@@ -63,6 +63,7 @@ from wikisync.workspace.sentences import counted, problem_as_json
 @click.option("--title", help="Title of the site. [default: the title of the wiki]")
 @theme_options
 @compress_option
+@click.option("--comments", is_flag=True, help="Show the comments on pages below them.")
 @markup_option
 @strict_option
 @click.option(
@@ -104,6 +105,7 @@ def command(
     has_report: bool,
     page_templates: bool,
     compress: bool,
+    comments: bool,
     is_all: bool,
     retry: bool,
     strict: bool,
@@ -138,6 +140,7 @@ def command(
         allow_emptying=allow_emptying,
         replaces=replaces,
         is_anonymous=is_anonymous,
+        comments=comments,
     )
     exported = export_wikis(request, console, os.environ)
     return show_report(console, exported, is_strict=strict, as_json=as_json)

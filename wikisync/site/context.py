@@ -3,8 +3,8 @@
 Names are fixed by the theme documentation: a field may be added, never renamed.
 Every ``url`` is a path from the top of the site, not quoted; the filter ``url``
 makes it a link from the page being rendered.  ``content``, ``sidebar``,
-``wiki_footer`` and nothing else is HTML, already safe; all other text is escaped by
-the template.
+``wiki_footer``, the ``html`` of comments and nothing else is HTML, already safe; all
+other text is escaped by the template.
 """
 
 from __future__ import annotations
@@ -161,6 +161,15 @@ class PageContext(Struct, frozen=True):
     noindex: bool
     dir: str = "ltr"
     """``ltr`` or ``rtl``, by its text."""
+
+
+class CommentContext(Struct, frozen=True):
+    """One of ``comments``: what somebody wrote below the page on the service."""
+
+    author: str
+    created: str
+    """``2026-11-21T14:30``, in UTC, or empty."""
+    html: str
 
 
 class ListingItem(Struct, frozen=True, gc=False):

@@ -33,7 +33,7 @@ from wikisync.markup.placeholders import values_of
 from wikisync.markup.record import PARSED_VERSION, MarkupOptions, ParsedPage
 from wikisync.markup.resolve import finish_page
 from wikisync.markup.source import clean_source, shown_as_source
-from wikisync.model import Digest, Page, Problem, Slug, digest_of
+from wikisync.model import Digest, Format, Page, Problem, Slug, digest_of
 from wikisync.parallel import in_order, usable_cores
 from wikisync.site.attempts import Attempts
 from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable
@@ -200,6 +200,15 @@ class Indexer:
     def parsed_page(self, page: IndexedPage) -> ParsedPage:
         """Phase A of a page without its texts, from the cache."""
         return self._parsed_body(page.parsed_key)
+
+    def parsed_texts(
+        self, scanned: ScannedWiki, slug: Slug, texts: Iterable[str]
+    ) -> list[ParsedPage]:
+        """Phase A of texts about a page, such as comments; they include nothing."""
+        options = self._options_for(scanned)
+        wishes = [Wish(Page(slug, Format.MARKDOWN, text), options) for text in texts]
+        readings = bounded_reader().make_all(wishes)
+        return [_PARSED_PAGES.decode(reading.parsed) for reading in readings]
 
     def text(self, text_key: bytes) -> DocumentText:
         """The texts of a page, from the cache."""

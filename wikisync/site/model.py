@@ -39,6 +39,17 @@ class WikiOrigin(Struct, frozen=True, omit_defaults=True):
     """Day on which the project was marked for deletion, if it was."""
 
 
+class PageComment(Struct, frozen=True):
+    """What somebody wrote below a page on the service."""
+
+    author: str
+    """As the service shows the person; empty where the user is gone."""
+    created: str
+    """``2026-11-21T14:30``, in UTC; empty where it is not known."""
+    body: str
+    """Markdown."""
+
+
 class WikiSource(Struct, frozen=True):
     """One wiki to be published: its folder and what is known of its owner."""
 
@@ -55,6 +66,8 @@ class WikiSource(Struct, frozen=True):
     """What only the service can tell of the values of placeholders, such as
     ``project_id``; the rest follows from the owner (``markup.placeholders``)."""
     origin: WikiOrigin = WikiOrigin()
+    comments: Mapping[Slug, tuple[PageComment, ...]] = field(default_factory=dict)
+    """Those to be shown below pages, the oldest first."""
     problems: tuple[Problem, ...] = ()
     """What went wrong before the build, a missing attachment for one; it is
     shown in the site's report."""

@@ -31,6 +31,7 @@ from wikisync.site.addresses import (
     relative_url,
 )
 from wikisync.site.context import (
+    CommentContext,
     PageContext,
     PageRef,
     SiteContext,
@@ -72,6 +73,7 @@ class Beside(NamedTuple):
 
     sidebar: str | None
     wiki_footer: str | None
+    comments: tuple[CommentContext, ...] = ()
 
 
 class PageJob(Struct, frozen=True):
@@ -191,7 +193,26 @@ class WikiPages:
         return self._tree_order.around(slug)
 
     def _beside(self, slug: Slug, at: str) -> Beside:
-        return Beside(self._sidebars.html(slug, at), self._footers.html(slug, at))
+        sidebar, footer = self._sidebars.html(slug, at), self._footers.html(slug, at)
+        return Beside(sidebar, footer, self._shown_comments(slug, at))
+
+    def _shown_comments(self, slug: Slug, at: str) -> tuple[CommentContext, ...]:
+        """The comments on a page; parsed anew whenever it is rendered."""
+        comments = self.wiki.scanned.source.comments.get(slug, ())
+        if not comments:
+            return ()
+        number, table = self.wiki.number, self._table
+        links, urls = SiteLinks(number, table, {}), PageUrls(at, number, table)
+        texts = [comment.body for comment in comments]
+        parsed = self._indexer.parsed_texts(self.wiki.scanned, slug, texts)
+        htmls = [
+            _apart(finish_page(one, links, urls).html, one.ids, f"siteComment{index}-")
+            for index, one in enumerate(parsed, start=1)
+        ]
+        return tuple(
+            CommentContext(comment.author, comment.created, html)
+            for comment, html in zip(comments, htmls, strict=True)
+        )
 
     def with_pages(self, wiki: IndexedWiki) -> WikiPages:
         """The same composer after edits that changed no title and no sidebar."""
@@ -249,7 +270,7 @@ class WikiPages:
         """
         page = self.wiki.pages[slug]
         before, after = self._around(slug)
-        own = (
+        own: tuple[object, ...] = (
             slug,
             self._urls[slug],
             str(page.source.format),
@@ -261,6 +282,9 @@ class WikiPages:
             self.tree.children(slug, CHILDREN_MAX),
             backlinks,
         )
+        if comments := self.wiki.scanned.source.comments.get(slug):
+            # their links are resolved when they are shown
+            own += (comments, self._indexer.table_key)
         key = hashlib.sha256(self.frame_key())
         key.update(page.finished.view_digest)
         key.update(self.tree.branch_key(slug, self.wiki_frame.nav_limit))

@@ -23,7 +23,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from wikisync.errors import SiteError
 from wikisync.model import Digest, digest_of
@@ -67,6 +67,7 @@ _EMPTY: Mapping[str, Any] = {
     "nav": (),
     "sidebar": None,
     "wiki_footer": None,
+    "comments": (),
     "ancestors": (),
     "prev": None,
     "next": None,
@@ -192,6 +193,10 @@ class Theme:
         for name in ("sidebar", "wiki_footer"):
             if full[name] is not None:
                 full[name] = Markup(full[name])  # noqa: S704 - same
+        full["comments"] = [
+            structs.replace(one, html=Markup(one.html))  # noqa: S704 - same
+            for one in full["comments"]
+        ]
         full |= {
             "api": THEME_API,
             "theme": self.options,

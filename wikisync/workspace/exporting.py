@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -14,19 +15,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.api.client import Client
-from wikisync.errors import UsageError, WikisyncError
+from wikisync.api.schema import WikiPageRecord
+from wikisync.api.wikis import Wiki
+from wikisync.errors import NotFound, RemoteError, UsageError, WikisyncError
 from wikisync.layout import STATE_FILE
 from wikisync.messages import Messages
-from wikisync.model import Problem
+from wikisync.model import Problem, Slug
 from wikisync.progress import Progress
 from wikisync.site.build import build_site
 from wikisync.site.groups import common_group, group_titles
 from wikisync.site.manifest import published_wikis
-from wikisync.site.model import BuildReport, SiteOptions, WikiOrigin, WikiSource
+from wikisync.site.model import (
+    BuildReport,
+    PageComment,
+    SiteOptions,
+    WikiOrigin,
+    WikiSource,
+)
 from wikisync.site.output import open_output
 from wikisync.site.published import PublishedWiki
 from wikisync.site.theme import load_theme
 from wikisync.sync.base.state import State
+from wikisync.sync.run.flow import gather
 from wikisync.workspace.cache import check_apart, default_cache, folder_in, held_cache
 from wikisync.workspace.discovery import Selection, find_wikis
 from wikisync.workspace.keeping import Keeping, KeptWiki, service_of
@@ -34,6 +44,8 @@ from wikisync.workspace.pulling import Destination, Pulled, PulledWiki, pull_all
 from wikisync.workspace.service import open_selected
 
 SITE_FOLDER = "site"
+COMMENTS_AT_ONCE = 8
+"""Pages of a wiki whose comments are read in parallel."""
 DEFAULT_THEME = "default"
 
 
@@ -68,6 +80,8 @@ class ExportRequest(Struct, frozen=True):
     """Wikis that the selection does not mean leave the site."""
     is_anonymous: bool = False
     """An export without a token may follow one with a token."""
+    comments: bool = False
+    """Comments on pages are shown below them."""
 
 
 def export_wikis(
@@ -106,6 +120,7 @@ def export_wikis(
                 cache,
                 keeping=keeping,
                 allow_emptying=request.allow_emptying,
+                comments=request.comments,
                 progress=progress,
             )
         )
@@ -127,6 +142,7 @@ async def pull(
     *,
     keeping: Keeping | None = None,
     allow_emptying: bool = False,
+    comments: bool = False,
     progress: Progress,
 ) -> Pulled:
     """Make the cache equal to the wikis; ``keeping`` knows those of the site.
@@ -150,8 +166,57 @@ async def pull(
         pulled = await pull_all(
             client, found.wikis, destination, progress, is_spared=keeping.holds
         )
+        if comments:
+            progress.start("read comments", None)
+            with_them = [await _with_comments(client, one) for one in pulled.wikis]
+            pulled.wikis[:] = with_them
     pulled.skipped[:0] = found.skipped
     return pulled
+
+
+async def _with_comments(client: Client, one: PulledWiki) -> PulledWiki:
+    """A wiki with the comments on its pages; without them is a problem of it."""
+    wiki = Wiki(client, one.wiki.owner, one.wiki.id)
+
+    async def of_page(page: WikiPageRecord) -> tuple[PageComment, ...]:
+        if page.wiki_page_meta_id is None:
+            raise NotFound("the service has no ids of pages, which version 18 brought")
+        found = await wiki.list_comments(page.wiki_page_meta_id)
+        # what only members may read is for no copy
+        return tuple(
+            PageComment(
+                (note.author.name or note.author.username) if note.author else "",
+                _in_utc(note.created_at),
+                note.body,
+            )
+            for note in found
+            if not note.internal and not note.confidential
+        )
+
+    try:
+        pages = sorted(await wiki.list_pages(), key=lambda page: page.slug)
+        found = await gather(pages, of_page, in_flight=COMMENTS_AT_ONCE)
+    except RemoteError as error:
+        message = f"its comments could not be read: {error.message}"
+        problem = Problem(
+            "comments-unread", str(one.wiki.owner), message, error.hint or ""
+        )
+        return replace(one, problems=(*one.problems, problem))
+    comments = {
+        Slug(page.slug): notes
+        for page, notes in zip(pages, found, strict=True)
+        if notes
+    }
+    return replace(one, comments=comments)
+
+
+def _in_utc(stamp: str | None) -> str:
+    """A time stamp of the service as a comment has it; empty for what is none."""
+    try:
+        moment = datetime.fromisoformat(stamp or "")
+    except ValueError:
+        return ""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M") if moment.tzinfo else ""
 
 
 def build(
@@ -256,6 +321,7 @@ def _source(client: Client, one: PulledWiki) -> WikiSource:
             has_token=client.has_token,
             deletion_date=wiki.deletion_date,
         ),
+        comments=one.comments,
         problems=one.problems,
     )
 

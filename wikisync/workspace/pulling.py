@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -35,8 +35,9 @@ from wikisync.errors import (
 )
 from wikisync.folder.replica import FolderReplica
 from wikisync.layout import CACHE_FOLDER, STATE_FILE
-from wikisync.model import Problem, WikiOwner
+from wikisync.model import Problem, Slug, WikiOwner
 from wikisync.progress import Progress, SilentProgress
+from wikisync.site.model import PageComment
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import Batch, BatchKind
@@ -87,6 +88,8 @@ class PulledWiki(Struct, frozen=True):
     """Everything that may need a person, what is held included."""
     absent: tuple[Problem, ...]
     """Attachments that the wiki itself lacks; no trouble of the pull."""
+    comments: Mapping[Slug, tuple[PageComment, ...]] = field(default_factory=dict)
+    """Those on its pages, where somebody asked for them."""
 
 
 class FailedWiki(Struct, frozen=True):
