@@ -441,13 +441,15 @@ async def test_a_conflict_with_an_older_text_is_not_merged_while_others_wait(
             copies.there.put(slug, text)
         copies.commit()
         await copies.rest()
-    for slug in (*EDITED, "page8"):
-        copies.there.put(slug, before[slug])
+    copies.there.put("page8", start)
     copies.here.put("page8", newest.replace("one more", "one of mine"))
     commits, copies.there.commits = copies.there.commits, []
     await copies.cycle()
-    assert waiting(copies)
     assert list(copies.here.conflicts) == ["page8"]
+    for slug in EDITED:
+        copies.there.put(slug, before[slug])
+    await copies.cycle()
+    assert waiting(copies)
     copies.there.commits = [*commits[:-1], "forced"]
     copies.there.committed["forced"] = copies.there.texts()
     copies.here.put("page8", newest.replace("one more", "one"))

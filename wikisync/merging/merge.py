@@ -70,8 +70,10 @@ def merge(
     merged = _merge_parts(old, mine, theirs, page_format)
     if merged.text is not None and (
         _is_cut(merged.text, old, mine, theirs)
-        or kept_share(old, mine, page_format) < KEPT_SHARE
-        or kept_share(old, theirs, page_format) < KEPT_SHARE
+        or any(
+            kept_share(old, side, page_format, counts_edited=True) < KEPT_SHARE
+            for side in (mine, theirs)
+        )
     ):
         merged = MergedText((Clash(old, mine, theirs),))
     if local.count("\r\n") * 2 > local.count("\n"):
@@ -79,20 +81,31 @@ def merge(
     return merged
 
 
-def kept_share(base: str, text: str, page_format: Format) -> float:
-    """How much of the base an edit of it kept, by lines or sentences, from 0 to 1."""
+def kept_share(
+    base: str, text: str, page_format: Format, *, counts_edited: bool = False
+) -> float:
+    """How much of the base another text has, by lines or sentences, from 0 to 1.
+
+    Args:
+        base: A text.
+        text: The other one, in which they may have moved.
+        page_format: Says where code begins and ends.
+        counts_edited: Those count, too, that were edited in their places.
+    """
     lines = _split(base), _split(text)
     if not base.strip():
         return 1.0
-    sentences = [_keys(units(side, kinds(side, page_format))) for side in lines]
-    return max(_kept(*lines), _kept(*sentences))
+    first, second = (_keys(units(side, kinds(side, page_format))) for side in lines)
+    return max(
+        _kept(*lines, counts_edited=counts_edited),
+        _kept(first, second, counts_edited=counts_edited),
+    )
 
 
-def _kept(old: list[str], new: list[str]) -> float:
-    """The share that is there still, moved or edited in its place."""
+def _kept(old: list[str], new: list[str], *, counts_edited: bool) -> float:
     left = set(new)
     kept = [text for text in old if text in left]
-    for hunk in changes(old, new):
+    for hunk in changes(old, new) if counts_edited else ():
         places = zip(
             old[hunk.old_start : hunk.old_end],
             new[hunk.new_start : hunk.new_end],

@@ -56,7 +56,7 @@ from wikisync.sync.decide.plan import (
     SkipReason,
 )
 from wikisync.sync.decide.remote_names import RemoteNames
-from wikisync.sync.decide.renames import renames
+from wikisync.sync.decide.renames import NOTHING_TAKEN, Taken, renames
 
 
 class _Record(Struct, frozen=True):
@@ -84,13 +84,21 @@ def reconcile(
     local: Snapshot,
     remote: Snapshot,
     service: Capabilities = ANY_SERVICE,
+    taken: tuple[Taken, Taken] = (NOTHING_TAKEN, NOTHING_TAKEN),
 ) -> Plan:
     """Decide one cycle.
+
+    Args:
+        base: What both sides agreed on.
+        local: The folder now.
+        remote: The wiki now.
+        service: What is known of it.
+        taken: Names that another page has by now, here and on the wiki.
 
     The same values always give the same plan, and a plan carried out in full leaves
     nothing to do but what waits for a person and the pushes of what was merged.
     """
-    return Plan.from_actions(_Table(base, local, remote, service).actions())
+    return Plan.from_actions(_Table(base, local, remote, service, taken).actions())
 
 
 class _Table:
@@ -102,7 +110,9 @@ class _Table:
         local: Snapshot,
         remote: Snapshot,
         service: Capabilities,
+        taken: tuple[Taken, Taken],
     ) -> None:
+        self._taken = taken
         self._base = base
         self._local = local
         self._remote = remote
@@ -127,21 +137,27 @@ class _Table:
         not change needs no decision.
         """
         base, local, remote = self._base, self._local, self._remote
-        here = renames(base, local, lambda page: page.local_state)
-        there = renames(
-            base, remote, lambda page: page.remote_state, trusts_identity=True
+        here = renames(
+            base, local, lambda page: page.local_state, taken=self._taken[0].renamed
         )
-        # ``renames`` gives a new name to one record at most, and only a name that the
-        # base does not know; a name that is still there was not renamed.  So on each
-        # side no two records share a name, and a record that was renamed there has
-        # nothing under its old name there.
+        there = renames(
+            base,
+            remote,
+            lambda page: page.remote_state,
+            trusts_identity=True,
+            taken=self._taken[1].renamed,
+        )
+        # Each new name goes to one record at most, and a name of the base only where
+        # its own page got another one.  So on each side no two records share a name.
+        # What stands under a name that was taken again waits for the next cycle, to
+        # which it is new.
         has_renames = bool(here or there)
         concerned = base if has_renames else changed_pages(base, local, remote)
         return {
             slug: _Record(
                 page,
-                slug if slug in local.pages else here.get(slug),
-                slug if slug in remote.pages else there.get(slug),
+                here.get(slug, slug if slug in local.pages else None),
+                there.get(slug, slug if slug in remote.pages else None),
             )
             for slug, page in concerned.items()
         }
@@ -344,9 +360,12 @@ class _Table:
         agreed = record.agreed
         is_mine = not _is_same(mine, agreed.local_state)
         is_theirs = not _is_same(theirs, agreed.remote_state)
+        if not (is_mine or is_theirs):
+            return None
+        if any(record.slug in side.doubtful for side in self._taken):
+            same = mine.has_same_text(theirs)
+            return None if same else Hold(name, HoldReason.CREATED_BOTH)
         if not is_mine:
-            if not is_theirs:
-                return None
             # the file holds the agreed text: what is replaced, the wiki had before
             return Pull(name, theirs.format, mine.digest, theirs.digest)
         if is_theirs and mine.has_same_text(theirs):

@@ -4,17 +4,39 @@ Pure.  A wrong match would write one page's text over another's, a missed one on
 costs a deletion and a creation, so a match must be the only one possible: by what
 the side knows the page by, then by name where the service takes both for one, then by
 text, then by place below a renamed parent.
-A page whose old name still exists was not renamed, whatever its text is now.
+A page whose old name still exists was not renamed, unless another page has that name
+by now (``Taken``): whoever archives a page may begin a new one under its name at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+
+from msgspec import Struct
 
 from wikisync.model import PageState, Slug, Snapshot, digest_of, folders_above, name_key
 from wikisync.sync.decide.plan import BasePage
 
 NO_TEXT = digest_of("")
+LITTLE = 0.1
+HALF = 0.5
+"""Shares of the agreed text that a page has kept, see ``taken_again``."""
+LIKE_PAGES_MAX = 50
+"""Among more new pages, or pages that changed, texts that are alike are not sought."""
+
+
+class Taken(Struct, frozen=True):
+    """Names of the base that another page has by now, on one side."""
+
+    renamed: Mapping[Slug, Slug] = {}
+    """The new names of the pages that had them."""
+    doubtful: frozenset[Slug] = frozenset()
+    """Of these pages nobody can say for certain where they are, or they changed places:
+    no edit of one is merged with what has its name now."""
+
+
+NOTHING_TAKEN = Taken()
+NO_RENAMES: Mapping[Slug, Slug] = {}
 
 
 def renames(
@@ -23,6 +45,7 @@ def renames(
     agreed: Callable[[BasePage], PageState],
     *,
     trusts_identity: bool = False,
+    taken: Mapping[Slug, Slug] = NO_RENAMES,
 ) -> dict[Slug, Slug]:
     """Old name to new name of every page that was renamed on this side.
 
@@ -32,15 +55,105 @@ def renames(
         agreed: What this side had then.
         trusts_identity: Two identities that differ are two pages, whatever their
             texts (true of the service's ids, not of a file's).
+        taken: ``Taken.renamed``.
     """
     if not side.is_complete:
         return {}
     gone = base.keys() - side.pages.keys() - side.unreadable
-    come = side.pages.keys() - base.keys()
+    come = side.pages.keys() - base.keys() - set(taken.values())
     if not gone or not come:
-        return {}
+        return dict(taken)
     before = {slug: agreed(base[slug]) for slug in gone}
-    return _Matching(before, side.pages, come, trusts_identity).run()
+    return {**taken, **_Matching(before, side.pages, come, trusts_identity).run()}
+
+
+class Names(Struct, frozen=True):
+    """Pages of one side whose names others may have got."""
+
+    old: frozenset[Slug]
+    """Pages of the base that have another text now."""
+    certain: Mapping[Slug, Slug]
+    """New names that the wiki's ids tell."""
+    others: frozenset[Slug]
+    """Names under which the wiki's ids tell another page."""
+    likely: Mapping[Slug, Slug]
+    """New names that the file's identity or the agreed text tells."""
+    new: tuple[Slug, ...]
+    """New pages, one of which may be one of the old."""
+
+
+def names_in_doubt(
+    base: Mapping[Slug, BasePage],
+    side: Snapshot,
+    agreed: Callable[[BasePage], PageState],
+    changed: Iterable[Slug],
+    *,
+    trusts_identity: bool = False,
+) -> Names | None:
+    """What the texts are asked about; None where no page can have got another's name.
+
+    Args:
+        base: What both sides agreed on.
+        side: The side now; an incomplete scan shows no rename.
+        agreed: What this side had then.
+        changed: Pages of the base that a side has otherwise.
+        trusts_identity: As for ``renames``.
+    """
+    old = {
+        slug: state
+        for slug in changed
+        if slug in side.pages
+        and (state := agreed(base[slug])).digest != side.pages[slug].digest
+        and not (trusts_identity and state.identity == side.pages[slug].identity != "")
+    }
+    if not (side.is_complete and old):
+        return None
+    come = sorted(side.pages.keys() - base.keys() - side.copies.keys())
+    now = {slug: side.pages[slug] for slug in (*old, *come)}
+    by_identity = _pairs(old, now, lambda state: state.identity)
+    likely = _pairs(old, now, _text_of)
+    others: frozenset[Slug] = frozenset()
+    if trusts_identity:
+        others = frozenset(
+            s for s, one in old.items() if one.identity and now[s].identity
+        )
+    else:
+        likely |= by_identity
+        by_identity = {}
+    new = tuple(come) if max(len(old), len(come)) <= LIKE_PAGES_MAX else ()
+    if not (by_identity or others or likely or new):
+        return None
+    return Names(frozenset(old), by_identity, others, likely, new)
+
+
+def _pairs(
+    old: Mapping[Slug, PageState],
+    new: Mapping[Slug, PageState],
+    key: Callable[[PageState], Hashable],
+) -> dict[Slug, Slug]:
+    """Pages of which one other page has the key now, and no third one had or has it."""
+    before, after = _by_key(old.values(), key), _by_key(new.values(), key)
+    return {
+        slugs[0]: after[one][0]
+        for one, slugs in before.items()
+        if len(slugs) == len(after.get(one, ())) == 1 and slugs != after[one]
+    }
+
+
+def without_circles(
+    found: Mapping[Slug, Slug], base: Collection[Slug]
+) -> tuple[Mapping[Slug, Slug], frozenset[Slug]]:
+    """Renames whose new names get free in the end, and pages that changed places."""
+    targets = list(found.values())
+    left = {old: new for old, new in found.items() if targets.count(new) == 1}
+    while stuck := [o for o, new in left.items() if new in base and new not in left]:
+        for old in stuck:
+            del left[old]
+    circle = dict(left)
+    while ends := [old for old, new in circle.items() if new not in circle]:
+        for old in ends:
+            del circle[old]
+    return {o: n for o, n in left.items() if o not in circle}, frozenset(circle)
 
 
 class _Matching:

@@ -136,14 +136,17 @@ def not_agreed(
     records = plan.records
     renamed = {old: new for new, old in records.items()}
     renamed |= {hold.slug: hold.target for hold in plan.held if hold.target}
+    here = [move for move in plan.moves if isinstance(move, MoveLocal)]
+    moved = {move.record: move.target for move in here}
     found: dict[Slug, PageState] = {}
     in_conflict: set[Slug] = set()
     for action in plan.actions:
         record = records.get(action.slug, action.slug)
         if record not in base or not isinstance(action, Pull | Merge | Hold | Skip):
             continue
-        # what was renamed on the wiki has nothing under its old name there
+        # under the old name of what was renamed on the wiki, nothing or another page
         name = record if record in there.pages else renamed.get(record, record)
+        name = moved.get(record, name)
         theirs, agreed = there.pages.get(name), base[record]
         if theirs is not None and (
             theirs.digest != agreed.remote or theirs.format is not agreed.format
@@ -154,7 +157,6 @@ def not_agreed(
                 in_conflict.add(record)
     missing = {one.slug for one in plan.actions if isinstance(one, DeleteLocal)}
     missing |= {s.slug for s in plan.skipped if s.reason is SkipReason.GONE_THERE}
-    here = [move for move in plan.moves if isinstance(move, MoveLocal)]
     files = {move.slug: move.record for move in here}
     return NotAgreed(found, frozenset(in_conflict), frozenset(missing), files)
 

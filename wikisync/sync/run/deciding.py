@@ -44,7 +44,6 @@ from wikisync.sync.decide.plan import (
     CreateRemote,
     Delete,
     HoldReason,
-    Merge,
     MoveLocal,
     Plan,
     Push,
@@ -52,10 +51,11 @@ from wikisync.sync.decide.plan import (
     SkipReason,
 )
 from wikisync.sync.decide.reconcile import reconcile
+from wikisync.sync.decide.renames import NOTHING_TAKEN
 from wikisync.sync.decide.rewinding import NotAgreed, not_agreed
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run import changed_files
-from wikisync.sync.run.merging import merge_texts
+from wikisync.sync.run.merging import merge_texts, names_taken
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.sightings import (
     UNCERTAIN,
@@ -66,7 +66,7 @@ from wikisync.sync.run.sightings import (
 )
 from wikisync.sync.run.stopping import (
     emptied_pages,
-    is_followed,
+    what_goes_back,
     with_safety_stops,
     without_pointers,
 )
@@ -155,11 +155,16 @@ class _Deciding:
         seen = not_agreed(plan, base, there, shown)
         is_set_back = await self._is_set_back(plan, seen, there)
         plan = self._allowed(plan, base, here)
-        unmerged: list[Merge] = []
-        if is_set_back and not is_followed(self._cycle.state):
-            # merged with an older text, a page would lose what that lacks; what is in
-            # conflict with it stays so, or is held once the merge would be clean
-            unmerged = [m for m in plan.merges if m.remote != shown.get(m.slug)]
+        rewinding = what_goes_back(
+            self._cycle.state, plan, base, there, seen, is_set_back=is_set_back
+        )
+        # merged with an older text, a page would lose what that lacks; what is in
+        # conflict with it stays so, or is held once the merge would be clean
+        unmerged = [
+            merge
+            for merge in plan.merges
+            if rewinding.takes_back(merge) and merge.remote != shown.get(merge.slug)
+        ]
         plan = plan.map(lambda a: None if a in unmerged else a)
         plan = await without_pointers(self._cycle, plan, here, there)
         plan, merges, superseded = await merge_texts(
@@ -177,8 +182,7 @@ class _Deciding:
             emptied=await emptied_pages(
                 self._cycle.local, plan, base, here, self._cycle.state.batches()
             ),
-            is_set_back=is_set_back,
-            seen=seen,
+            rewinding=rewinding,
             stops=self._cycle.options.stops,
             agreed_to=self._agreed_to(plan),
             now=self._cycle.clock(),
@@ -218,11 +222,14 @@ class _Deciding:
         """The base to believe, the plan by the table, and what absences make of it."""
         service = self._capabilities(there)
         base = self._believed_base(changed, here, there)
-        plan = reconcile(base, here, there, service)
+        taken = NOTHING_TAKEN, NOTHING_TAKEN
+        if not self._cycle.options.is_mirror:
+            taken = await names_taken(self._cycle, base, changed, here, there)
+        plan = reconcile(base, here, there, service, taken)
         absences = await watch_absences(self._cycle, plan, here, there)
         if absences.doubted is not None:
             there = _doubted(there, absences.doubted)
-            plan = reconcile(base, here, there, service)
+            plan = reconcile(base, here, there, service, taken)
         return base, plan, absences, there
 
     # -- what is decided on ------------------------------------------------------
@@ -256,10 +263,11 @@ class _Deciding:
         base = self._base()
         if self._cycle.options.is_mirror:
             return mirror_base(base, here, there)
+        by_identity = {page.identity: slug for slug, page in here.pages.items()}
         refreshed = {
             slug: now
             for slug, page in changed.items()
-            if (now := self._refreshed(page, here, there)) is not page
+            if (now := self._refreshed(page, here, there, by_identity)) is not page
         }
         if not refreshed:
             return base
@@ -272,19 +280,33 @@ class _Deciding:
         page: BasePage,
         here: Snapshot,
         there: Snapshot,
+        known: Mapping[str, Slug],
     ) -> BasePage:
+        """A page with what is no edit of it, nor another page under its name.
+
+        Args:
+            page: As the base has it.
+            here: The scan of the folder.
+            there: The scan of the wiki.
+            known: Files of the folder, by their identities.
+        """
         mine, theirs = here.pages.get(page.slug), there.pages.get(page.slug)
         if mine is not None:
             if mine.digest != page.local and self._is_folded(mine):
                 page = replace(page, local=mine.digest)
-            if mine.identity not in {"", page.local_identity}:
+            if (
+                mine.identity not in {"", page.local_identity}
+                and known.get(page.local_identity, page.slug) == page.slug
+            ):
                 page = replace(page, local_identity=mine.identity)
         if theirs is not None:
             if theirs.digest != page.remote and (
                 self._is_folded(theirs) or self._is_stripped(theirs, there)
             ):
                 page = replace(page, remote=theirs.digest)
-            if theirs.identity not in {"", page.remote_identity}:
+            if theirs.identity not in {"", page.remote_identity} and (
+                theirs.digest == page.remote or not page.remote_identity
+            ):
                 page = replace(page, remote_identity=theirs.identity)
         return page
 

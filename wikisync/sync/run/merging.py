@@ -2,29 +2,47 @@
 
 The texts decide what comes of a planned merge: a clean result goes into the folder
 and is pushed by the next cycle, a clash holds the page.  A save that belongs to a
-text we replaced since (``stale``) becomes a merge too, with that text as ancestor.
+text we replaced since (``stale``) becomes a merge too, with that text as ancestor.  And
+the texts tell whether a page is still the one that had its name (``names_taken``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Iterator,
+    Mapping,
+    Set,
+)
 from typing import TypeAlias, TypeGuard
 
-from wikisync.errors import FolderError, NotFound, PreconditionFailed
+from wikisync.errors import FolderError, NotFound, PreconditionFailed, RemoteError
 from wikisync.merging.conflict import Clash, MergedText, Piece
 from wikisync.merging.diff import changes
-from wikisync.merging.merge import merge
-from wikisync.model import Format, Page, Slug, Snapshot
+from wikisync.merging.merge import kept_share, merge
+from wikisync.model import Format, Page, PageState, Slug, Snapshot
 from wikisync.sync.decide.decided import MergedPage, Settled
 from wikisync.sync.decide.ledger import Replaced
 from wikisync.sync.decide.plan import (
     Action,
+    BasePage,
     Hold,
     HoldReason,
     Merge,
     MoveRemote,
     Plan,
     Push,
+)
+from wikisync.sync.decide.renames import (
+    HALF,
+    LITTLE,
+    NOTHING_TAKEN,
+    Names,
+    Taken,
+    names_in_doubt,
+    without_circles,
 )
 from wikisync.sync.decide.stale import STALE_TEXTS_MAX, stale_ancestor
 from wikisync.sync.run.flow import on_texts
@@ -49,6 +67,95 @@ async def merge_texts(
     superseded = frozenset(merging.superseded)
     plan = plan.map(lambda a: None if a.slug in superseded else a)
     return plan, merges, superseded
+
+
+async def names_taken(
+    cycle: Cycle,
+    base: Mapping[Slug, BasePage],
+    changed: Collection[Slug],
+    here: Snapshot,
+    there: Snapshot,
+) -> tuple[Taken, Taken]:
+    """Names that another page has by now, here and on the wiki.
+
+    A line that the other side added belongs to the page that had the name.
+
+    Args:
+        cycle: What it works with.
+        base: What both sides agreed on.
+        changed: Pages of the base that a side has otherwise.
+        here: The scan of the folder.
+        there: The scan of the wiki.
+    """
+    edited_here = {s for s in changed if _is_edited(here, base[s].local_state)}
+    edited_there = {s for s in changed if _is_edited(there, base[s].remote_state)}
+
+    async def theirs(slug: Slug) -> Page:
+        return await cycle.remote_page(slug, there, known="", expected=None)
+
+    names = names_in_doubt(base, here, lambda page: page.local_state, edited_here)
+    taken_here = await _taken(cycle, base, names, cycle.local.read, edited_there)
+    names = names_in_doubt(
+        base,
+        there,
+        lambda page: page.remote_state,
+        edited_there,
+        trusts_identity=True,
+    )
+    return taken_here, await _taken(cycle, base, names, theirs, edited_here)
+
+
+def _is_edited(side: Snapshot, agreed: PageState) -> bool:
+    now = side.pages.get(agreed.slug)
+    return now is not None and now.digest != agreed.digest
+
+
+async def _taken(
+    cycle: Cycle,
+    base: Collection[Slug],
+    names: Names | None,
+    read: Callable[[Slug], Awaitable[Page]],
+    edited: Set[Slug],
+) -> Taken:
+    """Names of one side that another page has by now, by the texts.
+
+    Args:
+        cycle: What it works with.
+        base: The names that both sides agreed on.
+        names: What the texts are asked about.
+        read: Gives a page of this side.
+        edited: Pages that the other side edited.
+    """
+    if names is None:
+        return NOTHING_TAKEN
+
+    async def kept(old: Slug, slug: Slug) -> float:
+        agreed = cycle.state.text(old)
+        try:
+            page = await read(slug)
+        except (NotFound, FolderError, RemoteError):
+            return 1.0  # its turn will say what is wrong
+        if agreed is None:
+            return 1.0
+        text, page_format = page.content, page.format
+        return await on_texts(lambda: kept_share(agreed, text, page_format), text)
+
+    found = dict(names.certain)
+    for old in names.old - found.keys():
+        if not (old in names.likely or names.new):
+            continue
+        left = await kept(old, old)
+        new = names.likely.get(old)
+        # into a name that another page had, nobody copies a page
+        if new is not None and (new in base or left < HALF):
+            found[old] = new
+        elif left < LITTLE:
+            like = [new for new in names.new if await kept(old, new) >= HALF]
+            found |= {old: like[0]} if len(like) == 1 else {}
+    renamed, circle = without_circles(found, base)
+    # who changed places with others is a page like any other where nobody edited one
+    doubtful = circle if not circle.isdisjoint(edited) else frozenset[Slug]()
+    return Taken(renamed, doubtful | ((names.others - renamed.keys()) & edited))
 
 
 class _Merging:

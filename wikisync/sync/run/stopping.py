@@ -104,10 +104,9 @@ def with_safety_stops(
     there: Snapshot,
     *,
     emptied: frozenset[Slug],
-    seen: NotAgreed,
+    rewinding: Rewinding,
     now: float,
     is_dry_run: bool,
-    is_set_back: bool | None = None,
     stops: Collection[BatchKind] = ALL_KINDS,
     agreed_to: frozenset[Slug] = frozenset(),
 ) -> tuple[Plan, tuple[Batch, ...]]:
@@ -116,7 +115,6 @@ def with_safety_stops(
     shrunk: frozenset[Slug] = frozenset()
     if plan.actions:
         shrunk = shrunk_pages(plan, base, here, there)
-    rewinding = _rewinding(known, plan, base, there, seen, is_set_back=is_set_back)
     # a name that could not be put back at once is one to be put back still
     refused = _refused_renames(plan, known.batches())
     renamed = {**renamed_back(refused, base, there), **rewinding.renamed}
@@ -126,13 +124,7 @@ def with_safety_stops(
         known.batches(),
         shrunk=shrunk,
         emptied=emptied,
-        rewinding=replace(
-            rewinding,
-            renamed=renamed,
-            texts=seen.texts,
-            shown=seen.shown,
-            records=seen.records_in(plan),
-        ),
+        rewinding=replace(rewinding, renamed=renamed),
         kinds=stops,
         agreed_to=agreed_to,
         removed=known.removed_since(now - REMOVALS_WITHIN_S) if plan.removals else {},
@@ -168,6 +160,24 @@ def _refused_renames(plan: Plan, batches: Sequence[Batch]) -> Sequence[MoveLocal
     return [move for move in moves if Member(move.slug, move.local) in refused]
 
 
+def what_goes_back(
+    known: WikiState,
+    plan: Plan,
+    base: Mapping[Slug, BasePage],
+    there: Snapshot,
+    seen: NotAgreed,
+    *,
+    is_set_back: bool | None,
+) -> Rewinding:
+    """What a wiki that went back in time would take back, by what this plan brings."""
+    return replace(
+        _rewinding(known, plan, base, there, seen, is_set_back=is_set_back),
+        texts=seen.texts,
+        shown=seen.shown,
+        records=seen.records_in(plan),
+    )
+
+
 def _rewinding(
     known: WikiState,
     plan: Plan,
@@ -177,7 +187,7 @@ def _rewinding(
     *,
     is_set_back: bool | None,
 ) -> Rewinding:
-    """What a wiki that went back in time would take back, by what this plan brings.
+    """The same, but for what is the same whether the wiki went back or not.
 
     Texts of before are only a sign where the history is not known: somebody may take
     back any number of pages.  One page is enough where the last sync's commit is not

@@ -1,0 +1,161 @@
+"""A name that another page takes at once after a rename: the old page goes its way."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.copies import Copies
+from wikisync.model import Slug
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.plan import HoldReason
+
+LOG = "# log\n\n" + "".join(f"Entry {at} of the log.\n\n" for at in range(8))
+NEW = "# log\n\nNew year, new log.\n"
+HERE = "HERE: one more entry.\n"
+MEMO = LOG.replace("log", "memo").replace("Entry", "Remark")
+
+
+async def agreed(state: State, **pages: str) -> Copies:
+    copies = Copies(state, {"log": LOG, "other": "other\n", **pages})
+    for _ in range(2):  # identities are learned by the scan after
+        await copies.rest()
+    return copies
+
+
+async def test_edit_follows_a_page_whose_name_another_one_took_on_the_wiki(
+    state: State,
+) -> None:
+    copies = await agreed(state)
+    copies.rename_there("log", "log-2024")
+    copies.there.put("log", NEW)
+    copies.here.put("log", LOG + HERE)
+    await copies.rest()
+    assert copies.texts() == {"log": NEW, "log-2024": LOG + HERE, "other": "other\n"}
+
+
+async def test_edit_on_the_wiki_follows_a_file_whose_name_another_one_took(
+    state: State,
+) -> None:
+    copies = await agreed(state)
+    copies.rename_here("log", "log-2024")
+    copies.here.put("log", NEW)
+    copies.there.put("log", LOG + HERE)
+    await copies.rest()
+    assert copies.texts() == {"log": NEW, "log-2024": LOG + HERE, "other": "other\n"}
+
+
+async def test_file_that_is_edited_after_its_rename_is_the_page_that_it_was(
+    state: State,
+) -> None:
+    """Only the file's identity tells: its text is another one."""
+    copies = await agreed(state, Untitled="one\n")
+    copies.rename_here("Untitled", "Plan")
+    copies.here.put("Plan", "two, three and four\n")
+    copies.here.put("Untitled", "")
+    copies.here.identities[Slug("Untitled")] = "another"
+    await copies.rest()
+    assert copies.texts()["Plan"] == "two, three and four\n"
+    assert copies.there.changes[:1] == ["move Untitled Plan"]
+
+
+@pytest.mark.parametrize("is_here", [False, True])
+async def test_page_that_is_edited_after_its_rename_is_known_by_its_text(
+    is_here: bool, state: State
+) -> None:
+    copies = await agreed(state)
+    copies.here.identities.clear()
+    side, other = (
+        (copies.here, copies.there) if is_here else (copies.there, copies.here)
+    )
+    side.pages.pop(Slug("log"))
+    side.put("log-2024", LOG.replace("Entry 3", "Entry three"))
+    side.put("log", NEW)
+    other.put("log", LOG + HERE)
+    await copies.rest()
+    archive = LOG.replace("Entry 3", "Entry three") + HERE
+    assert copies.texts() == {"log": NEW, "log-2024": archive, "other": "other\n"}
+
+
+async def test_page_of_another_id_takes_no_edit_of_the_one_before(state: State) -> None:
+    """Its text is like the old one's: only the id tells."""
+    copies = await agreed(state)
+    copies.there.identities[Slug("log")] = "7"
+    await copies.rest()
+    copies.there.put("log", LOG.replace("Entry 0", "Entry zero"))
+    copies.there.identities[Slug("log")] = "8"
+    copies.here.put("log", LOG + HERE)
+    result = await copies.rest()
+    assert [(h.slug, h.reason) for h in result.plan.held] == [
+        ("log", HoldReason.CREATED_BOTH)
+    ]
+    assert HERE not in copies.there.texts()["log"]
+
+
+async def test_page_of_the_same_id_was_rewritten_and_not_renamed(state: State) -> None:
+    copies = await agreed(state)
+    copies.there.identities[Slug("log")] = "7"
+    await copies.rest()
+    copies.there.put("log-2024", LOG)
+    copies.there.put("log", NEW)
+    await copies.rest()
+    assert not any(one.startswith("move") for one in copies.here.changes)
+
+
+@pytest.mark.parametrize("is_here", [False, True])
+async def test_names_that_are_handed_on_take_the_edits_along(
+    is_here: bool, state: State
+) -> None:
+    copies = await agreed(state, **{"log-1": MEMO})
+    rename = copies.rename_here if is_here else copies.rename_there
+    side, other = (
+        (copies.here, copies.there) if is_here else (copies.there, copies.here)
+    )
+    rename("log-1", "log-2")
+    rename("log", "log-1")
+    side.put("log", NEW)
+    other.put("log", LOG + HERE)
+    other.put("log-1", MEMO + "HERE too.\n")
+    await copies.rest()
+    assert copies.texts() == {
+        "log": NEW,
+        "log-1": LOG + HERE,
+        "log-2": MEMO + "HERE too.\n",
+        "other": "other\n",
+    }
+
+
+@pytest.mark.parametrize("is_here", [False, True])
+async def test_pages_that_changed_places_are_held_where_one_was_edited(
+    is_here: bool, state: State
+) -> None:
+    copies = await agreed(state, memo=MEMO)
+    side, other = (
+        (copies.here, copies.there) if is_here else (copies.there, copies.here)
+    )
+    side.put("log", MEMO)
+    side.put("memo", LOG)
+    copies.here.identities.clear()
+    other.put("log", LOG + HERE)
+    result = await copies.rest()
+    assert {hold.slug for hold in result.plan.held} == {"log", "memo"}
+    assert HERE not in side.texts()["log"]
+
+
+async def test_pages_that_changed_places_are_edits_where_nobody_else_edited(
+    state: State,
+) -> None:
+    copies = await agreed(state, memo=MEMO)
+    copies.there.put("log", MEMO)
+    copies.there.put("memo", LOG)
+    await copies.rest()
+    assert copies.texts()["log"] == MEMO
+
+
+async def test_copy_of_a_page_that_is_edited_is_no_rename(state: State) -> None:
+    copies = await agreed(state)
+    copies.there.put("copy", LOG)
+    copies.there.put("log", LOG.replace("Entry 0", "Entry zero"))
+    copies.here.put("log", LOG + HERE)
+    await copies.rest()
+    assert copies.texts()["log"] == LOG.replace("Entry 0", "Entry zero") + HERE
+    assert copies.texts()["copy"] == LOG
