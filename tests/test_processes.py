@@ -35,10 +35,10 @@ from wikisync.processes import (
 )
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
-from wikisync.service.import_worker import FetchJob, fetch_repository
+from wikisync.service.import_fetch import fetch_repository
 from wikisync.service.render_pool import RenderPool
 from wikisync.service.repository import WikiRepository
-from wikisync.service.settings import Rendering
+from wikisync.service.settings import Imports, Rendering
 from wikisync.site.preview.editor import Editor
 
 TELL = """
@@ -233,10 +233,7 @@ async def test_import_runs_nothing_of_the_current_folder(tmp_path: Path) -> None
         lambda _tree: change, Author("Dana", "dana@example.com")
     )
     async with git_server(tmp_path / "served") as url:
-        job = FetchJob(
-            f"{url}/x.git", str(tmp_path / "copy"), 60.0, 1 << 20, allows_private=True
-        )
-        await fetch_repository(job)
+        await fetch_repository(f"{url}/x.git", tmp_path / "copy", Imports())
     assert WikiRepository(tmp_path / "copy").branch() == "trunk"
 
 

@@ -142,15 +142,25 @@ def start_program(words: Sequence[str]) -> Child:
     )
 
 
-def with_memory(words: Sequence[str], bytes_max: int) -> list[str]:
-    """The command of a program that may not write to more memory, as its children.
+def with_limits(
+    words: Sequence[str], *, memory: int | None = None, file: int | None = None
+) -> list[str]:
+    """The command of a program that has limits, in bytes, as each of its children.
 
-    The shell sets the limit before it becomes the program, for what was set later
-    would come too late for the first child.  It reads none of the words, and goes on
-    where the system knows no such limit.
+    The shell sets them before it becomes the program, for what was set later would
+    come too late for the first child.  It reads none of the words, and goes on where
+    the system knows no such limit.
+
+    Args:
+        words: The program and its arguments.
+        memory: What it may write to.
+        file: The size of each file that it writes.
     """
-    script = 'ulimit -d "$0" 2>/dev/null; exec "$@"'
-    return ["/bin/sh", "-c", script, str(bytes_max // 1024), *words]
+    data = "unlimited" if memory is None else str(memory // 1024)
+    # in blocks of 512 bytes
+    size = "unlimited" if file is None else str(-(-file // 512))
+    script = 'ulimit -d "$0" 2>/dev/null; ulimit -f "$1" 2>/dev/null; shift; exec "$@"'
+    return ["/bin/sh", "-c", script, data, size, *words]
 
 
 async def start_program_async(

@@ -319,7 +319,7 @@ def test_missing_owner_is_named_once_in_one_sentence(
             message("403 Forbidden - Import source is disabled"),
             PermissionDenied,
             "the service does not allow imports from URLs",
-            "--allow-imports",
+            "--allow-imports-from",
         ),
         (EDIT, 409, message("409 Conflict"), Rejected, "conflicts", "check the page"),
         (SERVICE, 410, error("API V3"), Rejected, "no longer has this API", "4"),

@@ -161,7 +161,9 @@ def test_address_of_other_machines_needs_to_be_allowed(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize(("flags", "status"), [(["--allow-imports"], 400), ([], 403)])
+@pytest.mark.parametrize(
+    ("flags", "status"), [(["--allow-imports-from", "git.example.com"], 400), ([], 403)]
+)
 def test_imports_are_made_only_where_they_are_allowed(
     tmp_path: Path, flags: list[str], status: int
 ) -> None:

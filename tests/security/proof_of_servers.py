@@ -19,7 +19,6 @@ from tests.security.connections import (
 )
 from tests.security.proof import Row
 from tests.security.service_bodies import endless_file, endless_parts, spool
-from tests.security.service_imports import INSIDE, SPELLED_ODDLY
 from tests.security.service_readers import (
     SLOW_PAGE,
     ask_and_leave,
@@ -27,18 +26,15 @@ from tests.security.service_readers import (
 )
 from tests.security.service_requests import (
     Answered,
-    Sent,
     deep_titles,
     lists_without_end,
     names_of_versions,
     numbers_without_end,
     send,
 )
-from tests.support.git_http import silent_server
 from tests.support.servers import a_listener, a_preview, a_service
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.model import Format, Page, Slug, WikiOwner
-from wikisync.service.settings import Imports, Settings
 
 BOOK = WikiOwner("project", "docs/book")
 API = "/api/v4/projects/docs%2Fbook"
@@ -163,28 +159,6 @@ async def readers(root: Path) -> Row:
             )
             row.note(f"the write got {status}", took, is_held=status == 200)
     row.tried *= READERS
-    return row
-
-
-async def imports(root: Path) -> Row:
-    """Imports from machines that the caller cannot reach itself."""
-    row = Row("imports from inside", 30.0)
-    settings = Settings(imports=Imports(frozenset({"http", "https"})))
-    async with (
-        embedded_service(root, settings=settings) as service,
-        silent_server() as silent,
-    ):
-        port = silent.url.rpartition(":")[2]
-        for number, host in enumerate([*INSIDE.values(), *SPELLED_ODDLY]):
-            for scheme in ("http", "https"):
-                address = f"{scheme}://{host}:{port}/x.git"
-                body = {"name": f"{scheme}{number}", "import_url": address}
-                sent = Sent("POST", "/api/v4/projects", body)
-                [answer] = await send(service.url, [sent], service.token)
-                is_held = not silent.asked.is_set() and answer.status < 500
-                row.note(f"{address} was asked", answer.seconds, is_held=is_held)
-        await service.wait_for_imports()
-        row.note("one was asked", 0.0, is_held=not silent.asked.is_set())
     return row
 
 

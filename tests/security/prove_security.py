@@ -69,7 +69,7 @@ FAMILIES: dict[str, Family] = {
     "readers": proof_of_servers.readers,
     "bodies": proof_of_servers.bodies,
     "pushes": proof_of_servers.pushes,
-    "imports": proof_of_servers.imports,
+    "imports": by_tests("imports from inside", "security/test_service_imports.py"),
     "texts": text_growth.growths,
 }
 

@@ -7,7 +7,6 @@ import pytest
 from wikisync.service.import_address import (
     ADDRESS_CHARS_MAX,
     address_problem,
-    is_same_server,
     shown,
     without_user,
 )
@@ -15,6 +14,9 @@ from wikisync.service.import_address import (
 SCHEMES = frozenset({"http", "https"})
 INVALID = "is blocked: URI is invalid"
 HOSTLESS = "is blocked: Hostname or IP address invalid"
+DENIED = (
+    "is blocked: Requests to hosts and IP addresses not on the Allow List are denied"
+)
 SCHEME = "is blocked: Only allowed schemes are http, https"
 
 
@@ -84,22 +86,25 @@ def test_user_and_password_are_taken_out_and_decoded(
 
 
 @pytest.mark.parametrize(
-    ("address", "other", "is_same"),
+    ("address", "is_allowed"),
     [
-        ("http://h/x", "http://h/y.git", True),
-        ("http://h:8080/x", "http://h:8080/y", True),
-        ("http://h/x", "https://h/x", True),
-        ("http://h:80/x", "https://h:443/x", True),
-        ("https://H/x", "https://h/x", True),
-        ("https://h/x", "http://h/x", False),
-        ("http://h/x", "http://h:8080/x", False),
-        ("http://h/x", "https://h:8443/x", False),
-        ("http://h/x", "http://other/x", False),
-        ("http://h/x", "http://h.other/x", False),
-        ("http://h/x", "http://[::1", False),
+        ("https://git.example.com/x.git", True),
+        ("http://GIT.example.com:8080/x.git", True),
+        ("http://127.0.0.1:8080/x.git", True),
+        ("http://u:p@127.0.0.1:8080/x.git", True),
+        ("https://[::1]/x.git", True),
+        ("http://127.0.0.1/x.git", False),
+        ("http://127.0.0.1:8081/x.git", False),
+        ("http://2130706433:8080/x.git", False),
+        ("http://git.example.com.evil.example/x.git", False),
+        ("http://git.example.com@evil.example/x.git", False),
+        ("http://169.254.169.254/latest/meta-data", False),
+        ("http://localhost/x.git", False),
     ],
 )
-def test_password_is_for_the_same_server_only(
-    address: str, other: str, is_same: bool
+def test_only_servers_that_are_named_may_be_asked(
+    address: str, is_allowed: bool
 ) -> None:
-    assert is_same_server(address, other) is is_same
+    hosts = {"Git.example.com", "127.0.0.1:8080", "::1"}
+    problem = address_problem(address, SCHEMES, hosts)
+    assert problem == (None if is_allowed else DENIED)

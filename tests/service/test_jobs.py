@@ -24,12 +24,13 @@ from wikisync.service.tables import Tables
 
 PROJECTS = "/api/v4/projects"
 SECRET = "glpat-EXAMPLE"
+HOSTS = frozenset({"127.0.0.1"})
 SCHEMES = frozenset({"http", "file"})
 
 
 def allow_imports(service: EmbeddedService, **limits: Any) -> None:
     """Let projects be made from addresses."""
-    imports = Imports(SCHEMES, allows_private=True, **limits)
+    imports = Imports(HOSTS, SCHEMES, **limits)
     service.running.settings = replace(service.running.settings, imports=imports)
 
 
@@ -215,7 +216,7 @@ async def test_import_that_was_under_way_goes_on_at_the_next_start(
 ) -> None:
     """What the interrupted one left behind is removed."""
     async with silent_server() as silent, aiohttp.ClientSession() as http:
-        settings = Settings(imports=Imports(SCHEMES, allows_private=True))
+        settings = Settings(imports=Imports(HOSTS, SCHEMES))
         async with embedded_service(tmp_path, settings=settings) as service:
             api = Api(http, service.url, service.token)
             made = (await create(api, name="a", import_url=f"{silent.url}/x")).json
@@ -224,9 +225,7 @@ async def test_import_that_was_under_way_goes_on_at_the_next_start(
         left = folder.with_name(f"{folder.name}.1.copy")
         left.mkdir()
 
-        settings = Settings(
-            imports=Imports(SCHEMES, allows_private=True, deadline_s=1.0)
-        )
+        settings = Settings(imports=Imports(HOSTS, SCHEMES, deadline_s=1.0))
         async with embedded_service(tmp_path, settings=settings) as service:
             # it does not hold up forks now either
             await service.running.service.imports(is_fetched=False).join()

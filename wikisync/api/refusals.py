@@ -65,7 +65,7 @@ GROUP_WIKI_HINT = (
 )
 IMPORT_HINT = (
     "omit import_url, or ask the administrator of the service; wikisync serve allows"
-    " imports with --allow-imports"
+    " imports with --allow-imports-from HOST"
 )
 LIMIT_HINT = "wait and try again, or use this token in fewer programs"
 

@@ -34,7 +34,6 @@ PORT_MAX = 65_535
 DELETION_DAYS_MAX = 90
 FLAGS_SHOWN_MAX = 5
 """For more wikis the hint is ``--all``."""
-IMPORT_SCHEMES = frozenset({"http", "https"})
 """Not ``file``: whoever may make a project could read this machine's repositories."""
 
 
@@ -86,14 +85,11 @@ def complete_quirk(_ctx: object, _parameter: object, incomplete: str) -> list[st
     help="Allow other machines to connect, not only this one.",
 )
 @click.option(
-    "--allow-imports",
-    is_flag=True,
-    help="Allow projects to be imported from http and https addresses.",
-)
-@click.option(
-    "--allow-private-imports",
-    is_flag=True,
-    help="Also allow imports from this machine and from private networks.",
+    "--allow-imports-from",
+    "import_hosts",
+    metavar="HOST",
+    multiple=True,
+    help="Allow projects to be imported from this server, HOST or HOST:PORT.",
 )
 @click.option(
     "--connections-per-address",
@@ -155,8 +151,7 @@ def command(
     host: str,
     port: int | None,
     allow_remote: bool,
-    allow_imports: bool,
-    allow_private_imports: bool,
+    import_hosts: tuple[str, ...],
     connections_per_address: int | None,
     edition: str,
     deletion_delay: int,
@@ -176,7 +171,6 @@ def command(
     if data is None:
         raise click.UsageError("Missing option '--data'.", ctx)
     console: Console = ctx.obj
-    are_imports_allowed = allow_imports or allow_private_imports
     connections = USUAL_LIMITS
     if connections_per_address is not None:
         connections = replace(connections, per_address_max=connections_per_address)
@@ -184,10 +178,7 @@ def command(
         faults=Faults(latency_s=latency),
         profile=Profile(is_enterprise=edition == "enterprise"),
         deletion=Deletion(deletion_delay),
-        imports=Imports(
-            IMPORT_SCHEMES if are_imports_allowed else frozenset(),
-            allow_private_imports,
-        ),
+        imports=Imports(frozenset(import_hosts)),
         connections=connections,
         hooks=parse_hooks(hook_urls, hook_secret_file),
         quirks=parse_quirks(quirks),

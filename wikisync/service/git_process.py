@@ -1,6 +1,6 @@
 """The git executable as a child process: within a time, within a number, alone.
 
-Only this module runs it, and only for git over HTTP; everything else here
+Only this module runs it, for git over HTTP and for imports; everything else here
 reads and writes repositories by pygit2.
 """
 
@@ -24,7 +24,7 @@ from wikisync.processes import (
     PIPE,
     end_session,
     start_program_async,
-    with_memory,
+    with_limits,
 )
 from wikisync.service.answers import PlainRefusal
 from wikisync.service.settings import KIB, GitService
@@ -48,6 +48,9 @@ _CONFIG = (
     "transfer.hideRefs=refs/wikisync",
     "uploadpack.allowFilter=true",
     "pack.threads=1",
+    "http.followRedirects=false",
+    # one file, whose size is limited
+    "fetch.unpackLimit=1",
 )
 
 Sink = Callable[[bytes], Awaitable[None]]
@@ -74,6 +77,10 @@ class GitInput(Struct, frozen=True):
     """Somebody without a token asks."""
     memory_bytes_max: int | None = None
     """Of the command, and of each that it starts."""
+    file_bytes_max: int | None = None
+    """Of each file that it writes."""
+    header: str = ""
+    """Of its requests to another server: the login."""
 
 
 NOTHING = GitInput()
@@ -139,8 +146,9 @@ class GitRunner:
         config = [*_CONFIG, f"receive.maxInputSize={self.limits.push_bytes_max}"]
         options = [part for value in config for part in ("-c", value)]
         command = [executable, *options, *words]
-        if given.memory_bytes_max is not None:
-            command = with_memory(command, given.memory_bytes_max)
+        command = with_limits(
+            command, memory=given.memory_bytes_max, file=given.file_bytes_max
+        )
         with _input(given) as source, tempfile.TemporaryFile() as complaints:
             process = await start_program_async(
                 command,
@@ -193,6 +201,11 @@ def _environment(executable: str, repository: Path, given: GitInput) -> dict[str
     }
     if _PROTOCOL.fullmatch(given.protocol):
         environment["GIT_PROTOCOL"] = given.protocol
+    if given.header:
+        # arguments of a process are seen by everyone on the machine
+        environment["GIT_CONFIG_COUNT"] = "1"
+        environment["GIT_CONFIG_KEY_0"] = "http.extraHeader"
+        environment["GIT_CONFIG_VALUE_0"] = given.header
     if given.objects is not None:
         environment["GIT_OBJECT_DIRECTORY"] = str(given.objects.resolve())
     if given.are_added:

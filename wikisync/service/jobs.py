@@ -20,7 +20,7 @@ from wikisync.service.code import folder_size, is_sound, read_facts
 from wikisync.service.committing import Author, GitRefused
 from wikisync.service.editing import CommitPlan
 from wikisync.service.import_address import shown
-from wikisync.service.import_worker import FetchFailed, FetchJob, fetch_repository
+from wikisync.service.import_fetch import FetchFailed, fetch_repository
 from wikisync.service.instance import Service
 from wikisync.service.listing import read_projects
 from wikisync.service.projects import facts as project_facts
@@ -119,14 +119,7 @@ async def _fill(service: Service, project: Project) -> None:
     elif origin.type == URL_TYPE:
         imports = service.settings.imports
         with code.repository.copied_beside() as fresh:
-            job = FetchJob(
-                origin.url,
-                str(fresh),
-                imports.deadline_s,
-                imports.bytes_max,
-                imports.allows_private,
-            )
-            await fetch_repository(job)
+            await fetch_repository(origin.url, fresh, imports)
     else:
         source = service.code_folder(int(origin.url))
         if not source.exists():

@@ -86,11 +86,11 @@ class Deletion(Struct, frozen=True):
 class Imports(Struct, frozen=True):
     """Which repositories a project may be made from."""
 
-    schemes: frozenset[str] = frozenset()
-    """Kinds of addresses fetched for ``import_url``, such as ``https``.  None
+    hosts: frozenset[str] = frozenset()
+    """Servers that ``import_url`` may name, as ``name`` or ``name:port``.  None
     unless allowed: the service would ask for addresses that callers name."""
-    allows_private: bool = False
-    """Whether they may be on this machine or in a private network."""
+    schemes: frozenset[str] = frozenset({"http", "https"})
+    """Kinds of addresses."""
     deadline_s: float = 900.0
     """How long a repository may take to come; then its import has failed."""
     bytes_max: int = 2048 * MIB

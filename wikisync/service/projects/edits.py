@@ -55,8 +55,6 @@ from wikisync.service.validation import (
 Values = Mapping[str, Any]
 
 NOT_A_REPOSITORY = "not a git repository"
-KEPT_SCHEMES = frozenset({"http", "https"})
-"""Kinds of addresses that a project may be given later, when none is fetched."""
 CREATE_LEVEL = AccessLevel.DEVELOPER
 """Least level in a group for making projects in it."""
 
@@ -276,11 +274,9 @@ async def _source(call: Call, caller: Caller, values: Values) -> _Source:
     """Where the repository is to come from, if from anywhere."""
     if address := values.get("import_url"):
         imports = call.service.settings.imports
-        if not imports.schemes:
+        if not imports.hosts:
             raise forbidden("Import source is disabled")
-        problem = address_problem(
-            address, imports.schemes, allows_private=imports.allows_private
-        )
+        problem = address_problem(address, imports.schemes, imports.hosts)
         if problem is not None:
             raise _invalid({"import_url": [problem]})
         return _Source(URL_TYPE, address)
@@ -352,7 +348,7 @@ async def _edit_problems(
 def _address_problems(call: Call, project: Project, address: str | None) -> Problems:
     if project.origin.status in {"scheduled", "started"}:
         return {"import_url": ["cannot be changed while the import is under way"]}
-    schemes = call.service.settings.imports.schemes | KEPT_SCHEMES
+    schemes = call.service.settings.imports.schemes
     problem = address_problem(address, schemes) if address else None
     return {"import_url": [problem]} if problem else {}
 
