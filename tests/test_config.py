@@ -380,6 +380,16 @@ def test_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         load_config(tmp_path)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_file_that_an_editor_of_windows_saved_is_read(
+    tmp_path: Path, encoding: str
+) -> None:
+    text = render_config(Config(ServiceSection("https://gitlab.example.com")))
+    file = tmp_path / "wikisync.toml"
+    file.write_bytes(text.replace("\n", "\r\n").encode(encoding))
+    assert load_config(file).service.url == "https://gitlab.example.com"
+
+
 def test_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     (tmp_path / "wikisync.toml").write_bytes(b"# caf\xe9")
     with pytest.raises(ConfigError, match="not UTF-8 at byte 5"):

@@ -1,4 +1,4 @@
-"""Decoders of JSON and MessagePack for a type, each made once.  Pure.
+"""Decoders of JSON and MessagePack for a type, each made once; and of texts.  Pure.
 
 msgspec notes what it knows of a class when the first decoder of it is made, and takes
 no lock: a thread that makes or uses a decoder of the same class meanwhile ends the
@@ -9,6 +9,7 @@ what they use is made with the class.
 
 from __future__ import annotations
 
+import codecs
 from functools import cache
 from threading import Lock
 from typing import Any, TypeVar, overload
@@ -55,3 +56,14 @@ def convert(value: object, kind: type[T], *, is_strict: bool = True) -> T:
     """
     json_decoder(kind)
     return msgspec.convert(value, kind, strict=is_strict)
+
+
+def decode_text(content: bytes) -> str:
+    """The text of a file that a person edits: UTF-8, or as its byte order mark says.
+
+    Raises:
+        UnicodeDecodeError: it is neither.
+    """
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return content.decode("utf-16")
+    return content.decode("utf-8-sig")

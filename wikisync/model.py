@@ -196,9 +196,14 @@ def digest_of(content: bytes | str) -> Digest:
     return Digest(hashlib.sha256(content).hexdigest())
 
 
+BYTE_ORDER_MARK = "\ufeff"
+"""What some editors put before a text."""
+
+
 def fold_text(content: str) -> str:
-    """The text with line feeds as line ends and exactly one at its end."""
-    folded = content.replace("\r\n", "\n").rstrip("\n")
+    """The text with line feeds as line ends, exactly one at its end, and no mark."""
+    folded = content.removeprefix(BYTE_ORDER_MARK)
+    folded = folded.replace("\r\n", "\n").rstrip("\n")
     return f"{folded}\n" if folded else ""
 
 
@@ -210,7 +215,8 @@ def is_blank(content: str) -> bool:
 def folded_digest(content: str) -> Digest | None:
     """Digest of the folded text; None where folding changes nothing."""
     ends_in_one_line_end = content[-1:] == "\n" and content[-2:-1] not in {"", "\n"}
-    if ends_in_one_line_end and "\r\n" not in content:
+    has_mark = content.startswith(BYTE_ORDER_MARK)
+    if ends_in_one_line_end and not has_mark and "\r\n" not in content:
         # most pages; folding them would copy each text three times
         return None
     folded = fold_text(content)

@@ -49,6 +49,15 @@ def test_token_file_open_to_others_is_told(
     assert "glpat" not in told
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_token_file_of_windows_is_read(tmp_path: Path, encoding: str) -> None:
+    """Notepad and PowerShell put a byte order mark before it."""
+    file = tmp_path / "token"
+    file.write_bytes("glpat-EXAMPLE\r\n".encode(encoding))
+    file.chmod(0o600)
+    assert read_token(file, CONSOLE, environment={}) == "glpat-EXAMPLE"
+
+
 @pytest.mark.parametrize(
     "content", [b"", b"  \n", b"two tokens", b"\xff\xfe", b"x" * 5000]
 )

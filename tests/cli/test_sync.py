@@ -53,6 +53,21 @@ async def test_what_both_sides_edited_is_merged_and_pushed_at_once(
     assert (await cloned.wiki())["home.md"] == "ONE\n\ntwo\n\nTHREE\n"
 
 
+async def test_byte_order_mark_that_an_editor_puts_is_no_edit(cloned: Cloned) -> None:
+    """Of the first line it would be one, on which the wiki's edit clashes."""
+    await cloned.run("sync")
+    cloned.write("home.md", "\ufeffone\n\ntwo\n\nthree\n")
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.out) == (0, "handbook: 4 pages, nothing to do\n")
+    await cloned.edit({"home": "ONE\n\ntwo\n\nthree\n"})
+    assert (await cloned.run("sync")).code == 0
+    assert cloned.read("home.md") == "\ufeffONE\n\ntwo\n\nthree\n"
+    cloned.write("home.md", "\ufeffONE\n\ntwo\n\nTHREE\n")
+    await cloned.edit({"home": "One\n\ntwo\n\nthree\n"})
+    assert (await cloned.run("sync")).code == 0
+    assert cloned.read("home.md") == "\ufeffOne\n\ntwo\n\nTHREE\n"
+
+
 async def test_clash_is_held_with_a_file_and_the_way_out(cloned: Cloned) -> None:
     cloned.write("guide.md", "mine\n")
     await cloned.edit({"guide": "theirs\n"})

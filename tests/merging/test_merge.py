@@ -315,6 +315,14 @@ def test_fence_is_closed_only_by_its_own_kind() -> None:
     assert kinds(text, Format.MARKDOWN) == [code, code, code, code, Kind.OPENING]
 
 
+def test_byte_order_mark_of_the_folder_is_no_edit_of_the_first_line() -> None:
+    mine = "\ufeff" + BASE.replace("four", "FOUR")
+    theirs = BASE.replace("one", "ONE")
+    merged = BASE.replace("one", "ONE").replace("four", "FOUR")
+    assert merge(BASE, mine, theirs).text == "\ufeff" + merged
+    assert merge(BASE, theirs, mine).text == merged
+
+
 def test_line_ends_of_the_folder_win() -> None:
     merged = merge("a\nb\nc\n", "A\r\nb\r\nc\r\n", "a\nb\nC\n")
     assert merged.text == "A\r\nb\r\nC\r\n"

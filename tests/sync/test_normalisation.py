@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wikisync.merging.front_matter import front_matter_of, with_front_matter
+from wikisync.model import digest_of, folded_digest
 from wikisync.sync.decide.normalisation import (
     Normalisation,
     normalisation_of,
@@ -66,6 +67,15 @@ def test_a_page_without_a_block_gets_none() -> None:
 
 def test_a_file_of_windows_keeps_its_line_ends() -> None:
     assert with_line_ends_of("a\nb\n", "x\r\ny\r\nz\n") == "a\r\nb\r\n"
+
+
+def test_a_file_with_a_byte_order_mark_keeps_it() -> None:
+    assert with_line_ends_of("a\n", "\ufeffx\n") == "\ufeffa\n"
+
+
+def test_a_byte_order_mark_is_no_edit() -> None:
+    assert normalisation_of("\ufeffa\n", "a\n") is Normalisation.FOLDED
+    assert folded_digest("\ufeffa\n") == digest_of("a\n")
 
 
 def test_one_odd_line_end_does_not_change_the_file() -> None:

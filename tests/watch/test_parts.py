@@ -167,6 +167,8 @@ def test_secret_of_the_variable_goes_before_the_file(tmp_path: Path) -> None:
     assert hook_secret(str(place), {}, "the setting") == "of the file"
     assert hook_secret(str(place), {"WIKISYNC_HOOK_SECRET": "v"}, "the setting") == "v"
     assert hook_secret("", {}, "the setting") == ""
+    place.write_bytes("saved on Windows\r\n".encode("utf-16"))
+    assert hook_secret(str(place), {}, "the setting") == "saved on Windows"
 
 
 def test_secret_that_cannot_be_had_is_an_error_of_usage(tmp_path: Path) -> None:

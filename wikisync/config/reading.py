@@ -40,6 +40,7 @@ from wikisync.config.sections import (
 )
 from wikisync.config.table import Table
 from wikisync.config.trust import refuse_foreign
+from wikisync.decoding import decode_text
 from wikisync.errors import ConfigError, lowered
 from wikisync.model import OwnerKind, WikiOwner
 
@@ -60,7 +61,7 @@ def load_config(path: Path, environment: Mapping[str, str] | None = None) -> Con
         ConfigError: the file is missing, unreadable, wrong or another user's.
     """
     try:
-        text = _read(path, environment or {}).decode("utf-8")
+        text = decode_text(_read(path, environment or {}))
     except FileNotFoundError as exc:
         raise ConfigError(
             f"there is no {path.name} in {path.parent}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from wikisync.decoding import decode_text
 from wikisync.errors import FolderError
 from wikisync.folder.patterns import (
     FILE_BYTES_MAX,
@@ -37,7 +38,7 @@ def read_patterns(root_path: Path) -> tuple[Patterns, tuple[Problem, ...]]:
                 opened_file(folders, IGNORE_FILE) as descriptor,
             ):
                 content = read_limited(descriptor, IGNORE_FILE, FILE_BYTES_MAX)
-            return parse_patterns(content.decode("utf-8-sig"))
+            return parse_patterns(decode_text(content))
     except FileNotFoundError:
         return NO_PATTERNS, ()
     except UnicodeDecodeError as exc:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
+
 from wikisync.errors import FolderError
 from wikisync.model import Page, Problem, Slug
 
 
 def decode_page(content: bytes, path: str) -> str | Problem:
     """A page file's text, line ends and all; a problem where it is none."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return Problem("page-not-text", path, "is UTF-16", "save it as UTF-8")
     if b"\x00" in content:
         return Problem(
             "page-not-text",

@@ -26,7 +26,7 @@ from wikisync.merging.diff import Hunk, changes
 from wikisync.merging.front_matter import front_matter_of
 from wikisync.merging.metadata import merge_metadata
 from wikisync.merging.units import Kind, Unit, cell_text, cells, kinds, units
-from wikisync.model import Format
+from wikisync.model import BYTE_ORDER_MARK, Format
 
 PARAGRAPH_CHARS_MAX = 200_000
 """A paragraph of which one side is longer is not divided."""
@@ -50,9 +50,10 @@ def merge(
 ) -> MergedText:
     """Merge two edits of one text.
 
-    The folder's line ends win over the wiki's.  A side that holds a marker line is
-    an unfinished conflict and clashes as a whole.  So does a side that kept next to
-    nothing of the base, which the other one edited: it may be another page by now.
+    The folder's line ends and byte order mark win over the wiki's.  A side that holds
+    a marker line is an unfinished conflict and clashes as a whole.  So does a side that
+    kept next to nothing of the base, which the other one edited: it may be another
+    page by now.
 
     Args:
         base: The text both sides last agreed on.
@@ -66,7 +67,10 @@ def merge(
         return MergedText((remote,))
     if remote == base:
         return MergedText((local,))
-    old, mine, theirs = (text.replace("\r\n", "\n") for text in (base, local, remote))
+    old, mine, theirs = (
+        text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n")
+        for text in (base, local, remote)
+    )
     merged = _merge_parts(old, mine, theirs, page_format)
     if merged.text is not None and (
         _is_cut(merged.text, old, mine, theirs)
@@ -78,6 +82,8 @@ def merge(
         merged = MergedText((Clash(old, mine, theirs),))
     if local.count("\r\n") * 2 > local.count("\n"):
         merged = MergedText(tuple(map(_crlf, merged.pieces)))
+    if merged.text is not None and local.startswith(BYTE_ORDER_MARK):
+        merged = MergedText((BYTE_ORDER_MARK, *merged.pieces))
     return merged
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from wikisync.decoding import decode_text
 from wikisync.errors import FolderError, SiteError, UnknownTheme
 from wikisync.folder.safe_open import opened_inside, read_all
 from wikisync.site.theme_manifest import (
@@ -171,6 +172,6 @@ def theme_names() -> tuple[str, ...]:
 def decoded(content: bytes, source: object) -> str:
     """The text of a theme's file, which ``source`` names in the error."""
     try:
-        return content.decode("utf-8")
+        return decode_text(content)
     except UnicodeDecodeError as exc:
         raise SiteError(f"theme file {source} is not UTF-8 text") from exc

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from wikisync.decoding import decode_text
 from wikisync.errors import UsageError
 
 SECRET_VARIABLE = "WIKISYNC_HOOK_SECRET"  # noqa: S105 - the variable's name
@@ -40,7 +41,11 @@ def hook_secret(file: str, environment: Mapping[str, str], named: str) -> str:
 def _of_file(path: Path, named: str) -> str:
     try:
         with path.open("rb") as opened:
-            secret = opened.read(SECRET_BYTES_MAX).decode("utf-8", "replace").strip()
+            secret = decode_text(opened.read(SECRET_BYTES_MAX)).strip()
+    except UnicodeDecodeError as exc:
+        raise UsageError(
+            f"the file {path} of {named} is not UTF-8 text", hint="save it as UTF-8"
+        ) from exc
     except OSError as exc:
         raise UsageError(
             f"the file {path} of {named} cannot be read: {exc.strerror}",

@@ -15,6 +15,7 @@ from wikisync.api.address import ServiceAddress
 from wikisync.api.client import Client
 from wikisync.config import FILE_NAME, parse_config
 from wikisync.config.writing import with_service_url
+from wikisync.decoding import decode_text
 from wikisync.errors import Halted, UsageError, command_line
 from wikisync.folder.swap import OWNERS, write_atomically
 from wikisync.layout import TEMPORARY_FOLDER
@@ -84,7 +85,7 @@ def _new_text(workspace: ConfiguredWorkspace, old_url: str, new_url: str) -> str
     """
     file = workspace.root / FILE_NAME
     before = read_config(file)
-    text = with_service_url(file.read_bytes().decode("utf-8"), new_url)
+    text = with_service_url(decode_text(file.read_bytes()), new_url)
     expected = replace(before, service=replace(before.service, url=new_url))
     if text is None or parse_config(text, str(file)) != expected:
         raise UsageError(

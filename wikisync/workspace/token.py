@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from wikisync.config import Config
+from wikisync.decoding import decode_text
 from wikisync.errors import UsageError
 from wikisync.messages import Messages
 from wikisync.processes import output_of
@@ -51,10 +52,14 @@ def read_token(
 
 def _token_in(content: bytes, token_file: Path) -> str:
     try:
-        token = content.decode("ascii").strip()
+        token = decode_text(content).strip()
     except UnicodeDecodeError:
         token = ""
-    if not token or len(token.split()) != 1 or len(content) > TOKEN_FILE_BYTES_MAX:
+    if (
+        not token.isascii()
+        or len(token.split()) != 1
+        or len(content) > TOKEN_FILE_BYTES_MAX
+    ):
         raise UsageError(
             f"the token file {token_file} does not contain exactly one token",
             hint="the file must contain only the token, on one line",

@@ -11,14 +11,14 @@ import unicodedata
 from enum import StrEnum
 
 from wikisync.merging.front_matter import front_matter_of
-from wikisync.model import fold_text
+from wikisync.model import BYTE_ORDER_MARK, fold_text
 
 
 class Normalisation(StrEnum):
     """The class of a difference; the value says what the service does."""
 
     SAME = "keeps the text"
-    FOLDED = "changes line ends or the final newline"
+    FOLDED = "changes line ends, the final newline or the byte order mark"
     UNICODE = "changes the Unicode form of letters"
     FRONT_MATTER = "returns texts without their front matter"
     OTHER = "changes the text"
@@ -40,7 +40,9 @@ def normalisation_of(sent: str, answered: str) -> Normalisation:
 
 
 def with_line_ends_of(text: str, like: str) -> str:
-    """The text with the line ends that most lines of another text have."""
+    """The text with the line ends of most lines of another text, and its mark."""
+    if like.startswith(BYTE_ORDER_MARK) and not text.startswith(BYTE_ORDER_MARK):
+        text = BYTE_ORDER_MARK + text
     if like.count("\r\n") * 2 <= like.count("\n") or "\r" in text:
         return text
     return text.replace("\n", "\r\n")
