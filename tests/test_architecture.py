@@ -42,7 +42,15 @@ ALLOWED: dict[str, set[str]] = {
     "worker": {"frames", "processes"},
     "parallel": set(),
     "running": set(),
-    "config": {"model", "errors", "private", "layout", "packaged", "config"},
+    "config": {
+        "model",
+        "errors",
+        "private",
+        "layout",
+        "packaged",
+        "decoding",
+        "config",
+    },
     "api": {
         "model",
         "errors",
