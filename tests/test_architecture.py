@@ -144,6 +144,7 @@ ALLOWED: dict[str, set[str]] = {
         "api.trees",
         "folder.naming",
         "markup",
+        "sync.decide.mentions",
         "service",
     },
     "workspace": {

@@ -10,6 +10,7 @@ Read next: ``sync.replica`` (who holds pages), ``sync.decide.reconcile`` (who de
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Literal, NewType, TypeVar, cast
@@ -145,6 +146,11 @@ def path_of_title(title: str) -> str:
         elif name not in {"", "."}:
             parts.append(name)
     return "/".join(parts)
+
+
+def in_form_c(name: str) -> str:
+    """A name in Unicode's form C: names that look the same are the same then."""
+    return unicodedata.normalize("NFC", name)
 
 
 def is_dashed(slug: str, given: str) -> bool:

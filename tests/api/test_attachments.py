@@ -127,6 +127,37 @@ async def test_web_page_is_never_taken_for_a_picture(
         await content(odd)
 
 
+@pytest.mark.parametrize(
+    "pointer",
+    [
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:%b\nsize 9\n"
+        % (b"0f" * 32),
+        b"/annex/objects/SHA256E-s9--ab.png\n",
+    ],
+)
+async def test_pointer_is_never_taken_for_the_file_it_stands_for(
+    odd: AttachmentSource, wire: Wire, pointer: bytes
+) -> None:
+    wire.will(http(200, pointer, "image/png"))
+    with pytest.raises(NotFound, match="only a pointer to it"):
+        await content(odd)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"A pointer begins with\nversion https://git-lfs.github.com/spec/v1\n",
+        b"version https://git-lfs.github.com/spec/v1\n\nis the first line of one.\n",
+        b"/annex/objects/SHA256E-s9--ab.png\nis one of git-annex\n",
+    ],
+)
+async def test_text_about_pointers_is_a_text(
+    odd: AttachmentSource, wire: Wire, text: bytes
+) -> None:
+    wire.will(http(200, text, "text/plain"))
+    assert await content(odd, f"{FOLDER}/pointers.txt") == text
+
+
 async def test_text_that_shows_html_is_a_text(
     odd: AttachmentSource, wire: Wire
 ) -> None:

@@ -223,7 +223,11 @@ async def test_folder_is_no_file(repository: RemoteRepository) -> None:
 async def test_pointer_to_a_big_file_elsewhere_is_no_file(
     service: EmbeddedService, repository: RemoteRepository
 ) -> None:
-    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 9\n"
+    pointer = (
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:"
+        + b"0f" * 32
+        + b"\nsize 9\n"
+    )
     await service.put_file(OWNER, OTHER, pointer)
     with pytest.raises(NotFound, match="Git LFS"):
         await repository.read(OTHER)

@@ -29,7 +29,11 @@ def root(tmp_path: Path) -> Path:
         "data.md",
         "data",
         ".git/config",
+        ".git/x.png",
         ".hidden/x.png",
+        ".hidden/main.js",
+        "\u00fc.png",
+        "u\u0308/\u00fc.png",
         "home.md~",
         "home.conflict.md",
     ):
@@ -54,6 +58,7 @@ async def test_names_are_those_of_loose_files_alone(root: Path) -> None:
         "own.png",
         "data",
         "a:b.png",
+        "\u00fc.png",
     }
 
 
@@ -81,7 +86,13 @@ async def test_only_below_uploads_such_a_folder_is_the_services(root: Path) -> N
         (HOME, "home.md", None),
         (HOME, f"uploads/{HEX}/old.png", None),
         (HOME, "data", None),
-        (HOME, ".hidden/x.png", None),
+        (HOME, ".hidden/x.png", ".hidden/x.png"),
+        (FIRST, "../.hidden/x.png", ".hidden/x.png"),
+        (HOME, ".hidden/main.js", None),
+        (HOME, ".git/config", None),
+        (HOME, ".git/x.png", None),
+        (HOME, "u\u0308.png", "\u00fc.png"),
+        (HOME, "\u00fc/u\u0308.png", "u\u0308/\u00fc.png"),
         (HOME, "wikisync.toml", None),
         (HOME, "guide", None),
         (HOME, "https://example.com/red.png", None),

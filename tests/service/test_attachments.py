@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from typing import Any
+from urllib.parse import quote
 
 import aiohttp
 import pytest
@@ -219,8 +220,24 @@ async def test_file_of_a_public_wiki_is_served_to_everyone(
 
 
 @pytest.mark.parametrize(
+    "path", ["img/p.png", "a/b/c.pdf", ".attachments/p 1.png", "LICENSE"]
+)
+async def test_file_is_served_wherever_it_is_in_the_repository(
+    service: EmbeddedService, api: Api, path: str
+) -> None:
+    await service.add_project("docs/handbook")
+    await service.put_file(PROJECT, path, b"\x89PNG")
+
+    answer = await api.get(f"/docs/handbook/-/wikis/{quote(path)}")
+
+    assert (answer.status, answer.body) == (200, b"\x89PNG")
+
+
+@pytest.mark.parametrize(
     "path",
     [
+        "/docs/handbook/-/wikis/home.md",
+        "/docs/handbook/-/wikis/img",
         "/docs/handbook/-/wikis/uploads/0f/none.png",
         "/docs/handbook/-/wikis/uploads/../home.md",
         "/docs/handbook/-/wikis/uploads/%2e%2e/home.md",

@@ -167,6 +167,27 @@ async def test_file_changed_on_both_sides_stays_and_is_reported(
     assert loaded.kept == ("docs/handbook: home.md",)
 
 
+async def test_file_that_a_page_links_to_is_loaded_wherever_it_is(
+    service: EmbeddedService, folder: Path
+) -> None:
+    linked = {"book/img/p.png": "p", "book/.attachments/q 1.png": "q"}
+    other = {"book/img/other.png": "o", "book/.attachments/other.png": "o"}
+    kept = {"book/.git/config": "x", "book/.tool/main.js": "x"}
+    page = "![p](../img/p.png) ![q](/.attachments/q%201.png) [c](/.git/config)\n"
+    page += "[m](/.tool/main.js) ![l](link.png)\n"
+    write(folder, {**linked, **other, **kept, "book/dir/new.md": page})
+    (folder / "book/dir/link.png").symlink_to("/etc/passwd")
+
+    loaded = await service.load_folder(folder)
+
+    files = set(await service.files(PROJECT))
+    assert files == {
+        *("home.md", "dir/page.adoc", "dir/new.md", UPLOAD),
+        *("img/p.png", ".attachments/q 1.png"),
+    }
+    assert [Path(path).name for path in loaded.ignored] == ["other.png"]
+
+
 async def test_links_and_hidden_files_are_not_followed(
     service: EmbeddedService, folder: Path
 ) -> None:

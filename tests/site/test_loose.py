@@ -141,6 +141,52 @@ def test_nothing_is_published_that_no_page_links_to(studio: Studio) -> None:
 
 
 @pytest.mark.parametrize(
+    ("file", "href"),
+    [
+        (".attachments/p.png", "/.attachments/p.png"),
+        (".attachments/p.png", ".attachments/p.png"),
+        (".gitbook/assets/p.png", ".gitbook/assets/p.png"),
+        ("gru\u0308n.png", "gr\u00fcn.png"),
+        ("gr\u00fcn/p.png", "gru%CC%88n/p.png"),
+        ("gru\u0308n.png", "gr&uuml;n.png"),
+        (f"uploads/{'0f' * 16}/gru\u0308n.png", f"uploads/{'0f' * 16}/gr\u00fcn.png"),
+    ],
+)
+def test_file_is_found_in_a_hidden_folder_and_in_any_form_of_its_name(
+    studio: Studio, file: str, href: str
+) -> None:
+    folder = studio.add(f"-- home.md --\n![x]({href})\n-- {file} --\nred\n")
+    report = studio.build()
+    assert (report.broken_links, report.problems) == ((), ())
+    assert dead_addresses(studio.site) == []
+    assert studio.build().written == 0
+    (folder / file).write_text("blue\n")
+    studio.build()
+    assert studio.files() == studio.clean_build()
+    (folder / file).unlink()
+    assert len(studio.build().broken_links) == 1
+
+
+@pytest.mark.parametrize(
+    ("href", "reason"),
+    [
+        (".git/config.png", "in a hidden folder"),
+        (".tool/main.js", "in a hidden folder"),
+        (".kept/a.png", "in a hidden folder"),
+        (".tool/gone.png", "no such file"),
+    ],
+)
+def test_reason_names_the_hidden_folder(studio: Studio, href: str, reason: str) -> None:
+    studio.add(
+        f"-- home.md --\n![x]({href})\n-- .git/config.png --\n-- .tool/main.js --\n"
+        "-- .kept/a.png --\n-- .wikisyncignore --\n.kept/\n"
+    )
+    (broken,) = studio.build().broken_links
+    assert reason in broken.reason
+    assert copied(studio) == {}
+
+
+@pytest.mark.parametrize(
     "href",
     [
         ".hidden.png",

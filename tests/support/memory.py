@@ -6,6 +6,7 @@ either side.  ``before`` runs in front of every operation and may raise.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import (
     AsyncIterator,
     Awaitable,
@@ -33,6 +34,7 @@ from wikisync.model import (
     digest_of,
     fold_text,
 )
+from wikisync.sync.decide.mentions import is_upload
 from wikisync.sync.replica import GONE_THERE
 
 Before = Callable[[str], Awaitable[None]]
@@ -275,7 +277,18 @@ class MemoryReplica:
             raise PreconditionFailed(f"{path} is another one")
         del self.files[path]
 
-    async def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+    async def other_files(self) -> Mapping[str, str] | None:
+        await self._enter("other_files", "")
+        return {
+            path: hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+            for path, content in self.files.items()
+            if not is_upload(path)
+        }
+
+    async def read_attachment(
+        self, path: AttachmentPath, version: str = ""
+    ) -> AsyncIterator[bytes]:
+        del version  # there is one
         await self._enter("read_attachment", path)
         if path not in self.files:
             raise NotFound(f"no attachment {path} in memory")
@@ -284,11 +297,16 @@ class MemoryReplica:
             yield content[start : start + 4096]
 
     async def write_attachment(
-        self, path: AttachmentPath, chunks: AsyncIterator[bytes]
+        self,
+        path: AttachmentPath,
+        chunks: AsyncIterator[bytes],
+        *,
+        replaces: Digest | None = None,
     ) -> Attachment:
         await self._enter("write_attachment", path)
         content = b"".join([chunk async for chunk in chunks])
-        if path in self.files:
+        held = self.files.get(path)
+        if (None if held is None else digest_of(held)) != replaces:
             raise PreconditionFailed(f"{path} exists")
         self.files[path] = content
         return Attachment(path, digest_of(content), len(content))

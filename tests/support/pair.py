@@ -157,7 +157,7 @@ class Pair:
             remote_id=self.remote_id or str(self.project),
             options=options,
             clock=lambda: self.now,
-            outdated=self.remote.outdated,
+            linked=self.remote,
         )
 
     async def rest(self, options: CycleOptions | None = None) -> CycleResult:

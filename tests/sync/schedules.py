@@ -177,7 +177,7 @@ class Client:
                 owner=OWNER,
                 options=options,
                 clock=loop.time,
-                outdated=self.wiki.outdated,
+                linked=self.wiki,
             )
         except (Crash, asyncio.CancelledError):
             self.restart()

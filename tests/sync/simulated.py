@@ -11,6 +11,7 @@ from collections.abc import (
     AsyncIterator,
     Callable,
     Collection,
+    Container,
     Iterable,
     Mapping,
     Sequence,
@@ -191,8 +192,13 @@ class SimulatedFolder(_Side):
         }
 
     async def write_attachment(
-        self, path: AttachmentPath, chunks: AsyncIterator[bytes]
+        self,
+        path: AttachmentPath,
+        chunks: AsyncIterator[bytes],
+        *,
+        replaces: Digest | None = None,
     ) -> Attachment:
+        assert replaces is None, "the wiki has uploads alone, which do not change"
         content = b"".join([chunk async for chunk in chunks]).decode()
         self.world.step(f"write file {path}")
         if path in self.copy.files:
@@ -375,7 +381,13 @@ class SimulatedWiki(_Side):
         self.world.commit()
         await self._answer(fault, f"delete {slug}")
 
-    async def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+    async def other_files(self) -> Mapping[str, str] | None:
+        return {}
+
+    async def read_attachment(
+        self, path: AttachmentPath, version: str = ""
+    ) -> AsyncIterator[bytes]:
+        assert not version
         fault = await self._ask(f"get {path}")
         if fault == "not found":
             raise NotFound(f"no attachment {path}")
@@ -430,9 +442,9 @@ class SimulatedFiles:
         self._world = world
         self._copy = copy
 
-    async def names(self) -> frozenset[str]:
+    async def names(self, besides: Collection[str]) -> frozenset[str]:
         self._world.step("look for pictures")
-        return frozenset(self._copy.files.keys() & set(PICTURES))
+        return frozenset(self._copy.files.keys() & set(PICTURES) - set(besides))
 
     async def find(
         self, wanted: Mapping[Slug, Collection[LinkTarget]]
@@ -453,7 +465,10 @@ class SimulatedFiles:
     async def keep(self) -> None:
         pass
 
-    def fetched_path(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
+    def fetched_path(
+        self, slug: Slug, target: LinkTarget, fetched: Container[str]
+    ) -> AttachmentPath | None:
+        del fetched  # uploads alone
         self._world.trace.append(f"{slug} links to {target.path}")
         is_fetched = target.path.startswith("uploads/")
         return AttachmentPath(target.path) if is_fetched else None

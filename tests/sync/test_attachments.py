@@ -153,7 +153,9 @@ async def test_what_the_wiki_has_is_on_record_before_the_file_is_there(
     """The process may end in between, and a person change the file then."""
     copies = copies_of(state, f"![p]({H}/p.png)", "p.png")
 
-    async def fail(_path: AttachmentPath, chunks: AsyncIterator[bytes]) -> Attachment:
+    async def fail(
+        _path: AttachmentPath, chunks: AsyncIterator[bytes], **_options: object
+    ) -> Attachment:
         [chunk async for chunk in chunks]
         raise FolderError("permission denied")
 

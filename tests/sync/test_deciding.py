@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.support.copies import Copies
 from tests.support.memory import nothing_before
 from wikisync.errors import FolderError
-from wikisync.model import Digest, Format, PageState, Slug, Snapshot, digest_of
+from wikisync.model import Digest, Format, Page, PageState, Slug, Snapshot, digest_of
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.comparing import changed_pages, is_at_rest
 from wikisync.sync.decide.plan import (
@@ -154,15 +154,21 @@ async def test_a_twin_by_case_is_held_and_told(state: State) -> None:
 async def planned(copies: Copies) -> tuple[Action, ...]:
     """What a cycle does in which an attachment of ``home`` is another one here."""
 
-    async def outdated() -> frozenset[Slug]:
-        return frozenset({HOME, Slug("no page")})
+    class Linked:
+        async def outdated(self) -> frozenset[Slug]:
+            return frozenset({HOME, Slug("no page")})
+
+        async def recognised(
+            self, here: Page, slug: Slug, *, is_kept: bool
+        ) -> PageState | None:
+            raise AssertionError(f"{slug} is known: {here} {is_kept}")
 
     cycle = Cycle(
         copies.there,
         copies.here,
         copies.known,
         clock=lambda: copies.now,
-        outdated=outdated,
+        linked=Linked(),
     )
     scans = await copies.here.snapshot(), await copies.there.snapshot()
     return (await decide_cycle(cycle, *scans)).plan.actions

@@ -29,7 +29,6 @@ H = "0123456789abcdef0123456789abcdef"
         (f"[[file:uploads/{H}/org.png][text]]", "org.png"),
         (f"rdoc-image:uploads/{H}/rd.png", "rd.png"),
         (f"{{label}}[link:uploads/{H}/rd.pdf]", "rd.pdf"),
-        (f"see uploads/{H}/end.txt.", "end.txt"),
         (f"![s](uploads/{H}/a%20b.png)", "a b.png"),
         (f"![s](uploads/{H}/%E6%97%A5.png)", "日.png"),
         (f"![s](uploads/{H}/日本.png)", "日本.png"),
@@ -57,6 +56,9 @@ def test_mention_is_found_in_every_format(source: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("source", "names"),
     [
+        (f"see uploads/{H}/end.txt.", ["end.txt.", "end.txt"]),
+        (f"![s](uploads/{H}/ab.)", ["ab.", "ab"]),
+        (f"![s](<uploads/{H}/ab >)", ["ab ", "ab"]),
         (f"![s](uploads/{H}/a,b.png)", ["a,b.png", "a"]),
         (f"![s](uploads/{H}/a'b.png)", ["a'b.png", "a"]),
         (f'![s](uploads/{H}/a"b.png)', ['a"b.png', "a"]),
@@ -100,6 +102,9 @@ def paths(*names: str) -> list[AttachmentPath]:
         (["a,b.png", "a"], [], [["a,b.png", "a"]]),
         (["a,b.png", "a", "a,c.png"], ["a,b.png"], [["a,c.png", "a"]]),
         (["a-b.png", "a"], ["a"], [["a-b.png"]]),
+        (["ab.", "ab"], [], [["ab.", "ab"]]),
+        (["ab.", "ab"], ["ab."], []),
+        (["p.png.", "p.png"], [], [["p.png", "p.png."]]),
     ],
 )
 def test_one_spelling_that_is_there_is_enough(

@@ -533,3 +533,58 @@ async def test_links_are_parsed_beside_the_loop(
     assert pair.texts()["home"] == "![a](red.png)\n\nedited\n"
     assert threads
     assert threading.main_thread() not in threads
+
+
+# -- names in other forms of Unicode, and hidden folders ------------------------------
+
+COMPOSED, DECOMPOSED = "gr\u00fcn", "gru\u0308n"
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        (f"{DECOMPOSED}.png", f"![g]({COMPOSED}.png)\n"),
+        (f"{DECOMPOSED}.png", "![g](gr%C3%BCn.png)\n"),
+        (f"{DECOMPOSED}.png", "![g](gr&uuml;n.png)\n"),
+        (f"{DECOMPOSED}.png", "![g](gr&#252;n.png)\n"),
+        (f"{COMPOSED}.png", f"![g]({DECOMPOSED}.png)\n"),
+        (f"{COMPOSED}.png", "![g](gru%CC%88n.png)\n"),
+        (f"{DECOMPOSED}/{COMPOSED} 1.png", f"![g](<{COMPOSED}/{DECOMPOSED} 1.png>)\n"),
+        (".attachments/a b.png", "![g](/.attachments/a%20b.png)\n"),
+        (".attachments/a.png", "![g](.attachments/a.png)\n"),
+    ],
+)
+async def test_a_picture_is_found_however_its_name_is_spelled(
+    pair: Pair, file: str, text: str
+) -> None:
+    put(pair, file, RED)
+    pair.save("home", text)
+    await pair.rest()
+    assert (await pair.service.files(OWNER))[await upload_of(pair)] == RED
+    assert pair.texts()["home"] == text
+    put(pair, file, BLUE)
+    await pair.rest()
+    assert (await pair.service.files(OWNER))[await upload_of(pair)] == BLUE
+    pair.restart()
+    assert (await pair.cycle()).plan.actions == ()
+
+
+@pytest.mark.parametrize("file", [COMPOSED, ".attachments/a"])
+async def test_such_a_picture_that_comes_after_its_page_is_sent(
+    pair: Pair, file: str
+) -> None:
+    pair.save("home", f"![g]({file.replace(COMPOSED, DECOMPOSED)}.png)\n")
+    await pair.rest()
+    put(pair, f"{file}.png", RED)
+    await pair.rest()
+    assert (await pair.service.files(OWNER))[await upload_of(pair)] == RED
+
+
+@pytest.mark.parametrize("file", [".ssh/id", ".git/a.png", ".obsidian/app.json"])
+async def test_what_a_program_keeps_in_a_hidden_folder_is_not_uploaded(
+    pair: Pair, file: str
+) -> None:
+    put(pair, file, RED)
+    pair.save("home", f"![g]({file})\n")
+    await pair.rest()
+    assert await there(pair) == f"![g]({file})\n"

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from wikisync.api.answers import NotHandedOut
-from wikisync.api.git import NoRepository, RemoteRepository
+from wikisync.api.git import NoRepository, RemoteRepository, refuse_pointer
 from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, RateLimited, RefusedInFront, Unavailable
 from wikisync.model import AttachmentPath
@@ -61,8 +61,15 @@ class AttachmentSource:
         self.has_lied = False
         """Whether the file route gave, in this run, something else as a file."""
 
-    async def read(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+    async def read(
+        self, path: AttachmentPath, version: str = ""
+    ) -> AsyncIterator[bytes]:
         """The attachment's bytes in chunks.
+
+        Args:
+            path: Of the file.
+            version: Git's id of it, where it may have had other content; empty for an
+                upload.
 
         Raises:
             NotFound: it is not there, or neither way hands it out; the message
@@ -70,12 +77,12 @@ class AttachmentSource:
             RemoteError: in its other kinds.
         """
         is_named_page = path.lower().endswith(PAGES)
-        content = await self._content_in_git(path) if is_named_page else None
+        content = await self._content_in_git(path, version) if is_named_page else None
         if content is None and not self._is_kept():
             async with aclosing(self._wiki.read_attachment(path)) as chunks:
                 try:
                     first = await self._beginning(chunks)
-                    content = await self._checked(path, first)
+                    content = await self._checked(path, version, first)
                 except (NotHandedOut, RefusedInFront) as error:
                     if self._repository is None:
                         raise
@@ -88,7 +95,7 @@ class AttachmentSource:
                             yield chunk
                         return
         if content is None:
-            content = await self._by_git(path)
+            content = await self._by_git(path, version)
         for start in range(0, len(content), CHUNK_BYTES):
             yield content[start : start + CHUNK_BYTES]
 
@@ -104,15 +111,19 @@ class AttachmentSource:
                 break
         return first
 
-    async def _checked(self, path: AttachmentPath, first: bytes) -> bytes | None:
+    async def _checked(
+        self, path: AttachmentPath, version: str, first: bytes
+    ) -> bytes | None:
         """Another content than the one that begins so; None where that is the file.
 
         Raises:
             NotHandedOut: it is a web page instead of the file.
+            NotFound: it is a pointer to the file.
         """
+        refuse_pointer(first, path, self._wiki.owner, self._wiki.web_url)
         if first and not is_web_page(first):
             return None
-        content = await self._content_in_git(path)
+        content = await self._content_in_git(path, version)
         if content is not None:
             self.has_lied |= not _begins(content, first)
             return content
@@ -142,7 +153,7 @@ class AttachmentSource:
                 return True
         return False
 
-    async def _content_in_git(self, path: AttachmentPath) -> bytes | None:
+    async def _content_in_git(self, path: AttachmentPath, version: str) -> bytes | None:
         """The file as git has it; None where that cannot be had now.
 
         Raises:
@@ -151,15 +162,15 @@ class AttachmentSource:
         if self._repository is None:
             return None
         try:
-            return await self._repository.read(path)
+            return await self._repository.read(path, version)
         except (NoRepository, Unavailable, RateLimited) as error:
             log.info("%s is not compared with git: %s", path, error.message)
             return None
 
-    async def _by_git(self, path: AttachmentPath) -> bytes:
+    async def _by_git(self, path: AttachmentPath, version: str) -> bytes:
         assert self._repository is not None
         try:
-            return await self._repository.read(path)
+            return await self._repository.read(path, version)
         except NoRepository as error:
             raise NotFound(
                 f"cannot read attachment {path} of {self._wiki.owner}: the service"

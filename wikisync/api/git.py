@@ -41,6 +41,7 @@ from wikisync.errors import (
     Unavailable,
 )
 from wikisync.model import AttachmentPath, Slug, WikiOwner
+from wikisync.pointer import is_pointer
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +71,6 @@ REFUSED_S = 600.0
 _HEAD = (
     rb"[0-9a-f]{4}(?P<id>[0-9a-f]{40}(?:[0-9a-f]{24})?) HEAD(?:\0(?P<can>[^\n]*))?\n"
 )
-_LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 class NoRepository(NotFound):
@@ -337,8 +337,8 @@ class RemoteRepository:
         """The trees of the last scan, kept beside the files unless they are not to."""
         return TreeCache(self._trees, is_kept=is_kept)
 
-    async def read(self, path: AttachmentPath) -> bytes:
-        """A file's content.
+    async def read(self, path: AttachmentPath, version: str = "") -> bytes:
+        """A file's content, of any time or with the id that is given.
 
         Cancelled, it waits until git's library notices, half a minute at most.
 
@@ -348,14 +348,14 @@ class RemoteRepository:
             Unavailable: the repository did not come in time.
             FolderError: the cache cannot be written.
         """
-        content = await self._read(path, removes_damaged=False)
+        content = await self._read(path, version, removes_damaged=False)
         if content is None:
             async with self._turn:
                 # another reader may have fetched it meanwhile
-                content = await self._read(path, removes_damaged=True)
+                content = await self._read(path, version, removes_damaged=True)
                 if content is None:
-                    await self._renew()
-                    content = await self._read(path, removes_damaged=True)
+                    await self._renew(is_known=bool(version))
+                    content = await self._read(path, version, removes_damaged=True)
         if content is None:
             raise NotFound(
                 f"cannot read attachment {path} of {self._owner}: it is not in the"
@@ -363,33 +363,31 @@ class RemoteRepository:
                 url=self._address,
                 hint="check the pages that link to it",
             )
-        if content.startswith(_LFS_POINTER):
-            raise NotFound(
-                f"cannot read attachment {path} of {self._owner}: the wiki's git"
-                " repository holds only a pointer to it (Git LFS)",
-                url=self._address,
-                hint="download the file in a browser",
-            )
+        refuse_pointer(content, path, self._owner, self._address)
         return content
 
     async def _read(
-        self, path: AttachmentPath, *, removes_damaged: bool
+        self, path: AttachmentPath, version: str, *, removes_damaged: bool
     ) -> bytes | None:
         """Read a file that is here.
 
         Only the holder of the turn removes a damaged repository: nobody fetches then.
         """
         return await asyncio.to_thread(
-            _read_file, self._folder, path, removes_damaged=removes_damaged
+            _read_file, self._folder, path, version, removes_damaged=removes_damaged
         )
 
-    async def _renew(self) -> None:
-        """Fetch the newest commit if it is not here yet."""
+    async def _renew(self, *, is_known: bool) -> None:
+        """Fetch the newest commit if it is not here yet.
+
+        Args:
+            is_known: Whether it is known to have what is not here.
+        """
         if self._failure is not None:
             is_refused = isinstance(self._failure, NoRepository)
             if not self._is_due(REFUSED_S if is_refused else RETRY_S):
                 raise self._failure
-        elif self._folder.exists() and not self._is_due(RECHECK_S):
+        elif self._folder.exists() and not is_known and not self._is_due(RECHECK_S):
             return
         self._checked_at = self._client.now()
         try:
@@ -465,14 +463,31 @@ class RemoteRepository:
         )
 
 
+def refuse_pointer(
+    content: bytes, path: AttachmentPath, owner: WikiOwner, url: str
+) -> None:
+    """Take no pointer for the file that it stands for.
+
+    Raises:
+        NotFound: the whole content is one.
+    """
+    if is_pointer(content):
+        raise NotFound(
+            f"cannot read attachment {path} of {owner}: the wiki holds only a pointer"
+            " to it (Git LFS, git-annex)",
+            url=url,
+            hint="download the file in a browser",
+        )
+
+
 def _read_file(
-    folder: Path, path: AttachmentPath, *, removes_damaged: bool
+    folder: Path, path: AttachmentPath, version: str, *, removes_damaged: bool
 ) -> bytes | None:
     if not folder.is_dir():
         return None
     from wikisync.api.git_fetch import read_file
 
-    return read_file(folder, path, removes_damaged=removes_damaged)
+    return read_file(folder, path, version, removes_damaged=removes_damaged)
 
 
 def _held_commit(folder: Path) -> str | None:

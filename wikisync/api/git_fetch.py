@@ -133,19 +133,22 @@ def held_commit(folder: Path) -> str | None:
 
 
 def read_file(
-    folder: Path, path: AttachmentPath, *, removes_damaged: bool
+    folder: Path, path: AttachmentPath, version: str = "", *, removes_damaged: bool
 ) -> bytes | None:
     """A file of the commit that is here; None where it has no such file.
 
     Args:
         folder: The repository.
         path: Of the file.
+        version: Its id, if it is to have this one.
         removes_damaged: Whether a damaged repository is removed, so that the next read
             fetches it anew.  One that is just being made looks damaged, too.
     """
     try:
         with _opened(folder) as repository:
             entry = repository.references[REFERENCE].peel(pygit2.Tree)[path]
+            if version not in {"", str(entry.id)}:
+                return None
             if isinstance(entry, pygit2.Blob) and entry.filemode in _FILES:
                 return bytes(entry.data) if entry.size <= FILE_BYTES_MAX else None
     except (KeyError, ValueError):

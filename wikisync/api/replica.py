@@ -252,13 +252,19 @@ class WikiReplica:
             self.last_window_s = self._wiki.client.now() - read_at
             self._known.note_gone(slug)
 
-    def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+    async def other_files(self) -> Mapping[str, str] | None:
+        """Git's ids of files that are neither pages nor uploads; None if unknown."""
+        return await self._scanning.files()
+
+    def read_attachment(
+        self, path: AttachmentPath, version: str = ""
+    ) -> AsyncIterator[bytes]:
         """The attachment's bytes, from the file route or the git repository.
 
         Raises:
             NotFound: it is not there, or neither way hands it out.
         """
-        return self._attachments.read(path)
+        return self._attachments.read(path, version)
 
     async def write_attachment(
         self, path: AttachmentPath, chunks: AsyncIterator[bytes]

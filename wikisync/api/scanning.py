@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -28,7 +28,14 @@ from wikisync.api.packs import NotAPack, file_id
 from wikisync.api.rotation import ROTATION_BYTES_MIN, Rotation
 from wikisync.api.scan import UNREADABLE, Scan, whole_page
 from wikisync.api.tree_cache import TreeCache
-from wikisync.api.trees import OddTree, PageChanges, TreeMissing, file_of, page_changes
+from wikisync.api.trees import (
+    OddTree,
+    PageChanges,
+    TreeMissing,
+    file_of,
+    other_files,
+    page_changes,
+)
 from wikisync.api.wikis import PageList, Wiki
 from wikisync.errors import (
     AnswerTooLarge,
@@ -92,6 +99,8 @@ class Scanning:
         self._turns_from: tuple[str, float] | None = None
         """A commit since which pages are read in turns, and when that was."""
         self.awaited: frozenset[Slug] = frozenset()
+        self._files: tuple[str, Mapping[str, str]] | None = None
+        """What ``files`` gave last, and of which commit."""
 
     @property
     def is_in_turns(self) -> bool:
@@ -135,6 +144,27 @@ class Scanning:
         except RemoteError as error:
             log.info("%s: HEAD is not known: %s", self._wiki.owner, error.message)
             return ""
+
+    async def files(self) -> Mapping[str, str] | None:
+        """Git's ids of all files that are neither pages nor uploads, by path.
+
+        As of the last scan or later.  None where git does not tell.
+        """
+        head = self._known.mark.head or await self.head()
+        if self._files is None or self._files[0] != head:
+            with suppress(TreeMissing):
+                await asyncio.to_thread(self._trees.load, head)
+            if not await self._brought(head):
+                return None
+            try:
+                found = await asyncio.to_thread(
+                    other_files, self._trees.trees, self._trees.root
+                )
+            except (TreeMissing, OddTree) as error:
+                log.info("%s: its files are not known: %s", self._wiki.owner, error)
+                return None
+            self._files = head, found
+        return self._files[1]
 
     # -- by git ------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ not said here: a page that changed is read from the service.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Set
 
 from msgspec import Struct, field
@@ -23,6 +24,7 @@ SHA1_BYTES = 20
 """Of an id in a repository of git's usual kind."""
 DIRECTORY, _SUBMODULE = 0o40000, 0o160000
 _FILES = frozenset({0o100644, 0o100755, 0o100664})
+_UPLOAD = re.compile(r"uploads/[0-9a-fA-F]{32}")
 _ENDINGS = tuple(one for many in EXTENSIONS.values() for one in many)
 
 
@@ -104,6 +106,36 @@ def file_of(trees: Mapping[bytes, bytes], root: bytes, slug: Slug) -> bytes | No
         below = _tree_of(_entries(trees, below).get(folder))
     names = {stem + ending.encode() for ending in _ENDINGS}
     return _one_of(slug, names, _entries(trees, below))
+
+
+def other_files(trees: Mapping[bytes, bytes], root: bytes) -> dict[str, str]:
+    """Ids by path of a tree's files that are neither pages nor uploads.
+
+    Names that are not UTF-8 are left out: no page can name them.
+
+    Raises:
+        TreeMissing: a tree is not among them.
+        OddTree: there is too much of it.
+    """
+    found: dict[str, str] = {}
+    room = ENTRIES_MAX
+    waiting = [("", root)]
+    while waiting:
+        folder, below = waiting.pop()
+        entries = _entries(trees, below)
+        room -= len(entries)
+        if room < 0:
+            raise OddTree("it has more files than a wiki has")
+        for name, (mode, id_) in entries.items():
+            try:
+                path = f"{folder}{_text(name)}"
+            except OddTree:
+                continue
+            if mode == DIRECTORY and not _UPLOAD.fullmatch(path):
+                waiting.append((f"{path}/", id_))
+            elif mode in _FILES and split_extension(path) is None:
+                found[path] = id_.hex()
+    return found
 
 
 def file_ids(trees: Mapping[bytes, bytes]) -> frozenset[bytes]:

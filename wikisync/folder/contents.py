@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from wikisync.errors import FolderError
 from wikisync.file_status import UNSETTLED, FileStatus, status_of, trusted_status
+from wikisync.folder.ignore import UPLOADS
 from wikisync.folder.safe_open import (
     CHUNK_BYTES,
     Folders,
@@ -39,15 +40,15 @@ def files_there(
     Args:
         root_path: The wiki's folder.
         known: By path below it, each as it was found last time.
-        listed: The status of those that a scan found there.
+        listed: The status of those below ``uploads`` that a scan found there.
     """
     found: dict[P, LooseFile] = {}
     with opened_root(root_path) as root, Folders(root) as folders:
         for path, before in known.items():
             status = listed.get(path)
-            if status is None:
+            if status is None and path.startswith(f"{UPLOADS}/"):
                 continue
-            if before is not None and before.stamp == _stamp(status):
+            if status and before is not None and before.stamp == _stamp(status):
                 found[path] = before
                 continue
             file = file_there(folders, path, before)

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Container,
+    Mapping,
+)
 from pathlib import Path
 
 from wikisync.decoding import msgpack_decoder
 from wikisync.errors import NotFound
 from wikisync.folder.contents import file_there, files_there
-from wikisync.folder.ignore import (
-    CONFIG_FILE,
-    is_ignored_file,
-    is_ignored_folder,
-)
-from wikisync.folder.naming import is_fetched, path_of
+from wikisync.folder.ignore import is_ignored_file
+from wikisync.folder.naming import attachment_path, is_fetched, path_of
 from wikisync.folder.pattern_file import read_patterns
 from wikisync.folder.patterns import Patterns
 from wikisync.folder.private import wiki_private_folder
@@ -37,6 +39,7 @@ from wikisync.model import (
     LinkTarget,
     LooseFile,
     Slug,
+    in_form_c,
     split_extension,
 )
 
@@ -80,9 +83,9 @@ class LooseFiles:
         cache = FolderCache(folder.root, file, is_kept=keeps_scans)
         return cls(folder.root, cache, listing=folder.listing)
 
-    async def names(self) -> frozenset[str]:
-        """The names of all of them, without their folders."""
-        return await asyncio.to_thread(self._names)
+    async def names(self, besides: Collection[str] = ()) -> frozenset[str]:
+        """The names of all of them but some, without their folders."""
+        return await asyncio.to_thread(self._names, besides)
 
     async def find(
         self, wanted: Mapping[Slug, Collection[LinkTarget]]
@@ -116,11 +119,22 @@ class LooseFiles:
             self._is_new = False
             await finish_in_thread(self._cache.keep, self._seen)
 
-    def fetched_path(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
-        """The path of an attachment of the wiki that a link on a page leads to."""
+    def fetched_path(
+        self, slug: Slug, target: LinkTarget, fetched: Container[str] = ()
+    ) -> AttachmentPath | None:
+        """The path of an attachment of the wiki that a link on a page leads to.
+
+        Args:
+            slug: The page, by the name of its file.
+            target: Where the link leads.
+            fetched: Those that are here; of what lies in uploads any counts.
+        """
+        way = _resolved(slug, target)
+        if way is not None and way in fetched and not is_fetched(way):
+            return AttachmentPath(way)
         if target.path.startswith("/"):
             return None  # the project's own store, and not the wiki's
-        ways = (target.path, _resolved(slug, target))
+        ways = (target.path, way)
         return next((AttachmentPath(w) for w in ways if w and is_fetched(w)), None)
 
     async def there(
@@ -150,9 +164,9 @@ class LooseFiles:
         except FileNotFoundError as exc:
             raise NotFound(f"no file {file.path} in {self._root}") from exc
 
-    def _names(self) -> frozenset[str]:
+    def _names(self, besides: Collection[str]) -> frozenset[str]:
         self._patterns, _ = read_patterns(self._root)
-        return self._listing().loose_names
+        return self._listing().loose_names(besides)
 
     def _listed(self) -> ScannedFolder:
         return scan_pages(self._root, read_patterns(self._root)[0])
@@ -169,15 +183,19 @@ class LooseFiles:
             folder: self._pages_in(folder)
             for folder in {path.rpartition("/")[0] for path in paths}
         }
+        # the disk may spell a name in another form of Unicode than the link does
+        names = () if all(map(str.isascii, paths)) else self._listing().loose
+        forms = {in_form_c(name): name for name in names}
         with opened_root(self._root) as root, Folders(root) as folders:
             for path in sorted(paths):
                 folder, _, name = path.rpartition("/")
                 if self._patterns.hides(path) or name in pages[folder]:
                     continue
-                before = self._seen.get(path)
-                file = file_there(folders, path, before)
+                spelled = path if path.isascii() else forms.get(in_form_c(path), path)
+                before = self._seen.get(spelled)
+                file = file_there(folders, spelled, before)
                 if file is not None:
-                    found[path] = self._seen[path] = file
+                    found[path] = self._seen[spelled] = file
                     self._is_new |= file is not before
         return found
 
@@ -193,11 +211,9 @@ class LooseFiles:
 
 
 def _is_loose(path: str) -> bool:
-    *folders, name = path.split("/")
-    if any(map(is_ignored_folder, folders)) or is_fetched(path):
-        return False
-    is_ours = not folders and name == CONFIG_FILE
-    return not (is_ours or is_ignored_file(name) or split_extension(name))
+    name = path.rpartition("/")[2]
+    is_other = is_fetched(path) or is_ignored_file(name) or split_extension(name)
+    return attachment_path(path) is not None and not is_other
 
 
 def _resolved(slug: Slug, target: LinkTarget) -> str | None:

@@ -31,6 +31,7 @@ from functools import lru_cache
 from wikisync.folder.coding import decode_slug, encode_slug
 from wikisync.folder.ignore import (
     ATTENTION,
+    CONFIG_FILE,
     CONFLICT_MARK,
     UPLOADS,
     is_ignored_file,
@@ -70,6 +71,13 @@ _PLAIN_ATTACHMENT = re.compile(
 )
 """What most attachments are called: short and safe on every disk."""
 _FETCHED = re.compile(rf"{UPLOADS}/[0-9a-fA-F]{{32}}(?:/|\Z)")
+_HIDDEN_FOLDER = re.compile(r"(?ai)\.(?!(?:git|wikisync)\Z)[a-z0-9][\w-]*")
+_SHOWN = re.compile(
+    r"""(?xi) .*\. (?: png|jpe?g|gif|bmp|tiff?|ico|webp|avif|svg|heic
+      | mp4|m4v|mov|webm|ogv|mp3|m4a|oga|ogg|opus|spx|wav|flac
+      | pdf|epub|docx?|xlsx?|pptx?|od[tsp]|rtf|csv|tsv|drawio|vsdx?|zip|7z|gz )"""
+)
+"""What is shown of a hidden folder: pictures and documents, which configure nothing."""
 _NOT_A_NAME = "[\x00\ud800-\udfff]"
 _UNSAFE_ATTACHMENT = "[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]"
 
@@ -124,19 +132,48 @@ def attachment_path(raw: str) -> AttachmentPath | None:
     """The path of an attachment, if it is one and safe on every disk.
 
     Args:
-        raw: path inside the wiki with nothing encoded: ``uploads/<hash>/<name>``.
+        raw: path inside the wiki with nothing encoded: ``uploads/<hash>/<name>``, or
+            that of any other file that pages may link to.
 
     Returns:
-        None for anything outside ``uploads``, with hidden, empty or ``..`` parts,
-        control characters, backslashes, or longer than a disk takes.
+        None for a page, anything that is ours or ignored, hidden, empty or ``..``
+        parts, control characters, backslashes, or longer than a disk takes.
     """
     if _PLAIN_ATTACHMENT.fullmatch(raw):
         return AttachmentPath(raw)
-    top, *parts = raw.split("/")
-    if top != UPLOADS or not parts or re.search(_UNSAFE_ATTACHMENT, raw):
+    *folders, name = raw.split("/")
+    if re.search(_UNSAFE_ATTACHMENT, raw) or not all(folders) or not name:
         return None
-    if any(not part or part.startswith(".") for part in parts):
+    if name.startswith(".") or (is_hidden(raw) and not may_show_hidden(raw)):
         return None
-    if any(len(part.encode()) > NAME_BYTES_MAX for part in parts):
+    top = raw.split("/", 1)[0]
+    if (top != UPLOADS and not _is_beside_pages(raw)) or raw == UPLOADS:
+        return None
+    if any(len(part.encode()) > NAME_BYTES_MAX for part in (*folders, name)):
         return None
     return AttachmentPath(raw) if len(raw.encode()) <= PATH_BYTES_MAX else None
+
+
+def _is_beside_pages(path: str) -> bool:
+    """Whether a file outside ``uploads`` is none of our own, and no page."""
+    name = path.rpartition("/")[2]
+    is_ours = path == CONFIG_FILE or is_ignored_file(name)
+    is_uploads = path.split("/", 1)[0].casefold() == UPLOADS
+    return not (is_ours or is_uploads or split_extension(name))
+
+
+def is_hidden(path: str) -> bool:
+    """Whether a file is in a hidden folder."""
+    return any(map(is_ignored_folder, path.split("/")[:-1]))
+
+
+def may_show_hidden(path: str) -> bool:
+    """Whether a file in a hidden folder is a page's to show, where one links to it.
+
+    A hidden folder is mostly a program's own: what configures it, or is secret, is
+    neither published nor written for somebody who writes pages.
+    """
+    hidden = filter(is_ignored_folder, path.split("/"))
+    return _SHOWN.fullmatch(path) is not None and all(
+        map(_HIDDEN_FOLDER.fullmatch, hidden)
+    )

@@ -28,7 +28,13 @@ from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.folder.conflict_files import ConflictFiles
 from wikisync.folder.contents import files_there
 from wikisync.folder.limbo import Limbo
-from wikisync.folder.naming import attachment_path, parse_path, path_of
+from wikisync.folder.naming import (
+    attachment_path,
+    is_hidden,
+    may_show_hidden,
+    parse_path,
+    path_of,
+)
 from wikisync.folder.pages import PageFolder, WrittenPage
 from wikisync.folder.private import private_folder, way_of, wiki_private_folder
 from wikisync.folder.safe_open import (
@@ -405,20 +411,27 @@ class FolderReplica:
     ) -> None:
         """Remove a file that is what it was."""
         _check(path)
-        await self._in_turn(self._remove_attachment, path, expected)
+        why = "not the wiki's file"
+        await self._in_turn(self._remove_attachment, path, expected, why)
 
-    def _remove_attachment(self, path: AttachmentPath, expected: Digest) -> None:
+    def _remove_attachment(
+        self, path: AttachmentPath, expected: Digest, why: str
+    ) -> None:
         with self._writer() as writer:
-            writer.remove(path, expected=expected, why="not the wiki's file")
+            writer.remove(path, expected=expected, why=why)
 
     async def write_attachment(
-        self, path: AttachmentPath, chunks: AsyncIterator[bytes]
+        self,
+        path: AttachmentPath,
+        chunks: AsyncIterator[bytes],
+        *,
+        replaces: Digest | None = None,
     ) -> Attachment:
         """Store an attachment under this path, all of it or nothing.
 
         Raises:
-            PreconditionFailed: a file is there, which somebody saved meanwhile, or
-                one that stands for it.
+            PreconditionFailed: another file is there, which somebody saved meanwhile,
+                or one that stands for it.
         """
         _check(path)
         if path in self._pages.hidden:
@@ -433,6 +446,9 @@ class FolderReplica:
                 digest.update(block)
                 size += len(block)
                 await finish_in_thread(stream.write, block)
+            if replaces is not None:
+                why = "the wiki has another one"
+                await self._in_turn(self._remove_attachment, path, replaces, why)
             await finish_in_thread(stream.finish)
         return Attachment(path, Digest(digest.hexdigest()), size)
 
@@ -452,6 +468,11 @@ async def _blocks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 def _check(path: AttachmentPath) -> None:
+    if is_hidden(path) and not may_show_hidden(path):
+        raise FolderError(
+            f"{path} is in a hidden folder, of which only pictures and documents are"
+            " synced"
+        )
     if attachment_path(path) is None:
         raise FolderError(f"not a safe path of an attachment: {path!r}")
 

@@ -14,11 +14,11 @@ import stat
 import time
 from collections.abc import (
     Callable,
+    Collection,
     Iterable,
     Mapping,
     Sequence,
 )
-from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -110,12 +110,17 @@ class ScannedFolder(Struct, frozen=True, dict=True):
     left_out: tuple[Problem, ...] = ()
     """Files that would be pages but for their names or places, and are none."""
 
-    @cached_property
-    def loose_names(self) -> frozenset[str]:
-        """Names, without folders, of all files that a person put beside the pages."""
+    def loose_names(self, besides: Collection[str]) -> frozenset[str]:
+        """Names, without folders, of files that a person put beside the pages.
+
+        Args:
+            besides: Paths of files that are left out.
+        """
         own = (path for path in self.attachments if not is_fetched(path))
-        paths = itertools.islice(itertools.chain(self.loose, own), LOOSE_NAMES_MAX)
-        return frozenset(path.rpartition("/")[2] for path in paths)
+        all_paths = itertools.chain(self.loose, own)
+        paths = (path for path in all_paths if path not in besides)
+        names = itertools.islice(paths, LOOSE_NAMES_MAX)
+        return frozenset(path.rpartition("/")[2] for path in names)
 
 
 def scan_pages(

@@ -15,14 +15,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 from urllib.parse import quote, unquote, urlsplit
 
 from wikisync.markup.record import LinkKind, LinkResult, ParsedPage
 from wikisync.markup.urls import is_safe_url, scheme_of
-from wikisync.model import AttachmentPath, Slug, split_extension
+from wikisync.model import AttachmentPath, Slug, in_form_c, split_extension
 
 UPLOADS = "uploads/"
 DEFAULT_BASE = "/wiki/-/wikis"
@@ -189,6 +188,7 @@ class LinkIndex:
         self.base = urlsplit(self.web_url).path or DEFAULT_BASE
         self._by_fold: dict[str, Slug] | None = None
         self._by_org_id: dict[str, Slug] | None = None
+        self._by_form: dict[str, AttachmentPath] | None = None
 
     def find_page(self, path: str) -> Slug | None:
         """The page that the service's lookup finds for a path.
@@ -214,6 +214,16 @@ class LinkIndex:
         """The page that a folder begins with, or the wiki."""
         tries = (f"{folder}/{name}" if folder else name for name in STARTS)
         return next(filter(None, map(self.find_page, tries)), None)
+
+    def find_attachment(self, path: str) -> AttachmentPath | None:
+        """The attachment of a path, in whichever form of Unicode its name is."""
+        if path in self.attachments:
+            return AttachmentPath(path)
+        if path.isascii():
+            return None
+        if self._by_form is None:
+            self._by_form = {in_form_c(name): name for name in self.attachments}
+        return self._by_form.get(in_form_c(path))
 
     def _folded(self) -> dict[str, Slug]:
         """The lookup's table, made for the first link that is spelled otherwise."""
@@ -301,13 +311,13 @@ class LinkIndex:
     def _project_upload(self, path: str) -> Target:
         """``/uploads/..`` is the project's own store; the wiki may hold the same."""
         inside = path.lstrip("/")
-        if inside in self.attachments:
-            return Target("attachment", inside)
+        if (found := self.find_attachment(inside)) is not None:
+            return Target("attachment", found)
         return Target("attachment", path, reason="project-upload")
 
     def _find(self, path: str, fragment: str) -> Target:
-        if path in self.attachments:
-            return Target("attachment", path, fragment)
+        if (found := self.find_attachment(path)) is not None:
+            return Target("attachment", found, fragment)
         slug = self.find(path)
         if slug is None:
             is_upload = path.startswith(UPLOADS)
@@ -339,7 +349,7 @@ def org_id(name: str) -> str:
 
 def fold(path: str) -> str:
     """What the service's lookup takes for the same: case and spaces as hyphens."""
-    return unicodedata.normalize("NFC", path.replace(" ", "-").lower())
+    return in_form_c(path.replace(" ", "-").lower())
 
 
 def normal_path(path: str) -> str | None:

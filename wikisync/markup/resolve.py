@@ -55,6 +55,8 @@ REASONS = {
     "template": "the page is a template for new pages, which the site leaves out",
     "no-file": "there is no such file",
     "no-attachment": "there is no such attachment",
+    "hidden-folder": "it is in a hidden folder, of which only pictures and documents"
+    " are published, and nothing that .wikisyncignore names",
     "no-heading": "the page has no such heading",
     "project-upload": "the file belongs to the project, not to its wiki",
     "outside-wiki": "the address leads out of the wiki",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from html.entities import html5
 from urllib.parse import unquote
 
 from wikisync.markup.page import parse_page
@@ -25,7 +26,10 @@ _PROBE = "wikisync-probe-{:06d}-x"
 _NAME = r"[\w%-]"
 _SUFFIX = re.compile(r"[?#]")
 _EXTENSION = re.compile(r"\.\w{1,10}\Z", re.ASCII)
-_ENTITIES = {"&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos"}
+_ENTITIES: dict[str, list[str]] = {}
+for _name, _characters in html5.items():
+    if _name.endswith(";"):
+        _ENTITIES.setdefault(_characters, []).append(_name[:-1])
 
 
 def link_targets(page: Page) -> tuple[LinkTarget, ...]:
@@ -132,15 +136,13 @@ def _spelled_character(character: str) -> str:
     if character.isascii() and character.isalnum():
         return plain
     encoded = "".join(f"%{byte:02x}" for byte in character.encode("utf-8", "replace"))
-    ways = [plain, f"(?i:{encoded})"]
+    ways = [
+        *(f"&{name};" for name in _ENTITIES.get(character, ())),
+        *(plain, f"(?i:{encoded})"),
+        *(f"&#0*{ord(character)};", f"(?i:&#x0*{ord(character):x};)"),
+    ]
     if character.isascii():
-        ways += [
-            rf"\\{plain}",
-            f"&#0*{ord(character)};",
-            f"(?i:&#x0*{ord(character):x};)",
-        ]
-    if character in _ENTITIES:
-        ways.insert(0, f"&{_ENTITIES[character]};")
+        ways.append(rf"\\{plain}")
     return f"(?:{'|'.join(ways)})"
 
 

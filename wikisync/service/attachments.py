@@ -18,7 +18,7 @@ from aiohttp import web
 
 from wikisync.api.endpoints import OtherEndpoint
 from wikisync.api.schema import AttachmentLink, AttachmentRecord
-from wikisync.model import OwnerKind
+from wikisync.model import OwnerKind, split_extension
 from wikisync.service.access import Operation, Verdict
 from wikisync.service.answers import (
     bad_request,
@@ -71,7 +71,7 @@ async def upload(call: Call, kind: OwnerKind) -> web.Response:
 
 
 async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
-    """The file route: an attachment's bytes, for whoever may read the wiki.
+    """The file route: the bytes of any file but pages, for whoever may read the wiki.
 
     Everything else is 404, so that it reveals nothing of what is there.
     """
@@ -81,8 +81,10 @@ async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
     wiki = call.service.wiki(kind, owner.id)
     tree = await wiki.tree()
     assert tree is not None, "there is always a present tree"
-    file = tree.file("uploads/" + call.segments["path"])
-    if file is None or not is_regular(file.mode):
+    path = call.segments["path"]
+    file = tree.file(path)
+    is_page = split_extension(path) and not path.startswith("uploads/")
+    if file is None or is_page or not is_regular(file.mode):
         raise unmatched_route()
     etag = weak_etag(file.path, file.blob)
     if call.is_unchanged(etag):

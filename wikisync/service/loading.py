@@ -10,14 +10,20 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
 from wikisync.errors import ServiceError
-from wikisync.folder.naming import attachment_path, parse_path
-from wikisync.model import OwnerKind, WikiOwner, split_extension
+from wikisync.folder.naming import attachment_path, is_hidden, parse_path
+from wikisync.model import (
+    OwnerKind,
+    WikiOwner,
+    folders_above,
+    in_form_c,
+    split_extension,
+)
 from wikisync.service.committing import Author, GitRefused
 from wikisync.service.editing import CommitPlan
 from wikisync.service.instance import Service
@@ -34,6 +40,7 @@ from wikisync.service.repository import WikiRepository
 from wikisync.service.rows import User
 from wikisync.service.tables import Tables
 from wikisync.service.tree import RepositoryFile, WikiTree
+from wikisync.sync.decide.mentions import linked_ways, ways_lead_to
 
 LOCAL_GROUP = "local"
 
@@ -138,13 +145,20 @@ def read_manifest(folder: Path) -> tuple[ServiceManifest, Path]:
 
 
 def scan_wiki(folder: Path) -> WikiFiles:
-    """The pages and attachments in a wiki's folder; links are not followed."""
+    """The pages and attachments in a wiki's folder; links are not followed.
+
+    What lies outside ``uploads`` is an attachment where a page links to it.
+    """
     files: dict[str, Path] = {}
     ignored: list[str] = []
-    for path, file in _walk(folder):
-        target = _page_path(path) or attachment_path(path)
+    linked = _linked_paths(folder)
+    above = {above for path in linked for above in folders_above(path)}
+    for path, file in _walk(folder, above):
+        target: str | None = _page_path(path)
+        if path.startswith("uploads/") or in_form_c(path) in linked:
+            target = target or attachment_path(path)
         if target is None or target in files:
-            if path != MANIFEST:
+            if path != MANIFEST and not is_hidden(path):
                 ignored.append(str(file))
         else:
             files[target] = file
@@ -230,10 +244,31 @@ def _check_wiki_folder(folder: Path, entry: GroupEntry, key: str) -> None:
         raise ServiceError(f"{key}: there is no folder {entry.wiki}")
 
 
-def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Files with their path below the folder; no links, no hidden folders."""
+def _linked_paths(folder: Path) -> frozenset[str]:
+    """Where files may be that the pages in a folder link to."""
+    linked: set[str] = set()
+    for path, file in _walk(folder):
+        parsed = parse_path(path)
+        if parsed is not None:
+            ways = linked_ways(file.read_bytes().decode(errors="replace"))
+            linked.update(ways_lead_to(parsed[0], ways))
+    return frozenset(linked)
+
+
+def _walk(folder: Path, above: Collection[str] = ()) -> Iterator[tuple[str, Path]]:
+    """Files with their path below the folder; no links.
+
+    Args:
+        folder: The folder.
+        above: Hidden folders in it that are walked through, too.
+    """
     for parent, directories, names in os.walk(folder):
-        directories[:] = sorted(name for name in directories if name[0] != ".")
+        way = Path(parent).relative_to(folder)
+        directories[:] = sorted(
+            name
+            for name in directories
+            if name[0] != "." or (way / name).as_posix() in above
+        )
         for name in sorted(names):
             file = Path(parent, name)
             if name[0] != "." and file.is_file() and not file.is_symlink():

@@ -264,7 +264,7 @@ def route_table() -> list[tuple[str, str, Target]]:
     table += [("GET", path, Target(show, show)) for path, show in shows]
     for prefix, kind in (("/groups/{full_path}", "group"), ("/{full_path}", "project")):
         target = Target(_for(kind, attachments.show_file), attachments.show_file, kind)
-        table.append(("GET", prefix + "/-/wikis/uploads/{path}", target))
+        table.append(("GET", prefix + "/-/wikis/{path}", target))
     return table
 
 

@@ -8,7 +8,7 @@ a token, which nothing else can be mistaken for because a slug holds no NUL.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -16,13 +16,14 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
+from wikisync.folder.naming import is_hidden
 from wikisync.markup.links import LinkIndex, Target, file_path, normal_path
 from wikisync.model import AttachmentPath, Slug
 from wikisync.site.addresses import WikiAddresses, relative_url
 
 if TYPE_CHECKING:
     from wikisync.site.model import WikiSource
-    from wikisync.site.sources import SourcePage
+    from wikisync.site.sources import LooseStates, SourcePage
 
 _WIKIS = "/-/wikis"
 _NUL = "\0"
@@ -85,11 +86,11 @@ class WikiTable:
         self,
         sources: Sequence[WikiSource],
         addresses: Sequence[WikiAddresses],
-        loose: Sequence[Container[str]] = (),
+        loose: Sequence[LooseStates] = (),
     ) -> None:
         """Take the wikis in their order, which gives them their numbers."""
         self.addresses = tuple(addresses)
-        self._loose = tuple(loose) or tuple(() for _ in self.addresses)
+        self._loose = tuple(loose)
         self.web_urls = tuple(service_address(source) for source in sources)
         self._numbers = {
             url: number
@@ -147,6 +148,10 @@ class WikiTable:
             unquote(fragment),
         )
 
+    def may_show(self, number: int, path: str) -> bool:
+        """Whether a file in a hidden folder is one that pages may show."""
+        return bool(self._loose) and self._loose[number].named(path) is not None
+
     def _found_of(self, number: int) -> _Found:
         known = self._found.get(number)
         if known is None:
@@ -157,10 +162,12 @@ class WikiTable:
         known, index = self.addresses[number], self._index(number)
         if path.startswith("/"):
             file = path[1:]
-            is_file = file not in known.pages and file in self._loose[number]
-            return (file, known.file(file)) if is_file else NOTHING
-        if path in index.attachments:
-            return path, known.attachments[AttachmentPath(path)]
+            name = self._loose[number].named(file) if self._loose else None
+            if name is None or file in known.pages or name not in self._loose[number]:
+                return NOTHING
+            return name, known.file(name)
+        if (attachment := index.find_attachment(path)) is not None:
+            return attachment, known.attachments[attachment]
         slug = index.find(path)
         return NOTHING if slug is None else (slug, known.pages.get(slug, ""))
 
@@ -222,7 +229,7 @@ class SiteLinks(WikiIndex):
         )
         if target.reason in NOT_FOUND:
             folder = "" if is_wikilink else self._folder_of(page_slug)
-            return self._beside(folder, href) or target
+            return self._beside(folder, href, target)
         if target.kind != "external" or target.reason:
             return target
         found = self._table.find(target.name)
@@ -241,14 +248,17 @@ class SiteLinks(WikiIndex):
         source = self._sources.get(page_slug)
         return (source.path if source else page_slug).rpartition("/")[0]
 
-    def _beside(self, folder: str, href: str) -> Target | None:
+    def _beside(self, folder: str, href: str, otherwise: Target) -> Target:
         """The loose file that a link leads to from a folder."""
         path = file_path(folder, href)
         if path is None:
-            return None
+            return otherwise
         self.asked[f"/{path}"] = None
-        is_there = self._table.found(self.number, f"/{path}") != NOTHING
-        return Target("attachment", path) if is_there else None
+        name, _ = self._table.found(self.number, f"/{path}")
+        if name:
+            return Target("attachment", name)
+        is_kept = is_hidden(path) and not self._table.may_show(self.number, path)
+        return otherwise._replace(reason="hidden-folder") if is_kept else otherwise
 
     def _find(self, path: str, fragment: str) -> Target:
         self.asked[path] = None

@@ -140,12 +140,12 @@ class IndexedWiki(Struct, frozen=True):
     @property
     def linked(self) -> list[str]:
         """The loose files that its pages link to, sorted."""
-        names = self.scanned.loose.names
+        loose = self.scanned.loose
         found = {
             name
             for page in self.pages.values()
             for name in page.finished.attachments
-            if name in names
+            if loose.named(name) == name
         }
         return sorted(found)
 

@@ -22,7 +22,9 @@ from msgspec import Struct, field
 from wikisync.decoding import msgpack_decoder
 from wikisync.errors import FolderError
 from wikisync.file_status import UNSETTLED, FileStatus, status_of, trusted_status
+from wikisync.folder.naming import attachment_path, is_hidden
 from wikisync.folder.pattern_file import read_patterns
+from wikisync.folder.patterns import NO_PATTERNS, Patterns
 from wikisync.folder.safe_open import (
     Folders,
     opened_below,
@@ -39,6 +41,7 @@ from wikisync.model import (
     PagePath,
     Problem,
     Slug,
+    in_form_c,
 )
 from wikisync.site.addresses import FOOTER, SIDEBAR, pages_named
 
@@ -88,16 +91,36 @@ class LooseStates(Mapping[str, "SourceState"]):
         self,
         names: frozenset[str] = frozenset(),
         look: Callable[[str], SourceState | None] = lambda _: None,
+        patterns: Patterns = NO_PATTERNS,
     ) -> None:
         self.names = names
-        """Paths of all of them, readable or not."""
+        """Paths of all that are in no hidden folder, readable or not."""
         self.seen: dict[str, SourceState | None] = {}
         """Those that somebody asked for."""
         self._look = look
+        self._patterns = patterns
+        self._forms: dict[str, str] | None = None
+        """Paths by their spelling in Unicode's form C."""
+
+    def named(self, path: str) -> str | None:
+        """The path of the file that a link means, as the disk spells it.
+
+        In a hidden folder a file may be that nobody listed.
+        """
+        if path in self.names:
+            return path
+        if is_hidden(path):
+            is_shown = attachment_path(path) and not self._patterns.hides(path)
+            return path if is_shown else None
+        if path.isascii():
+            return None
+        if self._forms is None:
+            self._forms = {in_form_c(name): name for name in self.names}
+        return self._forms.get(in_form_c(path))
 
     def __getitem__(self, path: str) -> SourceState:
         """State of a file, which is read now if it is not known."""
-        if path not in self.names:
+        if self.named(path) != path:
             raise KeyError(path)
         if path not in self.seen:
             self.seen[path] = self._look(path)
@@ -231,14 +254,15 @@ def scan_wiki(
                 problems.append(_vanished(path))
                 continue
             attachments[path] = state
-    for known in remembered.keys() & scanned.loose:
+    hidden = {path for path in remembered if is_hidden(path)}
+    for known in remembered.keys() & (scanned.loose | hidden):
         digests.states[known] = remembered[known]
     if digests.states != remembered:
         cache.note(note, msgspec.msgpack.encode(digests.states))
     is_settled = all(one.status != UNSETTLED for one in digests.states.values())
     # of a hundred thousand pages no more is kept than the site needs
-    digests.keep_only(scanned.loose)
-    loose = LooseStates(scanned.loose, digests.look)
+    digests.keep_only(scanned.loose | hidden)
+    loose = LooseStates(scanned.loose, digests.look, read_patterns(source.folder)[0])
     return ScannedWiki(
         source,
         pages,

@@ -148,6 +148,20 @@ class LocalReplica(Replica, Protocol):
         """
         ...
 
+    async def write_attachment(
+        self,
+        path: AttachmentPath,
+        chunks: AsyncIterator[bytes],
+        *,
+        replaces: Digest | None = None,
+    ) -> Attachment:
+        """Store an attachment, in the place of a file that is what it was, if given.
+
+        Raises:
+            PreconditionFailed: there is another one.
+        """
+        ...
+
     async def remove_attachment(
         self, path: AttachmentPath, *, expected: Digest
     ) -> None:
@@ -275,6 +289,19 @@ class RemoteReplica(Replica, Protocol):
 
         Not so where the wiki went back in time.  None where that cannot be known now.
         """
+        ...
+
+    async def other_files(self) -> Mapping[str, str] | None:
+        """Ids of the content of all files that are neither pages nor uploads, by path.
+
+        Git's ids.  None where they cannot be known now.
+        """
+        ...
+
+    def read_attachment(
+        self, path: AttachmentPath, version: str = ""
+    ) -> AsyncIterator[bytes]:
+        """The same, of a file with this id where it may have had other content."""
         ...
 
     async def taken_back(

@@ -208,7 +208,7 @@ class OpenWorkspace:
             remote_id=sides.remote_id,
             options=replace(options, is_shared=self.is_shared),
             progress=progress,
-            outdated=sides.remote.outdated,
+            linked=sides.remote,
             confirm=sides.confirm,
         )
 

@@ -48,7 +48,7 @@ from wikisync.sync.run.options import (
     MIRROR_SPAN_S,
     REMOTE_SPAN_S,
     CycleOptions,
-    Outdated,
+    LinkedPages,
 )
 from wikisync.sync.run.result import CycleResult, problems_of
 from wikisync.sync.wiki.aliases import AliasedFolder
@@ -263,12 +263,11 @@ async def _pull(
         await own.create()
     local: LocalReplica = own
     remote: RemoteReplica = behind
-    outdated: Outdated | None = None
+    linked: LinkedPages | None = None
     if not destination.is_mirror:
         # a workspace that was synced before knows names and links by other words
         local = AliasedFolder(own, known)
-        remote = translated = translated_wiki(behind, own, known, destination.private)
-        outdated = translated.outdated
+        remote = linked = translated_wiki(behind, own, known, destination.private)
 
     async def cycle() -> CycleResult:
         return await run_cycle(
@@ -279,7 +278,7 @@ async def _pull(
             remote_id=str(wiki.id),
             options=replace(destination.options, leaves=known.left_out),
             progress=progress,
-            outdated=outdated,
+            linked=linked,
         )
 
     results = await _at_rest(cycle, progress)

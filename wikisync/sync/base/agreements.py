@@ -5,6 +5,7 @@ The part of ``state.WikiState`` that decisions are made on.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from sqlite3 import Connection
 from typing import Any
@@ -32,6 +33,7 @@ from wikisync.sync.decide.ledger import (
     WrittenLink,
     unpack,
 )
+from wikisync.sync.decide.mentions import is_upload, ways_lead_to
 from wikisync.sync.decide.plan import BasePage
 
 _FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
@@ -387,19 +389,36 @@ class Agreements(Steps):
     # -- attachments ---------------------------------------------------------------
 
     def mentions(self) -> tuple[AttachmentPath, ...]:
-        """Attachments that any page of the base mentions, sorted."""
-        rows = self._rows(
-            "SELECT mentions FROM page_text WHERE wiki = ? AND mentions <> ''"
+        """Attachments that any page mentions, sorted; of others, what was fetched."""
+        lines = itertools.chain.from_iterable(self._mentioned().values())
+        found = {AttachmentPath(line) for line in lines if is_upload(line)}
+        found |= self.linked_paths() & self.attachments().keys()
+        return tuple(sorted(found))
+
+    def linked_paths(
+        self, pages: Collection[Slug] | None = None
+    ) -> frozenset[AttachmentPath]:
+        """Where files may be that all pages, or some, link to, uploads aside."""
+        return frozenset(
+            AttachmentPath(path)
+            for slug, lines in self._mentioned().items()
+            if pages is None or slug in pages
+            for path in ways_lead_to(slug, [one for one in lines if not is_upload(one)])
         )
-        found = {path for (joined,) in rows for path in joined.split("\n")}
-        return tuple(AttachmentPath(path) for path in sorted(found))
+
+    def _mentioned(self) -> Mapping[Slug, Sequence[str]]:
+        rows = self._rows(
+            "SELECT slug, mentions FROM page_text WHERE wiki = ? AND mentions <> ''"
+        )
+        return {slug: joined.split("\n") for slug, joined in rows}
 
     def attachments(self) -> Mapping[AttachmentPath, FetchedFile]:
         """Attachments that were fetched, by path; also those that are gone here."""
         rollbacks = self._database.rollbacks
         if self._attachments is None or self._attachments_rollbacks != rollbacks:
             rows = self._rows(
-                "SELECT path, digest, size, here, stamp FROM attachment WHERE wiki = ?"
+                "SELECT path, digest, size, here, stamp, version FROM attachment"
+                " WHERE wiki = ?"
             )
             self._attachments_rollbacks = rollbacks
             self._attachments = {
@@ -407,8 +426,9 @@ class Agreements(Steps):
                     path,
                     digest,
                     LooseFile(path, here, size, stamp) if here else None,
+                    version,
                 )
-                for path, digest, size, here, stamp in rows
+                for path, digest, size, here, stamp, version in rows
             }
         return self._attachments
 
@@ -424,7 +444,10 @@ class Agreements(Steps):
         """Remember attachments as they are here, and forget some."""
         gone = [(self._number, path) for path in dropped]
         rows = [
-            (self._number, one.path, one.digest, file.size, file.digest, file.stamp)
+            (
+                *(self._number, one.path, one.digest),
+                *(file.size, file.digest, file.stamp, one.version),
+            )
             for one in fetched
             for file in [one.here or LooseFile(one.path, NO_DIGEST, 0)]
         ]
@@ -434,7 +457,8 @@ class Agreements(Steps):
         with self._database.transaction() as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO attachment"
-                " (wiki, path, digest, size, here, stamp) VALUES (?, ?, ?, ?, ?, ?)",
+                " (wiki, path, digest, size, here, stamp, version)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 rows,
             )
             connection.executemany(

@@ -11,9 +11,9 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from urllib.parse import unquote
 
-from wikisync.sync.decide.ledger import unpack
+from wikisync.sync.decide.ledger import joined_mentions, unpack
 
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 
 _WIKI = "wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE"
 
@@ -246,6 +246,11 @@ ALTER TABLE wiki ADD COLUMN is_head_old INTEGER NOT NULL DEFAULT 0;
 """
 """Since version 14: whether pages were recorded after the wiki's commit was."""
 
+_VERSIONS = """
+ALTER TABLE attachment ADD COLUMN version TEXT NOT NULL DEFAULT '';
+"""
+"""Since version 15: git's ids of files that are no uploads."""
+
 _STEPS = f"""
 CREATE TABLE step (
     id INTEGER PRIMARY KEY,
@@ -313,6 +318,7 @@ CREATE TABLE attachment (
 {_STEPS}
 {_AGAIN}
 {_OLD_HEAD}
+{_VERSIONS}
 """
 
 
@@ -397,6 +403,16 @@ def _identities(connection: sqlite3.Connection) -> None:
     _execute(connection, _ADDRESSES)
 
 
+def _linked_files(connection: sqlite3.Connection) -> None:
+    """14 to 15: what pages link to besides uploads."""
+    _execute(connection, _VERSIONS)
+    rows = connection.execute("SELECT wiki, slug, text FROM page_text")
+    connection.executemany(
+        "UPDATE page_text SET mentions = ? WHERE wiki = ? AND slug = ?",
+        [(joined_mentions(unpack(text)), wiki, slug) for wiki, slug, text in rows],
+    )
+
+
 def _adds(statements: str) -> Callable[[sqlite3.Connection], None]:
     """The step of a version that only has more tables or columns than the last."""
     return lambda connection: _execute(connection, statements)
@@ -416,6 +432,7 @@ MIGRATIONS: Mapping[int, Callable[[sqlite3.Connection], None]] = {
     11: _adds(_STEPS),
     12: _adds(_AGAIN),
     13: _adds(_OLD_HEAD),
+    14: _linked_files,
 }
 """Version found to the step that makes the next version of it."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from wikisync.model import PageState, Slug, Snapshot
+from wikisync.model import PageState, Slug, Snapshot, path_of_title
 from wikisync.sync.decide.ledger import NO_DIGEST
 from wikisync.sync.decide.plan import BasePage
 
@@ -97,6 +97,22 @@ def changed_pages(
         ):
             found[slug] = page
     return found
+
+
+def given_names(
+    base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
+) -> Mapping[Slug, Slug]:
+    """New files of which the service has a page by the name that it makes of theirs.
+
+    Not where that page has a file, or two files would be it.
+    """
+    taken = base.keys() | here.pages.keys() | here.unreadable
+    given: dict[Slug, list[Slug]] = {}
+    for slug in here.pages.keys() - there.pages.keys() - base.keys():
+        name = Slug(path_of_title(slug))
+        if name in there.pages and name not in taken:
+            given.setdefault(name, []).append(slug)
+    return {files[0]: name for name, files in given.items() if len(files) == 1}
 
 
 def is_at_rest(

@@ -22,7 +22,7 @@ from wikisync.model import (
     Slug,
     digest_of,
 )
-from wikisync.sync.decide.mentions import mentioned_attachments
+from wikisync.sync.decide.mentions import linked_ways, mentioned_attachments
 from wikisync.sync.decide.plan import BasePage
 
 TEXT_ZLIB_LEVEL = 1
@@ -65,7 +65,8 @@ class Agreed(Struct, frozen=True):
     zlib: bytes
     """The text as the file keeps it."""
     mentions: str
-    """Paths of attachments that the text mentions, one a line."""
+    """Paths of attachments that the text mentions, and ways to other files, one a
+    line."""
 
     @classmethod
     def of(cls, page: BasePage, text: str) -> Agreed:
@@ -75,7 +76,12 @@ class Agreed(Struct, frozen=True):
 
 def packed_text(text: str) -> tuple[bytes, str]:
     """The last two parts of an ``Agreed``; making them may happen in a thread."""
-    return pack(text), "\n".join(mentioned_attachments(text))
+    return pack(text), joined_mentions(text)
+
+
+def joined_mentions(text: str) -> str:
+    """What an ``Agreed`` has of the mentions of a text."""
+    return "\n".join(dict.fromkeys((*mentioned_attachments(text), *linked_ways(text))))
 
 
 class Side(StrEnum):
@@ -139,10 +145,12 @@ class FetchedFile(Struct, frozen=True):
 
     path: AttachmentPath
     digest: Digest
-    """Of what the wiki has; it never gets other content under this path."""
+    """Of what the wiki had; an upload never gets other content under its path."""
     here: LooseFile | None
     """The file as it was found last; None where it was gone.  A person may have
     changed it in its place."""
+    version: str = ""
+    """Git's id of what the wiki had, where that may change; empty for an upload."""
 
 
 class Sighting(Struct, frozen=True):

@@ -8,15 +8,21 @@ broken picture.
 Where a name ends is not always clear: ``p.png,window=_blank`` is a picture with an
 attribute in one format, and may be a file's name in all of them.  Then every
 spelling is found, and ``unmet_mentions`` says which of them belong together.
+
+Other files of the wiki's repository lie anywhere, and links to them start at the page.
+So ``linked_ways`` finds everything that may be the way to a file; which of them are
+ways to one, the list of the repository's files says.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Container, Iterator, Sequence
+from html import unescape
 from urllib.parse import unquote
 
-from wikisync.model import AttachmentPath
+from wikisync.model import AttachmentPath, Slug, in_form_c, split_extension
 
 MENTIONS_MAX = 10_000
 """Attachments found in one page; a hostile page ends here."""
@@ -45,11 +51,36 @@ _MENTION = re.compile(
     """,
     re.VERBOSE,
 )
+_UPLOADED = re.compile(r"uploads/[0-9a-fA-F]{32}/")
 _ESCAPE = re.compile(r"\\(.)")
 _CUT = re.compile(r"""::|[,'"\s]""")
 """Where a format can go on after a name, and a name can go on, too."""
 _EXTENSION = re.compile(r"\.\w{1,8}\Z")
-_NAME_END = ".,;:!'\" \t"
+_PUNCTUATION = ",;:!'\"\t"
+_NAME_END = f". {_PUNCTUATION}"
+
+_PLAIN = r"""[^\s()\[\]<>{}|"`\\]"""
+_WORD = re.compile(rf"{_PLAIN}*(?:(?:\\[!-/:-@\[-`{{-~]|\([^\s()]*\)){_PLAIN}*)*")
+_ENCLOSED = tuple(
+    re.compile(enclosed)
+    for enclosed in (
+        "<([^<>]+)>",
+        '"([^"<>]+)"',
+        "'([^'<>]+)'",
+        r"(?<=\])\(([^()]+)\)",
+        r"[\[{]([^\[\]{}]+)[\]}]",
+        r"::?([^\[\]:]+)\[",
+    )
+)
+"""Where spaces may belong to a way."""
+_BEFORE_WAY = re.compile(r"[\w-]*:+|[^=]*=")
+"""``image::``, ``src=`` and the like."""
+_WAY_END = re.compile(r"[?#]|::|(?<=\w),|\s[\"'=]")
+_MARKS = "!*_~'\",;: \t"
+"""What formats put around a way."""
+_EXTENSION_STARTS = re.compile(r"[^\s/.]\.[A-Za-z0-9]")
+_HAS_EXTENSION = re.compile(r"[^/.]\.(?=[A-Za-z0-9]*[A-Za-z])[A-Za-z0-9]{1,10}\Z")
+_IMAGES_FOLDER = re.compile(r"^:imagesdir:[ \t]+(\S+)", re.MULTILINE)
 
 
 def mentioned_attachments(source: str) -> tuple[AttachmentPath, ...]:
@@ -62,13 +93,93 @@ def mentioned_attachments(source: str) -> tuple[AttachmentPath, ...]:
         return ()
     found: dict[AttachmentPath, None] = {}
     for match in _MENTION.finditer(source):
-        for spelling in (match["name"], *_cuts(match["name"])):
-            name = unquote(_ESCAPE.sub(r"\1", spelling.rstrip(_NAME_END)))
+        whole = match["name"].rstrip(_PUNCTUATION)
+        for spelling in (whole, *_cuts(whole)):
+            name = unquote(_ESCAPE.sub(r"\1", spelling))
             if _is_file_name(name):
                 found[AttachmentPath(f"uploads/{match['folder']}/{name}")] = None
         if len(found) >= MENTIONS_MAX:
             break
     return tuple(found)
+
+
+def linked_ways(source: str) -> tuple[str, ...]:
+    """Everything in a text that may be a link's way to a file that is no page.
+
+    Decoded, once each; a way that starts at the wiki's root may have a slash in front.
+    """
+    found: dict[str, None] = {}
+    end = 0
+    while (hit := _EXTENSION_STARTS.search(source, end)) is not None:
+        start = source.rfind("\n", 0, hit.start()) + 1
+        end = source.find("\n", hit.end()) % (len(source) + 1)
+        line = source[start:end]
+        for word in _WORD.findall(line):
+            if "." in word and "://" not in word:
+                _add_ways(found, word)
+        if " " in line:
+            for text in itertools.chain(*(one.findall(line) for one in _ENCLOSED)):
+                if "." in text and " " in text:
+                    _add_ways(found, text)
+        if len(found) >= MENTIONS_MAX:
+            break
+    for folder in _IMAGES_FOLDER.findall(source):
+        found |= {f"{folder.rstrip('/')}/{way}": None for way in tuple(found)}
+    return tuple(found)
+
+
+def _add_ways(found: dict[str, None], text: str) -> None:
+    plain = unescape(_ESCAPE.sub(r"\1", text))
+    inner = plain[1:].rpartition(")")[0] if plain.startswith("(") else ""
+    for part in (*plain.split("|"), inner):
+        before = _BEFORE_WAY.match(part)
+        for written in (part, part[before.end() :]) if before else (part,):
+            way = _WAY_END.split(written, maxsplit=1)[0]
+            decoded = unquote(way.lstrip(_MARKS).rstrip(_NAME_END + _MARKS))
+            if _is_way(decoded):
+                found[decoded] = None
+
+
+def is_upload(path: str) -> bool:
+    """Whether a path in the wiki is that of an upload, whose folder is its own."""
+    return _UPLOADED.match(path) is not None
+
+
+def _is_way(way: str) -> bool:
+    return (
+        _HAS_EXTENSION.search(way) is not None
+        and split_extension(way) is None
+        and "//" not in way
+        and "\\" not in way
+        and way.isprintable()
+        and _UPLOADED.search(way) is None
+    )
+
+
+def ways_lead_to(slug: Slug, ways: Sequence[str]) -> Iterator[str]:
+    """The paths in the wiki that ways on a page may lead to, in Unicode's form C.
+
+    From the page's folder, and from the root: formats differ in that.
+    """
+    folder = slug.rpartition("/")[0]
+    for way in ways:
+        for start in {"" if way.startswith("/") else folder, ""}:
+            path = _joined(start, in_form_c(way))
+            if path:
+                yield path
+
+
+def _joined(folder: str, way: str) -> str:
+    """A way from a folder; empty where it leads out of the wiki."""
+    parts = folder.split("/") if folder else []
+    for part in way.split("/"):
+        if part == "..":
+            if not parts:
+                return ""
+            parts.pop()
+        elif part not in {"", "."}:
+            parts.append(part)
+    return "/".join(parts)
 
 
 def unmet_mentions(
@@ -83,16 +194,16 @@ def unmet_mentions(
         mentions: What ``mentioned_attachments`` found.
         there: Files that are there.
     """
+    others = [(path,) for path in mentions if not is_upload(path) and path not in there]
+    mentions = [path for path in mentions if is_upload(path)]
     folders = {_folder_of(path) for path in mentions if path not in there}
-    if not folders:
-        return ()
     named = {path: None for path in mentions if _folder_of(path) in folders}
     shorter = {
         path: tuple(short for short in _shorter(path) if short in named)
         for path in named
     }
     cut = {short for spellings in shorter.values() for short in spellings}
-    return [
+    return others + [
         sorted((path, *shorter[path]), key=_likelihood)
         for path in named
         if path not in cut
@@ -108,15 +219,20 @@ def _folder_of(path: AttachmentPath) -> str:
 def _shorter(path: AttachmentPath) -> Iterator[AttachmentPath]:
     folder, _, name = path.rpartition("/")
     for spelling in _cuts(name):
-        yield AttachmentPath(f"{folder}/{spelling.rstrip(_NAME_END)}")
+        yield AttachmentPath(f"{folder}/{spelling}")
 
 
 def _cuts(name: str) -> Iterator[str]:
-    """The beginnings of a name that may be the whole name, the shortest first."""
+    """The beginnings of a name that may be the whole name.
+
+    A dot at the end may be the sentence's, or the name's own.
+    """
     for count, match in enumerate(_CUT.finditer(name, 1)):
         if count >= CUTS_MAX:
             break
-        yield name[: match.start()]
+        yield name[: match.start()].rstrip(_NAME_END)
+    if name[-1:] in {".", " "}:
+        yield name.rstrip(_NAME_END)
 
 
 def _likelihood(path: AttachmentPath) -> tuple[bool, int]:

@@ -1,9 +1,11 @@
 """Fetching the attachments that pages mention; each one that fails is a problem.
 
 The service has no list of attachments (Q11), so the
-mentions in the texts of the base are all that can be known.  A path holds a
+mentions in the texts of the base are all that can be known.  An upload's path holds a
 random part and never gets other content: what the folder has is not asked for
-again, also where a person changed it (``linking`` sends that).
+again, also where a person changed it (``linking`` sends that).  Other files that pages
+link to are listed by the wiki's git repository, with an id for each version; one that
+the wiki changed, and nobody here, is fetched again.
 
 What is not on the wiki is no problem: the text may be an example of code, and where
 it is a broken link, both sides hold the same one.  It is asked for in every round,
@@ -31,7 +33,7 @@ from wikisync.errors import (
 )
 from wikisync.model import AttachmentPath, Digest, LooseFile, Problem, Slug
 from wikisync.sync.decide.ledger import FetchedFile
-from wikisync.sync.decide.mentions import unmet_mentions
+from wikisync.sync.decide.mentions import is_upload, unmet_mentions
 from wikisync.sync.run.flow import each, is_disk_error
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.pull import UNAVAILABLE_MAX
@@ -56,8 +58,18 @@ class _Failed(Struct, frozen=True):
     """The same was reported of another file."""
 
 
-async def fetch_attachments(cycle: Cycle, mentions: Sequence[AttachmentPath]) -> None:
+async def fetch_attachments(
+    cycle: Cycle,
+    mentions: Sequence[AttachmentPath],
+    versions: Mapping[AttachmentPath, str],
+) -> None:
     """Fetch what is mentioned and not in the folder yet; the tally says what came.
+
+    Args:
+        cycle: What it works with.
+        mentions: Uploads that pages mention, and other files known from earlier.
+        versions: Git's ids of the other files that pages link to, as far as the wiki
+            tells them now.
 
     Cancelled, it leaves whole files; what the base does not know of them is found in
     the folder by the next round.
@@ -65,15 +77,24 @@ async def fetch_attachments(cycle: Cycle, mentions: Sequence[AttachmentPath]) ->
     Raises:
         FolderError: the disk takes no more.
     """
-    await _Fetching(cycle, mentions).run()
+    mentions = tuple(dict.fromkeys((*mentions, *versions)))
+    await _Fetching(cycle, mentions, versions).run()
 
 
 class _Fetching:
     """One round of fetching for one wiki."""
 
-    def __init__(self, cycle: Cycle, mentions: Sequence[AttachmentPath]) -> None:
+    def __init__(
+        self,
+        cycle: Cycle,
+        mentions: Sequence[AttachmentPath],
+        versions: Mapping[AttachmentPath, str],
+    ) -> None:
         self._cycle = cycle
         self._mentions = mentions
+        self._versions = versions
+        self._replaced: dict[AttachmentPath, Digest] = {}
+        """Files of which the wiki has another version, as they are here."""
         self._known: Mapping[AttachmentPath, FetchedFile] = {}
         self._failures_in_row = 0
         self._has_limit = False
@@ -98,6 +119,8 @@ class _Fetching:
             for path in self._mentions
         }
         there = await self._cycle.local.attachments(before)
+        for path in self._versions.keys() & there.keys():
+            await self._compare(path, there[path])
         if not self._cycle.state.has_checked_files():
             there = await self._without_wrong(there)
         self._cycle.state.record_attachments(
@@ -105,10 +128,36 @@ class _Fetching:
                 self._as_now(path, there.get(path))
                 for path in self._mentions
                 if there.get(path) != before[path]
-                and (path in there or path in self._known)
+                and (path in self._known or (path in there and is_upload(path)))
             ]
         )
-        return unmet_mentions(self._mentions, there)
+        missing = {path: there[path] for path in there.keys() - self._replaced.keys()}
+        return unmet_mentions(self._mentions, missing)
+
+    async def _compare(self, path: AttachmentPath, here: LooseFile) -> None:
+        """See whether a file here is the wiki's, or an older version of it.
+
+        What is neither is a person's, and nothing takes its place.
+        """
+        known, version = self._known.get(path), self._versions[path]
+        if known is not None and known.version == version:
+            return
+        if await self._git_id(path, here, version) == version:
+            fetched = FetchedFile(path, here.digest, here, version)
+            self._cycle.state.record_attachments([fetched])
+            self._known = self._cycle.state.attachments()
+        elif self._cycle.options.is_mirror or (known and known.digest == here.digest):
+            self._replaced[path] = here.digest
+
+    async def _git_id(self, path: AttachmentPath, here: LooseFile, like: str) -> str:
+        """What git calls a file here, by the hash that another id was made with."""
+        digest = hashlib.sha1(usedforsecurity=False)
+        if len(like) == hashlib.sha256().digest_size * 2:
+            digest = hashlib.sha256()
+        digest.update(b"blob %d\0" % here.size)
+        async for chunk in self._cycle.local.read_attachment(path):
+            digest.update(chunk)
+        return digest.hexdigest()
 
     async def _without_wrong(
         self, there: Mapping[AttachmentPath, LooseFile]
@@ -157,6 +206,10 @@ class _Fetching:
             digest.update(chunk)
         return Digest(digest.hexdigest())
 
+    def _version(self, path: AttachmentPath) -> str:
+        known = self._known.get(path)
+        return self._versions.get(path) or (known.version if known else "")
+
     def _as_now(self, path: AttachmentPath, here: LooseFile | None) -> FetchedFile:
         """What to remember of a file; one that nobody fetched is taken for the wiki's.
 
@@ -194,7 +247,9 @@ class _Fetching:
         if self._failures_in_row >= UNAVAILABLE_MAX:
             return _failed("attachment-missing", path, "the service does not answer")
         try:
-            stored = await self._cycle.local.write_attachment(path, self._noted(path))
+            stored = await self._cycle.local.write_attachment(
+                path, self._noted(path), replaces=self._replaced.get(path)
+            )
         except PreconditionFailed:
             return None  # somebody put it there meanwhile; the next round takes it
         except RateLimited as error:
@@ -214,11 +269,17 @@ class _Fetching:
         except FolderError as error:
             if is_disk_error(error):
                 raise
-            return _failed("attachment-unwritable", path, error.message, error.hint)
+            # a file that the wiki keeps for other uses, or a page shows in an example
+            is_other = path in self._versions
+            code = "attachment-unwritable"
+            return _failed(code, path, error.message, error.hint, is_absent=is_other)
         self._failures_in_row = 0
         self._cycle.tally.attachments.append(path)
         here = LooseFile(path, stored.digest, stored.size)
-        self._cycle.state.record_attachments([self._as_now(path, here)])
+        fetched = self._as_now(path, here)
+        if path in self._versions:
+            fetched = FetchedFile(path, here.digest, here, self._versions[path])
+        self._cycle.state.record_attachments([fetched])
         log.info("fetched %s", path)
         return None
 
@@ -228,11 +289,12 @@ class _Fetching:
         If this process ends then, and somebody changes the file, the next one notices.
         """
         digest = hashlib.sha256()
-        async for chunk in self._cycle.remote.read_attachment(path):
+        version = self._version(path)
+        async for chunk in self._cycle.remote.read_attachment(path, version):
             digest.update(chunk)
             yield chunk
         if path not in self._known:
-            fetched = FetchedFile(path, Digest(digest.hexdigest()), None)
+            fetched = FetchedFile(path, Digest(digest.hexdigest()), None, version)
             self._cycle.state.record_attachments([fetched])
 
     def _report(self, failed: _Failed) -> None:

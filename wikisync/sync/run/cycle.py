@@ -30,6 +30,7 @@ from wikisync.model import (
     Slug,
     Snapshot,
     WikiOwner,
+    in_form_c,
 )
 from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.base.state import State
@@ -77,7 +78,7 @@ from wikisync.sync.run.frame import (
 from wikisync.sync.run.holds import WITH_CONFLICT_FILE, Holds
 from wikisync.sync.run.intents import settle_intents
 from wikisync.sync.run.late import take_late_save
-from wikisync.sync.run.options import Confirm, CycleOptions, Outdated
+from wikisync.sync.run.options import Confirm, CycleOptions, LinkedPages
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.pull import pull_pages
 from wikisync.sync.run.push import Pushing, pushing
@@ -111,7 +112,7 @@ async def run_cycle(
     options: CycleOptions | None = None,
     clock: Callable[[], float] = time.time,
     progress: Progress | None = None,
-    outdated: Outdated | None = None,
+    linked: LinkedPages | None = None,
     confirm: Confirm | None = None,
 ) -> CycleResult:
     """Carry edits from each side to the other, once; or one way, as asked.
@@ -128,7 +129,7 @@ async def run_cycle(
         options: What is asked for; everything by default.
         clock: Seconds since the epoch.
         progress: Notified of long work.
-        outdated: Returns the pages whose attachments changed here.
+        linked: Knows pages that link to files of the folder.
         confirm: Asked before anything is done; None where the wiki is known to be the
             one that is meant.
 
@@ -144,7 +145,7 @@ async def run_cycle(
         options or CycleOptions(),
         clock,
         progress or SilentProgress(),
-        outdated,
+        linked,
     )
     try:
         return await _Run(cycle, confirm).run(owner, remote_id)
@@ -345,15 +346,33 @@ class _Run:
 
     async def _fetch_attachments(self, decided: Decided) -> None:
         mentions = self._mentions(decided)
-        if mentions:
-            await fetch_attachments(self._cycle, mentions)
+        files = await self._other_files(decided)
+        if mentions or files:
+            await fetch_attachments(self._cycle, mentions, files)
+
+    async def _other_files(self, decided: Decided) -> Mapping[AttachmentPath, str]:
+        """Files of the wiki beside the uploads that pages link to, with their ids."""
+        options, pages = self._cycle.options, self._pages(decided)
+        if options.direction is Direction.PUSH or decided.there.is_remembered:
+            return {}
+        linked = self._cycle.state.linked_paths(pages)
+        files = await self._cycle.remote.other_files() if linked else None
+        return {
+            AttachmentPath(path): version
+            for path, version in (files or {}).items()
+            if in_form_c(path) in linked
+        }
+
+    def _pages(self, decided: Decided) -> frozenset[Slug] | None:
+        """The pages asked for or saved; None for all."""
+        if decided.here.is_partial:
+            return frozenset(action.slug for action in decided.plan.actions)
+        return self._cycle.options.pages
 
     def _mentions(self, decided: Decided) -> Sequence[AttachmentPath]:
         """Attachments to have in the folder, of the pages asked for or saved."""
         options, state = self._cycle.options, self._cycle.state
-        pages, is_partial = options.pages, decided.here.is_partial
-        if is_partial:
-            pages = frozenset(action.slug for action in decided.plan.actions)
+        pages, is_partial = self._pages(decided), decided.here.is_partial
         if options.direction is Direction.PUSH:
             return ()
         if pages is None:

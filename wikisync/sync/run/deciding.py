@@ -55,6 +55,7 @@ from wikisync.sync.decide.renames import NOTHING_TAKEN
 from wikisync.sync.decide.rewinding import NotAgreed, not_agreed
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run import changed_files
+from wikisync.sync.run.frame import met_again
 from wikisync.sync.run.merging import merge_texts, names_taken
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.sightings import (
@@ -126,6 +127,7 @@ class _Deciding:
             self._cycle.local, self._base(), here, there
         )
         there = self._without_renames_under_way(there)
+        here, there = await met_again(self._cycle, self._base(), here, there)
         is_other = self._cycle.options.is_other_folder
         if self._cycle.options.adopts or is_other:
             anew = met_anew(self._base(), here, there, is_other_folder=is_other)
@@ -323,8 +325,8 @@ class _Deciding:
     ) -> tuple[Plan, Snapshot]:
         """The plan with what becomes of pages whose files changed here."""
         # files beside the pages change by other events, which take a whole scan
-        find = None if here.is_partial else self._cycle.outdated
-        outdated = frozenset() if find is None else await find()
+        linked = None if here.is_partial else self._cycle.linked
+        outdated = frozenset() if linked is None else await linked.outdated()
         if not outdated:
             return plan, there
         if self._cycle.options.is_other_folder:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
-from wikisync.model import Problem, Slug, Snapshot
+from wikisync.errors import FolderError, NotFound
+from wikisync.model import PageState, Problem, Slug, Snapshot
 from wikisync.sync.base.agreements import AGAIN_MAX
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.comparing import has_texts_to_send, is_saved_enough
+from wikisync.sync.decide.comparing import (
+    given_names,
+    has_texts_to_send,
+    is_saved_enough,
+)
 from wikisync.sync.decide.decided import Decided
 from wikisync.sync.decide.ledger import NO_SLUG
-from wikisync.sync.decide.plan import Plan, describe
+from wikisync.sync.decide.plan import BasePage, Plan, describe
 from wikisync.sync.run.flow import plain_errors
 from wikisync.sync.run.options import Confirm
 from wikisync.sync.run.parts import EVENTS_EACH_MAX, Cycle
@@ -145,3 +151,38 @@ def remember_tag(known: WikiState, there: Snapshot) -> None:
     # a write waits for the disk, and most cycles find the mark that they know
     if (tag, again) != (known.remote_tag, known.remote_again):
         known.remember_remote_tag(tag, again)
+
+
+async def met_again(
+    cycle: Cycle, base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
+) -> tuple[Snapshot, Snapshot]:
+    """The scans with pages as one that are the same, and whose record was lost.
+
+    A record knew which file is which page where the service writes its name otherwise,
+    and which upload a link to a file is.
+    """
+    names, is_kept = given_names(base, here, there), not cycle.options.is_dry_run
+    for file, name in names.items() if is_kept else ():
+        cycle.state.record_alias(file, name)
+    files = {} if is_kept else {name: file for file, name in names.items()}
+    if names:
+        pages = {names.get(slug, slug): page for slug, page in here.pages.items()}
+        pages |= {name: replace(pages[name], slug=name) for name in names.values()}
+        busy = {names.get(slug, slug): lock for slug, lock in here.busy.items()}
+        here = replace(here, pages=pages, busy=busy)
+    new = (here.pages.keys() & there.pages.keys()) - base.keys()
+    found: dict[Slug, PageState] = {}
+    for slug in sorted(new - here.unreadable - there.unreadable):
+        theirs = there.pages[slug]
+        if cycle.linked is None or here.pages[slug].has_same_text(theirs):
+            continue
+        with suppress(NotFound, FolderError):
+            page = await cycle.local.read(files.get(slug, slug))
+            page = replace(page, slug=slug)
+            state = await cycle.linked.recognised(page, slug, is_kept=is_kept)
+            if state is not None:
+                found[slug] = replace(state, identity=theirs.identity)
+    if found:
+        texts = {slug: one for slug, one in there.texts.items() if slug not in found}
+        there = replace(there, pages={**there.pages, **found}, texts=texts)
+    return here, there

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from msgspec import Struct
 
-from wikisync.model import Slug
+from wikisync.model import Page, PageState, Slug
 from wikisync.sync.decide.identity import Between
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import ALL_KINDS, BatchKind
@@ -18,8 +19,27 @@ MIRROR_SPAN_S = 5.0
 """For a mirror, which the next run of a command makes right again at no loss: so its
 command ends at once, by as many scans in a shorter time."""
 
-Outdated = Callable[[], Awaitable[frozenset[Slug]]]
-"""Pages whose attachments here are other ones than the wiki's."""
+
+class LinkedPages(Protocol):
+    """Pages whose texts differ by their links to files of the folder."""
+
+    async def outdated(self) -> frozenset[Slug]:
+        """Pages whose attachments here are other ones than the wiki's."""
+        ...
+
+    async def recognised(
+        self, here: Page, slug: Slug, *, is_kept: bool
+    ) -> PageState | None:
+        """What a page of the wiki is as the folder writes it, if it is that one.
+
+        Nothing is known of its links; those to files are compared by the files.
+
+        Args:
+            here: The page in the folder, by its name on the wiki.
+            slug: The same.
+            is_kept: Whether the links are remembered.
+        """
+        ...
 
 
 Confirm = Callable[[], Awaitable[None]]

@@ -16,7 +16,7 @@ from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import LogEntry
 from wikisync.sync.decide.plan import Action, describe
 from wikisync.sync.replica import LocalReplica, RemoteReplica
-from wikisync.sync.run.options import CycleOptions, Outdated
+from wikisync.sync.run.options import CycleOptions, LinkedPages
 
 log = logging.getLogger(__name__)
 
@@ -106,8 +106,8 @@ class Cycle(Struct, frozen=True):
     """Seconds since the epoch."""
     progress: Progress = field(default_factory=SilentProgress)
     """Notified of long work."""
-    outdated: Outdated | None = None
-    """Returns the pages whose attachments changed here."""
+    linked: LinkedPages | None = None
+    """Knows pages that link to files of the folder."""
     tally: _Tally = field(default_factory=_Tally)
     """What the cycle did so far; the one part that changes."""
 

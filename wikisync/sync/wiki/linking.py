@@ -8,14 +8,17 @@ the upload; on the way in the link is again what the person wrote (``docs/sync.m
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import itertools
 import logging
+import re
 from collections import Counter
 from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
     Collection,
+    Container,
     Mapping,
     Sequence,
 )
@@ -25,6 +28,7 @@ from msgspec.structs import replace
 
 from wikisync.errors import Rejected, RemoteError, WikisyncError
 from wikisync.model import (
+    Attachment,
     AttachmentPath,
     Digest,
     LinkPlace,
@@ -32,10 +36,13 @@ from wikisync.model import (
     LooseFile,
     Page,
     Slug,
+    fold_text,
+    in_form_c,
 )
 from wikisync.pointer import POINTER_BYTES_MAX, is_pointer
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Intent, WriteKind, WrittenLink
+from wikisync.sync.decide.mentions import is_upload
 from wikisync.sync.replica import RemoteReplica
 from wikisync.sync.wiki.name_search import NameSearch, as_meant, count_name
 
@@ -47,6 +54,8 @@ FILE_BYTES_MAX = 100 * 1024 * 1024
 SEARCHED_CHARS = 1_000_000
 """Of pages that are searched for names of files in one turn of a thread."""
 
+_HIDDEN = re.compile(r"(?<![\w.])\.[A-Za-z0-9][\w-]*/")
+"""In a path, or a text: a hidden folder."""
 NOWHERE = AttachmentPath("")
 """Where the wiki has what was not uploaded."""
 UNKNOWN_FOLDER = "0" * 32
@@ -79,8 +88,8 @@ class _Links(Protocol):
 class _LinkedFiles(Protocol):
     """The files beside the pages of one folder."""
 
-    async def names(self) -> frozenset[str]:
-        """Their names, without folders."""
+    async def names(self, besides: Collection[str]) -> frozenset[str]:
+        """Their names, without folders and without those of the files besides."""
         ...
 
     async def find(
@@ -93,8 +102,16 @@ class _LinkedFiles(Protocol):
         """Keep what the files hold for the next process."""
         ...
 
-    def fetched_path(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
-        """The path of an attachment of the wiki that a link on a page leads to."""
+    def fetched_path(
+        self, slug: Slug, target: LinkTarget, fetched: Container[str]
+    ) -> AttachmentPath | None:
+        """The path of an attachment of the wiki that a link on a page leads to.
+
+        Args:
+            slug: The page, by the name of its file.
+            target: Where the link leads.
+            fetched: The attachments that are here; of uploads any counts.
+        """
         ...
 
     async def there(
@@ -136,6 +153,8 @@ class FileLinks:
         a person made of it."""
         self._pointers: dict[Digest, bool] = {}
         """Of small files: whether such a content is only a pointer."""
+        self._read: dict[AttachmentPath, Attachment] = {}
+        """Uploads that were read to be compared."""
         self._covered: frozenset[str] = frozenset()
         """Names of files that were there when the pages were searched ..."""
         self._covering: Mapping[Slug, Digest] = {}
@@ -145,9 +164,17 @@ class FileLinks:
         """Files may have come and gone."""
         self._names = None
 
-    async def page_in(self, page: Page) -> Page:
-        """The page as the folder writes it."""
-        attempts = self._state.written_links(page.slug)
+    async def page_in(
+        self, page: Page, attempts: Sequence[Sequence[WrittenLink]] | None = None
+    ) -> Page:
+        """The page as the folder writes it.
+
+        Args:
+            page: As the wiki has it.
+            attempts: Its links to files; by default, as they are remembered.
+        """
+        if attempts is None:
+            attempts = self._state.written_links(page.slug)
         paths = {link.path for links in attempts for link in links}
         # the name may stand there in another spelling, its folder cannot
         known = [
@@ -226,6 +253,52 @@ class FileLinks:
         }
         links = await self._as_on_the_wiki(page, set(paths.values())) | links
         return replace(page, content=content), [links[start] for start in sorted(links)]
+
+    async def recognised(
+        self, here: Page, there: Page, *, is_kept: bool
+    ) -> Sequence[WrittenLink] | None:
+        """The links of a page to files, where nothing but these differs.
+
+        For pages whose record was lost.  A link here and an upload there are the same
+        if the bytes are; such an upload is remembered and not made again.
+
+        Returns:
+            None where the texts differ in anything else.
+        """
+        targets = await self._links.targets(there)
+        uploads = [one.path for one in targets if is_upload(one.path)]
+        if here.format is not there.format or not uploads:
+            return None
+        known: dict[Digest, AttachmentPath] = {}
+        for path in map(AttachmentPath, dict.fromkeys(uploads)):
+            try:
+                known.setdefault((await self._there(path)).digest, path)
+            except RemoteError as error:
+                log.info("%s: %s", here.slug, error.message)
+        used: list[tuple[LooseFile, AttachmentPath]] = []
+
+        async def path_of(_slug: Slug, file: LooseFile) -> AttachmentPath:
+            path = known.get(file.digest, NOWHERE)
+            used.append((file, path))
+            return path
+
+        _, links = await self.page_out(here, path_of)
+        back = await self.page_in(there, [tuple(links)])
+        if not links or fold_text(back.content) != fold_text(here.content):
+            return None
+        for file, path in used if is_kept else ():
+            self._state.record_upload(file.digest, path, file.path, file.size)
+        return links
+
+    async def _there(self, path: AttachmentPath) -> Attachment:
+        """What the wiki has for an upload; each is read once."""
+        if path not in self._read:
+            digest, size = hashlib.sha256(), 0
+            async for chunk in self._wiki.read_attachment(path):
+                digest.update(chunk)
+                size += len(chunk)
+            self._read[path] = Attachment(path, Digest(digest.hexdigest()), size)
+        return self._read[path]
 
     async def outdated(self) -> frozenset[Slug]:
         """Pages that link to a file whose content is another one than the wiki's.
@@ -333,13 +406,19 @@ class FileLinks:
             else file
             for path, file in there.items()
         }
-        # a fetched one by its folder, for many have one name
+        # an upload by its folder, for many have one name
         changed = {
-            path.rpartition("/")[0]
+            path.rpartition("/")[0 if is_upload(path) else 2]
             for path, file in self._fetched.items()
             if isinstance(file, LooseFile)
         }
-        return NameSearch(await self._files.names() | changed)
+        names = await self._files.names(self._fetched.keys()) | changed
+        hidden = {path for path in self._state.linked_paths() if _HIDDEN.search(path)}
+        hidden -= self._fetched.keys()
+        if hidden:
+            mine = await self._files.there(dict.fromkeys(hidden))
+            names |= {path.rpartition("/")[2] for path in mine}
+        return NameSearch(names)
 
     async def _find(
         self, wanted: Mapping[Slug, Collection[LinkTarget]]
@@ -354,11 +433,12 @@ class FileLinks:
         fetched: dict[Slug, dict[LinkTarget, LooseFile | AttachmentPath | None]] = {}
         loose: dict[Slug, list[LinkTarget]] = {}
         start = {slug: self._state.file_of(slug) for slug in wanted}
+        find = self._files.fetched_path
         for slug, targets in wanted.items():
             fetched[slug] = {
                 target: self._fetched.get(path)
                 for target in targets
-                if (path := self._files.fetched_path(start[slug], target)) is not None
+                if (path := find(start[slug], target, self._fetched)) is not None
             }
             loose[start[slug]] = [one for one in targets if one not in fetched[slug]]
         found = await self._files.find(loose)
@@ -400,7 +480,8 @@ class FileLinks:
         """Whether a file's name stands anywhere in the page: parsing costs more."""
         if self._names is None:
             self._names = await self._scan()
-        return bool(self._names.mentioned(page.content))
+        # what is in hidden folders has no names until a page of the base links to it
+        return bool(self._names.mentioned(page.content) or _HIDDEN.search(page.content))
 
     def _are_all_sent(self, page: Page, mentioned: Collection[str]) -> bool:
         """Whether each place where a file is named is a link that was sent.
@@ -410,7 +491,8 @@ class FileLinks:
         attempts = self._state.written_links(page.slug)
         if len(attempts) != 1:
             return False
-        sent = Counter(link.target.path.rpartition("/")[2] for link in attempts[0])
+        targets = (in_form_c(link.target.path) for link in attempts[0])
+        sent = Counter(target.rpartition("/")[2] for target in targets)
         text = as_meant(page.content)
         return all(count_name(name, text) == sent[name] for name in mentioned)
 

@@ -14,6 +14,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
+from wikisync.model import in_form_c
+
 _RUN = re.compile(r"[^\W_]+")
 """Letters and digits without anything between them."""
 
@@ -22,7 +24,7 @@ class NameSearch:
     """Names of files to look for."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self.names = frozenset(names)
+        self.names = frozenset(map(in_form_c, names))
         self._by_end: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for name in self.names:
             self._by_end[tuple(_RUN.findall(name)[-2:])].append(name)
@@ -35,7 +37,7 @@ class NameSearch:
         and after it.  So the last two runs of a name, as ``10`` and ``png`` of
         ``shot-10.png``, follow each other in a text that has it, and are whole.
         """
-        text = "\0".join({source, as_meant(source)})
+        text = "\0".join({in_form_c(source), as_meant(source)})
         runs = _RUN.findall(text)
         if () not in self._by_end and self._last_runs.isdisjoint(runs):
             return ()  # as most pages, which show no picture
@@ -61,7 +63,7 @@ def count_name(name: str, text: str) -> int:
 
 
 def as_meant(source: str) -> str:
-    """A source without the escapes that links may be written with."""
+    """A source without the escapes that links may be written with, in form C."""
     for mark, decode in (
         ("\\", lambda text: text.replace("\\", "")),
         ("&", html.unescape),
@@ -69,4 +71,4 @@ def as_meant(source: str) -> str:
     ):
         if mark in source:
             source = decode(source)
-    return source
+    return in_form_c(source)

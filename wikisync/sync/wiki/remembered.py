@@ -81,9 +81,15 @@ class RememberedWiki:
         """Take nothing."""
         raise _refusal(slug, expected)
 
-    def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+    async def other_files(self) -> Mapping[str, str] | None:
+        """Know nothing."""
+        return None
+
+    def read_attachment(
+        self, path: AttachmentPath, version: str = ""
+    ) -> AsyncIterator[bytes]:
         """Have nothing."""
-        raise _refusal(path)
+        raise _refusal(path, version)
 
     async def write_attachment(
         self, path: AttachmentPath, chunks: AsyncIterator[bytes]

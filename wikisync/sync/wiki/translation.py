@@ -21,6 +21,7 @@ from wikisync.model import (
     Snapshot,
 )
 from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide.mentions import is_upload
 from wikisync.sync.replica import RemoteReplica
 from wikisync.sync.wiki.linking import FileLinks
 
@@ -43,6 +44,7 @@ class TranslatedWiki:
         self.head = wiki.head
         self.follows = wiki.follows
         self.write_attachment = wiki.write_attachment
+        self.other_files = wiki.other_files
         self.outdated = links.outdated
         """Pages to be sent again for the files they link to."""
         self.is_remembering = False
@@ -117,6 +119,23 @@ class TranslatedWiki:
         self._last = dict(pages) if seen.is_complete and not seen.unreadable else None
         self._problems = seen.problems
         return replace(seen, pages=pages, texts=texts)
+
+    async def recognised(
+        self, here: Page, slug: Slug, *, is_kept: bool
+    ) -> PageState | None:
+        """The page's state as the folder writes it, if only links to files differ."""
+        there = await self._wiki.read(slug)
+        links = await self._links.recognised(here, there, is_kept=is_kept)
+        if links is None:
+            return None
+        translated = await self._links.page_in(there, [tuple(links)])
+        if is_kept:
+            self._state.settle_written_links(slug, links)
+            state = self._note(there, translated)
+            if self._last is not None:
+                self._last[slug] = state
+            return state
+        return translated.state()
 
     async def _state_in(self, there: PageState, page: Page | None) -> PageState:
         known = self._state.base().get(there.slug)
@@ -223,6 +242,10 @@ class TranslatedWiki:
 
     # -- attachments -------------------------------------------------------------
 
-    def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
+    def read_attachment(
+        self, path: AttachmentPath, version: str = ""
+    ) -> AsyncIterator[bytes]:
         """The bytes in chunks of what the wiki has for this file of the folder."""
-        return self._wiki.read_attachment(self._state.place_on_wiki(path))
+        if is_upload(path):
+            path = self._state.place_on_wiki(path)
+        return self._wiki.read_attachment(path, version)

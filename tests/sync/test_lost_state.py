@@ -1,0 +1,120 @@
+"""A folder and a wiki that are equal, and whose record was lost (real parts)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.pair import Pair, paired
+from tests.support.pictures import BLUE, RED, count_uploads, put, there
+from wikisync.sync.decide.plan import HoldReason
+from wikisync.sync.run.options import CycleOptions
+
+PICTURES = {"red.png": RED, "pics/b c.png": BLUE, "pics/gr\u00fcn.png": RED + b"!"}
+LINKED = "# P\n\n![red](red.png) and ![red](./red.png)\n"
+
+
+@pytest.fixture
+async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
+    async with paired(tmp_path) as opened:
+        yield opened
+
+
+async def lose(pair: Pair, files: dict[str, str]) -> list[str]:
+    """Sync a folder with these pages, and lose the record; gives later uploads."""
+    for name, content in PICTURES.items():
+        put(pair, name, content)
+    for name, text in files.items():
+        pair.save(name, text)
+    await pair.rest()
+    pair.state.close()
+    for path in pair.private.glob("state.db*"):
+        path.unlink()
+    pair.restart()
+    return count_uploads(pair)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("home.md", LINKED),
+        ("home.md", LINKED.replace("\n", "\r\n")),
+        ("home.md", "\ufeff" + LINKED),
+        ("home.md", f"---\ntitle: Start\n---\n{LINKED}"),
+        ("home.md", "![b](pics/b%20c.png) ![b](<pics/b c.png>) `pics/b c.png`\n"),
+        ("home.md", '<img src="pics/b c.png"> [red]\n\n[red]: red.png "r"\n'),
+        ("home.md", "![g](pics/gr\u00fcn.png) ![g](pics/gr%C3%BCn.png)\n"),
+        ("sub/home.md", "![b](../pics/b%20c.png)\n![r](/red.png) [[red.png]]\n"),
+        ("home.rdoc", "= Home\n\n{red}[red.png]\n"),
+        ("home.asciidoc", "= Home\n\nimage::red.png[red]\n"),
+        ("home.org", "* Home\n\n[[file:red.png][red]]\n"),
+        ("My Page.md", "a page\n"),
+        ("My Page.md", LINKED),
+        ("My Folder/My Own Page.org", "* a page\n"),
+        ("My Folder/My Page.md", "![b](<../pics/b c.png>)\n"),
+        ("u\u0308ber uns.md", "a page\n"),
+    ],
+)
+async def test_what_is_equal_is_adopted(pair: Pair, name: str, text: str) -> None:
+    sent = await lose(pair, {name: text})
+    before = await pair.wiki_texts(), pair.texts()
+    result = await pair.rest()
+    assert (result.held, result.problems, sent) == ((), (), [])
+    assert (await pair.wiki_texts(), pair.texts()) == before
+    assert pair.known.base().keys() == (await pair.wiki_texts()).keys()
+    pair.restart()
+    assert (await pair.cycle()).plan.actions == ()
+
+
+@pytest.mark.parametrize("name", ["home.md", "My Page.md"])
+async def test_work_goes_on_after_it(pair: Pair, name: str) -> None:
+    sent = await lose(pair, {name: LINKED})
+    slug = name.removesuffix(".md").replace(" ", "-")
+    await pair.rest()
+    on_wiki = await there(pair, slug)
+    pair.save(name, f"{LINKED}edited here\n")
+    await pair.rest()
+    assert await there(pair, slug) == f"{on_wiki}edited here\n"
+    await pair.edit(slug, f"{on_wiki}edited there\n")
+    await pair.rest()
+    assert (pair.folder / name).read_text() == f"{LINKED}edited there\n"
+    assert sent == []
+    assert [path.name for path in pair.folder.glob("*.md")] == [name]
+
+
+async def test_another_picture_is_another_page(pair: Pair) -> None:
+    sent = await lose(pair, {"home.md": LINKED})
+    put(pair, "red.png", BLUE)
+    result = await pair.rest()
+    assert [one.reason for one in result.held] == [HoldReason.CREATED_BOTH]
+    assert sent == []
+
+
+async def test_another_text_is_held_under_the_name_that_the_page_has(
+    pair: Pair,
+) -> None:
+    await lose(pair, {"My Page.md": "one\n"})
+    pair.save("My Page.md", "two\n")
+    result = await pair.rest()
+    assert [(one.slug, one.reason) for one in result.held] == [
+        ("My-Page", HoldReason.CREATED_BOTH)
+    ]
+    assert await pair.wiki_texts() == {"My-Page": "one\n"}
+
+
+async def test_a_page_that_two_files_may_be_is_taken_for_neither(pair: Pair) -> None:
+    await lose(pair, {"My Page.md": "one\n"})
+    pair.save("My  Page.md", "one\n")
+    await pair.rest()
+    assert await pair.wiki_texts() == {"My-Page": "one\n"}
+    assert pair.known.aliases() == {}
+
+
+async def test_a_dry_run_tells_the_same_and_remembers_nothing(pair: Pair) -> None:
+    await lose(pair, {"My Page.md": LINKED, "home.md": LINKED})
+    dry = await pair.cycle(CycleOptions(is_dry_run=True))
+    assert (pair.known.aliases(), pair.known.uploads()) == ({}, {})
+    assert pair.known.pages_with_links() == frozenset()
+    assert dry.plan == (await pair.cycle()).plan

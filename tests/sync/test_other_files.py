@@ -1,0 +1,191 @@
+"""Files of the wiki's repository, uploads aside, that pages link to (real parts)."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.git import needs_git
+from tests.support.pair import OWNER, Pair, paired
+from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
+from wikisync.sync.run.options import CycleOptions
+
+GREEN = RED + b" and green"
+pytestmark = needs_git
+
+
+@pytest.fixture
+async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
+    async with paired(tmp_path) as opened:
+        yield opened
+
+
+async def push(pair: Pair, files: dict[str, str | bytes]) -> None:
+    """Somebody pushes files to the wiki by git."""
+    content = {
+        path: one.encode() if isinstance(one, str) else one
+        for path, one in files.items()
+    }
+    await pair.service.put_files(OWNER, content)
+
+
+def files_here(pair: Pair) -> dict[str, bytes]:
+    """What the folder holds besides pages."""
+    return {
+        path.relative_to(pair.folder).as_posix(): path.read_bytes()
+        for path in pair.folder.rglob("*")
+        if path.is_file() and path.suffix not in {".md", ".asciidoc", ".org", ".rdoc"}
+    }
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "file"),
+    [
+        ("home.md", "![p](img/p.png)\n", "img/p.png"),
+        ("home.md", "![p](./img/p.png)\n", "img/p.png"),
+        ("a/b.md", "![p](p.png)\n", "a/p.png"),
+        ("a/b.md", "![p](../img/p.png)\n", "img/p.png"),
+        ("a/b.md", "![p](/img/p.png)\n", "img/p.png"),
+        ("a/b.md", "[[img/p.png]]\n", "img/p.png"),
+        ("a/b.md", "[[Red|img/my p.png]]\n", "img/my p.png"),
+        ("home.md", "![p](<my p.png>)\n", "my p.png"),
+        ("home.md", "![p](my%20p.png)\n", "my p.png"),
+        ("home.md", '![p](p_(1).png "red (1)")\n', "p_(1).png"),
+        ("home.md", "![p][1]\n\n[1]: img/p.png\n", "img/p.png"),
+        ("home.md", '<img src="img/my p.png" width="9">\n', "img/my p.png"),
+        ("home.md", "<a href=data.csv>data</a>\n", "data.csv"),
+        ("home.md", "[[a manual]](docs/manual.pdf#page=3)\n", "docs/manual.pdf"),
+        ("home.md", "![p](.attachments/p-1.png)\n", ".attachments/p-1.png"),
+        ("a/b.md", "![p](/.attachments/my%20p.png)\n", ".attachments/my p.png"),
+        ("a/b.md", "![p](../.gitbook/assets/p.png)\n", ".gitbook/assets/p.png"),
+        ("home.asciidoc", "image::img/p.png[red]\n", "img/p.png"),
+        ("home.asciidoc", ":imagesdir: img\n\nimage::p.png[red]\n", "img/p.png"),
+        ("home.asciidoc", "See link:a.tar.gz[all].\n", "a.tar.gz"),
+        ("home.org", "[[file:img/my p.png][red]]\n", "img/my p.png"),
+        ("home.org", "[[./img/p.png]]\n", "img/p.png"),
+        ("home.rdoc", "{red}[img/p.png]\n", "img/p.png"),
+    ],
+)
+async def test_file_that_a_page_links_to_is_fetched_wherever_it_is(
+    pair: Pair, page: str, text: str, file: str
+) -> None:
+    await push(pair, {page: text, file: RED, "img/other.png": BLUE})
+    result = await pair.rest()
+    assert (result.problems, result.absent) == ((), ())
+    assert files_here(pair) == {file: RED}
+
+
+async def test_nothing_is_sent_for_it_and_the_texts_stay(pair: Pair) -> None:
+    sent = count_uploads(pair)
+    text = "![p](img/p.png) ![q](/img/p.png)\n"
+    await push(pair, {"home.md": text, "a/b.md": text, "img/p.png": RED})
+    await push(pair, {"a/img/p.png": BLUE})
+    await pair.rest()
+    pair.restart()
+    pair.save("new", "![p](img/p.png)\n")
+    await pair.rest()
+    assert sent == []
+    assert await there(pair, "new") == "![p](img/p.png)\n"
+    assert await there(pair, "home") == await there(pair, "a/b") == text
+
+
+async def test_file_that_changes_on_the_wiki_changes_here(pair: Pair) -> None:
+    sent = count_uploads(pair)
+    await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
+    await pair.rest()
+    for content in (BLUE, GREEN, RED):
+        await push(pair, {"img/p.png": content})
+        await pair.rest()
+        assert files_here(pair) == {"img/p.png": content}
+    assert sent == []
+
+
+async def test_file_that_changes_by_git_alone_is_read_by_its_id(pair: Pair) -> None:
+    """The repository that was fetched a moment ago has an older one."""
+    from wikisync.service.quirks import Quirk
+
+    pair.service.quirks = {Quirk.FILES_NEED_SESSION}
+    await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
+    await pair.rest()
+    await push(pair, {"img/p.png": BLUE})
+    await pair.rest()
+    assert files_here(pair) == {"img/p.png": BLUE}
+
+
+async def test_file_that_a_person_changes_is_sent_and_not_written_over(
+    pair: Pair,
+) -> None:
+    await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
+    await pair.rest()
+    put(pair, "img/p.png", BLUE)
+    await pair.rest()
+    await push(pair, {"img/p.png": GREEN})
+    await pair.rest()
+    assert files_here(pair) == {"img/p.png": BLUE}
+    assert pair.texts()["home"] == "![p](img/p.png)\n"
+    files = await pair.service.files(OWNER)
+    assert (files[await upload_of(pair)], files["img/p.png"]) == (BLUE, GREEN)
+
+
+async def test_file_that_is_here_and_there_is_not_uploaded(pair: Pair) -> None:
+    sent = count_uploads(pair)
+    put(pair, "img/p.png", RED)
+    await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
+    await pair.rest()
+    await push(pair, {"img/p.png": BLUE})
+    await pair.rest()
+    assert sent == []
+    assert files_here(pair) == {"img/p.png": BLUE}
+
+
+async def test_file_that_comes_to_the_wiki_after_its_page_is_fetched(
+    pair: Pair,
+) -> None:
+    await push(pair, {"home.md": "![p](img/p.png)\n"})
+    await pair.rest()
+    await push(pair, {"img/p.png": RED})
+    await pair.rest()
+    assert files_here(pair) == {"img/p.png": RED}
+
+
+async def test_file_that_is_gone_from_the_wiki_stays_here(pair: Pair) -> None:
+    await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
+    await pair.rest()
+    await pair.service.remove_file(OWNER, "img/p.png")
+    await pair.rest()
+    assert files_here(pair) == {"img/p.png": RED}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".wikisync/a.png",
+        ".obsidian/plugins/a/main.js",
+        "img/.hidden.png",
+        ".vscode/tasks.json",
+        "wikisync.toml",
+    ],
+)
+async def test_file_that_is_a_program_s_own_is_never_written(
+    pair: Pair, path: str
+) -> None:
+    await push(pair, {"home.md": f"![p]({path})\n"})
+    await pair.rest()
+    before = files_here(pair)
+    await push(pair, {path: RED})
+    first = await pair.rest()
+    assert files_here(pair) == before
+    assert [one.subject for one in first.absent] == [path]
+
+
+async def test_without_git_nothing_is_asked_for(pair: Pair) -> None:
+    await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
+
+    async def none() -> None:
+        return None
+
+    pair.remote.other_files = none
+    result = await pair.cycle(CycleOptions())
+    assert (result.problems, files_here(pair)) == ((), {})
