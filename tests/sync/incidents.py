@@ -1,8 +1,8 @@
 """What persons and their programs do beside saving pages, as rarely as they do.
 
 Programs that keep a file open and append to it, conflict files that are edited,
-removed and moved, disks below a folder that come and go, and names that the service
-takes for one.
+removed and moved, disks below a folder that come and go, names that the service takes
+for one, and stubs, bins and pointers of other programs.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wikisync.folder.ignore import folder_maker, stub_of
 from wikisync.merging.conflict import Clash, read_conflict_file
-from wikisync.model import Digest, LateSave, Slug, digest_of
+from wikisync.model import Digest, Format, LateSave, Slug, digest_of
 from wikisync.sync.decide.safety import EMPTIED_PAGES_MIN
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def happens(world: World) -> bool:
         (weather.conflicts, use_conflict_file),
         (weather.disks, touch_disk),
         (weather.spellings, respell),
+        (weather.elsewhere, take_content),
     ):
         if often and world.random.random() < often:
             act(world, world.random.choice(world.folders))
@@ -284,3 +286,75 @@ def respell(world: World, copy: Copy) -> None:
     if target not in copy.pages:
         world.trace.append(f"{copy.name}: spell {slug} as {target}")
         world.move(copy, slug, target)
+
+
+# -- contents that other programs keep elsewhere -------------------------------------
+
+BIN = "#recycle"
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:{:064x}\nsize 9\n"
+
+
+def take_content(world: World, copy: Copy) -> None:
+    """A cloud drive leaves a stub, git a pointer, and a network disk has a bin."""
+    kind = world.random.choice(("stub", "stub", "stub", "bring", "pointer", "bin"))
+    whole = sorted(
+        s for s, (text, _, _) in copy.pages.items() if text not in copy.pointers
+    )
+    if kind == "bring" or not whole:
+        bring_contents(world, copy)
+        return
+    slug = world.random.choice(whole)
+    world.trace.append(f"{copy.name}: {kind}: {slug}")
+    page = copy.pages[slug]
+    match kind:
+        case "pointer":
+            pointer = POINTER.format(len(world.trace))
+            copy.pointers[pointer] = page[0]
+            world.store(copy, slug, pointer, page[1])
+            return
+        case "bin":
+            copy.bin[f"{BIN}/{slug}"] = page
+            copy.history.append(page[0])
+            world.removed |= world.marks_in(page[0])
+        case _:
+            # now and then it is renamed at once
+            name = slug if world.random.random() < 0.8 else world.free_name(copy, slug)
+            folder, slash, leaf = (name or slug).rpartition("/")
+            copy.stubs[f"{folder}{slash}.{leaf}.md.icloud"] = page
+    del copy.pages[slug]
+    copy.windows.pop(slug, None)
+    remove_file(copy, slug)
+
+
+def bring_pointed(world: World, copy: Copy) -> None:
+    """Git puts the contents into the place of its pointers."""
+    for slug, (text, page_format, _) in list(copy.pages.items()):
+        if text in copy.pointers:
+            world.store(copy, slug, copy.pointers[text], page_format)
+    copy.pointers.clear()
+
+
+def bring_contents(world: World, copy: Copy) -> None:
+    """Every content is there again."""
+    if copy.stubs or copy.pointers:
+        world.trace.append(f"{copy.name}: contents come back")
+    bring_pointed(world, copy)
+    for stub, page in copy.stubs.items():
+        copy.pages[stood_for(stub) or stub] = page
+    copy.stubs.clear()
+
+
+def stood_for(path: str) -> str | None:
+    """The page whose file a stub stands for, as the folder's scan tells it."""
+    folder, slash, name = path.rpartition("/")
+    stub = stub_of(name)
+    return f"{folder}{slash}{stub.names[0].removesuffix('.md')}" if stub else None
+
+
+def stubbed(copy: Copy) -> frozenset[Slug]:
+    return frozenset(Slug(slug) for path in copy.stubs if (slug := stood_for(path)))
+
+
+def binned(copy: Copy) -> dict[str, tuple[str, Format, int]]:
+    """What of the bin the folder's scan would take for pages."""
+    return {} if folder_maker(BIN) else copy.bin

@@ -75,6 +75,8 @@ class Weather:
     """A disk below a folder goes away or comes back."""
     spellings: float = 0.0
     """A page gets a name that the service takes for the one it has."""
+    elsewhere: float = 0.0
+    """Another program takes a page's content away, or brings all of them back."""
     rewind: float = 0.0
     """Somebody saves a backup of the wiki, or puts the last one back."""
     force: float = 0.0
@@ -136,6 +138,12 @@ class Copy:
     away: dict[str, tuple[str, Format, int]] | None = None
     """What is on the disk that is away; None while it is there."""
     is_disk_touched: bool = False
+    stubs: dict[str, tuple[str, Format, int]] = field(default_factory=dict)
+    """Pages whose contents a cloud drive keeps, by the paths of its stubs."""
+    pointers: dict[str, str] = field(default_factory=dict)
+    """Texts of pages by the pointers that are in their place."""
+    bin: dict[str, tuple[str, Format, int]] = field(default_factory=dict)
+    """Pages in the bin of a network disk."""
     seen: set[str] = field(default_factory=set)
     """Texts that the engine read or wrote here."""
 
@@ -163,7 +171,8 @@ class Copy:
 
     def is_taken(self, name: str) -> bool:
         """Whether a page has this name, or one that the service takes for it."""
-        return any(plain_name(slug) == plain_name(name) for slug in self.pages)
+        taken = (*self.pages, *incidents.stubbed(self))
+        return any(plain_name(slug) == plain_name(name) for slug in taken)
 
 
 class World:
@@ -183,6 +192,9 @@ class World:
         """... and keeps front matter to itself."""
         self.removed: set[str] = set()
         """Marks that a person had on the screen and took away."""
+        self.spoilt: set[str] = set()
+        """Pages that an engine removed or made pointers while their contents were
+        elsewhere."""
         self.overwritten: set[str] = set()
         """Marks that stood on the wiki between our read and our write."""
         self.names: tuple[str, ...] = NAMES
@@ -258,6 +270,8 @@ class World:
             return
         is_web = self.random.random() < self.weather.web
         copy = self.wiki if is_web else self.random.choice(self.folders)
+        # who works on pages has their contents
+        incidents.bring_pointed(self, copy)
         kind = self.random.choices(
             ("edit", "insert", "cut", "create", "rename", "rename all", "delete"),
             (8, 8, 2, 3, 2, 1, 1),
@@ -346,7 +360,8 @@ class World:
             for name in self.names
             if not self.weather.conflicts or name not in copy.conflict_files
             if copy.away is None or not name.startswith(f"{incidents.DISK}/")
-            if name not in copy.pages and (may_be_twin or not copy.is_taken(name))
+            if name not in copy.pages and name not in incidents.stubbed(copy)
+            if may_be_twin or not copy.is_taken(name)
         ]
         if not free:
             return
@@ -490,7 +505,7 @@ class World:
         under = [one for one in copy.pages if one.startswith(f"{slug}/")]
         for below in (one for one in under if one != target):
             new = target + below[len(slug) :]
-            if new not in copy.pages:
+            if new not in copy.pages and new not in incidents.stubbed(copy):
                 copy.pages[new] = copy.pages.pop(below)
                 incidents.rename_file(copy, below, new)
 
@@ -502,6 +517,10 @@ class World:
         self.trace.append(f"{copy.name}: delete {slug}")
         copy.history.append(text)
         self.removed |= set(MARK.findall(text))
+
+    @staticmethod
+    def marks_in(text: str) -> set[str]:
+        return set(MARK.findall(text))
 
     def remove_marks(self, text: str, *, but: str) -> None:
         """A person throws a text away, but for what they know to be elsewhere."""

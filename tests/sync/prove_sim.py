@@ -48,6 +48,7 @@ WEATHERS: Mapping[str, Weather] = {
     "spellings": Weather(
         person=0.15, fault=0.3, crash=0.01, spellings=0.3, is_wired=True
     ),
+    "contents elsewhere": Weather(person=0.08, fault=0.1, crash=0.005, elsewhere=0.6),
     "wiki set back": Weather(person=0.1, crash=0.005, rewind=0.03),
     "last commit pushed over": Weather(person=0.1, fault=0.0, force=0.6),
     "pushed over, HEAD not told": Weather(person=0.1, fault=0.0, force=0.6, untold=0.5),

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from tests.sync.incidents import bring_disk
+from tests.sync.incidents import BIN, bring_contents, bring_disk
 from tests.sync.incidents import settled as settled_text
 from tests.sync.persons import (
     CALM,
@@ -307,6 +307,7 @@ class Schedule:
         self.world.weather = CALM
         for folder in self.world.folders:
             bring_disk(self.world, folder)
+            bring_contents(self.world, folder)
         self.verdict.steps = self.world.steps
         self.world.crashes_at.clear()
         await self.rest(loop)
@@ -405,6 +406,8 @@ class Schedule:
         verdict.lost = rest - kept - past
         for client in self.clients:
             verdict.different |= self._different(client) | client.untold()
+        verdict.different |= world.spoilt
+        verdict.different |= {name for name in world.wiki.pages if BIN in name}
 
     def _different(self, client: Client) -> set[str]:
         """Pages that differ by more than line ends, which each side has as it likes.

@@ -104,8 +104,11 @@ class SimulatedFolder(_Side):
             Problem(STRAY_CONFLICT, slug, "no conflict is open")
             for slug in self.copy.conflict_files
         ]
+        self.copy.pages |= incidents.binned(self.copy)
         pages = {Slug(s): self._state(s) for s in self.copy.pages}
-        self.scanned = Snapshot(pages, problems=tuple(stray))
+        self.scanned = Snapshot(
+            pages, problems=tuple(stray), unreadable=incidents.stubbed(self.copy)
+        )
         return self.scanned
 
     async def saved(self, paths: Collection[str]) -> Snapshot | None:
@@ -129,6 +132,7 @@ class SimulatedFolder(_Side):
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
         self.world.step(f"write file {page.slug}")
         self._require(page.slug, expected)
+        self._require_free(page.slug)
         self.world.writes += 1
         self.scanned = None
         before = self.copy.pages.get(page.slug)
@@ -157,6 +161,7 @@ class SimulatedFolder(_Side):
         self._require(slug, expected)
         if target in self.copy.pages:
             raise PreconditionFailed(f"{target} exists")
+        self._require_free(target)
         self.world.writes += 1
         self.scanned = None
         self.world.move(self.copy, slug, target)
@@ -175,8 +180,13 @@ class SimulatedFolder(_Side):
         self.world.step(f"removed file {slug}")
 
     async def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
-        self.world.trace.extend(f"untracked? {slug}" for slug, _ in pages)
-        return frozenset()
+        asked = {slug for slug, _ in pages}
+        self.world.trace.extend(f"untracked? {slug}" for slug in asked)
+        return incidents.stubbed(self.copy) & asked
+
+    def _require_free(self, slug: Slug) -> None:
+        if slug in incidents.stubbed(self.copy):
+            raise PreconditionFailed(f"a stub stands for {slug}")
 
     async def emptied(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         found = [slug for slug, _ in pages if incidents.is_emptied(self.copy, slug)]
@@ -329,6 +339,8 @@ class SimulatedWiki(_Side):
         return self._page(slug)
 
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
+        if any(page.content in folder.pointers for folder in self.world.folders):
+            self.world.spoilt.add(page.slug)
         await self._scan(page.slug, expected)
         fault = await self._ask(f"put {page.slug}")
         if fault in {"cut", "not found"}:
@@ -377,6 +389,9 @@ class SimulatedWiki(_Side):
             raise NotFound(f"no page {slug}")
         self.world.writes += 1
         before = self.copy.pages.pop(slug)[0]
+        for page in [one for f in self.world.folders for one in f.stubs.values()]:
+            if self.world.marks_in(before) & self.world.marks_in(page[0]):
+                self.world.spoilt.add(slug)
         self._overwrite(before, "", expected)
         self.world.commit()
         await self._answer(fault, f"delete {slug}")

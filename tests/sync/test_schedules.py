@@ -108,6 +108,13 @@ def assert_disks_go(verdicts: Sequence[Verdict]) -> None:
     assert sum("the disk goes" in x for x in lines_of(verdicts)) > 5
 
 
+def assert_contents_go(verdicts: Sequence[Verdict]) -> None:
+    lines = lines_of(verdicts)
+    for kind in ("stub", "pointer", "bin"):
+        assert sum(f": {kind}: " in line for line in lines) > 60
+    assert lines.count("folder: contents come back") > 60
+
+
 def assert_spelt(verdicts: Sequence[Verdict]) -> None:
     assert sum(": spell " in x for x in lines_of(verdicts)) > 100
 
@@ -142,6 +149,7 @@ HAPPENS: Mapping[str, Callable[[Sequence[Verdict]], None] | None] = {
     "appending programs": assert_appended,
     "conflict files": assert_conflict_files_used,
     "disks that come and go": assert_disks_go,
+    "contents elsewhere": assert_contents_go,
     "spellings": assert_spelt,
     "saves": assert_saves_looked_at,
 }

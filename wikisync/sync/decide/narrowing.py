@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from enum import Enum, auto
+from types import UnionType
 
 from wikisync.model import Digest, Slug, folders_above
 from wikisync.sync.decide.plan import (
@@ -260,14 +261,16 @@ def without_futile(
     return plan.map(hold)
 
 
-def holding(plan: Plan, reasons: Mapping[Slug, HoldReason]) -> Plan:
-    """Hold these pages instead of sending or replacing their texts."""
+def holding(
+    plan: Plan, reasons: Mapping[Slug, HoldReason], instead_of: UnionType = Send
+) -> Plan:
+    """Hold these pages instead of sending their texts, or of other actions."""
     if not reasons:
         return plan
     return plan.map(
         lambda a: (
             Hold(a.slug, reasons[a.slug])
-            if isinstance(a, Send | Pull | Merge | Hold) and a.slug in reasons
+            if a.slug in reasons and isinstance(a, instead_of)
             else a
         )
     )

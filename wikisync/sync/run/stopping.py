@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from wikisync.errors import WikisyncError
+from wikisync.errors import FolderError, NotFound
 from wikisync.model import Slug, Snapshot
 from wikisync.pointer import POINTER_BYTES_MAX, is_pointer
 from wikisync.sync.base.state import WikiState
@@ -20,6 +20,7 @@ from wikisync.sync.decide.plan import (
     BasePage,
     CreateLocal,
     DeleteRemote,
+    Hold,
     HoldReason,
     Merge,
     MoveLocal,
@@ -227,10 +228,7 @@ async def without_pointers(
     theirs = {a.slug: a.remote for a in plan.actions if isinstance(a, Pull)}
     records = plan.records
     found: dict[Slug, HoldReason] = {}
-    for digests, seen, side in (
-        (ours, here, cycle.local),
-        (theirs, there, cycle.remote),
-    ):
+    for digests, seen in ((ours, here), (theirs, there)):
         wanted = set(digests.values())
         # by their texts: a page has its old name until the plan is carried out
         small = {
@@ -241,15 +239,18 @@ async def without_pointers(
         for slug, digest in digests.items():
             if digest not in small:
                 continue
-            name = small[digest]
-            try:
-                text = (seen.texts.get(name) or await side.read(name)).content
-            except WikisyncError:
-                continue  # its turn will say what is wrong
+            # a short text of the wiki comes along with the scan that finds it new
+            page = seen.texts.get(small[digest])
+            if page is None and seen is here:
+                try:
+                    page = await cycle.local.read(small[digest])
+                except (NotFound, FolderError):
+                    continue  # its turn will say what is wrong
+            text = page.content if page else ""
             agreed = cycle.state.text(records.get(slug, slug))
             if text != agreed and is_pointer(text.encode("utf-8", "replace")):
                 found[slug] = HoldReason.POINTER
-    return narrowing.holding(plan, found)
+    return narrowing.holding(plan, found, Send | Pull | Merge | Hold)
 
 
 def is_followed(known: WikiState) -> bool:
