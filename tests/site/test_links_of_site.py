@@ -42,6 +42,24 @@ def test_no_file_of_the_site_gives_an_id_twice(guide: Path) -> None:
     assert doubled_ids(guide) == []
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "a.md --\n# fn-1\n\nx[^1] y[^1]\n\n[^1]: note\n",
+        "a.asciidoc --\n= T\n\n[[x]]one [[x]]two\n\n[#x]\n== x\n\n[#x]\nthree\n",
+        "a.org --\n* b\n<<b>> [[b]]\n* c\n:PROPERTIES:\n:CUSTOM_ID: b\n:END:\n",
+        "a.rdoc --\n= Mobs\n\n== Mobs\n",
+        "x y.md --\nx\n-- x_y.md --\nx\n",
+    ],
+)
+def test_no_page_gives_an_id_twice_whatever_its_text_says(
+    tmp_path: Path, page: str
+) -> None:
+    studio = built(tmp_path, f"-- home.md --\nx\n-- {page}")
+    assert doubled_ids(studio.site) == []
+    assert dead_addresses(studio.site) == []
+
+
 def test_headings_called_like_parts_of_the_theme_keep_their_addresses(
     tmp_path: Path,
 ) -> None:

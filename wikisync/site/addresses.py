@@ -273,8 +273,8 @@ def list_part(path: str, position: int) -> str:
 
 
 def list_id(path: str) -> str:
-    """The id of a page's entry in the list of all pages."""
-    return path.replace(" ", "_")
+    """The id of a page's entry in the list of all pages: no path has two slashes."""
+    return path.replace(" ", "//")
 
 
 def numbered(path: str, number: int) -> str:

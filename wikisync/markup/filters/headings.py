@@ -19,16 +19,16 @@ KEPT_CATEGORIES = ("L", "M", "N")
 def filter_headings(draft: Draft) -> None:
     """Give every heading an id and a link, and note it for the table of contents.
 
-    An id that the format's parser wrote stays, so that its own references hit.
+    An id that the format's parser wrote stays, so that its own references hit, and
+    so do those of anchors and footnotes: no two elements get the same one.
     """
     document = draft.document
-    known = known_ids(document)
+    known, taken = known_ids(document)
     counts: dict[str, int] = {}
     draft.ids |= known
     indices = sorted(
         index for name in LEVELS for index in document.starts.get(name, ())
     )
-    taken: set[str] = set()
     for index in indices:
         text = heading_text(document, index)
         given = page_id(document.attributes(index).get("id", ""))
@@ -39,13 +39,17 @@ def filter_headings(draft: Draft) -> None:
     draft.ids |= taken
 
 
-def known_ids(document: Document) -> set[str]:
+def known_ids(document: Document) -> tuple[set[str], set[str]]:
     """Write every id and anchor name that is not a heading's as ``page_id`` has it.
 
+    Of elements that have the same id the first one keeps it.
+
     Returns:
-        The ids and anchor names that fragments can mean.
+        The ids and anchor names that fragments can mean, and of these the ids that
+        no heading has.
     """
     known: set[str] = set()
+    anchors: set[str] = set()
     html = document.html
     for index in range(1, len(html), 2):
         tag = html[index]
@@ -59,8 +63,11 @@ def known_ids(document: Document) -> set[str]:
                 known.add(identity)
                 if document.names[index] not in LEVELS:
                     old, new = (f' {name}="{escape(one)}"' for one in (given, identity))
+                    if name == "id":
+                        new = "" if identity in anchors else new
+                        anchors.add(identity)
                     document.html[index] = document.html[index].replace(old, new, 1)
-    return known
+    return known, anchors
 
 
 def heading_text(document: Document, index: int) -> str:
