@@ -93,11 +93,11 @@ def test_lines_become_types_and_choices() -> None:
 @pytest.mark.parametrize(
     ("endpoint", "count"),
     [
-        (Endpoint.LIST, 34),
-        (Endpoint.USER_LIST, 22),
+        (Endpoint.LIST, 35),
+        (Endpoint.USER_LIST, 23),
         (Endpoint.CONTRIBUTED_LIST, 5),
-        (Endpoint.STARRED_LIST, 18),
-        (Endpoint.FORK_LIST, 18),
+        (Endpoint.STARRED_LIST, 19),
+        (Endpoint.FORK_LIST, 19),
         (Endpoint.CREATE, 73),
         (Endpoint.CREATE_FOR_USER, 74),
         (Endpoint.EDIT, 89),

@@ -90,6 +90,14 @@ def test_every_parameter_is_described(document: Any, endpoint: AnyEndpoint) -> N
     assert named | {*form.get("properties", ())} == {*parameters_of(endpoint)}
 
 
+@pytest.mark.parametrize("name", ["page", "per_page"])
+def test_pages_are_counted_from_one(document: Any, name: str) -> None:
+    parameters = document["paths"]["/projects"]["get"]["parameters"]
+    [described] = [one for one in parameters if one["name"] == name]
+
+    assert described["schema"] == {"type": "integer", "minimum": 1}
+
+
 async def test_what_is_described_has_an_address(document: Any) -> None:
     router = Router(route_table())
     found = [

@@ -51,6 +51,8 @@ class Parameter(Struct, frozen=True, kw_only=True):
     """One line for people; a name that another replaced says so by itself."""
     choices: tuple[str, ...] = ()
     """Every value allowed, as written in a query; empty for any of the type."""
+    minimum: int | None = None
+    """Of a number; None for any."""
     default: str = ""
     """What the service takes when it is not sent; empty for nothing."""
     is_required: bool = False

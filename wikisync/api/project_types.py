@@ -116,6 +116,7 @@ class EveryList(TypedDict, total=False):
 class MostLists(TypedDict, total=False):
     """The parameters of the group ``most_lists``."""
 
+    active: bool
     archived: bool
     membership: bool
     min_access_level: int

@@ -123,10 +123,12 @@ def _checked(
     if parameter.choices and str(sent) not in parameter.choices:
         wanted = "one of " + ", ".join(parameter.choices)
         raise _wrong(endpoint, name, wanted, value)
-    if name == "page" and isinstance(sent, int) and sent < 1:
-        raise _wrong(endpoint, name, "a number from 1", value)
-    if name == "per_page" and isinstance(sent, int) and not 1 <= sent <= PER_PAGE_MAX:
-        raise _wrong(endpoint, name, f"a number from 1 to {PER_PAGE_MAX}", value)
+    if isinstance(sent, int) and parameter.minimum is not None:
+        wanted = f"a number from {parameter.minimum}"
+        is_too_large = name == "per_page" and sent > PER_PAGE_MAX
+        if sent < parameter.minimum or is_too_large:
+            wanted += f" to {PER_PAGE_MAX}" if name == "per_page" else ""
+            raise _wrong(endpoint, name, wanted, value)
     if parameter.type == "hash" and isinstance(sent, Mapping):
         return _checked_hash(endpoint, parameter, sent)
     for text in _texts(sent):

@@ -78,10 +78,12 @@ def _answer(
 ) -> web.Response:
     values, window = call.list_values(endpoint)
     search = str(values.get("search") or "").lower()
+    # no group here is archived or marked for deletion
     seen = [
         group
         for group in groups
-        if caller.sees(group)
+        if values.get("active") is not False
+        and caller.sees(group)
         and (search in group.name.lower() or search in group.full_path.lower())
     ]
     return answer_part(call, seen, window, lambda group: group_view(call, group))

@@ -46,6 +46,8 @@ class ProjectQuery(Struct, frozen=True):
     base_id: int = 0
     order_by: str = "created_at"
     is_descending: bool = True
+    active: bool | None = None
+    """Neither archived nor marked for deletion."""
     archived: bool | None = None
     id_after: int | None = None
     id_before: int | None = None
@@ -190,6 +192,9 @@ def _of_record(query: ProjectQuery, values: dict[str, object]) -> list[str]:
         conditions.append("p.is_going = 0")
     if not query.includes_hidden:
         conditions.append("p.is_hidden = 0")
+    if query.active is not None:
+        is_active = "p.is_archived = 0 AND p.marked_on IS NULL"
+        conditions.append(is_active if query.active else f"NOT ({is_active})")
     if query.archived is not None:
         conditions.append(f"p.is_archived = {int(query.archived)}")
     # what is rare has an index of its own, which a question of its own finds

@@ -294,6 +294,8 @@ def _schema(row: Parameter) -> Schema:
     if row.choices:
         is_number = row.type == "integer"
         schema["enum"] = [int(one) if is_number else one for one in row.choices]
+    if row.minimum is not None:
+        schema["minimum"] = row.minimum
     if row.keys:
         schema["properties"] = {key.name: _schema(key) for key in row.keys}
         schema["additionalProperties"] = False

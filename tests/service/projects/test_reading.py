@@ -129,6 +129,39 @@ async def test_list_is_narrowed(
     assert await paths(api, query) == expected
 
 
+async def test_active_projects_are_neither_archived_nor_marked(
+    service: EmbeddedService, api: Api
+) -> None:
+    await filled(service)
+    await api.delete(f"{PROJECTS}/docs%2Fteam%2Fgamma")
+
+    assert await paths(api, "active=true") == ["alpha"]
+    assert await paths(api, "active=false") == ["beta", "gamma"]
+    assert await paths(api, "active=false&archived=false") == ["gamma"]
+    assert await paths(api, "") == ["alpha", "beta", "gamma"]
+
+
+@pytest.mark.parametrize(
+    ("path", "active", "expected"),
+    [
+        ("groups/docs/projects", "true", ["alpha"]),
+        ("groups/docs/projects", "false", ["beta"]),
+        ("users/root/projects", "false", []),
+        ("groups", "true", ["docs", "team"]),
+        ("groups", "false", []),
+        ("groups/docs/subgroups", "false", []),
+    ],
+)
+async def test_other_lists_are_narrowed_to_what_is_active(
+    service: EmbeddedService, api: Api, path: str, active: str, expected: list[str]
+) -> None:
+    await filled(service)
+
+    answer = await api.get(f"/api/v4/{path}?active={active}")
+
+    assert sorted(record["path"] for record in answer.json) == expected
+
+
 async def test_membership_counts_inherited_levels(
     service: EmbeddedService, api: Api
 ) -> None:

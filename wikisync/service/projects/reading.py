@@ -290,6 +290,7 @@ def read_query(endpoint: AnyEndpoint, values: Values, caller: Caller) -> Project
     return ProjectQuery(
         order_by=order_by,
         is_descending=values.get("sort") != "asc",
+        active=values.get("active"),
         archived=values.get("archived"),
         id_after=values.get("id_after"),
         id_before=values.get("id_before"),
