@@ -138,6 +138,7 @@ def test_field_that_is_not_described_is_found(document: Any) -> None:
 P = "/projects/{id}"
 W = "/projects/{id}/wikis"
 C = "/projects/{id}/wiki_pages/{page_id}/notes"
+MAINTAINER = {"username": "root", "access_level": 40}
 ALL = "?statistics=true&license=true&with_custom_attributes=true"
 ASKED: list[tuple[str, str, str, Sent]] = [
     ("GET", "/version", "/version", {}),
@@ -205,6 +206,20 @@ ASKED: list[tuple[str, str, str, Sent]] = [
     ("POST", W, "/projects/1/wikis", {"json": {"title": "home", "content": "c"}}),
     ("PUT", W + "/{slug}", "/projects/1/wikis/home", {"json": {"content": "c"}}),
     ("GET", "/groups/{id}/wikis", "/groups/docs%2Finner/wikis", {}),
+    ("GET", "/groups/{id}/members", "/groups/docs/members", {}),
+    ("POST", "/groups", "/groups", {"json": {"name": "n", "path": "n"}}),
+    ("POST", "/groups", "/groups", {"json": {"name": "n", "path": "docs"}}),
+    ("GET", "/users", "/users?username=writer", {}),
+    ("GET", "/users/{user_id}", "/users/2", {}),
+    ("GET", "/search", "/search?scope=wiki_blobs&search=x", {}),
+    ("GET", "/groups/{id}/search", "/groups/docs/search?scope=wiki_blobs&search=x", {}),
+    ("GET", P + "/search", "/projects/1/search?scope=wiki_blobs&search=x", {}),
+    ("GET", P + "/members", "/projects/1/members", {}),
+    ("GET", P + "/members/all", "/projects/1/members/all", {}),
+    ("GET", P + "/members/all/{user_id}", "/projects/1/members/all/2", {}),
+    ("GET", P + "/members/{user_id}", "/projects/1/members/2", {}),
+    ("POST", P + "/members", "/projects/1/members", {"json": MAINTAINER}),
+    ("PUT", P + "/members/{user_id}", "/projects/1/members/2", {"json": MAINTAINER}),
     ("GET", C, "/projects/1/wiki_pages/1/notes", {}),
     ("POST", C, "/projects/1/wiki_pages/1/notes", {"json": {"body": "again"}}),
     ("GET", C + "/{note_id}", "/projects/1/wiki_pages/1/notes/1", {}),

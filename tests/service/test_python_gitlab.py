@@ -66,3 +66,42 @@ async def test_client_uploads_into_group_and_project(client: gitlab.Gitlab) -> N
     ]
 
     assert all("uploads/" in str(answer) for answer in answers)
+
+
+async def test_client_finds_people_and_makes_them_members(
+    service: EmbeddedService, client: gitlab.Gitlab
+) -> None:
+    await service.add_user("dana")
+    group = await in_thread(client.groups.create, {"name": "Crew", "path": "crew"})
+    project = await in_thread(client.projects.get, "docs/handbook")
+    found = await in_thread(client.users.list, username="dana", get_all=True)
+    fields = {"user_id": found[0].id, "access_level": gitlab.const.DEVELOPER_ACCESS}
+
+    for owner in (group, project):
+        member = await in_thread(owner.members.create, fields)
+        member.access_level = gitlab.const.MAINTAINER_ACCESS
+        await in_thread(member.save)
+    every = await in_thread(project.members_all.list, get_all=True)
+    single = await in_thread(group.members_all.get, found[0].id)
+    await in_thread(project.members.delete, found[0].id)
+
+    assert (await in_thread(client.users.get, found[0].id)).username == "dana"
+    assert [(one.username, one.access_level) for one in every] == [("dana", 40)]
+    assert single.access_level == 40
+    assert await in_thread(project.members.list, get_all=True) == []
+
+
+async def test_client_searches_wikis(
+    service: EmbeddedService, client: gitlab.Gitlab
+) -> None:
+    await service.add_project("docs/handbook", {"page": "some words"})
+    project = await in_thread(client.projects.get, "docs/handbook")
+    group = await in_thread(client.groups.get, "docs")
+    scope = gitlab.const.SearchScope.WIKI_BLOBS
+
+    found = [
+        await in_thread(where.search, scope, "WORDS")
+        for where in (client, group, project)
+    ]
+
+    assert [[place["path"] for place in one] for one in found] == [["page.md"]] * 3

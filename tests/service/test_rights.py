@@ -42,6 +42,8 @@ READ_PUBLIC = "200 200 200 200 200 200 200 200"
 MAINTAINERS = "401 404 403 403 403 {0} {0} {0}"
 OWNERS = "401 404 403 403 403 403 {0} {0}"
 ADMINS = "401 404 403 403 403 403 403 {0}"
+SIGNED_IN = "403 200 200 200 200 200 200 200"
+WORDS = "?scope=wiki_blobs&search=x"
 ANYONE = "401 {0} {0} {0} {0} {0} {0} {0}"
 
 
@@ -143,6 +145,48 @@ ROWS = (
         "401 403 201 201 201 201 201 201",
         "file",
     ),
+    Row("GET", "/users", SIGNED_IN, SIGNED_IN),
+    Row("GET", "/users/1", SIGNED_IN, SIGNED_IN),
+    Row("GET", f"/search{WORDS}", ANYONE.format(200), ANYONE.format(200)),
+    Row(
+        "GET",
+        "/projects/{id}/search" + WORDS,
+        "401 404 200 200 200 200 200 200",
+        ANYONE.format(200),
+    ),
+    Row("GET", "/projects/{id}/members", READ_PRIVATE, READ_PUBLIC),
+    Row("GET", "/projects/{id}/members/all", READ_PRIVATE, READ_PUBLIC),
+    Row("GET", "/projects/{shared}/members/{mate}", READ_PRIVATE, READ_PUBLIC),
+    Row("GET", "/projects/{shared}/members/all/{mate}", READ_PRIVATE, READ_PUBLIC),
+    write(
+        "POST",
+        "/projects/{id}/members",
+        MAINTAINERS,
+        201,
+        {"user_id": "{mate}", "access_level": 40},
+    ),
+    write(
+        "POST",
+        "/projects/{id}/members",
+        OWNERS,
+        201,
+        {"user_id": "{mate}", "access_level": 50},
+    ),
+    write(
+        "PUT",
+        "/projects/{shared}/members/{mate}",
+        MAINTAINERS,
+        200,
+        {"access_level": 20},
+    ),
+    write("DELETE", "/projects/{shared}/members/{mate}", MAINTAINERS, 204),
+    Row(
+        "POST",
+        "/groups",
+        ANYONE.format(201),
+        ANYONE.format(201),
+        {"name": "fresh", "path": "fresh-{id}"},
+    ),
     write("GET", "/projects/{id}/custom_attributes", ADMINS, 200),
     write("PUT", "/projects/{id}/custom_attributes/k", ADMINS, 200, {"value": "v"}),
     write("DELETE", "/projects/{marked}/custom_attributes/k", ADMINS, 204),
@@ -203,6 +247,10 @@ async def _places(
             await service.add_member(path, f"the-{role}", LEVELS[role])
         found[purpose] = project
     ask = service.ask
+    await service.add_user("mate")
+    await service.add_member(f"docs/{role}-shared", "mate", AccessLevel.DEVELOPER)
+    mate = await ask(Tables.user_named, "mate")
+    assert mate is not None
     secret = f"{found['id']:032x}"
     await ask(project_facts.add_upload, found["id"], 1, secret, "a.txt", 1)
     file = service.running.service.uploads_folder(found["id"]) / secret / "a.txt"
@@ -213,7 +261,7 @@ async def _places(
     crew = await ask(Tables.group, "crew", None)
     assert crew is not None
     await ask(project_groups.add_share, found["shared"], crew.id, 30, None)
-    return found | {"secret": secret}
+    return found | {"secret": secret, "mate": mate.id}
 
 
 def table(statuses: str) -> dict[str, int]:

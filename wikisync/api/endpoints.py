@@ -65,7 +65,14 @@ class OtherEndpoint(_Operation):
     SUBGROUPS = "list_subgroups", routes.GROUP_SUBGROUPS
     DESCENDANT_GROUPS = "list_descendant_groups", routes.GROUP_DESCENDANTS
     GROUP_PROJECTS = "list_group_projects", routes.GROUP_PROJECTS
-    MEMBERS = "list_members", routes.PROJECT_MEMBERS
+    MEMBERS = "list_members", routes.MEMBERS
+    ALL_MEMBERS = "list_all_members", routes.ALL_MEMBERS
+    MEMBER_ADD = "add_member", routes.MEMBER_ADD
+    MEMBER_EDIT = "edit_member", routes.MEMBER_EDIT
+    USERS = "list_users", routes.USERS
+    SEARCH = "search_everywhere", routes.SEARCH
+    OWNER_SEARCH = "search_owner", routes.OWNER_SEARCH
+    GROUP_CREATE = "create_group", routes.GROUP_CREATE
     BRANCHES = "list_branches", routes.PROJECT_BRANCHES
     EVENTS = "list_events", routes.PROJECT_EVENTS
     ISSUES = "list_issues", routes.PROJECT_ISSUES

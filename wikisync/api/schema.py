@@ -159,6 +159,25 @@ class UserRecord(AddressedRecord, frozen=True, kw_only=True):
     web_url: str = ""
 
 
+class BlobRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """Lines of a file in which a search found something."""
+
+    path: str
+    basename: str = ""
+    """The path without its extension."""
+    data: str = ""
+    """The lines."""
+    filename: str = ""
+    """Deprecated: ``path``."""
+    id: str | None = None
+    ref: str = ""
+    startline: int = 1
+    """Number of the first line in ``data``."""
+    project_id: int | None = None
+    group_id: int | None = None
+    """Of the group whose wiki it is."""
+
+
 class CommentRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A comment on a wiki page, which the API calls a note."""
 

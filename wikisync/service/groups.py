@@ -1,19 +1,29 @@
-"""Groups: one, all, those below one, and the projects in one."""
+"""Groups: one, all, those below one, and the projects in one; creating one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from aiohttp import web
 
 from wikisync.api.endpoints import OtherEndpoint
-from wikisync.service.answers import json_answer
+from wikisync.api.project_schema import AccessLevel
+from wikisync.errors import ServiceError
+from wikisync.service.access import Visibility
+from wikisync.service.answers import (
+    bad_request,
+    forbidden,
+    json_answer,
+    not_found,
+)
 from wikisync.service.call import Call, Caller
 from wikisync.service.listing import Base
 from wikisync.service.projects.reading import answer_list, answer_part
 from wikisync.service.projects.views import project_group_view
 from wikisync.service.rows import Group
 from wikisync.service.tables import Tables
+from wikisync.service.validation import RANKS, Problems, path_problems
 
 
 async def show_group(call: Call) -> web.Response:
@@ -28,6 +38,71 @@ async def list_groups(call: Call) -> web.Response:
     caller = await call.caller()
     groups = await call.service.records.ask(Tables.groups, caller.user_id)
     return _answer(call, caller, groups, OtherEndpoint.GROUPS)
+
+
+async def create_group(call: Call) -> web.Response:
+    """``POST /groups``: its creator is its owner; in another for its maintainers."""
+    values = call.values(OtherEndpoint.GROUP_CREATE)
+    caller = await call.signed_in()
+    records = call.service.records
+    parent: Group | None = None
+    if values.get("parent_id") is not None:
+        parent = await records.ask(
+            Tables.group, str(values["parent_id"]), caller.user_id
+        )
+        if parent is None or not caller.sees(parent):
+            raise not_found("Group")
+        if not parent.membership(caller.user).has(AccessLevel.MAINTAINER):
+            raise forbidden()
+    problems = _problems(values, parent)
+    if not problems:
+        above = "" if parent is None else f"{parent.full_path}/"
+        group_id = await records.ask(
+            _add_group, above + values["path"], caller.person.id, values
+        )
+        if group_id is not None:
+            group = await records.ask(Tables.group, str(group_id), caller.user_id)
+            assert group is not None, "it was made just now"
+            return json_answer(group_view(call, group), status=201)
+        problems = {"path": ["has already been taken"]}
+    sentences = [f':{field}=>["{texts[0]}"]' for field, texts in problems.items()]
+    raise bad_request(f"Failed to save group {{{', '.join(sentences)}}}")
+
+
+def _problems(values: Mapping[str, Any], parent: Group | None) -> Problems:
+    """What is wrong with a new group."""
+    found = {
+        name: texts
+        for name, texts in path_problems(values["path"]).items()
+        if name == "path"
+    }
+    if not values["name"].strip():
+        found["name"] = ["can't be blank"]
+    visibility: Visibility = values.get("visibility") or "private"
+    if parent is not None and RANKS[visibility] > RANKS[parent.visibility]:
+        text = f"{visibility} is not allowed since the parent group has a"
+        found["visibility_level"] = [f"{text} {parent.visibility} visibility."]
+    return found
+
+
+def _add_group(
+    tables: Tables, full_path: str, owner_id: int, values: Mapping[str, Any]
+) -> int | None:
+    """Add a group that belongs to a user; None where its path is taken."""
+    if tables.group(full_path, None) is not None:
+        return None
+    try:
+        group_id = tables.add_group(
+            full_path,
+            name=values["name"],
+            description=values.get("description") or "",
+            visibility=values.get("visibility") or "private",
+            wiki_access_level=values.get("wiki_access_level") or "enabled",
+        )
+    except ServiceError:
+        return None  # a project or a user has it, or the service itself
+    tables.add_member("group", group_id, owner_id, AccessLevel.OWNER)
+    return group_id
 
 
 async def list_descendant_groups(call: Call) -> web.Response:

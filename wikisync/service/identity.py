@@ -1,18 +1,23 @@
-"""Who am I, and who are you: /version, /metadata, /user, and the token itself."""
+"""Who is who: /version, /metadata, /user, the token itself, and /users."""
 
 from __future__ import annotations
 
 from aiohttp import web
 from msgspec import UNSET
 
+from wikisync.api.endpoints import OtherEndpoint
+from wikisync.api.project_schema import OwnerRecord
 from wikisync.api.schema import (
     CurrentUserRecord,
     MetadataRecord,
     TokenRecord,
     VersionRecord,
 )
-from wikisync.service.answers import json_answer
+from wikisync.service.answers import forbidden, json_answer, unmatched_route
 from wikisync.service.call import Call
+from wikisync.service.projects.reading import answer_part
+from wikisync.service.projects.views import user_record
+from wikisync.service.tables import Tables, is_number
 
 
 async def show_version(call: Call) -> web.Response:
@@ -68,5 +73,45 @@ async def show_token(call: Call) -> web.Response:
             scopes=tuple(sorted(token.scopes)),
             user_id=caller.user_id,
             expires_at=token.expires_on,
+        )
+    )
+
+
+async def list_users(call: Call) -> web.Response:
+    """``GET /users``, the latest first; without a token one by its username."""
+    values, window = call.list_values(OtherEndpoint.USERS)
+    caller = await call.caller("user")
+    username = values.get("username")
+    if caller.user is None and not username:
+        raise forbidden("Not authorized to access /api/v4/users")
+    wanted = str(values.get("search") or "").casefold()
+    found = [
+        user
+        for user in reversed(await call.service.records.ask(Tables.users))
+        if (username is None or user.username.lower() == username.lower())
+        and wanted in f"{user.username}\n{user.name}".casefold()
+        and not (values.get("active") and user.is_blocked)
+        and not (values.get("blocked") and not user.is_blocked)
+    ]
+    return answer_part(call, found, window, lambda user: user_record(call, user))
+
+
+async def show_user_of_id(call: Call) -> web.Response:
+    """``GET /users/:id``, for whoever is signed in."""
+    caller = await call.caller("user")
+    if caller.user is None:
+        raise forbidden("Not authorized!")
+    if not is_number(call.segments["user_id"]):
+        raise unmatched_route()
+    user = await call.user()
+    shown = user_record(call, user)
+    return json_answer(
+        OwnerRecord(
+            id=shown.id,
+            name=shown.name,
+            username=shown.username,
+            created_at=user.created_at,
+            state=shown.state,
+            web_url=shown.web_url,
         )
     )

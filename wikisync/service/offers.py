@@ -23,6 +23,7 @@ from wikisync.api.project_schema import (
     ImportRecord,
     MemberRecord,
     MembersImportRecord,
+    OwnerRecord,
     ProjectGroupRecord,
     ProjectRecord,
     ShareRecord,
@@ -31,6 +32,7 @@ from wikisync.api.project_schema import (
 )
 from wikisync.api.schema import (
     AttachmentRecord,
+    BlobRecord,
     CommentRecord,
     CurrentUserRecord,
     GroupRecord,
@@ -50,6 +52,8 @@ from wikisync.service import (
     git_http,
     groups,
     identity,
+    members,
+    search,
     uploads,
     wikis,
 )
@@ -112,6 +116,17 @@ _WIKI_ROUTES: tuple[tuple[routes.Route, WikiHandler, object], ...] = (
     (routes.COMMENT, comments.show_comment, CommentRecord),
     (routes.COMMENT_CREATE, comments.create_comment, CommentRecord),
 )
+_MEMBER_ROUTES: tuple[tuple[routes.Route, WikiHandler, object], ...] = (
+    (routes.OWNER_SEARCH, search.search_owner, list[BlobRecord]),
+    (routes.MEMBERS, members.list_members, list[MemberRecord]),
+    (routes.MEMBER_ADD, members.add_member, MemberRecord),
+    (routes.ALL_MEMBERS, members.list_all_members, list[MemberRecord]),
+    (routes.ANY_MEMBER, members.show_any_member, MemberRecord),
+    (routes.MEMBER, members.show_member, MemberRecord),
+    (routes.MEMBER_EDIT, members.edit_member, MemberRecord),
+    (routes.MEMBER_REMOVE, members.remove_member, NOTHING),
+)
+"""Of projects and groups alike, in both editions."""
 _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
     (routes.DESCRIPTION, show_description, dict[str, object]),
     (routes.VERSION, identity.show_version, VersionRecord),
@@ -128,7 +143,6 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
     (routes.PROJECT, projects.show_project, ProjectRecord),
     (routes.PROJECT_EDIT, project_edits.edit_project, ProjectRecord),
     (routes.PROJECT_DELETE, project_acts.delete_project, MessageRecord),
-    (routes.PROJECT_MEMBERS, project_parts.list_members, list[MemberRecord]),
     (routes.PROJECT_BRANCHES, project_parts.list_branches, list[BranchRecord]),
     (routes.PROJECT_EVENTS, events.list_events, list[EventRecord]),
     (routes.PROJECT_ISSUES, project_parts.list_issues, NONE),
@@ -189,7 +203,11 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
         projects.list_starred_projects,
         PROJECTS,
     ),
+    (routes.USERS, identity.list_users, list[UserRecord]),
+    (routes.USER, identity.show_user_of_id, OwnerRecord),
+    (routes.SEARCH, search.search_everywhere, list[BlobRecord]),
     (routes.GROUPS, groups.list_groups, list[GroupRecord]),
+    (routes.GROUP_CREATE, groups.create_group, GroupRecord),
     (routes.GROUP, groups.show_group, GroupRecord),
     (routes.GROUP_PROJECTS, groups.list_group_projects, PROJECTS),
     (routes.GROUP_DESCENDANTS, groups.list_descendant_groups, list[GroupRecord]),
@@ -231,8 +249,7 @@ def route_table() -> list[tuple[str, str, Target]]:
         handle, admit = handler, None
         if route.method != "GET":
             admit = _ADMISSIONS.get(handler, Call.signed_in)
-            if route.template.startswith("/projects"):
-                handle = _after_sign_in(handle)
+            handle = _after_sign_in(handle)
         if route in _PAID:
             handle = _paid(handle)
         path = routes.API_PREFIX + route.template
@@ -248,6 +265,12 @@ def route_table() -> list[tuple[str, str, Target]]:
                 _for(kind, _admit_writer) if is_write else None,
             )
             table.append((route.method, template, target))
+        for route, owner_handler, _answer in _MEMBER_ROUTES:
+            template = routes.API_PREFIX + route.template.replace("{owner}", segment)
+            handle = _bound(kind, owner_handler)
+            if route.method != "GET":
+                handle = _after_sign_in(handle)
+            table.append((route.method, template, Target(handle, owner_handler, kind)))
     for suffix, part in _GIT_PARTS:
         for method, path, git_handler in _GIT_ROUTES:
             handle = _of_part(part, git_handler)
@@ -274,11 +297,14 @@ def operations(*, is_enterprise: bool) -> Iterator[Operation]:
         if is_enterprise or route not in _PAID:
             yield _operation(route, handler, answer, is_free=not is_enterprise)
     for segment, kind in _OWNERS:
-        if is_enterprise or kind != "group":
-            for route, wiki_handler, answer in _WIKI_ROUTES:
-                yield _operation(
-                    route, wiki_handler, answer, segment, is_free=not is_enterprise
-                )
+        has_wiki = is_enterprise or kind != "group"
+        for route, owner_handler, answer in (
+            *(_WIKI_ROUTES if has_wiki else ()),
+            *_MEMBER_ROUTES,
+        ):
+            yield _operation(
+                route, owner_handler, answer, segment, is_free=not is_enterprise
+            )
 
 
 def _operation(
@@ -334,10 +360,17 @@ async def _admit_writer(call: Call, kind: OwnerKind) -> None:
 def _for(
     kind: OwnerKind, handler: Callable[[Call, OwnerKind], Awaitable[T]]
 ) -> Callable[[Call], Awaitable[T]]:
+    handle = _bound(kind, handler)
+    return _paid(handle) if kind == "group" else handle
+
+
+def _bound(
+    kind: OwnerKind, handler: Callable[[Call, OwnerKind], Awaitable[T]]
+) -> Callable[[Call], Awaitable[T]]:
     def handle(call: Call) -> Awaitable[T]:
         return handler(call, kind)
 
-    return _paid(handle) if kind == "group" else handle
+    return handle
 
 
 def _paid(handler: Callable[[Call], Awaitable[T]]) -> Callable[[Call], Awaitable[T]]:

@@ -46,6 +46,9 @@ class Limits(Struct, frozen=True):
     """Request line: the most directories of the longest names, percent-encoded."""
     filters_max: int = 50
     """Words, topics or custom attributes that one list of projects may ask for."""
+    searched_bytes_max: int = 64 * MIB
+    """What one search reads of pages, or a little more; of those behind none is
+    found."""
     per_page_default: int = 20
     per_page_max: int = 100
     counted_rows_max: int = 10_000

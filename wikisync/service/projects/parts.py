@@ -1,4 +1,4 @@
-"""What a project's links lead to: its members, branches and files, and empty lists.
+"""What a project's links lead to: its branches and files, and empty lists.
 
 This service has no issues, merge requests, labels or agents; a project has none of
 them, and says so.
@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from aiohttp import web
 
 from wikisync.api.endpoints import OtherEndpoint
-from wikisync.api.project_schema import BranchRecord, CommitRecord, MemberRecord
+from wikisync.api.project_schema import BranchRecord, CommitRecord
 from wikisync.service.access import Verdict, judge_code
 from wikisync.service.answers import forbidden, too_large, unmatched_route, weak_etag
 from wikisync.service.attachments import file_headers, send_content
 from wikisync.service.call import Call, Caller
 from wikisync.service.commit_notes import CommitNote
-from wikisync.service.projects import people as project_people
 from wikisync.service.projects.reading import answer_part, read_part
 from wikisync.service.projects.views import level_of_feature
 from wikisync.service.repository import WikiRepository
@@ -27,25 +26,6 @@ from wikisync.service.tables import Tables
 from wikisync.service.tree import is_regular
 
 SHORT_ID_CHARS = 8
-
-
-async def list_members(call: Call) -> web.Response:
-    """``GET /projects/:id/members``: by the project itself, not by its groups."""
-    _values, _caller, project, window = await read_part(call, OtherEndpoint.MEMBERS)
-    found = await call.service.records.ask(project_people.direct_members, project.id)
-    members = [
-        MemberRecord(
-            id=user.id,
-            username=user.username,
-            name=user.name,
-            state=user.state,
-            web_url=f"{call.service.url}/{user.username}",
-            access_level=level,
-            expires_at=expires_on,
-        )
-        for user, level, expires_on in found
-    ]
-    return answer_part(call, members, window)
 
 
 async def list_branches(call: Call) -> web.Response:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from wikisync.api.project_schema import AccessLevel
+from wikisync.model import OwnerKind
 from wikisync.service.projects.tables import json_list
 from wikisync.service.rows import User, from_row
 from wikisync.service.tables import Tables
@@ -70,18 +71,43 @@ def members(
 
 
 def direct_members(
-    tables: Tables, project_id: int
+    tables: Tables, kind: OwnerKind, owner_id: int
 ) -> tuple[tuple[User, int, str | None], ...]:
-    """Who is a member by the project itself: level and last day, by id."""
+    """Who is a member by the project or group itself: level and last day, by id."""
     rows = tables.db.execute(
         "SELECT u.*, m.access_level, m.expires_on AS last_day FROM membership m"
-        " JOIN user u ON u.id = m.user_id WHERE m.kind = 'project'"
+        " JOIN user u ON u.id = m.user_id WHERE m.kind = ?"
         " AND m.target_id = ? AND (m.expires_on IS NULL OR m.expires_on > ?)"
         " ORDER BY u.id",
-        (project_id, tables.today()),
+        (kind, owner_id, tables.today()),
     )
     return tuple(
         (from_row(row, User), int(row["access_level"]), row["last_day"]) for row in rows
+    )
+
+
+def inherited_level(
+    tables: Tables, group_id: int | None, user_id: int
+) -> tuple[int, str] | None:
+    """The highest level that a user has by a group or those above it, and its name."""
+    row = tables.one(
+        "WITH RECURSIVE above (id) AS (SELECT :group UNION SELECT n.parent_id"
+        " FROM namespace n JOIN above a ON n.id = a.id WHERE n.parent_id IS NOT NULL)"
+        " SELECT m.access_level AS level, n.name FROM membership m"
+        " JOIN above a ON m.kind = 'group' AND m.target_id = a.id"
+        " JOIN namespace n ON n.id = a.id WHERE m.user_id = :user"
+        " AND (m.expires_on IS NULL OR m.expires_on > :today)"
+        " ORDER BY m.access_level DESC LIMIT 1",
+        {"group": group_id, "user": user_id, "today": tables.today()},
+    )
+    return None if row is None else (int(row["level"]), str(row["name"]))
+
+
+def remove_member(tables: Tables, kind: OwnerKind, owner_id: int, user_id: int) -> None:
+    """End a membership."""
+    tables.db.execute(
+        "DELETE FROM membership WHERE kind = ? AND target_id = ? AND user_id = ?",
+        (kind, owner_id, user_id),
     )
 
 

@@ -42,7 +42,7 @@ _LINKED = {
     "repo_branches": routes.PROJECT_BRANCHES,
     "labels": routes.PROJECT_LABELS,
     "events": routes.PROJECT_EVENTS,
-    "members": routes.PROJECT_MEMBERS,
+    "members": routes.MEMBERS,
     "cluster_agents": routes.PROJECT_CLUSTER_AGENTS,
 }
 _PAID = frozenset(
@@ -298,7 +298,7 @@ def _links(
     call: Call, project: Project, features: Mapping[str, object]
 ) -> dict[str, str]:
     return {
-        name: call.service.url + route.path(id=project.id)
+        name: call.service.url + route.path(owner="projects", id=project.id)
         for name, route in _LINKED.items()
         if features.get(f"{name}_enabled", True)
     }

@@ -1,0 +1,241 @@
+"""Members of projects and groups: list, read, add, change, remove.
+
+What a group gives to the projects and groups below it is seen under ``/all`` and
+changed at the group alone.
+"""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from wikisync.api.endpoints import OtherEndpoint
+from wikisync.api.project_schema import AccessLevel, MemberRecord
+from wikisync.model import OwnerKind
+from wikisync.service.answers import (
+    Refusal,
+    forbidden,
+    invalid,
+    json_answer,
+    no_content,
+    not_found,
+)
+from wikisync.service.call import Call, Caller, Owner
+from wikisync.service.projects import people
+from wikisync.service.projects.reading import answer_part
+from wikisync.service.projects.views import user_record
+from wikisync.service.rows import Project, User
+from wikisync.service.tables import Tables
+
+_ADMIN: dict[OwnerKind, AccessLevel] = {
+    "project": AccessLevel.MAINTAINER,
+    "group": AccessLevel.OWNER,
+}
+"""Least level of who changes members."""
+
+
+async def list_members(call: Call, kind: OwnerKind) -> web.Response:
+    """``GET .../members``: by the project or group itself, not by groups above."""
+    return await _answer_list(call, kind, is_deep=False)
+
+
+async def list_all_members(call: Call, kind: OwnerKind) -> web.Response:
+    """``GET .../members/all``: by groups above and by shares, too."""
+    return await _answer_list(call, kind, is_deep=True)
+
+
+async def show_member(call: Call, kind: OwnerKind) -> web.Response:
+    """``GET .../members/:user_id``."""
+    return await _answer_one(call, kind, is_deep=False)
+
+
+async def show_any_member(call: Call, kind: OwnerKind) -> web.Response:
+    """``GET .../members/all/:user_id``."""
+    return await _answer_one(call, kind, is_deep=True)
+
+
+async def add_member(call: Call, kind: OwnerKind) -> web.Response:
+    """``POST .../members``; nobody makes somebody more than it is itself."""
+    values = call.values(OtherEndpoint.MEMBER_ADD)
+    caller, owner = await _admin(call, kind)
+    level = int(str(values["access_level"]))
+    _check_level(caller, owner, level)
+    records = call.service.records
+    user: User | None
+    if values.get("user_id") is not None:
+        user = await records.ask(Tables.user_by_id, values["user_id"])
+    else:
+        user = await records.ask(Tables.user_named, str(values.get("username")))
+    if user is None:
+        raise not_found("User")
+    direct = await records.ask(people.direct_members, kind, owner.id)
+    if any(one.id == user.id for one, _level, _day in direct):
+        raise Refusal(409, {"message": "Member already exists"})
+    last_day = values.get("expires_at")
+    await _set(call, kind, owner, user, level, last_day)
+    return json_answer(_record(call, user, level, last_day), status=201)
+
+
+async def edit_member(call: Call, kind: OwnerKind) -> web.Response:
+    """``PUT .../members/:user_id``: another level, another last day."""
+    values = call.values(OtherEndpoint.MEMBER_EDIT)
+    user_id = _user_id(call)
+    caller, owner = await _admin(call, kind)
+    user, before, last_day = await _direct(call, kind, owner, user_id)
+    level = int(str(values["access_level"]))
+    _check_level(caller, owner, max(level, before))
+    if level < AccessLevel.OWNER:
+        await _check_owner_left(call, kind, owner, user_id)
+    if "expires_at" in values:
+        last_day = values["expires_at"]
+    await _set(call, kind, owner, user, level, last_day)
+    return json_answer(_record(call, user, level, last_day))
+
+
+async def remove_member(call: Call, kind: OwnerKind) -> web.Response:
+    """``DELETE .../members/:user_id``; members may remove themselves."""
+    user_id = _user_id(call)
+    caller = await call.signed_in()
+    if user_id == caller.user_id:
+        owner = await _owner(call, caller, kind)
+        await _direct(call, kind, owner, user_id)
+    else:
+        caller, owner = await _admin(call, kind)
+        _user, level, _day = await _direct(call, kind, owner, user_id)
+        _check_level(caller, owner, level)
+    await _check_owner_left(call, kind, owner, user_id)
+    await call.service.records.ask(people.remove_member, kind, owner.id, user_id)
+    return no_content()
+
+
+async def _answer_list(call: Call, kind: OwnerKind, *, is_deep: bool) -> web.Response:
+    values, window = call.list_values(
+        OtherEndpoint.ALL_MEMBERS if is_deep else OtherEndpoint.MEMBERS
+    )
+    owner = await _owner(call, await call.caller(), kind)
+    wanted = str(values.get("query") or "").casefold()
+    ids = values.get("user_ids")
+    found = [
+        one
+        for one in await _members(call, kind, owner, is_deep=is_deep)
+        if wanted in f"{one.username}\n{one.name}".casefold()
+        and (ids is None or one.id in ids)
+    ]
+    return answer_part(call, found, window)
+
+
+async def _answer_one(call: Call, kind: OwnerKind, *, is_deep: bool) -> web.Response:
+    user_id = _user_id(call)
+    owner = await _owner(call, await call.caller(), kind)
+    for one in await _members(call, kind, owner, is_deep=is_deep):
+        if one.id == user_id:
+            return json_answer(one)
+    raise _absent()
+
+
+async def _members(
+    call: Call, kind: OwnerKind, owner: Owner, *, is_deep: bool
+) -> list[MemberRecord]:
+    ask = call.service.records.ask
+    direct = await ask(people.direct_members, kind, owner.id)
+    if not is_deep:
+        return [_record(call, *one) for one in direct]
+    last_days = {user.id: last_day for user, _level, last_day in direct}
+    of_project = isinstance(owner, Project)
+    every = await ask(
+        people.members,
+        owner.id if of_project else 0,
+        owner.namespace.id if isinstance(owner, Project) else owner.id,
+    )
+    return [_record(call, user, level, last_days.get(user.id)) for user, level in every]
+
+
+def _record(call: Call, user: User, level: int, last_day: str | None) -> MemberRecord:
+    shown = user_record(call, user)
+    return MemberRecord(
+        id=shown.id,
+        username=shown.username,
+        name=shown.name,
+        state=shown.state,
+        web_url=shown.web_url,
+        access_level=level,
+        expires_at=last_day,
+    )
+
+
+async def _owner(call: Call, caller: Caller, kind: OwnerKind) -> Owner:
+    return await (call.project(caller) if kind == "project" else call.group(caller))
+
+
+async def _admin(call: Call, kind: OwnerKind) -> tuple[Caller, Owner]:
+    """Who calls, and the project or group whose members it may change."""
+    caller = await call.signed_in()
+    owner = await _owner(call, caller, kind)
+    if not owner.membership(caller.user).has(_ADMIN[kind]):
+        raise forbidden()
+    return caller, owner
+
+
+def _check_level(caller: Caller, owner: Owner, level: int) -> None:
+    if not owner.membership(caller.user).has(level):
+        raise forbidden()
+
+
+async def _direct(
+    call: Call, kind: OwnerKind, owner: Owner, user_id: int
+) -> tuple[User, int, str | None]:
+    ask = call.service.records.ask
+    for user, level, last_day in await ask(people.direct_members, kind, owner.id):
+        if user.id == user_id:
+            return user, level, last_day
+    raise _absent()
+
+
+async def _check_owner_left(
+    call: Call, kind: OwnerKind, owner: Owner, user_id: int
+) -> None:
+    """Refuse to leave a group without an owner."""
+    direct = await call.service.records.ask(people.direct_members, kind, owner.id)
+    owners = {user.id for user, level, _ in direct if level == AccessLevel.OWNER}
+    if kind == "group" and owners == {user_id}:
+        raise forbidden()
+
+
+async def _set(
+    call: Call,
+    kind: OwnerKind,
+    owner: Owner,
+    user: User,
+    level: int,
+    last_day: str | None,
+) -> None:
+    """Note a membership.
+
+    Raises:
+        Refusal: 400 for less than a group above gives, and for a day that is over.
+    """
+    records = call.service.records
+    if last_day is not None and last_day < records.today():
+        raise invalid("expires_at", "cannot be a date in the past")
+    above = owner.namespace.id if isinstance(owner, Project) else owner.parent_id
+    inherited = await records.ask(people.inherited_level, above, user.id)
+    if inherited is not None and level < inherited[0]:
+        name = AccessLevel(inherited[0]).name.capitalize()
+        raise invalid(
+            "access_level",
+            f"should be greater than or equal to {name} inherited membership from"
+            f" group {inherited[1]}",
+        )
+    await records.ask(
+        Tables.add_member, kind, owner.id, user.id, level, expires_on=last_day
+    )
+
+
+def _user_id(call: Call) -> int:
+    named = call.parameters_with_segments("user_id")
+    user_id = named.integer("user_id")
+    named.check()
+    return user_id or 0
+
+
+def _absent() -> Refusal:
+    return Refusal(404, {"message": "404 Not found"})
