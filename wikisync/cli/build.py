@@ -20,7 +20,7 @@ from wikisync.cli.site_report import (
     show_broken_links,
     site_summary,
 )
-from wikisync.cli.theming import compress_option, theme_choice, theme_options
+from wikisync.cli.theming import theme_choice, theme_options
 from wikisync.errors import ExitCode
 from wikisync.workspace.building import Built, build, site_folder
 from wikisync.workspace.folders import find_shown
@@ -45,7 +45,6 @@ from wikisync.workspace.sentences import counted, problem_as_json
     help="Replace the published site atomically, then run [site] after.",
 )
 @theme_options
-@compress_option
 @replace_option
 @retry_option
 @strict_option
@@ -61,7 +60,6 @@ def command(
     *,
     has_report: bool,
     page_templates: bool,
-    compress: bool,
     is_published: bool,
     replaces: bool,
     retry: bool,
@@ -79,7 +77,6 @@ def command(
         templates,
         has_report=has_report,
         page_templates=page_templates,
-        compress=compress,
     )
     shown = find_shown(folder, choice)
     config = shown.config()

@@ -28,7 +28,7 @@ from wikisync.cli.site_report import (
     show_broken_links,
     site_summary,
 )
-from wikisync.cli.theming import compress_option, theme_choice, theme_options
+from wikisync.cli.theming import theme_choice, theme_options
 from wikisync.errors import ExitCode
 from wikisync.model import Problem
 from wikisync.site.model import SiteOptions
@@ -62,7 +62,6 @@ from wikisync.workspace.sentences import counted, problem_as_json
 )
 @click.option("--title", help="Title of the site. [default: the title of the wiki]")
 @theme_options
-@compress_option
 @click.option("--comments", is_flag=True, help="Show the comments on pages below them.")
 @markup_option
 @strict_option
@@ -104,7 +103,6 @@ def command(
     *,
     has_report: bool,
     page_templates: bool,
-    compress: bool,
     comments: bool,
     is_all: bool,
     retry: bool,
@@ -133,7 +131,6 @@ def command(
             markup=chosen_markup(markup),
             has_report=has_report,
             page_templates=page_templates,
-            compress=compress,
             retries=retry,
         ),
         cache=cache,

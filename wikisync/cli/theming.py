@@ -12,12 +12,6 @@ from wikisync.cli.options import InputPath, decorated
 from wikisync.workspace.folders import ThemeChoice
 from wikisync.workspace.rendering import parse_settings
 
-compress_option = click.option(
-    "--compress",
-    is_flag=True,
-    help="Also write text files as .gz and .br, for servers that send them.",
-)
-
 
 def theme_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a site's theme; see ``theme_choice``."""
@@ -64,7 +58,6 @@ def theme_choice(
     *,
     has_report: bool = True,
     page_templates: bool = False,
-    compress: bool = False,
 ) -> ThemeChoice:
     """The values of these options.
 
@@ -72,4 +65,4 @@ def theme_choice(
         UsageError: an option of the theme has no ``=``, or no name.
     """
     options = parse_settings(given, "--theme-option")
-    return ThemeChoice(theme, options, templates, has_report, page_templates, compress)
+    return ThemeChoice(theme, options, templates, has_report, page_templates)

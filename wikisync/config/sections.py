@@ -100,7 +100,6 @@ class SiteSection(Struct, frozen=True):
     public: bool = False
     report: bool = True
     page_templates: bool = False
-    compress: bool = False
     url: Annotated[str, Key(check=check_site)] = ""
     language: Annotated[str, Key(check=check_language)] = "en"
     description: str = ""

@@ -27,7 +27,6 @@ from wikisync.site.build_note import (
     remember_build,
 )
 from wikisync.site.cache import Cache, with_cache
-from wikisync.site.compression import encoders
 from wikisync.site.file_table import FileTable
 from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource
@@ -83,8 +82,6 @@ def build_site(
         project=options.templates,
         options=options.theme_options,
     )
-    if options.compress:
-        encoders()  # are there, or nothing is begun
     progress = progress or SilentProgress()
     # at the top of the site they would be in the way of all others
     kept = tuple(wiki for wiki in kept if wiki.prefix)
@@ -224,7 +221,6 @@ def _inputs_key(
         program_fingerprint(),
         theme.fingerprint,
         options_text(options),
-        options.compress,
         prints,
         kept,
     )

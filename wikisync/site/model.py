@@ -112,8 +112,6 @@ class SiteOptions(Struct, frozen=True):
     """Make the pages that list broken links, wanted pages and orphans."""
     page_templates: bool = False
     """Publish the service's templates for new pages as well."""
-    compress: bool = False
-    """Put text files beside themselves as ``.gz`` and ``.br``."""
     is_public: bool = False
     """The site is meant for everybody: wikis that are not public are refused."""
 

@@ -36,7 +36,6 @@ from wikisync.site.composing import (
     site_addresses,
     wiki_problems,
 )
-from wikisync.site.compression import put_compressed
 from wikisync.site.context import PageRef
 from wikisync.site.crosslinks import ItemKey, WikiTable
 from wikisync.site.facts import IndexedPage, IndexedWiki
@@ -187,8 +186,6 @@ class SiteWriting:
             names = [wiki.source.owner.full_path for wiki in self._scanned]
             output.put(REPORT_JSON, encode_report(names, report, self._problems))
         self._write_files(output)
-        if self._options.compress:
-            put_compressed(output)
 
     # First pass -------------------------------------------------------------------
 

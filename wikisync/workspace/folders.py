@@ -31,14 +31,13 @@ _NOT_IN_PATHS = r"[^A-Za-z0-9_.-]+"
 
 
 class ThemeChoice(Struct, frozen=True):
-    """What ``--theme``, ``--no-report``, ``--compress`` and their like say."""
+    """What ``--theme``, ``--no-report`` and their like say."""
 
     theme: str | None = None
     options: Mapping[str, object] = {}
     templates: Path | None = None
     has_report: bool = True
     page_templates: bool = False
-    compress: bool = False
 
     def over(self, site: SiteOptions) -> SiteOptions:
         """The options of a site with this choice in front.
@@ -53,7 +52,6 @@ class ThemeChoice(Struct, frozen=True):
             templates=self.templates or site.templates,
             has_report=self.has_report and site.has_report,
             page_templates=self.page_templates or site.page_templates,
-            compress=self.compress or site.compress,
         )
 
 
@@ -140,7 +138,6 @@ def _workspace_site(
         slow_pages_seconds=site.slow_pages_seconds,
         has_report=site.report,
         page_templates=site.page_templates,
-        compress=site.compress,
     )
 
 
