@@ -15,6 +15,8 @@ from typing import NamedTuple
 SETTLED_NS = 2_500_000_000
 """A file must have been left alone for so long when it is read for its times to tell
 a later write; some disks count in steps of two seconds."""
+_DATALESS = 0x40000000
+"""Flag of macOS: the content is in the cloud, and a read fetches it."""
 
 
 class FileStatus(NamedTuple):
@@ -36,6 +38,11 @@ UNSETTLED = FileStatus(-1, -1, -1, -1)
 def status_of(found: os.stat_result) -> FileStatus:
     """The status that the system gives."""
     return FileStatus(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+
+def is_dataless(found: os.stat_result) -> bool:
+    """Whether the system lists a file whose content is elsewhere."""
+    return bool(getattr(found, "st_flags", 0) & _DATALESS)
 
 
 def status_at(path: Path | None) -> FileStatus | None:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from wikisync.folder.foreign import (
@@ -209,3 +212,25 @@ def test_stub_without_an_extension_stands_for_a_page_of_any_format() -> None:
     stub = stub_of("home.gdoc")
     assert stub is not None
     assert {"home.md", "home.org", "home.adoc"} <= set(stub.names)
+
+
+def test_the_guide_shows_the_whole_list() -> None:
+    guide = Path(__file__).parents[2] / "sample-site/handbook/folder/other-programs.md"
+    shown: list[tuple[str, ...]] = []
+    for line in guide.read_text("utf-8").splitlines():
+        if line.startswith("| ") and "`" in line.rpartition(" | ")[2]:
+            who, _, names = line.removeprefix("| ").partition(" | ")
+            shown.append((who[:1].lower() + who[1:], *re.findall("`([^`]+)`", names)))
+    stubs = [
+        (one.who, *(f"{stub}.{ending}" for ending in one.endings))
+        for one in STUBS
+        for stub in ["home" if one.drops_extension else "home.md"]
+    ]
+    stubs[0] = (stubs[0][0], ".home.md.icloud")
+    folders = [(one.who, *one.names) for one in FOLDERS]
+    copies = [(one.who, one.example) for one in (*COPIES, *WEAK_COPIES, *FILES)]
+    listed = [
+        (who[:1].lower() + who[1:], *names)
+        for who, *names in (*stubs, *folders, *copies)
+    ]
+    assert shown == listed

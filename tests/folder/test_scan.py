@@ -167,6 +167,18 @@ def test_file_for_which_a_stub_stands_is_hidden_and_told(
     assert scan_pages(tmp_path).hidden <= {"team"}
 
 
+def test_file_that_is_listed_and_kept_in_the_cloud_is_hidden_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only macOS has such files."""
+    put(tmp_path, "a.md")
+    monkeypatch.setattr(scan, "is_dataless", lambda status: status.st_size == 4)
+    scanned = scan_pages(tmp_path)
+    assert slugs(scanned) == []
+    assert scanned.hidden == {"a.md"}
+    assert codes(scanned) == [("file-elsewhere", "a.md")]
+
+
 @pytest.mark.parametrize("content", ["", " "])
 def test_stub_of_a_program_that_nobody_knows_has_no_text(
     tmp_path: Path, content: str

@@ -66,6 +66,8 @@ FOLDERS = (
             "$WINDOWS.~*",
             "$SysReset",
             "$WinREAgent",
+            "Config.Msi",
+            "DfsrPrivate",
         ),
         folds_case=True,
     ),

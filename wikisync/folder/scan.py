@@ -26,7 +26,7 @@ from typing import NamedTuple
 from msgspec import Struct, field
 
 from wikisync.errors import FolderError
-from wikisync.file_status import FileStatus, status_of
+from wikisync.file_status import FileStatus, is_dataless, status_of
 from wikisync.folder.busy import (
     BACKUP_S,
     WRITE_TEST,
@@ -374,6 +374,10 @@ class _Scan:
             return
         if not stat.S_ISREG(status.st_mode):
             self._see_no_file(path)
+        elif is_dataless(status):
+            self._hidden.add(path)
+            if not self._patterns.is_ignored(path):
+                self._problems.append(_problem("file-elsewhere", path))
         elif self._patterns and self._patterns.is_ignored(path):
             self._ignored.add(slug)
         elif entry.name[0].isspace() and _is_blank(entry.name):
@@ -505,6 +509,10 @@ _PROBLEMS = {
     "no-regular-file": (
         "is a pipe, a socket or a device, not a file; the page is skipped",
         "rename or remove it to get the page back",
+    ),
+    "file-elsewhere": (
+        "its content is in the cloud; the page is neither changed nor removed",
+        "download it",
     ),
     "name-not-text": ("the name is not UTF-8", "rename the file"),
 }
