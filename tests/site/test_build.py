@@ -12,6 +12,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 
 from tests.site.sites import HANDBOOK, Studio, with_handbook, with_instance
+from tests.support.site_links import dead_addresses
 from wikisync.errors import FolderError, SiteError
 
 
@@ -168,7 +169,7 @@ def test_all_pages_are_listed_in_the_order_of_the_tree(handbook: Studio) -> None
     article = handbook.article("-/all.html")
     assert article.index("index.html") < article.index("guide/start.html")
     assert article.count("<li") == 9
-    assert '<li id="dir/with_space.html">' in article
+    assert '<li id="dir/with//space.html">' in article
 
 
 def test_search_index_has_every_page(handbook: Studio) -> None:
@@ -273,6 +274,16 @@ def test_landing_page_lists_every_wiki_below_its_group(instance: Studio) -> None
     assert "docs/tools/-/wikis/index.html" in article
     assert "docs/-/wikis/index.html" in article
     assert "<h2" not in article, "all lie in one group"
+
+
+def test_home_of_a_wiki_of_folders_leads_to_what_is_in_them(studio: Studio) -> None:
+    """Before, it was a list of names that led nowhere."""
+    studio.add("-- docs/a/b.md --\nx\n-- more/c.md --\nx\n")
+    studio.build()
+    home = studio.article("index.html")
+    assert '<a href="-/all.html#docs/a/b.html">docs</a>' in home
+    assert '<a href="-/all.html#more/c.html">more</a>' in home
+    assert dead_addresses(studio.site) == []
 
 
 def test_wiki_without_home_gets_one(instance: Studio) -> None:
