@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from wikisync.sync.decide.renames import NOTHING_TAKEN
 from wikisync.sync.decide.rewinding import NO_REWINDING
 from wikisync.sync.run.undoing import _Way
 
@@ -207,6 +208,27 @@ GUARDS = (
         f"{SYNC}.run.stopping:shrunk_pages",
         answer(frozenset()),
         "sync/test_cycle.py::test_a_page_that_lost_nearly_all_its_text_waits",
+    ),
+    Guard(
+        "names that another page takes",
+        f"{SYNC}.run.deciding:names_taken",
+        async_answer((NOTHING_TAKEN, NOTHING_TAKEN)),
+        "sync/test_names_taken.py::"
+        "test_edit_follows_a_page_whose_name_another_one_took_on_the_wiki",
+    ),
+    Guard(
+        "sides that kept next to nothing are not merged",
+        "wikisync.merging.merge:KEPT_SHARE",
+        constant(0.0),
+        "merging/test_merge.py::"
+        "test_side_that_kept_next_to_nothing_clashes_with_an_edit_of_the_rest",
+    ),
+    Guard(
+        "older copy of the folder",
+        f"{SYNC}.run.stopping:folder_rewinding_of",
+        answer(NO_REWINDING),
+        "sync/test_rewinding.py::"
+        "test_older_copy_of_the_folder_takes_nothing_back_unasked",
     ),
     Guard(
         "marker lines are not sent",

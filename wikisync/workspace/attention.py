@@ -86,6 +86,11 @@ def batch_sentence(folder: str, batch: Batch) -> str:
             f"{folder}: {batch}; to accept the older texts of the wiki, run: {yes}; to"
             f" restore the newer texts on the wiki, run: {no}"
         )
+    if batch.kind is BatchKind.REWOUND_THERE:
+        return (
+            f"{folder}: {batch}; to send the older texts to the wiki, run: {yes}; to"
+            f" restore the newer texts here, run: {no}"
+        )
     return f"{folder}: {batch}; to approve, run: {yes}; to reject, run: {no}"
 
 

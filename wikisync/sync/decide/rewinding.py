@@ -1,15 +1,17 @@
-"""A wiki that goes back in time: restored from a backup, or pushed over by force.
+"""A side that goes back in time: restored from a backup, or pushed over by force.
 
 Pure.  To the table it looks like many edits and deletions on the wiki.  It is
 recognised by its history, which lacks the commit of the last sync; and where git says
 nothing, by pages that return to texts which both sides agreed on before.  Then whatever
 would be taken back here, now or later, waits for a person, who follows the wiki or puts
-the newer texts back on it.
+the newer texts back on it.  A folder over which an older copy of it was put is
+recognised by its texts alone, and what it would take back on the wiki waits, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -17,7 +19,9 @@ from wikisync.model import Digest, PageState, Slug, Snapshot
 from wikisync.sync.decide.plan import (
     Action,
     BasePage,
+    CreateRemote,
     DeleteLocal,
+    DeleteRemote,
     Hold,
     Merge,
     MoveLocal,
@@ -30,13 +34,15 @@ from wikisync.sync.decide.plan import (
     SkipReason,
 )
 
+SentBack: TypeAlias = Push | Merge | MoveRemote | CreateRemote | DeleteRemote
+"""What a folder that went back may do on the wiki."""
 REWOUND_PAGES_MIN = 3
 """Fewer pages that return to an earlier text are reverts that somebody made, as far as
 the texts alone can show."""
 
 
 class Rewinding(Struct, frozen=True):
-    """What a wiki that went back in time would take back here."""
+    """What a side that went back in time would take back on the other."""
 
     returned: frozenset[Slug] = frozenset()
     """Pages that have an earlier text on the wiki, by their records."""
@@ -50,6 +56,10 @@ class Rewinding(Struct, frozen=True):
     """``NotAgreed.shown``."""
     records: Mapping[Slug, Slug] = {}
     """``NotAgreed.records_in`` the plan."""
+    sent: frozenset[Action] = frozenset()
+    """What a folder that went back would do on the wiki."""
+    renamed_there: Mapping[MoveRemote, MoveLocal] = {}
+    """Pages that have an earlier name in it: what would be done there, and here."""
 
     def takes_back(self, action: Action) -> bool:
         """Whether an action is part of it, or keeps back what is."""
@@ -88,6 +98,15 @@ class Rewinding(Struct, frozen=True):
         names = {move.target: move.slug for move in self.renamed}
         slug = names.get(action.slug, action.slug)
         return Push(slug, action.format, action.local, action.remote)
+
+    def bring_back(self, action: Push | Merge, base: Mapping[Slug, BasePage]) -> Pull:
+        """What puts the newer text of a page back in the folder."""
+        names = {move.slug: move.target for move in self.renamed_there.values()}
+        theirs, known = self.there(action), base.get(self._record_of(action))
+        newer = theirs or known
+        page_format = newer.format if newer else action.format
+        slug = names.get(action.slug, action.slug)
+        return Pull(slug, page_format, action.local, action.remote)
 
 
 NO_REWINDING = Rewinding()
@@ -191,6 +210,45 @@ def rewinding_of(
     if not (is_most or gone or (is_known and returned)):
         return NO_REWINDING
     return Rewinding(frozenset(returned), seen.missing)
+
+
+def folder_rewinding_of(
+    plan: Plan,
+    here: Snapshot,
+    earlier: Mapping[Slug, Collection[Digest]],
+    *,
+    is_known: bool = False,
+) -> Rewinding:
+    """Whether the folder went back in time, by what a plan would send from it.
+
+    Args:
+        plan: The plan of a cycle.
+        here: The scan of the folder.
+        earlier: By records, texts that pages had before the agreed one.
+        is_known: It was found before and is not decided yet: then one page suffices.
+    """
+    edits = [one for one in plan.actions if isinstance(one, Push | Merge)]
+    records, files = plan.records, plan.files
+    returned = []
+    for edit in edits:
+        texts = earlier.get(records.get(edit.slug, edit.slug), ())
+        mine = here.pages.get(files.get(edit.slug, edit.slug))
+        if mine is not None and {mine.digest, mine.folded} & set(texts):
+            returned.append(edit)
+    is_most = len(returned) >= REWOUND_PAGES_MIN and 2 * len(returned) >= len(edits)
+    if not (is_most or (is_known and returned)):
+        return NO_REWINDING
+    moves = [one for one in plan.moves if isinstance(one, MoveRemote)]
+    others = [
+        one for one in plan.actions if isinstance(one, CreateRemote | DeleteRemote)
+    ]
+    back = {
+        move: MoveLocal(move.target, move.slug, move.record, file.digest)
+        for move in moves
+        if not move.carried and (file := here.pages.get(move.target))
+    }
+    sent = frozenset[Action]([*returned, *moves, *others])
+    return Rewinding(sent=sent, renamed_there=back)
 
 
 def rewinding_by_history(

@@ -29,6 +29,7 @@ from wikisync.sync.decide.plan import (
     Hold,
     Merge,
     MoveLocal,
+    MoveRemote,
     Notice,
     Plan,
     Pull,
@@ -36,7 +37,12 @@ from wikisync.sync.decide.plan import (
     Skip,
     SkipReason,
 )
-from wikisync.sync.decide.rewinding import NO_REWINDING, Rewinding, may_take_back
+from wikisync.sync.decide.rewinding import (
+    NO_REWINDING,
+    Rewinding,
+    SentBack,
+    may_take_back,
+)
 
 SAFETY_STOP_SHARE = 0.10
 """Removals within an hour up to this share of the tracked pages go through, ..."""
@@ -84,6 +90,9 @@ class BatchKind(StrEnum):
     REWOUND = (
         "the wiki returned to an older state, as after a restored backup or a"
         " forced push"
+    )
+    REWOUND_THERE = (
+        "the folder returned to an older state, as after an older copy was put over it"
     )
 
 
@@ -149,6 +158,7 @@ _VERBS = {
     BatchKind.SHRUNK_THERE: "changed on the wiki",
     BatchKind.EMPTIED: "deleted on the wiki, or written here,",
     BatchKind.REWOUND: "reverted, renamed back or removed here",
+    BatchKind.REWOUND_THERE: "reverted, renamed back, added or removed on the wiki",
 }
 
 
@@ -309,13 +319,16 @@ def _special(
     rewinding: Rewinding,
 ) -> Mapping[Action, BatchKind]:
     """Actions that a batch of one kind holds, however few they are."""
-    # what was decided stays so, whether the wiki still seems to have gone back
-    decided = {
-        member: batch.decision
-        for batch in memory
-        if batch.kind is BatchKind.REWOUND and batch.decision is not Decision.WAITING
-        for member in batch.members
-    }
+    # what was decided stays so, whether the side still seems to have gone back
+    decided, decided_there = (
+        {
+            member: batch.decision
+            for batch in memory
+            if batch.kind is kind and batch.decision is not Decision.WAITING
+            for member in batch.members
+        }
+        for kind in (BatchKind.REWOUND, BatchKind.REWOUND_THERE)
+    )
     found: dict[Action, BatchKind] = {}
     for action in plan.actions:
         said, waits = None, rewinding.waits(action)
@@ -325,6 +338,12 @@ def _special(
         is_decided = said is not None and not (waits and said is Decision.APPROVED)
         if is_decided or rewinding.takes_back(action):
             found[action] = BatchKind.REWOUND
+        elif action in rewinding.sent or (
+            isinstance(action, SentBack)
+            and _member(action, base, BatchKind.REWOUND_THERE, rewinding)
+            in decided_there
+        ):
+            found[action] = BatchKind.REWOUND_THERE
         elif isinstance(action, MoveLocal):
             if action.target in emptied:
                 found[action] = BatchKind.EMPTIED
@@ -337,7 +356,8 @@ def _followers(
     plan: Plan, found: Mapping[Action, BatchKind]
 ) -> Mapping[Action, BatchKind]:
     """What follows a rename that a batch holds, under the name that it would give."""
-    names = {one.target: k for one, k in found.items() if isinstance(one, MoveLocal)}
+    moves = MoveLocal | MoveRemote
+    names = {one.target: k for one, k in found.items() if isinstance(one, moves)}
     return {
         action: names[action.slug]
         for action in plan.actions
@@ -359,7 +379,7 @@ def _is_of(action: Action, kind: BatchKind, shrunk: frozenset[Slug]) -> bool:
             return isinstance(action, Pull) and action.slug in shrunk
         case BatchKind.SHRUNK_THERE:
             return isinstance(action, Push) and action.slug in shrunk
-        case BatchKind.EMPTIED | BatchKind.REWOUND:
+        case BatchKind.EMPTIED | BatchKind.REWOUND | BatchKind.REWOUND_THERE:
             return False
 
 
@@ -379,7 +399,7 @@ def _is_too_much(
             return len(members) > changes_max(tracked)
         case BatchKind.SHRUNK_HERE | BatchKind.SHRUNK_THERE:
             return bool(members)
-        case BatchKind.EMPTIED | BatchKind.REWOUND:
+        case BatchKind.EMPTIED | BatchKind.REWOUND | BatchKind.REWOUND_THERE:
             return bool(members)
 
 
@@ -401,9 +421,11 @@ def _member(
             return Member(slug, digest)
         case MoveLocal():
             return Member(action.slug, action.local)
+        case MoveRemote():
+            return Member(action.slug, action.remote)
         case Pull() | CreateLocal():
             return Member(action.slug, action.remote)
-        case Adopt() | Push() | Merge():
+        case Adopt() | CreateRemote() | Push() | Merge():
             return Member(action.slug, action.local)
         case _:
             raise AssertionError(f"no safety stop holds {action}")
@@ -431,6 +453,10 @@ def _instead_of(
         return []
     kind, notice = batch.kind, Notice.DELETION_REFUSED
     match action:
+        case Push() | Merge() if kind is BatchKind.REWOUND_THERE:
+            return [rewinding.bring_back(action, base)]
+        case MoveRemote() if action in rewinding.renamed_there:
+            return [rewinding.renamed_there[action]]
         case Pull() | Merge() if kind is BatchKind.REWOUND:
             return [rewinding.put_back(action)]
         case MoveLocal() | Adopt() | Pull() | Merge() | Push() if (

@@ -40,10 +40,12 @@ from wikisync.sync.decide.comparing import (
 from wikisync.sync.decide.decided import Decided, Settled
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import (
+    Action,
     BasePage,
     CreateRemote,
     Delete,
     HoldReason,
+    Merge,
     MoveLocal,
     Plan,
     Push,
@@ -158,15 +160,22 @@ class _Deciding:
         is_set_back = await self._is_set_back(plan, seen, there)
         plan = self._allowed(plan, base, here)
         rewinding = what_goes_back(
-            self._cycle.state, plan, base, there, seen, is_set_back=is_set_back
+            self._cycle.state,
+            plan,
+            base,
+            there,
+            seen,
+            here=here,
+            is_set_back=is_set_back,
         )
         # merged with an older text, a page would lose what that lacks; what is in
         # conflict with it stays so, or is held once the merge would be clean
-        unmerged = [
+        unmerged: set[Action] = {
             merge
             for merge in plan.merges
             if rewinding.takes_back(merge) and merge.remote != shown.get(merge.slug)
-        ]
+        }
+        unmerged |= {a for a in rewinding.sent if isinstance(a, Push | Merge)}
         plan = plan.map(lambda a: None if a in unmerged else a)
         plan = await without_pointers(self._cycle, plan, here, there)
         plan, merges, superseded = await merge_texts(

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec.structs import replace
 
 from wikisync.errors import FolderError, NotFound
-from wikisync.model import Slug, Snapshot
+from wikisync.model import Digest, Slug, Snapshot, digest_of
 from wikisync.pointer import POINTER_BYTES_MAX, is_pointer
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import narrowing
@@ -26,6 +26,7 @@ from wikisync.sync.decide.plan import (
     MoveLocal,
     Plan,
     Pull,
+    Push,
     Send,
 )
 from wikisync.sync.decide.rewinding import (
@@ -34,6 +35,7 @@ from wikisync.sync.decide.rewinding import (
     NotAgreed,
     Rewinding,
     brought_pages,
+    folder_rewinding_of,
     renamed_back,
     rewinding_by_history,
     rewinding_of,
@@ -51,6 +53,7 @@ from wikisync.sync.decide.safety import (
     removed_unasked,
     shrunk_pages,
 )
+from wikisync.sync.decide.stale import STALE_TEXTS_MAX
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.parts import Cycle
 
@@ -168,15 +171,61 @@ def what_goes_back(
     there: Snapshot,
     seen: NotAgreed,
     *,
+    here: Snapshot,
     is_set_back: bool | None,
 ) -> Rewinding:
-    """What a wiki that went back in time would take back, by what this plan brings."""
+    """What a side that went back in time would take back, by what this plan brings."""
+    folder = _folder_rewinding(known, plan, base, here)
     return replace(
         _rewinding(known, plan, base, there, seen, is_set_back=is_set_back),
         texts=seen.texts,
         shown=seen.shown,
         records=seen.records_in(plan),
+        sent=folder.sent,
+        renamed_there=folder.renamed_there,
     )
+
+
+def _folder_rewinding(
+    known: WikiState, plan: Plan, base: Mapping[Slug, BasePage], here: Snapshot
+) -> Rewinding:
+    """What a folder that went back in time would take back on the wiki.
+
+    What a person restored by a command of ours is no sign of it.
+    """
+    decisions = {
+        batch.decision
+        for batch in known.batches()
+        if batch.kind is BatchKind.REWOUND_THERE
+    }
+    records = plan.records
+    edits = [one for one in plan.actions if isinstance(one, Push | Merge)]
+    edited = {records.get(one.slug, one.slug): one.local for one in edits}
+    is_known = bool(decisions - {Decision.APPROVED})
+    if len(edited) < REWOUND_PAGES_MIN and not is_known:
+        return NO_REWINDING
+    earlier = known.earlier(
+        slug
+        for slug, digest in edited.items()
+        if slug in base and not _is_restored(known, base[slug], digest)
+    )
+    found = folder_rewinding_of(plan, here, earlier, is_known=is_known)
+    if Decision.APPROVED in decisions:
+        # the texts decide what comes of an older one that a person agreed to
+        sent = (one for one in found.sent if not isinstance(one, Merge))
+        return replace(found, sent=frozenset(sent))
+    return found
+
+
+def _is_restored(known: WikiState, agreed: BasePage, digest: Digest) -> bool:
+    """Whether commands of ours alone put a text in the agreed one's place."""
+    for one in known.replaced(agreed.slug, STALE_TEXTS_MAX):
+        if digest_of(one.written) != digest:
+            return False
+        digest = digest_of(one.replaced)
+        if digest == agreed.local:
+            return True
+    return False
 
 
 def _rewinding(
