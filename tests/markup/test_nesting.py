@@ -225,6 +225,14 @@ def test_tag_without_an_end_is_text(start: str) -> None:
     assert [one.reason for one in dropped] == [NOT_ENDED]
 
 
+@pytest.mark.parametrize("name", ["script", "STYLE"])
+def test_script_without_an_end_takes_nothing_with_it(name: str) -> None:
+    html = f"<p>a <{name} b> c</p><p>d <{name}> e</p>"
+    assert tame(html) == html.replace(f"<{name}", f"<x-{name}")
+    ended = f"{html}</{name}>"
+    assert tame(ended) == ended
+
+
 def test_text_behind_a_forgotten_quote_stays() -> None:
     html = '<p><a href="x>click</a> and <a href="y">there</a></p>'
     assert tame(html) == '<p>&lt;a href="x>click</a> and <a href="y">there</a></p>'

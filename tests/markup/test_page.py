@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pytest
 
@@ -79,12 +81,53 @@ def test_html_that_is_not_shown_is_a_problem(
         "<Tabs>\n\na\n\n</Tabs>",
         "<font color=red>a <center>b",
         "`<your-name>` &lt;x>",
-        "<!-- a -->\n\nb",
+        "<!-- a <b-c> -->\n\nb <i>x</i>",
         "<p align=center><img src=https://a.b/c.png>",
     ],
 )
 def test_html_whose_text_is_shown_is_no_problem(text: str) -> None:
     assert parse(text).problems == ()
+
+
+@pytest.mark.parametrize(
+    "href",
+    ["http://", "http://[host]:port/x", "http://localhost:80800/", "https://a_b/"],
+)
+def test_address_that_nobody_can_parse_stays_as_written(href: str) -> None:
+    """The service keeps it; the sanitiser's parser would drop it without a word."""
+    page = render(f'<a href="{href}">x</a> <a>y</a>')
+    assert f'<a href="{href}" ' in page.html
+    assert page.problems == ()
+
+
+@pytest.mark.parametrize("page_format", [Format.MARKDOWN, Format.ORG])
+@pytest.mark.parametrize("scheme", ["javascript", "data", "roam", "JavaScript"])
+def test_address_that_is_not_allowed_leaves_its_words_and_a_problem(
+    scheme: str, page_format: Format
+) -> None:
+    texts = {
+        Format.MARKDOWN: "[a link]({0}:x) ![alt]({0}:y) <img alt=w src={0}:z>",
+        Format.ORG: '[[{0}:x][a link]]\n\n#+html: <img alt="alt" src="{0}:y">\n'
+        '#+html: <img alt="w" src="{0}:z">\n',
+    }
+    page = render(texts[page_format].format(scheme), page_format)
+    assert ">a link</a>" in page.html
+    assert ">alt <code>" in page.html
+    assert ">w <code>" in page.html
+    assert not re.search(r"(href|src)=", page.html)
+    assert [one.message for one in page.problems] == [
+        f"{scheme}:{name}: addresses of this kind are not allowed" for name in "xyz"
+    ]
+
+
+def test_embedded_picture_is_named_by_its_beginning() -> None:
+    page = render(f"![words](data:image/png;base64,{'A' * 5000})")
+    assert len(page.html) < 400
+    assert len(page.problems[0].message) < 100
+
+
+def test_picture_without_an_address_leaves_its_words() -> None:
+    assert "<p>a words b</p>" in render('a <img alt="words"> b').html
 
 
 def test_links_behind_anchors_closed_by_a_slash_stay() -> None:

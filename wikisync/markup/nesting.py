@@ -154,6 +154,7 @@ PLAIN_VOID = re.compile(
     r"<(?i:br|hr|img|input|wbr)(?![^ \n/])(?:[^<>\"']|\"[^<>\"]*+\"|'[^<>']*+')*+"
 )
 """A void element without the slash at its end."""
+RAW_TEXT = re.compile(r"<[sS](?:[cC][rR]|[tT][yY])")
 RAW_TEXT_END = {
     name: re.compile(rf"</{name}(?={SPACE}|[/>])", re.IGNORECASE)
     for name in ("script", "style")
@@ -177,6 +178,7 @@ def tame(html: str, dropped: list[Dropped] | None = None) -> str:
     """
     html = MODE_SWITCHES.sub(r"<\1x-\2", html)
     is_cut_off = html.rfind("<") > html.rfind(">")
+    is_cut_off = is_cut_off or RAW_TEXT.search(html) is not None
     if is_cut_off or may_be_costly(html) or has_self_closed(html):
         return cap_tags(html, [] if dropped is None else dropped)
     return html
@@ -208,6 +210,7 @@ def cap_tags(html: str, dropped: list[Dropped]) -> str:
     kept: list[str] = []
     nest = Nest()
     start = position = unended = 0
+    endless: set[str] = set()
     while (match := MARKUP.search(html, position)) is not None:
         end, written, closed, comment, broken = match.groups()
         tag, tag_start = match[0], match.start()
@@ -216,7 +219,8 @@ def cap_tags(html: str, dropped: list[Dropped]) -> str:
         position = match.end()
         if comment:
             position = comment_end(html, position)
-        elif broken or (tag.rfind("<") and SWALLOWS.search(tag)):
+            continue
+        if broken or (tag.rfind("<") and SWALLOWS.search(tag)):
             # the parser would take the text behind for attributes
             shown = html[tag_start : tag_start + TAG_CHARS_SHOWN].partition("\n")[0]
             dropped.append(Dropped(NOT_ENDED, shown))
@@ -227,9 +231,18 @@ def cap_tags(html: str, dropped: list[Dropped]) -> str:
                 kept.append(html[start:].replace("<", "&lt;"))
                 start = len(html)
                 break
-        if comment or broken or position <= tag_start + 1 or written is None:
             continue
-        name = f"x-{written}".lower() if written.lower() in ODD else written.lower()
+        if written is None:
+            continue
+        name = written.lower()
+        raw_end = None
+        if not end and not closed and name in RAW_TEXT_END and name not in endless:
+            raw_end = RAW_TEXT_END[name].search(html, position)
+            if raw_end is None:
+                # all the rest of the page would be a part of it
+                endless.add(name)
+        is_renamed = name in ODD or name in endless
+        name = f"x-{name}" if is_renamed else name
         outer = "" if end else nest.room_for(name)
         if outer:
             nest.close(outer)
@@ -243,7 +256,7 @@ def cap_tags(html: str, dropped: list[Dropped]) -> str:
             kept.append(html[start:tag_start])
             start = position
             continue
-        if name not in (written, written.lower()):
+        if is_renamed:
             kept += (html[start : match.start("name")], "x-")
             start = match.start("name")
         if (rest := attributes_end(html, match)) is not None:
@@ -254,9 +267,8 @@ def cap_tags(html: str, dropped: list[Dropped]) -> str:
             nest.close(name)
             kept += (html[start:position], f"</{name}>")
             start = position
-        elif not end and (raw_end := RAW_TEXT_END.get(name)) is not None:
-            found = raw_end.search(html, position)
-            position = found.start() if found else len(html)
+        elif raw_end is not None:
+            position = raw_end.start()
     kept.append(html[start:])
     return "".join(kept)
 

@@ -105,6 +105,7 @@ RAW = re.compile(r"<[A-Za-z!]|::include")
 ELEMENT = re.compile(r"<([A-Za-z][^\s/>]*)")
 ENDED = re.compile(r"</([A-Za-z][^\s/>]*)")
 TAG = re.compile(r"<([A-Za-z][^\s/>]*)[^<>]*>")
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 MEDIA = re.compile(r"<(?:video|audio)\b", re.IGNORECASE)
 NOT_SHOWN = frozenset(
     [
@@ -248,7 +249,8 @@ def tags_not_shown(html: str) -> Iterator[Dropped]:
     # the elements of a drawing have names of their own
     if unknown and not lost & {"svg", "math"}:
         lost = lost | unknown
-    for found in TAG.finditer(html) if lost else ():
+    shown = COMMENT.sub("", html) if lost else ""
+    for found in TAG.finditer(shown):
         name = found[1].lower()
         if name in lost:
             yield Dropped(NO_ELEMENT if name in unknown else "is not shown", found[0])

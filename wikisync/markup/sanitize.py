@@ -56,6 +56,13 @@ ADDRESS = re.compile(
     r"(?P<value>\"[^\"]*+\"|'[^']*+'|[^\s\"'>][^\s>]*+)",
     re.IGNORECASE,
 )
+WEB = re.compile(r"\s*[a-z][a-z0-9+.-]*:/", re.IGNORECASE)
+ORDINARY = re.compile(
+    r"\s*[a-z][a-z0-9+.-]*+://(?=[0-9.-]*[a-z])[a-z0-9.-]+(?::\d{1,4})?(?:[/?#]|$)",
+    re.IGNORECASE,
+)
+"""An address that can be parsed for sure; the sanitiser drops one that cannot be,
+``http://[host]:port/``, which the service keeps as it is written."""
 ADDRESS_CHARS_MAX = 200
 """A longer one that may not be, mostly a picture in the page's text, is cut."""
 ADDRESS_CHARS_SHOWN = 40
@@ -96,7 +103,7 @@ def lacks_address(document: Document) -> bool:
 
 
 def mark_addresses(html: str) -> str:
-    """Write ``MARK`` before each address that may not be: so the sanitiser keeps it."""
+    """Write ``MARK`` before each address that the sanitiser would drop."""
     return MARKUP.sub(
         lambda tag: ADDRESS.sub(mark_address, tag[0]) if tag["name"] else tag[0], html
     )
@@ -106,7 +113,8 @@ def mark_address(found: re.Match[str]) -> str:
     """An attribute with its mark, if it needs one."""
     address = entities.unescape(found["value"].strip("\"'"))
     schemes = LINK_SCHEMES if found["name"].lower() == "href" else MEDIA_SCHEMES
-    if is_safe_url(address, schemes):
+    is_odd = WEB.match(address) and not ORDINARY.match(address)
+    if is_safe_url(address, schemes) and not is_odd:
         return found[0]
     if len(address) > ADDRESS_CHARS_MAX:
         address = f"{address[:ADDRESS_CHARS_SHOWN]}…"
