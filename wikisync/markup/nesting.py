@@ -106,9 +106,9 @@ UNENDED_MAX = 20
 
 MODE_SWITCHES = re.compile(
     # most other elements differ in their first three letters; a list of names is slow
-    r"<(/?)(?=[sSmMnNtTpPxXiIfFlL][vVeEaAoOiIlLmMfFrR][gGtTsSmMlLaApPeEfFrRxX])"
-    r"((?i:svg|math|noscript|template|select|plaintext|xmp|noembed|noframes|iframe"
-    rf"|frameset|textarea|title|listing))(?={SPACE}|[/>])"
+    r"<(/?)(?=[sSmMnNtTpPxXiIfFlL][vVeEaAoOiIlLmMfFrRcCtT][gGtTsSmMlLaApPeEfFrRxXyY])"
+    r"((?i:script|style|svg|math|noscript|template|select|plaintext|xmp|noembed"
+    rf"|noframes|iframe|frameset|textarea|title|listing))(?={SPACE}|[/>])"
 )
 MARKUP = re.compile(
     rf"""
@@ -139,7 +139,9 @@ ATTRIBUTE = re.compile(
     """,
     re.VERBOSE,
 )
-LONG_TAG = re.compile(rf"<[A-Za-z/][^>]{{{TAG_CHARS_MIN}}}")
+LONG_TAG = re.compile(rf"<[A-Za-z/][^>]{{{TAG_CHARS_MIN}}}[^>]*+")
+ATTRIBUTE_START = re.compile(r"[\s/\"']")
+"""No attribute begins without one of these before it."""
 TAG_END_IN_VALUE = re.compile(rf"={SPACE}*+(?:\"[^\">]*+>|'[^'>]*+>)")
 """One of the two is in every page that has such a tag, and in few others: ``>``
 belongs to a tag in a quoted value alone.  One expression for both is slower than
@@ -148,13 +150,17 @@ LEAF = re.compile(
     rf"<([a-z][a-z0-9]*+)(?:{SPACE}++[a-z][a-z-]*+(?:=\"[^\"<>]*+\")?)*+{SPACE}*+>"
     r"[^<]*+</\1>"
 )
-"""Spelt so plainly that every parser reads the same in it."""
+PLAIN_TAG = re.compile(
+    r"<(?:(/?)([a-z][a-z0-9]*+)(?:\s++[A-Za-z-]++"
+    r"(?:=(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\s\"'<>=`/]++))?)*+\s*+/?>"
+    r"|!--[^<>-]*+(?:-(?!->)[^<>-]*+)*+-->)"
+)
+"""Both are spelt so plainly that every parser reads the same in them."""
 COMMENT_END = re.compile(r"--!?>")
 PLAIN_VOID = re.compile(
     r"<(?i:br|hr|img|input|wbr)(?![^ \n/])(?:[^<>\"']|\"[^<>\"]*+\"|'[^<>']*+')*+"
 )
 """A void element without the slash at its end."""
-RAW_TEXT = re.compile(r"<[sS](?:[cC][rR]|[tT][yY])")
 RAW_TEXT_END = {
     name: re.compile(rf"</{name}(?={SPACE}|[/>])", re.IGNORECASE)
     for name in ("script", "style")
@@ -176,22 +182,51 @@ def tame(html: str, dropped: list[Dropped] | None = None) -> str:
         html: what a parser gave.
         dropped: gets the tags that are not kept as they are written.
     """
-    html = MODE_SWITCHES.sub(r"<\1x-\2", html)
-    is_cut_off = html.rfind("<") > html.rfind(">")
-    is_cut_off = is_cut_off or RAW_TEXT.search(html) is not None
-    if is_cut_off or may_be_costly(html) or has_self_closed(html):
+    is_odd = html.rfind("<") > html.rfind(">")
+
+    def renamed(tag: re.Match[str]) -> str:
+        nonlocal is_odd
+        if tag[2].lower() not in RAW_TEXT_END:
+            return f"<{tag[1]}x-{tag[2]}"
+        is_odd = True
+        return tag[0]
+
+    html = MODE_SWITCHES.sub(renamed, html)
+    if is_odd or may_be_costly(html) or has_self_closed(html):
         return cap_tags(html, [] if dropped is None else dropped)
     return html
 
 
 def may_be_costly(html: str) -> bool:
     """Whether some tag may lie too deep, or have too many attributes."""
-    if LONG_TAG.search(html) or TAG_END_IN_VALUE.search(html):
+    if TAG_END_IN_VALUE.search(html) or any(
+        len(ATTRIBUTE_START.findall(tag)) > ATTRIBUTES_MAX
+        for tag in LONG_TAG.findall(html)
+    ):
         return True
     if html.count("<") <= TAGS_UNCOUNTED_MAX:
         return False
     # an element that holds only text is closed where it is opened
-    return LEAF.sub("", html).count("<") > TAGS_UNCOUNTED_MAX
+    rest = LEAF.sub("", html)
+    return rest.count("<") > TAGS_UNCOUNTED_MAX and not is_well_formed(rest)
+
+
+def is_well_formed(html: str) -> bool:
+    """Whether each tag is plain, and each element ends where it should."""
+    tags = PLAIN_TAG.findall(html)
+    if len(tags) != html.count("<") or not ODD.isdisjoint(name for _, name in tags):
+        return False
+    opened: list[str] = []
+    for end, name in tags:
+        if end:
+            if not opened or opened.pop() != name:
+                return False
+        elif name and name not in VOID:
+            opened.append(name)
+            # no need to tell formatting from the rest
+            if len(opened) > FORMATTING_DEPTH_MAX:
+                return False
+    return not opened
 
 
 def has_self_closed(html: str) -> bool:

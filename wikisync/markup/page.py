@@ -100,12 +100,10 @@ PARSERS: Mapping[Format, str] = {
 """Module of each format's ``to_html``, loaded for its first page."""
 OTHER_FORMATS = "wikisync.markup.foreign"
 
-RAW = re.compile(r"<[A-Za-z!]|::include")
-"""What a source holds that has HTML of its own."""
-ELEMENT = re.compile(r"<([A-Za-z][^\s/>]*)")
+RAW = re.compile(r"<([A-Za-z][^\s/>]*)")
+"""Tags that a source may have of its own."""
 ENDED = re.compile(r"</([A-Za-z][^\s/>]*)")
 TAG = re.compile(r"<([A-Za-z][^\s/>]*)[^<>]*>")
-COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 MEDIA = re.compile(r"<(?:video|audio)\b", re.IGNORECASE)
 NOT_SHOWN = frozenset(
     [
@@ -125,6 +123,7 @@ WITHOUT_END = frozenset(
     ]
 )
 """Elements whose text is all that they are, and whose end tag may be missing."""
+HARMLESS = DOCUMENT_TAGS | WITHOUT_END
 DROPPED_REPORTED_MAX = 20
 """Of one page; each costs a search through its text."""
 NO_ELEMENT = "is no element of HTML and is not shown"
@@ -219,8 +218,12 @@ def report_dropped(
         html: What the format's parser gave.
         source: What it was given, for the lines.
     """
-    if RAW.search(source):
+    # code of a page is full of such signs, and each search of its HTML costs
+    if "::include" in source or not HARMLESS.issuperset(RAW.findall(source)):
         dropped = [*dropped, *tags_not_shown(html)]
+    if "<!--" in source and (comment := html.rfind("<!--")) > html.rfind("-->"):
+        first_line = html[comment:].partition("\n")[0]
+        dropped = [*dropped, Dropped(NO_COMMENT_END, first_line)]
     end = 0
     for reason, tag in dropped[:DROPPED_REPORTED_MAX]:
         start = source.find(tag, end)
@@ -242,21 +245,19 @@ def tags_not_shown(html: str) -> Iterator[Dropped]:
 
     A name that HTML does not have, and that no tag ends, was meant as text.
     """
-    names = {name.lower() for name in ELEMENT.findall(html)}
-    lost, unknown = names & NOT_SHOWN, names - NOT_SHOWN - DOCUMENT_TAGS - WITHOUT_END
+    names = {name.lower() for name in RAW.findall(html)} - HARMLESS
+    lost, unknown = names & NOT_SHOWN, names - NOT_SHOWN
     if unknown:
         unknown -= {name.lower() for name in ENDED.findall(html)}
     # the elements of a drawing have names of their own
     if unknown and not lost & {"svg", "math"}:
         lost = lost | unknown
-    shown = COMMENT.sub("", html) if lost else ""
-    for found in TAG.finditer(shown):
+    first, *others = html.split("<!--") if lost else ("",)
+    outside = first + "".join([piece.partition("-->")[2] for piece in others])
+    for found in TAG.finditer(outside):
         name = found[1].lower()
         if name in lost:
             yield Dropped(NO_ELEMENT if name in unknown else "is not shown", found[0])
-    comment = html.rfind("<!--")
-    if comment > html.rfind("-->"):
-        yield Dropped(NO_COMMENT_END, html[comment:].partition("\n")[0])
 
 
 def to_html(
