@@ -277,12 +277,14 @@ class MemoryReplica:
             raise PreconditionFailed(f"{path} is another one")
         del self.files[path]
 
-    async def other_files(self) -> Mapping[str, str] | None:
+    async def other_files(
+        self, *, has_uploads: bool = False
+    ) -> Mapping[str, str] | None:
         await self._enter("other_files", "")
         return {
             path: hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
             for path, content in self.files.items()
-            if not is_upload(path)
+            if has_uploads or not is_upload(path)
         }
 
     async def read_attachment(

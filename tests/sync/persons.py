@@ -83,6 +83,8 @@ class Weather:
     """Between two cycles, somebody takes the wiki's last commit back by force."""
     untold: float = 0.0
     """A question for the wiki's newest commit is not answered."""
+    lost: float = 0.0
+    """Between two cycles, the record of a folder is lost."""
     undo: float = 0.0
     """Between two cycles, a person takes the last sync of a folder back."""
     revert: float = 0.0

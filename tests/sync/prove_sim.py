@@ -30,6 +30,9 @@ WEATHERS: Mapping[str, Weather] = {
     "odd texts and names": Weather(crash=0.01, odd=0.4),
     "front matter": Weather(crash=0.01, metadata=0.3),
     "pictures": Weather(crash=0.01, pictures=0.4),
+    "records lost beside pictures": Weather(
+        person=0.02, fault=0.02, crash=0.005, pictures=0.5, lost=0.5
+    ),
     "over the wire": Weather(
         fault=0.4, crash=0.005, odd=0.2, pictures=0.2, is_wired=True
     ),

@@ -135,6 +135,13 @@ class Client:
         self.world = world
         self.copy = copy
         self._git = git
+        self.lose_record()
+        self.result: CycleResult | None = None
+        self.told: set[str] = set()
+        """Marks in conflict files that a person was told to be in the trash."""
+
+    def lose_record(self) -> None:
+        """Nothing is known of the folder from now on."""
         # not by ``open``, which would make a file of this name
         connection = sqlite3.connect(":memory:", isolation_level=None)
         connection.execute("PRAGMA foreign_keys = ON")
@@ -145,10 +152,7 @@ class Client:
             create(connection)
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         self.restart()
-        database.world = world
-        self.result: CycleResult | None = None
-        self.told: set[str] = set()
-        """Marks in conflict files that a person was told to be in the trash."""
+        database.world = self.world
 
     @property
     def known(self) -> WikiState:
@@ -304,6 +308,10 @@ class Schedule:
             if self.world.force():
                 await self.put_back(loop)
             self.undo()
+            for client in self.clients:
+                if self.random.random() < self.weather.lost:
+                    self.world.trace.append(f"{client.copy.name}: its record is lost")
+                    client.lose_record()
         self.world.weather = CALM
         for folder in self.world.folders:
             bring_disk(self.world, folder)

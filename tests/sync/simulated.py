@@ -7,6 +7,7 @@ be the last of the process.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import (
     AsyncIterator,
     Callable,
@@ -396,8 +397,16 @@ class SimulatedWiki(_Side):
         self.world.commit()
         await self._answer(fault, f"delete {slug}")
 
-    async def other_files(self) -> Mapping[str, str] | None:
-        return {}
+    async def other_files(
+        self, *, has_uploads: bool = False
+    ) -> Mapping[str, str] | None:
+        self.world.step("look at the repository")
+        contents = {path: content_of(self.copy, path) for path in self.copy.files}
+        return {
+            path: hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+            for path, content in contents.items()
+            if has_uploads
+        }
 
     async def read_attachment(
         self, path: AttachmentPath, version: str = ""

@@ -289,14 +289,17 @@ async def test_an_upload_counts_for_the_bytes_that_were_sent(
     assert files[await upload_of(pair)] == BLUE
 
 
-async def test_a_file_that_nobody_fetched_is_taken_for_the_wikis(pair: Pair) -> None:
-    """A folder whose state is gone: what it holds is neither sent nor replaced."""
+@pytest.mark.parametrize(("content", "uploads"), [(RED, 0), (BLUE, 1)])
+async def test_a_file_without_a_record_is_compared_with_the_wikis(
+    pair: Pair, content: bytes, uploads: int
+) -> None:
+    """A folder whose state is gone: an upload never changes, so a person did."""
     pair.known.record_attachments(dropped=[AttachmentPath(PICTURE)])
     sent = count_uploads(pair)
-    put(pair, PICTURE, BLUE)
+    put(pair, PICTURE, content)
     await pair.rest()
-    assert (pair.folder / PICTURE).read_bytes() == BLUE
-    assert not sent
+    assert (pair.folder / PICTURE).read_bytes() == content
+    assert len(sent) == uploads
 
 
 async def test_one_that_is_gone_and_cannot_be_had_is_missing(pair: Pair) -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.support.git import needs_git
 from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
-from wikisync.sync.run.options import CycleOptions
+from wikisync.service.quirks import Quirk
 
 GREEN = RED + b" and green"
 pytestmark = needs_git
@@ -104,8 +104,6 @@ async def test_file_that_changes_on_the_wiki_changes_here(pair: Pair) -> None:
 
 async def test_file_that_changes_by_git_alone_is_read_by_its_id(pair: Pair) -> None:
     """The repository that was fetched a moment ago has an older one."""
-    from wikisync.service.quirks import Quirk
-
     pair.service.quirks = {Quirk.FILES_NEED_SESSION}
     await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
     await pair.rest()
@@ -182,10 +180,6 @@ async def test_file_that_is_a_program_s_own_is_never_written(
 
 async def test_without_git_nothing_is_asked_for(pair: Pair) -> None:
     await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
-
-    async def none() -> None:
-        return None
-
-    pair.remote.other_files = none
-    result = await pair.cycle(CycleOptions())
+    pair.service.quirks = {Quirk.NO_GIT}
+    result = await pair.rest()
     assert (result.problems, files_here(pair)) == ((), {})

@@ -51,6 +51,13 @@ def assert_most_cycles_meet_a_fault(verdicts: Sequence[Verdict]) -> None:
     assert sum(verdict.cancels for verdict in verdicts) > 5
 
 
+def assert_records_are_lost(verdicts: Sequence[Verdict]) -> None:
+    lines = lines_of(verdicts)
+    assert sum(line.endswith("its record is lost") for line in lines) > 100
+    assert sum(line.startswith("done: upload") for line in lines) > 20
+    assert "look at the repository" in lines
+
+
 def assert_pictures_go_both_ways(verdicts: Sequence[Verdict]) -> None:
     lines = lines_of(verdicts)
     assert sum(line.startswith("done: upload") for line in lines) > 60
@@ -139,6 +146,7 @@ HAPPENS: Mapping[str, Callable[[Sequence[Verdict]], None] | None] = {
     "odd texts and names": None,
     "front matter": None,
     "pictures": assert_pictures_go_both_ways,
+    "records lost beside pictures": assert_records_are_lost,
     "over the wire": assert_all_that_a_network_does,
     "over the wire, by git": assert_git_and_list_take_turns,
     "pushed over, by git": assert_pushed_over_by_git,

@@ -252,9 +252,11 @@ class WikiReplica:
             self.last_window_s = self._wiki.client.now() - read_at
             self._known.note_gone(slug)
 
-    async def other_files(self) -> Mapping[str, str] | None:
-        """Git's ids of files that are neither pages nor uploads; None if unknown."""
-        return await self._scanning.files()
+    async def other_files(
+        self, *, has_uploads: bool = False
+    ) -> Mapping[str, str] | None:
+        """Git's ids of files that are no pages; None if unknown."""
+        return await self._scanning.files(has_uploads=has_uploads)
 
     def read_attachment(
         self, path: AttachmentPath, version: str = ""

@@ -99,8 +99,8 @@ class Scanning:
         self._turns_from: tuple[str, float] | None = None
         """A commit since which pages are read in turns, and when that was."""
         self.awaited: frozenset[Slug] = frozenset()
-        self._files: tuple[str, Mapping[str, str]] | None = None
-        """What ``files`` gave last, and of which commit."""
+        self._files: tuple[str, bool, Mapping[str, str]] | None = None
+        """What ``files`` gave last, of which commit, and whether with uploads."""
 
     @property
     def is_in_turns(self) -> bool:
@@ -145,26 +145,29 @@ class Scanning:
             log.info("%s: HEAD is not known: %s", self._wiki.owner, error.message)
             return ""
 
-    async def files(self) -> Mapping[str, str] | None:
-        """Git's ids of all files that are neither pages nor uploads, by path.
+    async def files(self, *, has_uploads: bool) -> Mapping[str, str] | None:
+        """Git's ids of all files that are no pages, with or without uploads, by path.
 
         As of the last scan or later.  None where git does not tell.
         """
         head = self._known.mark.head or await self.head()
-        if self._files is None or self._files[0] != head:
+        if self._files is None or self._files[:2] != (head, has_uploads):
             with suppress(TreeMissing):
                 await asyncio.to_thread(self._trees.load, head)
             if not await self._brought(head):
                 return None
             try:
                 found = await asyncio.to_thread(
-                    other_files, self._trees.trees, self._trees.root
+                    other_files,
+                    self._trees.trees,
+                    self._trees.root,
+                    has_uploads=has_uploads,
                 )
             except (TreeMissing, OddTree) as error:
                 log.info("%s: its files are not known: %s", self._wiki.owner, error)
                 return None
-            self._files = head, found
-        return self._files[1]
+            self._files = head, has_uploads, found
+        return self._files[2]
 
     # -- by git ------------------------------------------------------------------------
 

@@ -108,8 +108,10 @@ def file_of(trees: Mapping[bytes, bytes], root: bytes, slug: Slug) -> bytes | No
     return _one_of(slug, names, _entries(trees, below))
 
 
-def other_files(trees: Mapping[bytes, bytes], root: bytes) -> dict[str, str]:
-    """Ids by path of a tree's files that are neither pages nor uploads.
+def other_files(
+    trees: Mapping[bytes, bytes], root: bytes, *, has_uploads: bool
+) -> dict[str, str]:
+    """Ids by path of a tree's files that are no pages, with or without uploads.
 
     Names that are not UTF-8 are left out: no page can name them.
 
@@ -131,9 +133,11 @@ def other_files(trees: Mapping[bytes, bytes], root: bytes) -> dict[str, str]:
                 path = f"{folder}{_text(name)}"
             except OddTree:
                 continue
-            if mode == DIRECTORY and not _UPLOAD.fullmatch(path):
+            if mode == DIRECTORY and (has_uploads or not _UPLOAD.fullmatch(path)):
                 waiting.append((f"{path}/", id_))
-            elif mode in _FILES and split_extension(path) is None:
+            elif mode in _FILES and (
+                split_extension(path) is None or path.startswith("uploads/")
+            ):
                 found[path] = id_.hex()
     return found
 

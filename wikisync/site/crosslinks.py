@@ -16,7 +16,6 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from wikisync.folder.naming import is_hidden
 from wikisync.markup.links import LinkIndex, Target, file_path, normal_path
 from wikisync.model import AttachmentPath, Slug
 from wikisync.site.addresses import WikiAddresses, relative_url
@@ -148,9 +147,9 @@ class WikiTable:
             unquote(fragment),
         )
 
-    def may_show(self, number: int, path: str) -> bool:
-        """Whether a file in a hidden folder is one that pages may show."""
-        return bool(self._loose) and self._loose[number].named(path) is not None
+    def is_kept_back(self, number: int, path: str) -> bool:
+        """Whether a file is in a hidden folder, and none that pages may show."""
+        return bool(self._loose) and self._loose[number].is_kept_back(path)
 
     def _found_of(self, number: int) -> _Found:
         known = self._found.get(number)
@@ -257,8 +256,9 @@ class SiteLinks(WikiIndex):
         name, _ = self._table.found(self.number, f"/{path}")
         if name:
             return Target("attachment", name)
-        is_kept = is_hidden(path) and not self._table.may_show(self.number, path)
-        return otherwise._replace(reason="hidden-folder") if is_kept else otherwise
+        if self._table.is_kept_back(self.number, path):
+            return otherwise._replace(reason="hidden-folder")
+        return otherwise
 
     def _find(self, path: str, fragment: str) -> Target:
         self.asked[path] = None

@@ -118,6 +118,11 @@ class LooseStates(Mapping[str, "SourceState"]):
             self._forms = {in_form_c(name): name for name in self.names}
         return self._forms.get(in_form_c(path))
 
+    def is_kept_back(self, path: str) -> bool:
+        """Whether there is such a file in a hidden folder, which no page may show."""
+        is_refused = is_hidden(path) and self.named(path) is None
+        return is_refused and self._look(path) is not None
+
     def __getitem__(self, path: str) -> SourceState:
         """State of a file, which is read now if it is not known."""
         if self.named(path) != path:

@@ -291,10 +291,12 @@ class RemoteReplica(Replica, Protocol):
         """
         ...
 
-    async def other_files(self) -> Mapping[str, str] | None:
-        """Ids of the content of all files that are neither pages nor uploads, by path.
+    async def other_files(
+        self, *, has_uploads: bool = False
+    ) -> Mapping[str, str] | None:
+        """Git's ids of all files that are no pages, with or without uploads, by path.
 
-        Git's ids.  None where they cannot be known now.
+        None where they cannot be known now.
         """
         ...
 

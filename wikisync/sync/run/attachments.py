@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import TypeAlias, cast
 
 from msgspec import Struct
@@ -121,6 +121,7 @@ class _Fetching:
         there = await self._cycle.local.attachments(before)
         for path in self._versions.keys() & there.keys():
             await self._compare(path, there[path])
+        await self._meet_again([path for path in there if path not in self._known])
         if not self._cycle.state.has_checked_files():
             there = await self._without_wrong(there)
         self._cycle.state.record_attachments(
@@ -148,6 +149,24 @@ class _Fetching:
             self._known = self._cycle.state.attachments()
         elif self._cycle.options.is_mirror or (known and known.digest == here.digest):
             self._replaced[path] = here.digest
+
+    async def _meet_again(self, paths: Sequence[AttachmentPath]) -> None:
+        """Note what the wiki has for uploads that are here and on no record.
+
+        Somebody may have changed one of them while its record was lost.  Those that
+        are the wiki's are recorded by the caller.
+        """
+        uploads = [path for path in paths if is_upload(path)]
+        if not uploads:
+            return
+        ids = await self._cycle.remote.other_files(has_uploads=True) or {}
+        here = await self._cycle.local.attachments(dict.fromkeys(uploads))
+        for path, file in here.items():
+            if path in ids and await self._git_id(path, file, ids[path]) != ids[path]:
+                with suppress(RemoteError):
+                    fetched = FetchedFile(path, await self._digest_there(path), file)
+                    self._cycle.state.record_attachments([fetched])
+        self._known = self._cycle.state.attachments()
 
     async def _git_id(self, path: AttachmentPath, here: LooseFile, like: str) -> str:
         """What git calls a file here, by the hash that another id was made with."""

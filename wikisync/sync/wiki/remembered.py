@@ -81,8 +81,11 @@ class RememberedWiki:
         """Take nothing."""
         raise _refusal(slug, expected)
 
-    async def other_files(self) -> Mapping[str, str] | None:
+    async def other_files(
+        self, *, has_uploads: bool = False
+    ) -> Mapping[str, str] | None:
         """Know nothing."""
+        del has_uploads
         return None
 
     def read_attachment(
