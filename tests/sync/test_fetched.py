@@ -298,6 +298,7 @@ async def test_a_file_without_a_record_is_compared_with_the_wikis(
     sent = count_uploads(pair)
     put(pair, PICTURE, content)
     await pair.rest()
+    await pair.rest()
     assert (pair.folder / PICTURE).read_bytes() == content
     assert len(sent) == uploads
 

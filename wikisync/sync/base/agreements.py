@@ -55,15 +55,7 @@ _NAMED = ("page", "page_text", "written_link", "bundle", "refusal", "edit")
 """Tables whose rows follow a page to its new name, where nothing else may stand."""
 _FOLLOWING = (*_NAMED, "replaced", "own_write", "earlier", "step")
 """These and the ones whose rows join what is kept under the new name."""
-_ENDING = (
-    "page",
-    "page_text",
-    "own_write",
-    "written_link",
-    "refusal",
-    "edit",
-    "earlier",
-)
+_ENDING = (*_NAMED[:3], "own_write", "refusal", "edit", "earlier")
 """Tables whose rows end with the page; what was replaced can still be restored."""
 
 
@@ -110,6 +102,8 @@ class Agreements(Steps):
         self._attachments: Mapping[AttachmentPath, FetchedFile] | None = None
         self._attachments_rollbacks = 0
         """The same for ``_attachments``, which is read anew after each record."""
+        self._linked: tuple[int, frozenset[AttachmentPath]] | None = None
+        """What ``linked_paths`` gave for all pages, and the rollbacks by then."""
 
     # -- pages ---------------------------------------------------------------------
 
@@ -218,6 +212,7 @@ class Agreements(Steps):
             self._note_earlier(connection, change.agreed)
             self._insert(connection, change.agreed)
             self._doubt_pages(connection, change.slugs)
+        self._linked = None
         if self._base is not None:
             self._changes.append(change)
 
@@ -390,21 +385,27 @@ class Agreements(Steps):
 
     def mentions(self) -> tuple[AttachmentPath, ...]:
         """Attachments that any page mentions, sorted; of others, what was fetched."""
+        fetched = {path for path in self.attachments() if not is_upload(path)}
         lines = itertools.chain.from_iterable(self._mentioned().values())
         found = {AttachmentPath(line) for line in lines if is_upload(line)}
-        found |= self.linked_paths() & self.attachments().keys()
+        found |= self.linked_paths() & fetched if fetched else frozenset()
         return tuple(sorted(found))
 
     def linked_paths(
         self, pages: Collection[Slug] | None = None
     ) -> frozenset[AttachmentPath]:
         """Where files may be that all pages, or some, link to, uploads aside."""
-        return frozenset(
+        known, rollbacks = self._linked, self._database.rollbacks
+        if pages is None and known is not None and known[0] == rollbacks:
+            return known[1]
+        paths = frozenset(
             AttachmentPath(path)
             for slug, lines in self._mentioned().items()
             if pages is None or slug in pages
             for path in ways_lead_to(slug, [one for one in lines if not is_upload(one)])
         )
+        self._linked = (rollbacks, paths) if pages is None else known
+        return paths
 
     def _mentioned(self) -> Mapping[Slug, Sequence[str]]:
         rows = self._rows(

@@ -78,7 +78,10 @@ _BEFORE_WAY = re.compile(r"[\w-]*:+|[^=]*=")
 _WAY_END = re.compile(r"[?#]|::|(?<=\w),|\s[\"'=]")
 _MARKS = "!*_~'\",;: \t"
 """What formats put around a way."""
-_EXTENSION_STARTS = re.compile(r"[^\s/.]\.[A-Za-z0-9]")
+_NAMED = re.compile(
+    r"[^\s/.]\.(?=[0-9]*[A-Za-z])(?!md\b)[A-Za-z0-9]{1,10}(?![A-Za-z0-9])"
+)
+"""An extension, somewhere in a text; most have one of numbers and pages alone."""
 _HAS_EXTENSION = re.compile(r"[^/.]\.(?=[A-Za-z0-9]*[A-Za-z])[A-Za-z0-9]{1,10}\Z")
 _IMAGES_FOLDER = re.compile(r"^:imagesdir:[ \t]+(\S+)", re.MULTILINE)
 
@@ -110,16 +113,16 @@ def linked_ways(source: str) -> tuple[str, ...]:
     """
     found: dict[str, None] = {}
     end = 0
-    while (hit := _EXTENSION_STARTS.search(source, end)) is not None:
+    while (hit := _NAMED.search(source, end)) is not None:
         start = source.rfind("\n", 0, hit.start()) + 1
         end = source.find("\n", hit.end()) % (len(source) + 1)
         line = source[start:end]
         for word in _WORD.findall(line):
-            if "." in word and "://" not in word:
+            if "." in word and "://" not in word and _NAMED.search(word):
                 _add_ways(found, word)
         if " " in line:
             for text in itertools.chain(*(one.findall(line) for one in _ENCLOSED)):
-                if "." in text and " " in text:
+                if " " in text and _NAMED.search(text):
                     _add_ways(found, text)
         if len(found) >= MENTIONS_MAX:
             break
