@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from wikisync.api.address import ServiceAddress
 from wikisync.api.budget import Budget
+from wikisync.api.pace import ProcessPace
 from wikisync.api.settings import ClientSettings
-from wikisync.api.shared_pace import SharedPace
 
 
 @dataclass
@@ -31,10 +30,8 @@ def budget_at(
     clock: Callable[[], float],
     *,
     wall: Callable[[], float] | None = None,
-    path: Path | None = None,
 ) -> Budget:
     """The budget of a client on a clock that a test has."""
     address = ServiceAddress.parse("https://gitlab.example.com")
     wall = wall or clock
-    pace = SharedPace(path, clock, wall=wall)
-    return Budget(address, ClientSettings(), pace, clock=clock, wall=wall)
+    return Budget(address, ClientSettings(), ProcessPace(clock), clock=clock, wall=wall)

@@ -8,7 +8,7 @@ Every request takes a turn.  It waits
   all of the API waits.  After the pause one request is made alone; the others of its
   area wait for what becomes of it;
 - for one of the slots, which are halved by a refusal and grow back slowly;
-- for the pace of the token (``pace``), which all its processes share.
+- for the pace of the token (``pace``).
 
 However long the service asks to wait, one request is made after a while, which shows
 whether that still is so.
@@ -28,12 +28,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.api.address import ServiceAddress
-from wikisync.api.pace import window_of
+from wikisync.api.pace import PaceStore, window_of
 from wikisync.api.refusals import LIMIT_HINT
 from wikisync.api.request import Request
 from wikisync.api.retry import TransientFailure
 from wikisync.api.settings import ClientSettings
-from wikisync.api.shared_pace import SharedPace
 from wikisync.errors import RateLimited, RemoteError
 
 DAY_S = 86_400.0
@@ -95,7 +94,7 @@ class Budget:
         self,
         address: ServiceAddress,
         settings: ClientSettings,
-        pace: SharedPace,
+        pace: PaceStore,
         *,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -173,11 +172,8 @@ class Budget:
     def forget(self) -> None:
         """Let every request be made now: a person knows better."""
         self._waits.clear()
-        self._pace.forget()
-
-    def close(self) -> None:
-        """Leave what is shared with other processes."""
-        self._pace.close()
+        with self._pace.held() as pace:
+            pace.begin_anew(self._clock())
 
     def is_everywhere(self, area: Area) -> bool:
         """Whether this area waits for what all wikis of the service wait for."""

@@ -21,7 +21,6 @@ from collections.abc import (
 )
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from http import HTTPStatus
-from pathlib import Path
 from random import random as spread
 from types import TracebackType
 from typing import Self, TypeVar
@@ -34,6 +33,7 @@ from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import Answer, CutAnswer, Purpose, decode, decode_each
 from wikisync.api.budget import Budget
 from wikisync.api.listing import Listing, Part
+from wikisync.api.pace import ProcessPace
 from wikisync.api.paging import encode_query, next_query, says_end, total_of
 from wikisync.api.pool import Pool
 from wikisync.api.project_schema import ProjectRecord
@@ -56,7 +56,6 @@ from wikisync.api.schema import (
 )
 from wikisync.api.secret import Secret
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
-from wikisync.api.shared_pace import SharedPace, pace_file
 from wikisync.model import OwnerKind
 
 log = logging.getLogger(__name__)
@@ -81,7 +80,6 @@ class Client:
         clock: Clock = time.monotonic,
         before_write: Callable[[Request], None] | None = None,
         notify: Callable[[str], None] | None = None,
-        shared: Path | None = None,
     ) -> None:
         """Check the address and the token; nothing is sent yet.
 
@@ -95,8 +93,6 @@ class Client:
             before_write: is shown every request that changes something before
                 it is sent, and keeps it back by raising.
             notify: gets a sentence before a long pause, and while an answer is late.
-            shared: folder in which all processes of this user share what is known of
-                the service's limits (``shared_pace``); None for this client alone.
 
         Raises:
             UsageError: the address, the token or the proxy that the environment
@@ -113,11 +109,10 @@ class Client:
         self.notify = notify or log.info
         """Lets a person know."""
         self._notified_until = self._late_notified_at = float("-inf")
-        path = pace_file(shared, self.address, secret) if shared else None
         self.budget = Budget(
             self.address,
             settings,
-            SharedPace(path, clock),
+            ProcessPace(clock),
             clock=clock,
             sleep=sleep,
             notify_pause=self._notify_pause,
@@ -149,7 +144,6 @@ class Client:
     ) -> None:
         """Close every connection."""
         await self._pool.close()
-        self.budget.close()
 
     def __repr__(self) -> str:
         return f"Client({str(self.address)!r})"

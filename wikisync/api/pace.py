@@ -6,18 +6,17 @@ the next the service accepted what its limit allows, so that the count between t
 divided by the time is the limit.  Long work keeps below both by a tenth, which is left
 for the commands of a person.
 
-Times are seconds of any clock, the same in all calls.  The state is shared by all
-processes with the token (``pace_file``).
+Times are seconds of any clock, the same in all calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from msgspec import Meta, Struct, field
-from msgspec.structs import replace
 
 from wikisync.api.retry import parse_date
 
@@ -128,20 +127,11 @@ class Pace(Struct):
         """Nothing is known."""
         return cls(now, due_at=now, free_at=now, since=now)
 
-    def shifted(self, by_s: float) -> Pace:
-        """The same on another clock."""
-        return replace(
-            self,
-            at=self.at + by_s,
-            due_at=self.due_at + by_s,
-            free_at=self.free_at + by_s,
-            since=self.since + by_s,
-            refused_at=None if self.refused_at is None else self.refused_at + by_s,
-            windows={
-                sort: replace(window, ends_at=window.ends_at + by_s)
-                for sort, window in self.windows.items()
-            },
-        )
+    def begin_anew(self, now: float) -> None:
+        """Nothing is known any more: a person knows better."""
+        fresh = self.unknown(now)
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(fresh, name))
 
     def settled(self, now: float) -> Pace:
         """The state, put right where a clock jumped or a long time has gone by."""
@@ -267,6 +257,31 @@ class Pace(Struct):
         if self.refused_at is not None or self.in_row > SLOTS_TAKEN:
             takes = SLOT_TAKES_FREE if self.refused_at is None else SLOT_TAKES_LIMITED
             self.slots = min(self.slots + 1 / takes, slots_max)
+
+
+class PaceStore(Protocol):
+    """Where the pace of a token is kept."""
+
+    def held(self) -> AbstractContextManager[Pace]:
+        """The state, which nobody else changes while the block lasts."""
+
+    @property
+    def known(self) -> Pace:
+        """The state as it was last seen."""
+
+
+class ProcessPace:
+    """The pace of a token as this process knows it."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self.known = Pace.unknown(clock())
+
+    @contextmanager
+    def held(self) -> Iterator[Pace]:
+        """The state, put right for now."""
+        self.known = self.known.settled(self._clock())
+        yield self.known
 
 
 def _after(due_at: float, turn_at: float, spacing_s: float) -> float:

@@ -21,7 +21,6 @@ from wikisync.api.request import Request
 from wikisync.cli.console import Console
 from wikisync.cli.here import is_in_workspace, url_here
 from wikisync.errors import ExitCode, UsageError
-from wikisync.workspace.cache import budget_folder
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.token import read_token, workspace_token
 
@@ -210,7 +209,6 @@ async def _speak(
         token,
         before_write=before_write,
         notify=notify,
-        shared=budget_folder(os.environ),
     ) as client:
         return await operate(client)
 

@@ -8,7 +8,6 @@ new ones are wrong.
 from __future__ import annotations
 
 import asyncio
-import os
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from wikisync.cli.service_command import token_option
 from wikisync.errors import ExitCode
 from wikisync.watch.process import WatchRequest, watch_workspace
 from wikisync.watch.systemd import command_path, unit_text
-from wikisync.workspace.cache import budget_folder
 from wikisync.workspace.configured import find_workspace
 
 NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
@@ -85,7 +83,6 @@ def command(ctx: click.Context, /, start: Path, **options: Any) -> int:
             command_path(),
             is_system=options["system"],
             words=_given_words(ctx),
-            budget=budget_folder(os.environ),
         )
         console.result(unit)
         return ExitCode.DONE

@@ -77,7 +77,6 @@ def unit_text(
     *,
     is_system: bool,
     words: Sequence[str] = (),
-    budget: Path | None = None,
 ) -> str:
     """A unit file that watches one workspace.
 
@@ -86,7 +85,6 @@ def unit_text(
         command: Path of the ``wikisync`` command.
         is_system: For the system's own manager, not a person's.
         words: More options of ``wikisync watch``.
-        budget: Folder where processes share the request budget, if there is one.
 
     Raises:
         FolderError: a unit file cannot name the folder.
@@ -138,7 +136,6 @@ def unit_text(
         lines += ["PrivateTmp=yes", "ProtectSystem=strict", "ProtectHome=read-only"]
         lines += [f"ReadWritePaths={_quoted(str(workspace))}"]
         # the minus: a folder that does not exist is no failure
-        lines += [] if budget is None else [f"ReadWritePaths={_quoted(f'-{budget}')}"]
         lines += ["ProtectKernelTunables=yes"]
     target = "multi-user.target" if is_system else "default.target"
     return "\n".join([*lines, "", "[Install]", f"WantedBy={target}", ""])

@@ -53,12 +53,6 @@ def default_cache(url: str, output: Path, environment: Mapping[str, str]) -> Pat
     return ours / "export" / hashlib.sha256(key).hexdigest()[:24]
 
 
-def budget_folder(environment: Mapping[str, str]) -> Path | None:
-    """Where processes share a token's budget; None where this user has no home."""
-    ours = _users_cache(environment)
-    return None if ours is None else ours / "budget"
-
-
 def _users_cache(environment: Mapping[str, str]) -> Path | None:
     configured = environment.get("XDG_CACHE_HOME", "")
     # the specification wants relative values ignored

@@ -11,7 +11,6 @@ from wikisync.api.client import Client
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
 from wikisync.messages import Messages
 from wikisync.workspace.addresses import find_target, may_name_wiki
-from wikisync.workspace.cache import budget_folder
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.rights import name_wikis
@@ -42,9 +41,7 @@ async def open_service(
         messages.note(ANONYMOUS)
     url = workspace.config.service.url
     settings = settings or DEFAULT_SETTINGS
-    async with Client(
-        url, token, settings=settings, notify=messages.note, shared=budget_folder(env)
-    ) as client:
+    async with Client(url, token, settings=settings, notify=messages.note) as client:
         yield client
 
 
@@ -75,5 +72,4 @@ def open_selected(
             )
     selection.check()
     token = read_token(token_file, messages, environment=env)
-    shared = budget_folder(env)
-    return Client(url, token, notify=messages.note, shared=shared), selection
+    return Client(url, token, notify=messages.note), selection
