@@ -202,7 +202,8 @@ def test_stub_stands_for_the_file_of_its_name(ending: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["bookmark.url", "v1.2.desktop", "icloud", ".icloud", "data.csv.zip"]
+    "name",
+    ["bookmark.url", "v1.2.desktop", ".icloud", "tag.cloud", "data.csv.zip", ".gdoc"],
 )
 def test_file_that_people_make_is_no_stub(name: str) -> None:
     assert stub_of(name) is None

@@ -36,6 +36,8 @@ class Stubs(NamedTuple):
     who: str
     endings: tuple[str, ...]
     """What comes behind the name of the other file; a dot may come in front of it."""
+    of_folders: bool = False
+    """Whether the other one is a folder, and may have a name without a dot."""
     of_pages: bool = False
     """Whether people make such files of anything else, too."""
     drops_extension: bool = False
@@ -100,7 +102,7 @@ FILES = (
     Names("Windows", r"thumbs\.db|ehthumbs(?:_vista)?\.db|desktop\.ini", "Thumbs.db"),
     Names("macOS", r"icon\r", r"Icon\r"),
     Names("a Synology NAS", r".*@syno(?:eastream|resource)", "home.md@SynoEAStream"),
-    Names("a download", r".*\.(?:tmp|part|partial|crdownload|download)", "a.part"),
+    Names("a download", r".*\.(?:tmp|part|crdownload)", "a.part"),
     Names("JetBrains", r".*___jb_(?:tmp|old)___", "home.md___jb_tmp___"),
     Names("Nextcloud", r".*\.~[0-9a-f]+", "home.md.~1a2b"),
 )
@@ -192,7 +194,8 @@ STUBS = (
     Stubs("Nextcloud", ("nextcloud",)),
     Stubs("ownCloud", ("owncloud",)),
     Stubs("OpenCloud", ("opencloud",)),
-    Stubs("odrive", ("cloud", "cloudf")),
+    Stubs("odrive", ("cloud",)),
+    Stubs("odrive", ("cloudf",), of_folders=True),
     Stubs("Resilio Sync", ("rsls", "rsl~", "bts")),
     Stubs("rclone", ("rclonelink",)),
     Stubs("DVC", ("dvc",), of_pages=True),

@@ -49,7 +49,7 @@ _COPIES = tuple((copy.who, re.compile(copy.pattern)) for copy in COPIES)
 _WEAK_COPIES = tuple((copy.who, re.compile(copy.pattern)) for copy in WEAK_COPIES)
 _MAY_BE_COPY = re.compile(
     r"(?i)onfli|конфл|競合|冲突|衝突|충돌|ขัดแย้ง|strid|bercanggah"
-    r"|~|[ (]\d+\)?\.|\.orig|\.bak|[._](?:base|local|remote|backup)[._]|\.path[12]\."
+    r"|~| [2-9]\.|\(\d\d?\)\.|\.orig|\.bak|[._](?:base|local|remote|backup)[._]|\.path[12]\."
     r"|-(?:desktop|laptop|win|minwinpc)-|-(?:pc|laptop)[-.]|macbook|imac|mac-mini"
 )
 """Something of each of them is in it; it is not in most names."""
@@ -124,14 +124,16 @@ def stub_of(name: str) -> Stub | None:
     """What a file of this name stands for, if it is a stub."""
     inner, _, ending = name.rpartition(".")
     inner = inner.removeprefix(".")
-    if not inner or "." not in name[1:]:
-        return None
     is_page = split_extension(inner) is not None
     stubs = _STUBS.get(ending)
     if stubs is None:
         # an editor's lock file has no text either
         is_stub = is_page and not is_ignored_file(name)
         return Stub("a cloud drive", (inner,), is_sure=False) if is_stub else None
-    if stubs.drops_extension and not is_page:
+    if stubs.drops_extension and inner and not is_page:
         return Stub(stubs.who, tuple(inner + extension for extension in _EXTENSIONS))
-    return None if stubs.of_pages and not is_page else Stub(stubs.who, (inner,))
+    if stubs.of_folders:
+        is_stub = bool(inner)
+    else:
+        is_stub = is_page if stubs.of_pages else "." in inner
+    return Stub(stubs.who, (inner,)) if is_stub else None
