@@ -116,7 +116,7 @@ _WIKI_ROUTES: tuple[tuple[routes.Route, WikiHandler, object], ...] = (
     (routes.COMMENT, comments.show_comment, CommentRecord),
     (routes.COMMENT_CREATE, comments.create_comment, CommentRecord),
 )
-_MEMBER_ROUTES: tuple[tuple[routes.Route, WikiHandler, object], ...] = (
+_OWNER_ROUTES: tuple[tuple[routes.Route, WikiHandler, object], ...] = (
     (routes.OWNER_SEARCH, search.search_owner, list[BlobRecord]),
     (routes.MEMBERS, members.list_members, list[MemberRecord]),
     (routes.MEMBER_ADD, members.add_member, MemberRecord),
@@ -265,7 +265,7 @@ def route_table() -> list[tuple[str, str, Target]]:
                 _for(kind, _admit_writer) if is_write else None,
             )
             table.append((route.method, template, target))
-        for route, owner_handler, _answer in _MEMBER_ROUTES:
+        for route, owner_handler, _answer in _OWNER_ROUTES:
             template = routes.API_PREFIX + route.template.replace("{owner}", segment)
             handle = _bound(kind, owner_handler)
             if route.method != "GET":
@@ -300,7 +300,7 @@ def operations(*, is_enterprise: bool) -> Iterator[Operation]:
         has_wiki = is_enterprise or kind != "group"
         for route, owner_handler, answer in (
             *(_WIKI_ROUTES if has_wiki else ()),
-            *_MEMBER_ROUTES,
+            *_OWNER_ROUTES,
         ):
             yield _operation(
                 route, owner_handler, answer, segment, is_free=not is_enterprise
