@@ -117,7 +117,7 @@ async def test_file_route_finds_nested_owners_and_odd_names() -> None:
     assert isinstance(found, Match)
     assert found.segments == {
         "full_path": "a/b/c",
-        "path": "0f/x/-/wikis/uploads/y",
+        "path": "uploads/0f/x/-/wikis/uploads/y",
     }
 
 
