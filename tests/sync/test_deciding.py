@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 import pytest
 from msgspec.structs import replace
@@ -155,6 +156,8 @@ async def planned(copies: Copies) -> tuple[Action, ...]:
     """What a cycle does in which an attachment of ``home`` is another one here."""
 
     class Linked:
+        unmet: Mapping[Slug, Sequence[str]] = MappingProxyType({})
+
         async def outdated(self) -> frozenset[Slug]:
             return frozenset({HOME, Slug("no page")})
 

@@ -588,3 +588,29 @@ async def test_what_a_program_keeps_in_a_hidden_folder_is_not_uploaded(
     pair.save("home", f"![g]({file})\n")
     await pair.rest()
     assert await there(pair) == f"![g]({file})\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("![r](red.png) and ![gone](gone.png) `code.png` node.js\n", ["gone.png"]),
+        (
+            "[[file|docs/gone.pdf]] ![g](img/gone%20too.png)\n",
+            ["docs/gone.pdf", "img/gone too.png"],
+        ),
+        ("[a page](notes.md) [another](release-1.2) ![far](https://x.org/a.png)\n", []),
+        ("![on the wiki](wiki.png)\n", []),
+    ],
+)
+async def test_a_link_to_a_file_that_is_nowhere_is_told_when_its_page_is_sent(
+    pair: Pair, text: str, told: list[str]
+) -> None:
+    await pair.service.put_file(OWNER, "wiki.png", BLUE)
+    put(pair, "red.png", RED)
+    pair.save("notes", "notes\n")
+    pair.save("home", text)
+    result = await pair.cycle()
+    assert [(one.subject, one.message.split(",")[0]) for one in result.absent] == [
+        ("home", f"links to {way}") for way in told
+    ]
+    assert result.problems == (await pair.cycle()).absent == ()

@@ -16,7 +16,13 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Collection,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing, suppress
 from typing import TypeAlias, cast
 
@@ -33,7 +39,7 @@ from wikisync.errors import (
 )
 from wikisync.model import AttachmentPath, Digest, LooseFile, Problem, Slug
 from wikisync.sync.decide.ledger import FetchedFile
-from wikisync.sync.decide.mentions import is_upload, unmet_mentions
+from wikisync.sync.decide.mentions import is_upload, unmet_mentions, ways_lead_to
 from wikisync.sync.run.flow import each, is_disk_error
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.pull import UNAVAILABLE_MAX
@@ -79,6 +85,35 @@ async def fetch_attachments(
     """
     mentions = tuple(dict.fromkeys((*mentions, *versions)))
     await _Fetching(cycle, mentions, versions).run()
+
+
+def note_unmet(
+    cycle: Cycle,
+    unmet: Mapping[Slug, Sequence[str]],
+    sent: Collection[Slug],
+    files: Collection[str],
+) -> None:
+    """Report links of pages that were sent, which lead to nothing here or there.
+
+    Args:
+        cycle: What it works with.
+        unmet: Ways of links to files that are not here, by page.
+        sent: Pages that were to be sent.
+        files: Files of the wiki that pages link to.
+    """
+    base = cycle.state.base()
+    asked = {slug: unmet[slug] for slug in unmet.keys() & sent & base.keys()}
+    if not any(asked.values()):
+        return
+    pages = (f"{slug}{base[slug].format.extensions[0]}" for slug in base)
+    known = {*files, *cycle.state.attachments(), *base, *pages}
+    for slug, ways in sorted(asked.items()):
+        for way in ways:
+            if known.isdisjoint(ways_lead_to(slug, [way])):
+                message = f"links to {way}, which is neither here nor on the wiki"
+                hint = "correct the link, or put the file there"
+                problem = Problem("attachment-missing", slug, message, hint)
+                cycle.tally.absent.append(problem)
 
 
 class _Fetching:

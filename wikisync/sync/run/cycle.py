@@ -66,7 +66,7 @@ from wikisync.sync.decide.plan import (
 from wikisync.sync.decide.safety import Batch, BatchKind, Decision
 from wikisync.sync.replica import LocalReplica, RemoteReplica, Replica
 from wikisync.sync.run.arrive import merge_here, move_here, rebase_here, remove_here
-from wikisync.sync.run.attachments import fetch_attachments
+from wikisync.sync.run.attachments import fetch_attachments, note_unmet
 from wikisync.sync.run.deciding import decide_cycle
 from wikisync.sync.run.flow import each
 from wikisync.sync.run.frame import (
@@ -349,6 +349,9 @@ class _Run:
         files = await self._other_files(decided)
         if mentions or files:
             await fetch_attachments(self._cycle, mentions, files)
+        if self._cycle.linked is not None:
+            sent = {one.slug for one in decided.plan.sends}
+            note_unmet(self._cycle, self._cycle.linked.unmet, sent, files)
 
     async def _other_files(self, decided: Decided) -> Mapping[AttachmentPath, str]:
         """Files of the wiki beside the uploads that pages link to, with their ids."""

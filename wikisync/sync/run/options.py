@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -22,6 +22,11 @@ command ends at once, by as many scans in a shorter time."""
 
 class LinkedPages(Protocol):
     """Pages whose texts differ by their links to files of the folder."""
+
+    @property
+    def unmet(self) -> Mapping[Slug, Sequence[str]]:
+        """Ways of links to files that were not here when their pages were sent."""
+        ...
 
     async def outdated(self) -> frozenset[Slug]:
         """Pages whose attachments here are other ones than the wiki's."""

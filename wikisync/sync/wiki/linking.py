@@ -42,7 +42,7 @@ from wikisync.model import (
 from wikisync.pointer import POINTER_BYTES_MAX, is_pointer
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Intent, WriteKind, WrittenLink
-from wikisync.sync.decide.mentions import is_upload
+from wikisync.sync.decide.mentions import is_upload, linked_ways
 from wikisync.sync.replica import RemoteReplica
 from wikisync.sync.wiki.name_search import NameSearch, as_meant, count_name
 
@@ -153,6 +153,8 @@ class FileLinks:
         a person made of it."""
         self._pointers: dict[Digest, bool] = {}
         """Of small files: whether such a content is only a pointer."""
+        self.unmet: dict[Slug, Sequence[str]] = {}
+        """Ways of links to files that were not here when their pages were sent."""
         self._read: dict[AttachmentPath, Attachment] = {}
         """Uploads that were read to be compared."""
         self._covered: frozenset[str] = frozenset()
@@ -208,6 +210,8 @@ class FileLinks:
             RemoteError: a file cannot be uploaded, or a new link to one cannot be
                 written for the wiki; it would be a broken one there.
         """
+        if path_of is None:
+            await self._note_unmet(page)
         attempts = self._state.written_links(page.slug)
         if not attempts and not await self._mentions_file(page):
             return page, ()
@@ -368,6 +372,15 @@ class FileLinks:
                 _, links = await self.page_out(page, self._planned)
                 if links and self._state.written_links(page.slug) != (tuple(links),):
                     yield page.slug
+
+    async def _note_unmet(self, page: Page) -> None:
+        """Note links to files that are not here."""
+        ways, self.unmet[page.slug] = set(linked_ways(page.content)), []
+        if ways:
+            targets = dict.fromkeys(await self._links.targets(page))
+            found = (await self._find({page.slug: targets}))[page.slug]
+            missing = {one.path for one in targets if found.get(one) is None}
+            self.unmet[page.slug] = sorted(missing & ways)
 
     async def _refuse_composed(
         self,

@@ -45,6 +45,8 @@ class TranslatedWiki:
         self.follows = wiki.follows
         self.write_attachment = wiki.write_attachment
         self.other_files = wiki.other_files
+        self.unmet = links.unmet
+        """Ways of links to files that were not here when their pages were sent."""
         self.outdated = links.outdated
         """Pages to be sent again for the files they link to."""
         self.is_remembering = False
