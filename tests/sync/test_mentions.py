@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.model import AttachmentPath
+from wikisync.model import AttachmentPath, Slug
 from wikisync.sync.decide.mentions import (
     CUTS_MAX,
+    linked_ways,
     mentioned_attachments,
     unmet_mentions,
+    ways_lead_to,
 )
 
 H = "0123456789abcdef0123456789abcdef"
@@ -167,3 +171,41 @@ def test_any_text_gives_plain_names_below_uploads(source: str) -> None:
         assert (top, folder) == ("uploads", H)
         assert name.isprintable()
         assert name not in {"", ".", ".."}
+
+
+@pytest.mark.parametrize(
+    ("source", "ways"),
+    [
+        ("![1](img/p.png) ![3](/img/p.png)", ["img/p.png", "/img/p.png"]),
+        ("![a](<my p.png>)", ["p.png", "my p.png"]),
+        ("see img/q.png, and (img/r.png).", ["img/q.png", "img/r.png"]),
+        ("![p](a_(1).png) ![p](it's.png)", ["a_(1).png", "it's.png"]),
+        ("![p](y%20%5B2%5D.png) ![p](&#46;x/y.png)", ["y [2].png", ".x/y.png"]),
+        ("![p](.attachments/x.png =300x)", [".attachments/x.png"]),
+        ("![p](p.pdf?raw=true#page=3)", ["(p.pdf", "p.pdf"]),
+        (":imagesdir: pics\n\nimage::c.png[]", ["c.png", "pics/c.png"]),
+        ("[a](notes.md) v1.2 https://example.com/a.png", []),
+        (f"![p](uploads/{H}/p.png)", []),
+    ],
+)
+def test_way_to_a_file_is_found_in_every_format(source: str, ways: list[str]) -> None:
+    assert linked_ways(source) == tuple(ways)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ['"a.b ', "<a.b ", "(a.b", "[ a.b", "a.b|", "a.b\n", ": a.b", "=a.b", "\\a.b"],
+)
+def test_ways_of_a_hostile_page_are_found_in_time(piece: str) -> None:
+    started_s = time.process_time()
+    linked_ways(piece * 30_000)
+    linked_ways(":imagesdir: a.b\n" * 3_000 + "c.png")
+    assert time.process_time() - started_s < 10
+
+
+def test_way_leads_from_the_folder_of_its_page_and_from_the_root() -> None:
+    ways = ["p.png", "../q.png", "/r.png", "../../s.png", "gru\u0308n.png"]
+    assert set(ways_lead_to(Slug("a/b"), ways)) == {
+        *("a/p.png", "p.png", "q.png", "r.png"),
+        *("a/gr\u00fcn.png", "gr\u00fcn.png"),
+    }

@@ -115,7 +115,8 @@ def linked_ways(source: str) -> tuple[str, ...]:
     end = 0
     while (hit := _NAMED.search(source, end)) is not None:
         start = source.rfind("\n", 0, hit.start()) + 1
-        end = source.find("\n", hit.end()) % (len(source) + 1)
+        end = source.find("\n", hit.end())
+        end = len(source) if end < 0 else end
         line = source[start:end]
         for word in _WORD.findall(line):
             if "." in word and "://" not in word and _NAMED.search(word):
@@ -126,8 +127,9 @@ def linked_ways(source: str) -> tuple[str, ...]:
                     _add_ways(found, text)
         if len(found) >= MENTIONS_MAX:
             break
-    for folder in _IMAGES_FOLDER.findall(source):
-        found |= {f"{folder.rstrip('/')}/{way}": None for way in tuple(found)}
+    ways = tuple(found)
+    for folder in _IMAGES_FOLDER.findall(source)[:CUTS_MAX]:
+        found |= {f"{folder.rstrip('/')}/{way}": None for way in ways}
     return tuple(found)
 
 

@@ -167,8 +167,7 @@ class _Fetching:
                 and (path in self._known or (path in there and is_upload(path)))
             ]
         )
-        missing = {path: there[path] for path in there.keys() - self._replaced.keys()}
-        return unmet_mentions(self._mentions, missing)
+        return unmet_mentions(self._mentions, there.keys() - self._replaced.keys())
 
     async def _compare(self, path: AttachmentPath, here: LooseFile) -> None:
         """See whether a file here is the wiki's, or an older version of it.
@@ -184,6 +183,9 @@ class _Fetching:
             self._known = self._cycle.state.attachments()
         elif self._cycle.options.is_mirror or (known and known.digest == here.digest):
             self._replaced[path] = here.digest
+        elif known is None:
+            message = f"{path} is another file here than on the wiki, and stays"
+            self._report(_failed("attachment-other", path, message, is_absent=True))
 
     async def _meet_again(self, paths: Sequence[AttachmentPath]) -> None:
         """Note what the wiki has for uploads that are here and on no record.
