@@ -11,6 +11,7 @@ from tests.support.git import needs_git
 from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
 from wikisync.service.quirks import Quirk
+from wikisync.sync.run.options import CycleOptions
 
 GREEN = RED + b" and green"
 pytestmark = needs_git
@@ -100,6 +101,23 @@ async def test_file_that_changes_on_the_wiki_changes_here(pair: Pair) -> None:
         await pair.rest()
         assert files_here(pair) == {"img/p.png": content}
     assert sent == []
+
+
+async def test_file_that_changes_is_fetched_after_a_hint_alone(pair: Pair) -> None:
+    """A watch that is told of no save here scans nothing of the folder."""
+    await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
+    await pair.rest()
+    await push(pair, {"img/p.png": BLUE})
+    await pair.cycle(CycleOptions(saved=frozenset()))
+    assert files_here(pair) == {"img/p.png": BLUE}
+
+
+async def test_file_that_is_another_one_here_stays_and_is_named(pair: Pair) -> None:
+    put(pair, "img/p.png", BLUE)
+    await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
+    first = await pair.cycle()
+    assert [one.subject for one in first.absent] == ["img/p.png"]
+    assert files_here(pair) == {"img/p.png": BLUE}
 
 
 async def test_file_that_changes_by_git_alone_is_read_by_its_id(pair: Pair) -> None:

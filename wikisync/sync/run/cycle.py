@@ -355,10 +355,11 @@ class _Run:
 
     async def _other_files(self, decided: Decided) -> Mapping[AttachmentPath, str]:
         """Files of the wiki beside the uploads that pages link to, with their ids."""
-        options, pages = self._cycle.options, self._pages(decided)
+        options = self._cycle.options
         if options.direction is Direction.PUSH or decided.there.is_remembered:
             return {}
-        linked = self._cycle.state.linked_paths(pages)
+        # also after saves alone: a commit may have brought a file, or another one
+        linked = self._cycle.state.linked_paths(options.pages)
         files = await self._cycle.remote.other_files() if linked else None
         return {
             AttachmentPath(path): version
@@ -366,16 +367,12 @@ class _Run:
             if in_form_c(path) in linked
         }
 
-    def _pages(self, decided: Decided) -> frozenset[Slug] | None:
-        """The pages asked for or saved; None for all."""
-        if decided.here.is_partial:
-            return frozenset(action.slug for action in decided.plan.actions)
-        return self._cycle.options.pages
-
     def _mentions(self, decided: Decided) -> Sequence[AttachmentPath]:
         """Attachments to have in the folder, of the pages asked for or saved."""
         options, state = self._cycle.options, self._cycle.state
-        pages, is_partial = self._pages(decided), decided.here.is_partial
+        pages, is_partial = options.pages, decided.here.is_partial
+        if is_partial:
+            pages = frozenset(action.slug for action in decided.plan.actions)
         if options.direction is Direction.PUSH:
             return ()
         if pages is None:
