@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
+import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
@@ -255,7 +257,7 @@ def test_programs_get_the_environment_without_secrets(
     tmp_path: Path,
 ) -> None:
     monkeypatch.setenv("EDITOR_SETTING", "x")
-    code, output = output_of(PRINT_SECRETS, 60.0)
+    code, output = output_of(PRINT_SECRETS, 60.0, nobody)
     assert (code, output.decode().strip()) == (0, "['EDITOR_SETTING']")
     assert run_program(PRINT_SECRETS) == 0
     assert capfd.readouterr().out.strip() == "['EDITOR_SETTING']"
@@ -271,9 +273,54 @@ async def test_programs_of_the_event_loop_get_no_secret() -> None:
     assert (await process.communicate())[0].strip() == b"[]"
 
 
+def nobody() -> None:
+    """Hear nothing of a slow program."""
+
+
 def test_program_that_takes_too_long_is_ended() -> None:
     with pytest.raises(TimeoutError):
-        output_of([sys.executable, "-c", "import time; time.sleep(600)"], 0.1)
+        output_of([sys.executable, "-c", "import time; time.sleep(600)"], 0.1, nobody)
+
+
+def test_slow_program_is_reported_once_and_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wikisync.processes.SLOW_S", 0.05)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    said: list[str] = []
+
+    def answer() -> None:
+        said.append("slow")
+        pipe.write_text("late\n")
+
+    assert output_of(["cat", str(pipe)], 60.0, answer) == (0, b"late\n")
+    assert said == ["slow"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_ends_the_wait_for_a_program_inside_an_event_loop(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    """The loop would only note it until the program has ended."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    script = (
+        "import asyncio, signal, sys; from wikisync.processes import output_of\n"
+        "async def main():\n"
+        "    loop = asyncio.get_running_loop()\n"
+        f"    loop.add_signal_handler({int(number)}, print)\n"
+        "    output_of(['cat', sys.argv[1]], 600.0, print)\n"
+        "try:\n"
+        "    asyncio.run(main())\n"
+        "except KeyboardInterrupt:\n"
+        "    sys.exit(130)\n"
+    )
+    words = [sys.executable, "-c", script, str(pipe)]
+    with subprocess.Popen(words) as process, pipe.open("w"):
+        # the pipe is open, so that the program reads it
+        process.send_signal(number)
+        assert process.wait(60.0) == 130
 
 
 @pytest.mark.usefixtures("secrets")

@@ -18,7 +18,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TypeAlias
 
@@ -39,6 +40,8 @@ WORKER_VARIABLES = (
     *("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT"),
 )
 """What every worker may know of the environment."""
+SLOW_S = 5.0
+"""A person is told what is waited for after this time."""
 ROOT = os.sep
 """Where workers run: a folder that is always there, and is nobody's."""
 
@@ -211,26 +214,73 @@ def run_program(words: Sequence[str]) -> int:
     return subprocess.run(words, env=environment, check=False).returncode  # noqa: S603 - the person's own choice
 
 
-def output_of(words: Sequence[str], seconds_max: float) -> tuple[int, bytes]:
+def output_of(
+    words: Sequence[str], seconds_max: float, on_slow: Callable[[], None]
+) -> tuple[int, bytes]:
     """Exit code and output of a person's program that reads nothing.
+
+    Ctrl-C ends the wait, also where an event loop runs, which would only note it.
+
+    Args:
+        words: The command.
+        seconds_max: After so long it is killed.
+        on_slow: Called once where it takes longer than ``SLOW_S``.
 
     Raises:
         OSError: it cannot be started.
-        TimeoutError: it takes longer than that; it is killed.
+        TimeoutError: it takes too long.
     """
+    with interruptible(), _reading(words) as process:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            output, _ = process.communicate(timeout=min(SLOW_S, seconds_max))
+            return process.returncode, output
+        on_slow()
+        try:
+            output, _ = process.communicate(timeout=max(0.0, seconds_max - SLOW_S))
+        except subprocess.TimeoutExpired as exc:
+            raise TimeoutError from exc
+        return process.returncode, output
+
+
+@contextlib.contextmanager
+def _reading(words: Sequence[str]) -> Iterator[Child]:
+    """A person's program whose output is read, and that is killed with the block."""
+    process = subprocess.Popen(  # noqa: S603 - the person's own choice
+        words,
+        env=without_secrets(os.environ),
+        stdin=DEVNULL,
+        stdout=PIPE,
+        stderr=DEVNULL,
+    )
     try:
-        done = subprocess.run(  # noqa: S603 - the person's own choice
-            words,
-            env=without_secrets(os.environ),
-            stdin=DEVNULL,
-            stdout=PIPE,
-            stderr=DEVNULL,
-            timeout=seconds_max,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as exc:
-        raise TimeoutError from exc
-    return done.returncode, done.stdout
+        yield process
+    finally:
+        # what it started may keep its output open: that is not waited for
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[None]:
+    """Let a signal that an event loop would only note end a wait at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {
+        number: handler
+        for number in (signal.SIGINT, signal.SIGTERM)
+        # who ignores it goes on doing so, and who has no handler is ended by it
+        if callable(handler := signal.getsignal(number))
+    }
+    for number in before:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def open_browser(url: str) -> None:

@@ -40,19 +40,34 @@ async def test_everything_removed_or_replaced_comes_back_and_goes_to_the_wiki(
 ) -> None:
     await lose_and_replace(cloned)
     cloned.write("new.md", "made since\n")
-    ran = await cloned.run("restore", "--all", "--since", "1h")
+    ran = await cloned.run("restore", "--all", "--since", "1h", "-y")
     assert ran.code == 0, ran.err
     expected = {f"{slug}.md": text for slug, text in PAGES.items()}
     assert cloned.files() == expected | {"new.md": "made since\n"}
     assert await synced_wiki(cloned) == expected | {"new.md": "made since\n"}
-    again = await cloned.run("restore", "--all", "--since", "1h")
+    again = await cloned.run("restore", "--all", "--since", "1h", "-y")
     assert "no page that was deleted or replaced" in again.err
+
+
+async def test_without_a_yes_and_without_a_terminal_nothing_is_restored(
+    cloned: Cloned,
+) -> None:
+    """As with an undo."""
+    await lose_and_replace(cloned)
+    files = cloned.files()
+    ran = await cloned.run("restore", "--all", "--since", "1h")
+    assert ran.code == 0
+    assert "would restore 3 pages" in ran.err
+    assert "nothing was changed; run it again with --yes to restore them" in ran.err
+    ran = await cloned.run("restore", "--all", "--since", "1h", "--json")
+    assert (ran.json["is_written"], len(ran.json["pages"])) == (False, 3)
+    assert cloned.files() == files
 
 
 async def test_newer_text_is_kept(cloned: Cloned) -> None:
     await lose_and_replace(cloned)
     cloned.write("guide.md", "my newer text\n")
-    await cloned.run("restore", "--all", "--since", "1h")
+    await cloned.run("restore", "--all", "--since", "1h", "-y")
     assert cloned.read("guide.md") == PAGES["guide"]
     kept = (await cloned.run("restore", "guide", "--list", "--json")).json
     assert "my newer text\n" in [one["text"] for one in kept]
@@ -70,7 +85,7 @@ async def test_only_what_is_below_the_named_directory_comes_back(
     cloned: Cloned,
 ) -> None:
     await lose_and_replace(cloned)
-    await cloned.run("restore", "handbook/team", "--all", "--since", "1h")
+    await cloned.run("restore", "handbook/team", "--all", "--since", "1h", "-y")
     assert cloned.read("team/people.md") == PAGES["team/people"]
     assert cloned.read("guide.md") == "second\n"
 
@@ -98,14 +113,14 @@ async def test_files_removed_a_moment_ago_come_back(cloned: Cloned) -> None:
     """No sync has seen it, so nothing is in the trash."""
     (cloned.folder / "guide.md").unlink()
     (cloned.folder / "team/rules.md").unlink()
-    await cloned.run("restore", "--all", "--since", "10m")
+    await cloned.run("restore", "--all", "--since", "10m", "-y")
     assert cloned.read("guide.md") == PAGES["guide"]
     assert cloned.read("team/rules.md") == PAGES["team/rules"]
 
 
 async def test_renamed_file_is_not_taken_for_a_removed_page(cloned: Cloned) -> None:
     (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
-    ran = await cloned.run("restore", "--all", "--since", "10m")
+    ran = await cloned.run("restore", "--all", "--since", "10m", "-y")
     assert "no page that was deleted" in ran.err
     assert "guide.md" not in cloned.files()
     await cloned.edit({"home": "another home\n"})
@@ -114,7 +129,7 @@ async def test_renamed_file_is_not_taken_for_a_removed_page(cloned: Cloned) -> N
     await cloned.run("sync")
     (cloned.folder / "manual.md").rename(cloned.folder / "book.md")
     await cloned.run("sync")
-    await cloned.run("restore", "--all", "--since", "1h")
+    await cloned.run("restore", "--all", "--since", "1h", "-y")
     assert cloned.read("book.md") == PAGES["guide"]
     assert not {"guide.md", "manual.md"} & cloned.files().keys()
 
@@ -123,7 +138,7 @@ async def test_file_keeps_its_own_name(cloned: Cloned) -> None:
     cloned.write("my page.md", "one\n")
     await cloned.run("sync")
     (cloned.folder / "my page.md").unlink()
-    await cloned.run("restore", "--all", "--since", "10m")
+    await cloned.run("restore", "--all", "--since", "10m", "-y")
     assert cloned.read("my page.md") == "one\n"
     assert (await synced_wiki(cloned))["my-page.md"] == "one\n"
     assert "my-page.md" not in cloned.files()
@@ -134,7 +149,7 @@ async def test_page_that_cannot_be_written_does_not_stop_the_others(
 ) -> None:
     await lose_and_replace(cloned)
     cloned.write("team/people.md/x.txt", "in the way\n")
-    ran = await cloned.run("restore", "--all", "--since", "10m")
+    ran = await cloned.run("restore", "--all", "--since", "10m", "-y")
     assert ran.code == 1
     assert "handbook/team/people was not restored: " in ran.err
     assert cloned.read("team/rules.md") == PAGES["team/rules"]

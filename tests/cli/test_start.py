@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 
@@ -60,3 +61,24 @@ def test_windows_is_told_where_wikisync_runs() -> None:
     assert done.returncode == 1
     assert done.stderr.startswith("error: wikisync runs on Linux and macOS\nhint: ")
     assert "WSL" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_watch_that_is_still_starting_ends_as_one_that_runs(
+    number: signal.Signals,
+) -> None:
+    program = (
+        "import signal; from wikisync.cli import main, start;"
+        "main.main = lambda: print('loads', flush=True) or signal.pause();"
+        "start.run()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, "watch"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"loads\n"
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60.0)
+    assert (process.returncode, said.endswith(b" stopped\n")) == (0, True)

@@ -8,7 +8,7 @@ import signal
 import sqlite3
 import time
 from collections.abc import AsyncIterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from tests.support.preview import Window
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WAIT_S, WatchProcess, watching
 from wikisync.cli.main import main
-from wikisync.folder.workspace import holder_of
+from wikisync.folder.workspace import holder_of, locked
 from wikisync.model import WikiOwner
 from wikisync.service.quirks import Quirk
 from wikisync.workspace.attention_file import ATTENTION_FILE
@@ -137,6 +137,27 @@ async def test_refusals_of_a_gateway_are_over_soon_after_they_end(
         await watch.said("the service is back")
         await watch.said("1 pushed")
         assert not (watch.root / ATTENTION_FILE).exists()
+
+
+async def test_watch_waits_for_a_sync_that_is_running(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    private = tmp_path / "ws/.wikisync"
+    with locked(private, "it"):
+        async with watching(service, tmp_path / "ws") as watch:
+            await watch.said("waiting for another wikisync to finish: process")
+            watch.signal(signal.SIGTERM)
+            assert await watch.ended() == 0
+            assert watch.lines[-1].endswith(" stopped")
+        lock = ExitStack()
+        lock.enter_context(locked(tmp_path / "other/.wikisync", "it"))
+        async with watching(service, tmp_path / "other") as watch:
+            await watch.said("waiting for another wikisync to finish: process")
+            lock.close()
+            await watch.in_sync()
+    with locked(private, "it", is_watch=True):
+        async with watching(service, tmp_path / "ws") as watch:
+            assert await watch.ended() == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

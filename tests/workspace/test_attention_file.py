@@ -18,6 +18,7 @@ from wikisync.workspace.attention_file import (
     ATTENTION_FILE,
     attention_lines,
     attention_text,
+    read_attention,
     write_attention,
 )
 from wikisync.workspace.syncing import Synced
@@ -218,6 +219,20 @@ def as_pipe(path: Path) -> None:
 
 def as_text_of_a_person(path: Path) -> None:
     path.write_text("my own notes\n")
+
+
+def test_file_of_an_older_version_is_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / ATTENTION_FILE
+    path.write_text(
+        "# wikisync needs you\n\n"
+        "This file goes away when nothing waits for you any more.\n\n"
+        "- handbook/guide: edited here and on the wiki\n"
+    )
+    assert attention_lines(read_attention(tmp_path)) == [
+        "- handbook/guide: edited here and on the wiki"
+    ]
+    write_attention(tmp_path, "")
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("put", [as_folder, as_link, as_pipe, as_text_of_a_person])

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +19,7 @@ from wikisync.api.secret import without_tokens
 from wikisync.cli.tables import table_text
 from wikisync.errors import ConfigError, UsageError, WikisyncError
 from wikisync.model import Problem
+from wikisync.processes import interruptible
 from wikisync.progress import Progress, SilentProgress
 from wikisync.terminal import VisibleLines, visible_line
 from wikisync.workspace.sentences import with_hint
@@ -37,16 +37,6 @@ def _in_stdout(text: str) -> str:
     """Sentences in what stdout takes, as stderr gets them: the rest escaped."""
     encoding = sys.stdout.encoding or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
-
-
-@contextlib.contextmanager
-def interruptible() -> Iterator[None]:
-    """Let Ctrl-C end a question at once; the loop would only note the first one."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 class Console:

@@ -57,6 +57,7 @@ LINE_CHARS_MAX = 60
 @click.option("--list", "lists", is_flag=True, help="List the versions.")
 @json_option
 @click.option("--dry-run", is_flag=True, help="Show the result without writing it.")
+@click.option("-y", "--yes", "is_yes", is_flag=True, help="With --all: do not ask.")
 @click.pass_obj
 def command(
     console: Console,
@@ -70,6 +71,7 @@ def command(
     lists: bool,
     as_json: bool,
     dry_run: bool,
+    is_yes: bool,
 ) -> int:
     """Restore an earlier text of PAGE; the next sync uploads it.
 
@@ -80,7 +82,8 @@ def command(
 
     With --all --since TIME, the command restores every page that was deleted or
     replaced locally since that time; PAGE may be a wiki or a directory. TIME is a time
-    like '2026-11-21 14:30', or an age like 2h or 3d.
+    like '2026-11-21 14:30', or an age like 2h or 3d. It shows the pages and asks for
+    confirmation, unless --yes is given.
     """
     workspace = find_workspace(start)
     if is_all or start_of:
@@ -90,9 +93,13 @@ def command(
                 hint="wikisync restore --all --since 2h --dry-run",
             )
         since = parse_time(start_of)
-        is_real = not (dry_run or lists)
         return restore_since(
-            console, workspace, page, since, is_real=is_real, as_json=as_json
+            console,
+            workspace,
+            page,
+            since,
+            is_wanted=False if dry_run or lists else is_yes or None,
+            as_json=as_json,
         )
     if page is None:
         raise UsageError(

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from wikisync.cli.console import Console
-from wikisync.errors import WikisyncError
+from wikisync.errors import ExitCode, WikisyncError
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.restoring import Earlier, restore_pages
 from wikisync.workspace.sentences import counted, with_hint
@@ -23,7 +23,7 @@ def restore_since(
     scope: str | None,
     since: float,
     *,
-    is_real: bool,
+    is_wanted: bool | None,
     as_json: bool,
 ) -> int:
     """Bring back every page of a workspace, or below a directory in it.
@@ -33,13 +33,24 @@ def restore_since(
         workspace: Which one.
         scope: A wiki, a directory in one or a page; all wikis for None.
         since: In seconds since the epoch.
-        is_real: False to show only what would be done.
+        is_wanted: False to show only what would be done; None to ask a person, and
+            to show it where there is none.
         as_json: Print the result as JSON.
 
     Returns:
         The exit code: 1 where a page could not be brought back.
     """
-    done, failed = asyncio.run(restore_pages(workspace, scope, since, is_real=is_real))
+    is_real = bool(is_wanted)
+    restoring = restore_pages(workspace, scope, since, is_real=is_real)
+    done, failed = asyncio.run(restoring)
+    if is_wanted is None and done and not as_json:
+        _show(console, done, since, is_real=False)
+        if not console.ask("restore these pages?"):
+            console.note("nothing was changed; run it again with --yes to restore them")
+            return ExitCode.DONE
+        restoring = restore_pages(workspace, scope, since, is_real=True)
+        done, failed = asyncio.run(restoring)
+        is_real = True
     if as_json:
         console.json(_as_json(done, failed, is_real=is_real))
     else:
@@ -103,5 +114,5 @@ def _show(
     console.note(
         f"restored {pages} as of {local_time(since)}; the next sync uploads them"
         if is_real
-        else f"would restore {pages} as of {local_time(since)} (dry run)"
+        else f"would restore {pages} as of {local_time(since)}"
     )

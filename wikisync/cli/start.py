@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import time
 
 
 def run() -> None:
     """Entry point of the console script."""
+    stop_a_starting_watch()
     refuse_windows()
     run_in_utf8()
     open_closed_streams()
     from wikisync.cli.main import main
 
     sys.exit(main())
+
+
+def stop_a_starting_watch() -> None:
+    """Let a signal end a watch that loads its modules as it ends one that runs."""
+    if next((word for word in sys.argv[1:] if word[:1] != "-"), "") == "watch":
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _stopped)
+
+
+def _stopped(*_signal: object) -> None:
+    # nothing is imported here: the import that the signal met holds its lock
+    if {"-q", "--quiet"}.isdisjoint(sys.argv):
+        os.write(2, time.strftime("%Y-%m-%d %H:%M:%S stopped\n").encode())
+    os._exit(0)
 
 
 def refuse_windows() -> None:

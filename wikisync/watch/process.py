@@ -18,6 +18,7 @@ from wikisync.api.client import Client
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import ExitCode, WikisyncError
 from wikisync.file_status import status_at
+from wikisync.folder.workspace import WATCH, holder_of
 from wikisync.messages import Messages
 from wikisync.site.preview.server import PreviewOptions, running_preview
 from wikisync.sync.run.options import CycleOptions
@@ -48,6 +49,8 @@ LIMIT_WAIT_MAX_S = 600.0
 minutes, so that one is made every 15 minutes at least."""
 DESCRIPTORS = 8192
 """Files and connections that a watch may have open, where the system allows it."""
+HELD_SCAN_S = 0.5
+"""How often it is checked whether another wikisync has ended."""
 ANEW_SCAN_S = 2.0
 """How often it is checked whether to begin anew."""
 
@@ -103,6 +106,8 @@ async def watch_workspace(
                 following = await _watch_with(
                     messages, workspace, request, signals, notifier
                 )
+            except KeyboardInterrupt:
+                break  # while it waited for a program, in which no loop runs
             except WikisyncError as error:
                 if before is None:
                     raise
@@ -135,6 +140,9 @@ async def _watch_with(
     Raises:
         WikisyncError: it cannot begin.
     """
+    await _wait_for_others(messages, workspace, signals)
+    if signals.stopped.is_set():
+        return workspace
     async with AsyncExitStack() as stack:
         stack.enter_context(noting_halts(workspace.root))
         opened = stack.enter_context(
@@ -180,6 +188,22 @@ async def _watch_with(
         return await _until_ended(
             messages, watch, workspace, request, signals, notifier
         )
+
+
+async def _wait_for_others(
+    messages: Messages, workspace: ConfiguredWorkspace, signals: _Signals
+) -> None:
+    """Wait until a sync or the like has ended; another watch does not."""
+    is_reported = False
+    while not signals.stopped.is_set():
+        holder = holder_of(workspace.private)
+        if holder is None or holder.startswith(WATCH):
+            return
+        if not is_reported:
+            messages.note(f"waiting for another wikisync to finish: {holder}")
+            is_reported = True
+        with suppress(TimeoutError):
+            await asyncio.wait_for(signals.stopped.wait(), HELD_SCAN_S)
 
 
 def _wikis(

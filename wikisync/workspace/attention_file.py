@@ -42,6 +42,8 @@ from wikisync.workspace.transient import is_transient
 
 ATTENTION_FILE = "WIKISYNC-ATTENTION.md"
 TITLE = "# wikisync needs your decision"
+_TITLES = "# wikisync needs you"
+"""How the titles of all versions begin."""
 _APPROVE = "run: wikisync approve "
 """In every line on a safety stop."""
 
@@ -140,7 +142,7 @@ def read_attention(root: Path) -> str:
     except OSError:
         return ""
     text = _read(root) if is_file else ""
-    if not text.startswith(TITLE):
+    if not text.startswith(_TITLES):
         raise FolderError(
             f"{path} is not a file that wikisync wrote",
             hint="move the file; wikisync writes its own list there",

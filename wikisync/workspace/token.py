@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -81,22 +82,33 @@ def workspace_token(
     service = config.service
     if token_file is None and not env.get(TOKEN_VARIABLE, "").strip():
         if service.token_command:
-            return _token_of(service.token_command)
+            return _token_of(service.token_command, messages)
         if service.token_file:
             token_file = Path(service.token_file).expanduser()
     return read_token(token_file, messages, environment=env)
 
 
-def _token_of(command: Sequence[str]) -> str:
+def _token_of(command: Sequence[str], messages: Messages) -> str:
     """The first line of a command's output; never shown, whatever happens."""
     try:
-        code, output = output_of(command, TOKEN_COMMAND_TIMEOUT_S)
+        code, output = output_of(
+            command,
+            TOKEN_COMMAND_TIMEOUT_S,
+            lambda: messages.warn(f"waiting for the token command {command[0]}"),
+        )
+    except TimeoutError as exc:
+        raise UsageError(
+            f"the token command {command[0]} did not end within"
+            f" {TOKEN_COMMAND_TIMEOUT_S:.0f} seconds",
+            hint="run it by hand to see what it waits for",
+        ) from exc
     except OSError as exc:
         raise UsageError(
             f"the token command {command[0]} cannot be run: {type(exc).__name__}",
             hint="check token_command in wikisync.toml",
         ) from exc
-    line = output.decode("ascii", "replace").partition("\n")[0].strip()
+    line = output.removeprefix(BOM_UTF8).decode("ascii", "replace")
+    line = line.partition("\n")[0].strip()
     if code != 0 or not line:
         raise UsageError(
             f"the token command {command[0]} printed no token (exit code {code})",
