@@ -342,7 +342,6 @@ async def watch_without_service(
                 Notifier({}),
                 client.budget,
                 publishes=False,
-                notifies=False,
             )
             async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
                 running = group.create_task(watch.run())

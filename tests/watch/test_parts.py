@@ -143,21 +143,6 @@ async def test_command_that_does_not_exist_is_told(
     assert "cannot be started" in caplog.text
 
 
-async def test_desktop_gets_the_lines_without_their_frame(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = tmp_path / "bin"
-    place.mkdir()
-    fake = place / "notify-send"
-    fake.write_text('#!/bin/sh\necho "$1: $2" > "$WIKISYNC_ATTENTION.seen"\n')
-    fake.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{place}:/usr/bin:/bin")
-    environment = {"PATH": f"{place}:/usr/bin:/bin"}
-    calls = Caller((), tmp_path, environment, is_desktop=True)
-    await calls.call("# head\n\n- home waits\n", tmp_path / "A.md")
-    assert (tmp_path / "A.md.seen").read_text() == "wikisync: home waits\n"
-
-
 # -- the secret of webhooks --------------------------------------------------------
 
 

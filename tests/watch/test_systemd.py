@@ -137,7 +137,7 @@ def test_printed_unit_has_every_option_that_was_given(
     )
     monkeypatch.chdir(tmp_path)
     words = ["--settle", "50", "--site", "--log-format", "json", "--adopt", "push"]
-    more = ["--preview", "--notify", "--network-disk", "--exclude", "docs/a 100%"]
+    more = ["--preview", "--network-disk", "--exclude", "docs/a 100%"]
     assert main(["watch", *words, *more, "--token-file", "t", "--print-unit"]) == 0
     (line,) = [
         line
@@ -145,7 +145,7 @@ def test_printed_unit_has_every_option_that_was_given(
         if line.startswith("ExecStart=")
     ]
     assert line.partition(" watch ")[2] == (
-        f"-C {tmp_path} --adopt push --settle 50 --site --preview --notify"
+        f"-C {tmp_path} --adopt push --settle 50 --site --preview"
         f' --log-format json --network-disk --exclude "docs/a 100%%"'
         f" --token-file {tmp_path}/t"
     )

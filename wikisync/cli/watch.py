@@ -46,11 +46,6 @@ NOT_IN_UNITS = frozenset({"start", "print_unit", "system"})
     "--preview", is_flag=True, help="Also serve a live preview of the folder."
 )
 @click.option(
-    "--notify",
-    is_flag=True,
-    help="Show a desktop notification when your decision is needed.",
-)
-@click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
     default="text",
@@ -93,7 +88,6 @@ def command(ctx: click.Context, /, start: Path, **options: Any) -> int:
         settle_s=None if settle_ms is None else settle_ms / 1000,
         has_site=options["site"],
         has_preview=options["preview"],
-        notifies=options["notify"],
         log_format=options["log_format"],
         allows_network_disk=options["network_disk"],
         token_file=options["token_file"],

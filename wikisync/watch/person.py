@@ -1,4 +1,4 @@
-"""Calling a person: a command of theirs, and a notice on their desktop.
+"""Calling a person: a command of theirs.
 
 Once for each change of what waits for them, and never so that anything waits for it.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,8 +17,6 @@ log = logging.getLogger(__name__)
 
 CALL_S_MAX = 30.0
 """For one command."""
-NOTICE_CHARS_MAX = 300
-NOTIFY_SEND = "notify-send"
 
 
 class Caller:
@@ -31,7 +28,6 @@ class Caller:
         root: Path,
         environment: Mapping[str, str],
         *,
-        is_desktop: bool = False,
         seconds_max: float = CALL_S_MAX,
         shown: str = "",
     ) -> None:
@@ -41,14 +37,12 @@ class Caller:
             command: ``[sync] attention_command``, or nothing.
             root: The workspace, where it runs.
             environment: Whole; secrets are left out.
-            is_desktop: Whether to show a notice on the desktop as well.
             seconds_max: How long a command may take.
             shown: What they were shown already.
         """
         self._command = tuple(command)
         self._root = root
         self._environment = environment
-        self._is_desktop = is_desktop and shutil.which(NOTIFY_SEND) is not None
         self._seconds_max = seconds_max
         self._shown = shown
 
@@ -61,14 +55,8 @@ class Caller:
         if text == self._shown:
             return
         self._shown = text
-        if not text:
-            return
-        if self._command:
+        if text and self._command:
             await self._run(self._command, text, attention_file)
-        if self._is_desktop:
-            lines = [line[2:] for line in text.splitlines() if line.startswith("- ")]
-            said = "\n".join(lines)[:NOTICE_CHARS_MAX]
-            await self._run((NOTIFY_SEND, "wikisync", said), "", attention_file)
 
     async def _run(self, words: Sequence[str], text: str, path: Path) -> None:
         try:

@@ -67,8 +67,6 @@ class WatchRequest(Struct, frozen=True):
     has_site: bool = False
     """Whether the published site is kept up to date in any case."""
     has_preview: bool = False
-    notifies: bool = False
-    """Whether the desktop shows that a person is needed."""
     log_format: Literal["text", "json"] = "text"
     allows_network_disk: bool = False
     token_file: Path | None = None
@@ -174,7 +172,6 @@ async def _watch_with(
             lists=lists_of(client, wikis),
             is_away=partial(is_of_all, client),
             publishes=request.has_site or workspace.config.site.publish,
-            notifies=request.notifies,
         )
         sync = workspace.config.sync
         if sync.listen:

@@ -88,7 +88,6 @@ class Watch:
         lists: Sequence[ActivityList] = (),
         is_away: IsAway | None = None,
         publishes: bool,
-        notifies: bool,
     ) -> None:
         self._messages = messages
         self._opened = opened
@@ -118,7 +117,6 @@ class Watch:
             sync.attention_command,
             self._root,
             os.environ,
-            is_desktop=notifies,
             shown=self._attention(),
         )
         self._shown_at = self.daemon.now()
