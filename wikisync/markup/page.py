@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from types import ModuleType
 
 from wikisync.errors import LimitExceeded, RenderError
@@ -71,7 +73,7 @@ from wikisync.markup.source import (
     shown_as_source,
     title_of,
 )
-from wikisync.markup.tokens import Document
+from wikisync.markup.tokens import Document, escape
 from wikisync.model import Format, Page, Problem
 
 __all__ = [
@@ -127,11 +129,17 @@ HARMLESS = DOCUMENT_TAGS | WITHOUT_END
 DROPPED_REPORTED_MAX = 20
 """Of one page; each costs a search through its text."""
 NO_ELEMENT = "is no element of HTML and is not shown"
+NOTE = re.compile(r"^ {0,3}\[\^([^\]\s]+)\]:", re.MULTILINE)
+NOTE_NAME = re.compile(r"\[\^([^\]\s]+)\]")
+NOTES_MAX = 200
+"""Of one page; each costs a search through its HTML."""
+NO_REFERENCE = "is not shown: nothing refers to it"
 NO_COMMENT_END = "has no end: all behind it is hidden"
 MEDIA_HINT = "write it like a picture: ![name](file)"
 HINTS = {
     NO_ELEMENT: "write &lt; for its sign, or set it in code",
     NO_COMMENT_END: "end it with -->",
+    NO_REFERENCE: "refer to it where it belongs, or delete it",
     NOT_ENDED: "close its quotes, and end it with >",
     TOO_DEEP: "close the elements that are open around it",
     TOO_MANY_OPEN: "close the elements that are open around it",
@@ -221,6 +229,8 @@ def report_dropped(
     # code of a page is full of such signs, and each search of its HTML costs
     if "::include" in source or not HARMLESS.issuperset(RAW.findall(source)):
         dropped = [*dropped, *tags_not_shown(html)]
+    if "[^" in source and draft.page.format is Format.MARKDOWN:
+        dropped = [*dropped, *notes_not_shown(html, source)]
     if "<!--" in source and (comment := html.rfind("<!--")) > html.rfind("-->"):
         first_line = html[comment:].partition("\n")[0]
         dropped = [*dropped, Dropped(NO_COMMENT_END, first_line)]
@@ -234,7 +244,7 @@ def report_dropped(
         problem = Problem(
             "html-not-shown",
             position_of(draft.page.slug, line),
-            f"the tag {shown} {reason}",
+            f"the {'note' if tag.startswith('[') else 'tag'} {shown} {reason}",
             MEDIA_HINT if MEDIA.match(tag) else HINTS.get(reason, ""),
         )
         draft.problems.append(problem)
@@ -258,6 +268,17 @@ def tags_not_shown(html: str) -> Iterator[Dropped]:
         name = found[1].lower()
         if name in lost:
             yield Dropped(NO_ELEMENT if name in unknown else "is not shown", found[0])
+
+
+def notes_not_shown(html: str, source: str) -> Iterator[Dropped]:
+    """Notes that no text refers to: the service leaves them out."""
+    text = source.lower()
+    named, defined = Counter(NOTE_NAME.findall(text)), Counter(NOTE.findall(text))
+    alone = {name for name, count in defined.items() if named[name] <= count}
+    for found in islice(NOTE.finditer(source), NOTES_MAX) if alone else ():
+        # one in code is shown as it is written
+        if found[1].lower() in alone and escape(found[0].lstrip()) not in html:
+            yield Dropped(NO_REFERENCE, found[0].lstrip())
 
 
 def to_html(
