@@ -136,6 +136,12 @@ def test_embedded_picture_is_named_by_its_beginning() -> None:
     assert len(page.problems[0].message) < 100
 
 
+def test_value_that_only_quotes_an_address_stays_as_it_is() -> None:
+    title = "x href='foo:x' src=foo:y"
+    html = render(f'<a title="{title}">a</a>').html
+    assert html.replace("&#x27;", "'") == f'<p><a title="{title}">a</a></p>\n'
+
+
 def test_picture_without_an_address_leaves_its_words() -> None:
     assert "<p>a words b</p>" in render('a <img alt="words"> b').html
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.markup import parse
 from wikisync.errors import RenderError
 from wikisync.markup.context import ParseContext
 from wikisync.markup.rst import SOURCE_CHARACTERS_MAX, to_html
-from wikisync.model import Slug
+from wikisync.model import Format, Slug
 
 
 def html_of(source: str) -> str:
@@ -127,6 +128,35 @@ def test_page_reads_no_file(source: str, tmp_path: Path) -> None:
     html = html_of(source.format(path=secret))
     assert "secret text" not in html
     assert "base64" not in html
+
+
+@pytest.mark.parametrize(
+    "directive",
+    [
+        ".. unknown:: x\n\n   body *words*",
+        ".. raw:: html\n\n   <b>words</b>",
+        ".. include:: words.rst",
+        ".. csv-table:: words\n   :file: x.csv",
+    ],
+)
+def test_directive_that_is_not_carried_out_is_shown_and_reported(
+    directive: str,
+) -> None:
+    parsed = parse(f"a\n\n{directive}\n\nb\n", Format.REST)
+    assert "words" in parsed.text
+    first_line = directive.partition("\n")[0]
+    assert [(one.subject, one.message) for one in parsed.problems] == [
+        (
+            "home:3",
+            f"the directive {first_line} is not carried out, so its source is shown",
+        )
+    ]
+
+
+def test_warning_of_docutils_is_no_text_of_the_page() -> None:
+    parsed = parse("Title\n==\n\n|a| `b`_\n", Format.REST)
+    assert "short" not in parsed.text
+    assert parsed.problems == ()
 
 
 def test_page_gives_no_raw_html() -> None:

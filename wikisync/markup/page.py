@@ -20,6 +20,7 @@ import importlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from html import unescape
 from itertools import islice
 from types import ModuleType
 
@@ -133,6 +134,9 @@ NOTE = re.compile(r"^ {0,3}\[\^([^\]\s]+)\]:", re.MULTILINE)
 NOTE_NAME = re.compile(r"\[\^([^\]\s]+)\]")
 NOTES_MAX = 200
 """Of one page; each costs a search through its HTML."""
+UNREAD = re.compile(r'<pre data-meta="unread"><code>(.*)')
+NOT_READ = "is not carried out, so its source is shown"
+KINDS = {"[": "note", ".": "directive"}
 NO_REFERENCE = "is not shown: nothing refers to it"
 NO_COMMENT_END = "has no end: all behind it is hidden"
 MEDIA_HINT = "write it like a picture: ![name](file)"
@@ -231,6 +235,9 @@ def report_dropped(
         dropped = [*dropped, *tags_not_shown(html)]
     if "[^" in source and draft.page.format is Format.MARKDOWN:
         dropped = [*dropped, *notes_not_shown(html, source)]
+    if draft.page.format is Format.REST:
+        unread = islice(UNREAD.finditer(html), DROPPED_REPORTED_MAX)
+        dropped = [Dropped(NOT_READ, unescape(one[1])) for one in unread]
     if "<!--" in source and (comment := html.rfind("<!--")) > html.rfind("-->"):
         first_line = html[comment:].partition("\n")[0]
         dropped = [*dropped, Dropped(NO_COMMENT_END, first_line)]
@@ -244,7 +251,7 @@ def report_dropped(
         problem = Problem(
             "html-not-shown",
             position_of(draft.page.slug, line),
-            f"the {'note' if tag.startswith('[') else 'tag'} {shown} {reason}",
+            f"the {KINDS.get(tag[0], 'tag')} {shown} {reason}",
             MEDIA_HINT if MEDIA.match(tag) else HINTS.get(reason, ""),
         )
         draft.problems.append(problem)

@@ -29,7 +29,10 @@ MARKS = re.compile(r"[_|`:*\]]")
 TABLE_STARTS = ("|", "+", "=")
 ID_PREFIX = "user-content-"
 HEADING_LEVELS_MAX = 6
+REPORT_WARNINGS = 2
 REPORT_NOTHING = 5
+UNREAD = '<pre data-meta="unread"><code>'
+"""Begins the source of a directive that nobody here carries out."""
 
 SETTINGS: Mapping[str, object] = {
     "_disable_config": True,
@@ -38,7 +41,7 @@ SETTINGS: Mapping[str, object] = {
     "syntax_highlight": "none",
     "smart_quotes": False,
     "line_length_limit": SOURCE_CHARACTERS_MAX,
-    "report_level": REPORT_NOTHING,
+    "report_level": REPORT_WARNINGS,
     "halt_level": REPORT_NOTHING,
     "doctitle_xform": False,  # a lone title stays a heading like any other
     "traceback": True,
@@ -49,9 +52,7 @@ TAGS: Mapping[str, str] = {
     node: tag for kind, tag, *names in _ROWS if kind == "tag" for node in names
 }
 """Nodes that are one element with their children inside."""
-DROPPED = frozenset(
-    {"comment", "system_message", "substitution_definition", "raw", "meta", "pending"}
-)
+DROPPED = frozenset({"comment", "substitution_definition", "raw", "meta", "pending"})
 DOCINFO = frozenset(
     [
         *("author", "authors", "organization", "contact", "version", "status"),
@@ -149,6 +150,7 @@ class _Writer:
             "footnote": self._note,
             "citation": self._note,
             "label": lambda _: "",
+            "system_message": _unread_directive,
             "option": self._option,
             "option_argument": lambda node: f" <var>{self._inside(node)}</var>",
         }
@@ -292,6 +294,16 @@ def _anchors(node: nodes.Element) -> str:
 def _code(text: str, language: str) -> str:
     attribute = f' data-canonical-lang="{escape(language)}"' if language else ""
     return f"<pre{attribute}><code>{escape(text)}\n</code></pre>\n"
+
+
+def _unread_directive(node: nodes.system_message) -> str:
+    """The source of a directive that docutils does not know, or may not carry out."""
+    if "directive" not in node.children[0].astext():
+        return ""
+    sources = [
+        one.astext() for one in node.children if isinstance(one, nodes.literal_block)
+    ]
+    return "".join(f"{UNREAD}{escape(text)}\n</code></pre>\n" for text in sources)
 
 
 def _image(node: nodes.image) -> str:

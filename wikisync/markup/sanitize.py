@@ -53,9 +53,10 @@ HEADING_ID = re.compile(r"user-content-[^\s\"'<>]*")
 MARK = "#not-allowed:"
 ADDRESS = re.compile(
     r"(?P<name>(?<![^\s\"'/])(?:href|src))\s*+=\s*+"
-    r"(?P<value>\"[^\"]*+\"|'[^']*+'|[^\s\"'>][^\s>]*+)",
+    r"(?P<value>\"[^\"]*+\"|'[^']*+'|[^\s\"'>][^\s>]*+)|\"[^\"]*+\"|'[^']*+'",
     re.IGNORECASE,
 )
+"""An address, or the value of another attribute, in which there is none."""
 WEB = re.compile(r"\s*[a-z][a-z0-9+.-]*:/", re.IGNORECASE)
 ORDINARY = re.compile(
     r"\s*[a-z][a-z0-9+.-]*+://(?=[0-9.-]*[a-z])[a-z0-9.-]+(?::\d{1,4})?(?:[/?#]|$)",
@@ -111,6 +112,8 @@ def mark_addresses(html: str) -> str:
 
 def mark_address(found: re.Match[str]) -> str:
     """An attribute with its mark, if it needs one."""
+    if not found["name"]:
+        return found[0]
     address = entities.unescape(found["value"].strip("\"'"))
     schemes = LINK_SCHEMES if found["name"].lower() == "href" else MEDIA_SCHEMES
     is_odd = WEB.match(address) and not ORDINARY.match(address)
