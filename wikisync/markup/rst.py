@@ -300,10 +300,11 @@ def _unread_directive(node: nodes.system_message) -> str:
     """The source of a directive that docutils does not know, or may not carry out."""
     if "directive" not in node.children[0].astext():
         return ""
-    sources = [
-        one.astext() for one in node.children if isinstance(one, nodes.literal_block)
-    ]
-    return "".join(f"{UNREAD}{escape(text)}\n</code></pre>\n" for text in sources)
+    return "".join(
+        f"{UNREAD}{escape(one.astext())}\n</code></pre>\n"
+        for one in node.children
+        if isinstance(one, nodes.literal_block)
+    )
 
 
 def _image(node: nodes.image) -> str:
