@@ -18,6 +18,8 @@ from wikisync.sync.decide.safety import EMPTIED_PAGES_MIN
 if TYPE_CHECKING:
     from tests.sync.persons import Copy, World
 
+OLDER_MIN = 4
+"""Pages that differ from a copy before it is put over them."""
 PROGRAMS_MAX = 2
 """Files that programs of one folder have open at the same time."""
 DISK = "guide"
@@ -57,12 +59,32 @@ def happens(world: World) -> bool:
         (weather.conflicts, use_conflict_file),
         (weather.disks, touch_disk),
         (weather.spellings, respell),
+        (weather.older, put_older_copy),
         (weather.elsewhere, take_content),
     ):
         if often and world.random.random() < often:
             act(world, world.random.choice(world.folders))
             return True
     return False
+
+
+# -- older copies ------------------------------------------------------------------
+
+
+def put_older_copy(world: World, copy: Copy) -> None:
+    """Somebody saves a copy of the folder, or puts the last one over it."""
+    if not copy.older:
+        world.trace.append(f"{copy.name}: save a copy")
+        copy.older = copy.texts()
+        return
+    mine = copy.texts()
+    if sum(mine.get(slug) != text for slug, text in copy.older.items()) < OLDER_MIN:
+        return
+    world.trace.append(f"{copy.name}: put the copy over it")
+    older, copy.older = copy.older, {}
+    for slug, text in older.items():
+        if slug in copy.pages or not copy.is_taken(slug):
+            world.put(copy, slug, text)
 
 
 # -- programs ------------------------------------------------------------------------

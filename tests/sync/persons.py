@@ -77,6 +77,10 @@ class Weather:
     """A page gets a name that the service takes for the one it has."""
     elsewhere: float = 0.0
     """Another program takes a page's content away, or brings all of them back."""
+    taken: float = 0.0
+    """A page that a person renames leaves its name to a new one at once."""
+    older: float = 0.0
+    """A person saves a copy of a folder, or puts the last one over it."""
     rewind: float = 0.0
     """Somebody saves a backup of the wiki, or puts the last one back."""
     force: float = 0.0
@@ -146,6 +150,8 @@ class Copy:
     """Texts of pages by the pointers that are in their place."""
     bin: dict[str, tuple[str, Format, int]] = field(default_factory=dict)
     """Pages in the bin of a network disk."""
+    older: dict[str, str] = field(default_factory=dict)
+    """A copy of all pages, which may be put over them."""
     seen: set[str] = field(default_factory=set)
     """Texts that the engine read or wrote here."""
 
@@ -204,6 +210,9 @@ class World:
             self.names += DISK_NAMES
         if weather.spellings:
             self.names += SPELT_NAMES
+        self.page_of: dict[str, int] = {}
+        """The page that a person wrote each mark for; pages that a person brought
+        together are one."""
         self.backup: Copy | None = None
         self.commits: list[tuple[str, Copy]] = []
         """What the wiki was, the newest last."""
@@ -352,7 +361,10 @@ class World:
 
     def new_line(self) -> str:
         self.marks += 1
-        return f"- line <{self.marks}>\n"
+        # where names are taken again, no line is like another one
+        word = f"{digest_of(str(self.marks))[:24]:.24}" if self.weather.taken else ""
+        words = " ".join(word[at : at + 6] for at in range(0, len(word), 6))
+        return f"- line <{self.marks}>{words and ' '}{words}\n"
 
     def create(self, copy: Copy) -> None:
         is_odd = self.random.random() < self.weather.odd
@@ -494,6 +506,9 @@ class World:
         self.trace.append(f"{copy.name}: rename {slug} to {target}")
         copy.given.add(target)
         self.move(copy, slug, target, is_subtree=is_subtree or copy.is_wiki)
+        is_free = slug not in incidents.stubbed(copy) and not copy.is_taken(slug)
+        if is_free and self.weather.taken and self.random.random() < self.weather.taken:
+            self.put(copy, slug, self.new_line() + self.new_line())
 
     def move(
         self, copy: Copy, slug: str, target: str, *, is_subtree: bool = False
@@ -532,6 +547,7 @@ class World:
         """A person saves a page."""
         self.trace.append(f"{copy.name}: save {slug} {text!r}")
         before = copy.pages.get(slug)
+        self.note_page(text, before[0] if before else "")
         if before is not None:
             copy.history.append(before[0])
             # what a window did not show was not taken away on purpose
@@ -540,6 +556,28 @@ class World:
         copy.windows.pop(slug, None)
         is_atomic = not copy.is_wiki and self.random.random() < self.weather.odd
         self.store(copy, slug, text, is_new_file=is_atomic)
+
+    def note_page(self, text: str, before: str) -> None:
+        """Note what new lines of a text are written for: its page of before, if any."""
+        known = [m for m in MARK.findall(text + before) if m in self.page_of]
+        page = self.page_of[known[0]] if known else len(self.page_of)
+        for mark in MARK.findall(text):
+            self.page_of.setdefault(mark, page)
+
+    def join_pages(self, text: str) -> None:
+        """A person brings what a text holds together in one page."""
+        pages = {self.page_of[m] for m in MARK.findall(text) if m in self.page_of}
+        for mark, page in self.page_of.items():
+            if page in pages:
+                self.page_of[mark] = min(pages)
+
+    def mixed(self, copy: Copy) -> set[str]:
+        """Pages with lines that were written for another one."""
+        pages = {
+            slug: {self.page_of[m] for m in MARK.findall(text) if m in self.page_of}
+            for slug, text in copy.texts().items()
+        }
+        return {slug for slug, of in pages.items() if len(of) > 1}
 
     def overwrite(self, copy: Copy, before: str, text: str, *, is_seen: bool) -> None:
         """An engine's write takes the place of a text, which it may not have seen."""

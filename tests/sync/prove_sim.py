@@ -55,6 +55,12 @@ WEATHERS: Mapping[str, Weather] = {
     "wiki set back": Weather(person=0.1, crash=0.005, rewind=0.03),
     "last commit pushed over": Weather(person=0.1, fault=0.0, force=0.6),
     "pushed over, HEAD not told": Weather(person=0.1, fault=0.0, force=0.6, untold=0.5),
+    "names taken again": Weather(
+        person=0.1, fault=0.1, crash=0.005, taken=0.7, is_wired=True, folders=2
+    ),
+    "older copies of the folder": Weather(
+        person=0.08, fault=0.05, crash=0.002, older=0.2, web=0.3, length=3
+    ),
     "syncs taken back": Weather(crash=0.01, undo=0.4, revert=0.2),
     "saves": Weather(
         person=0.03, fault=0.03, crash=0.002, saves=0.8, web=0.1, length=4
@@ -73,6 +79,7 @@ COLUMNS = (
     "only in trash",
     "in the window",
     "different",
+    "mixed",
     "late writes",
     "restless",
     "most rounds",
@@ -95,6 +102,7 @@ def counts_of(verdict: Verdict) -> Counter[str]:
             "only in trash": len(verdict.in_trash),
             "in the window": len(verdict.in_history),
             "different": len(verdict.different),
+            "mixed": len(verdict.mixed),
             "late writes": verdict.late_writes,
             "restless": verdict.is_restless,
         }
@@ -147,7 +155,7 @@ def main() -> int:
         took_s = time.perf_counter() - started
         print(f"| {name} | {len(seeds):,} | {' | '.join(cells)} | {took_s:.0f} |")
         if is_a_guess(weather):
-            failed |= bool(total["lost"] or total["different"])
+            failed |= bool(total["lost"] or total["different"] or total["mixed"])
         elif bad:
             failed = True
         if bad:

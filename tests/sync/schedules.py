@@ -41,6 +41,7 @@ from wikisync.model import STRAY_CONFLICT, Slug, WikiOwner, fold_text
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.migrations import SCHEMA_VERSION, create
 from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.decide.plan import SkipReason
 from wikisync.sync.decide.safety import BatchKind, Decision, decide
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.options import CycleOptions
@@ -117,6 +118,8 @@ class Verdict:
     """Marks only in the wiki's history without that excuse."""
     different: set[str] = field(default_factory=set)
     """Pages that differ at rest and are not held."""
+    mixed: set[str] = field(default_factory=set)
+    """Pages with a line that was written for another one."""
     late_writes: int = 0
     """Writes after rest."""
     trace: list[str] = field(default_factory=list)
@@ -125,7 +128,8 @@ class Verdict:
     def is_bad(self) -> bool:
         lost = self.lost or self.unexplained or self.in_trash
         is_restless = self.is_restless or self.rounds > REST_ROUNDS_MAX
-        return bool(lost or self.different or self.late_writes or is_restless)
+        is_wrong = self.different or self.mixed or self.late_writes
+        return bool(lost or is_wrong or is_restless)
 
 
 class Client:
@@ -237,7 +241,9 @@ class Client:
                     m for s in names & shown.keys() for m in MARK.findall(shown[s])
                 }
                 self.world.removed |= there - self.copy.marks()
-            said = Decision.REFUSED if is_back else Decision.APPROVED
+            is_older = batch.kind is BatchKind.REWOUND_THERE and batch.id % 2
+            self.world.trace.append(f"{self.copy.name}: asked about {batch.kind.name}")
+            said = Decision.REFUSED if is_back or is_older else Decision.APPROVED
             batches = decide(batches, batch.id, said)
         self.known.record_batches(batches, self.known.last_batch)
         return bool(waiting)
@@ -249,6 +255,7 @@ class Client:
             conflict_file = read_conflict_file(text)
             if conflict_file.text is None:
                 self.copy.conflict_files[slug] = settled_text(text)
+                self.world.join_pages(self.copy.conflict_files[slug])
                 settled = True
         return settled
 
@@ -259,7 +266,9 @@ class Client:
         waiting = {str(name) for each in names for name in each if name}
         doubled = self._reported("duplicate-page")
         files = {str(p) for p, slug in self.known.aliases().items() if slug in doubled}
-        return waiting | doubled | files
+        skipped = self.result.plan.skipped if self.result else ()
+        refused = {s.slug for s in skipped if s.reason is SkipReason.CHANGE_REFUSED}
+        return waiting | doubled | files | refused
 
     def untold(self) -> set[str]:
         """Conflict files that lie there, and nobody knows of."""
@@ -414,6 +423,9 @@ class Schedule:
         verdict.lost = rest - kept - past
         for client in self.clients:
             verdict.different |= self._different(client) | client.untold()
+        if self.weather.taken:
+            for copy in (world.wiki, *world.folders):
+                verdict.mixed |= world.mixed(copy)
         verdict.different |= world.spoilt
         verdict.different |= {name for name in world.wiki.pages if BIN in name}
 

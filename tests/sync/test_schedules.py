@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 import pytest
@@ -31,6 +32,7 @@ def assert_nothing_lost(verdict: Verdict) -> None:
     assert not verdict.unexplained, told
     assert not verdict.in_trash, told
     assert not verdict.different, told
+    assert not verdict.mixed, told
     assert not verdict.late_writes, told
     assert verdict.rounds <= REST_ROUNDS_MAX, told
 
@@ -126,6 +128,19 @@ def assert_spelt(verdicts: Sequence[Verdict]) -> None:
     assert sum(": spell " in x for x in lines_of(verdicts)) > 100
 
 
+def assert_names_taken_again(verdicts: Sequence[Verdict]) -> None:
+    taken: Counter[str] = Counter()
+    for line, after in itertools.pairwise(lines_of(verdicts)):
+        who, _, names = line.partition(": rename ")
+        taken[who] += after.startswith(f"{who}: save {names.partition(' to ')[0]} ")
+    assert sum(count > 10 for count in taken.values()) == 3
+
+
+def assert_older_copies_put_over(verdicts: Sequence[Verdict]) -> None:
+    assert lines_of(verdicts).count("folder: put the copy over it") > 40
+    assert lines_of(verdicts).count("folder: asked about REWOUND_THERE") > 2
+
+
 def assert_saves_looked_at(verdicts: Sequence[Verdict]) -> None:
     """Many cycles look at the files they are told of and scan nothing else."""
     looks = [
@@ -153,6 +168,8 @@ HAPPENS: Mapping[str, Callable[[Sequence[Verdict]], None] | None] = {
     "two folders": None,
     "last commit pushed over": assert_pushed_over,
     "pushed over, HEAD not told": assert_pushed_over_untold,
+    "names taken again": assert_names_taken_again,
+    "older copies of the folder": assert_older_copies_put_over,
     "syncs taken back": assert_taken_back,
     "appending programs": assert_appended,
     "conflict files": assert_conflict_files_used,
