@@ -36,6 +36,7 @@ from wikisync.errors import FolderError
 from wikisync.file_status import FileStatus, status_of
 from wikisync.folder.identity import FolderIdentity, current_folder
 from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
+from wikisync.folder.naming import attachment_path, is_hidden
 from wikisync.libc import check_watches_left
 from wikisync.model import Problem
 
@@ -105,9 +106,9 @@ Notice = Callable[[Problem], None]
 
 def is_watched(path: str) -> bool:
     """Whether a path relative to a wiki's folder is any of wikisync's business."""
-    *folders, name = path.split("/")
-    is_ignored = any(is_ignored_folder(folder) for folder in folders)
-    return not is_ignored and not is_ignored_file(name)
+    if is_hidden(path):
+        return attachment_path(path) is not None
+    return not is_ignored_file(path.rpartition("/")[2])
 
 
 def open_events(roots: Sequence[str]) -> EventSource:
