@@ -20,9 +20,10 @@ settings.load_profile("wikisync")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# no test leaves anything in the cache of the person who runs it
+# no test leaves anything in the cache or the configuration of the person who runs it
 _CACHE = tempfile.TemporaryDirectory(prefix="wikisync-tests-")
 os.environ["XDG_CACHE_HOME"] = _CACHE.name
+os.environ["XDG_CONFIG_HOME"] = f"{_CACHE.name}/config"
 
 # before any test module takes the guard's name into its own
 if os.environ.get(SWITCH):

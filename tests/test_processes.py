@@ -18,6 +18,7 @@ import wikisync
 from tests.cli.test_preview import previewing, wait_for_page
 from tests.cli.test_serve import serving, url_line
 from tests.service.test_render_pool import job_of
+from tests.support.agreed import write_config
 from tests.support.git_http import git_server
 from tests.support.planting import PLANTED, Trap
 from wikisync import processes
@@ -389,11 +390,12 @@ async def test_command_runs_nothing_of_the_current_folder(
     (trap.folder / "home.md").write_text("# T\n")
     (trap.folder / "a.adoc").write_text("= T\n")
     if name in {"build in a workspace", "status", "sync", "doctor", "diff", "log"}:
-        (trap.folder / "wikisync.toml").write_text(
+        write_config(
+            trap.folder,
             '[service]\nurl = "http://127.0.0.1:9/"\n'
             f'token_command = ["{sys.executable}", "-Ic", "print(1)"]\n'
             '[site]\noutput = "../site"\nafter = ["true"]\n'
-            '[[wiki]]\nproject = "a/b"\nfolder = "."\n'
+            '[[wiki]]\nproject = "a/b"\nfolder = "."\n',
         )
     script = Path(sys.executable).with_name("wikisync")
     words = [str(script)] if start == "script" else [sys.executable, "-m", "wikisync"]

@@ -5,6 +5,7 @@
     WikisyncError
     ├── UsageError              a command line that cannot be meant
     ├── ConfigError             wikisync.toml, all problems at once
+    │   └── Unagreed            it is not agreed to what it runs, reads and contacts
     ├── RemoteError             the service, always with the URL asked
     │   ├── Unavailable         no answer, or the service says "later"
     │   │   ├── RefusedInFront  a gateway or the like answered in its place
@@ -40,6 +41,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import PurePath
 
 Breach = Literal["time", "memory", "lost"]
@@ -98,6 +100,22 @@ class ConfigError(WikisyncError):
     ) -> None:
         super().__init__(message, hint=hint)
         self.problems = problems
+
+
+class Unagreed(ConfigError):
+    """This user has not agreed to what ``wikisync.toml`` runs, reads and contacts."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        problems: tuple[str, ...],
+        hint: str,
+        agree: Callable[[], None],
+    ) -> None:
+        super().__init__(message, problems=problems, hint=hint)
+        self.agree = agree
+        """Keeps that the user agrees to what ``problems`` names."""
 
 
 class RemoteError(WikisyncError):

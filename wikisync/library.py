@@ -26,7 +26,7 @@ from wikisync.workspace import configured, exporting, sync_run
 from wikisync.workspace.attention import batch_sentence, held_sentence
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.syncing import Synced
-from wikisync.workspace.token import TOKEN_VARIABLE
+from wikisync.workspace.token import TOKEN_VARIABLE, URL_VARIABLE
 
 DIRECTIONS: Mapping[str, Direction] = {
     "both": Direction.BOTH,
@@ -159,6 +159,7 @@ def sync(
         is_dry_run: Find out what would be done, and change nothing.
 
     Raises:
+        Unagreed: the user has not agreed to the workspace's configuration.
         UsageError: a page is of no wiki, or the token cannot be read.
         FolderError: another process holds the workspace, or it cannot be used.
         Halted: its folder is not the one that was synced.
@@ -236,7 +237,9 @@ def export(
 
 def _environment(token: str | None) -> Mapping[str, str]:
     """The variables of the process, with a token that the caller gives in front."""
-    return os.environ if token is None else {**os.environ, TOKEN_VARIABLE: token}
+    if token is None:
+        return os.environ
+    return {**os.environ, TOKEN_VARIABLE: token, URL_VARIABLE: ""}
 
 
 def _synced(wiki: Synced) -> WikiResult:

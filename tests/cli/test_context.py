@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from wikisync.workspace.discovery import Found, Selection, find_wikis
 from wikisync.workspace.token import read_token
 
 CONSOLE = Console()
+URL = "https://gitlab.example.com"
 
 
 # -- tokens ------------------------------------------------------------------------
@@ -21,12 +21,36 @@ CONSOLE = Console()
 
 def test_token_comes_from_the_environment() -> None:
     environment = {"WIKISYNC_TOKEN": " glpat-EXAMPLE\n"}
-    assert read_token(None, CONSOLE, environment=environment) == "glpat-EXAMPLE"
+    assert read_token(URL, None, CONSOLE, environment) == "glpat-EXAMPLE"
+
+
+@pytest.mark.parametrize(
+    ("named", "is_sent"),
+    [
+        ("", True),
+        (URL, True),
+        (f"{URL.upper().replace('HTTPS', 'https')}:443/docs/handbook/-/wikis", True),
+        ("http://gitlab.example.com", False),
+        ("https://gitlab.example.com:444", False),
+        ("https://gitlab.example.com.evil.example", False),
+        ("https://gitlab.example.com@evil.example", False),
+        ("gitlab.example.com", False),
+    ],
+)
+def test_token_of_the_environment_goes_to_the_service_that_it_is_for(
+    named: str, is_sent: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment = {"WIKISYNC_TOKEN": "glpat-EXAMPLE", "WIKISYNC_URL": named}
+    token = read_token(URL, None, CONSOLE, environment)
+    assert token == ("glpat-EXAMPLE" if is_sent else None)
+    told = capsys.readouterr().err
+    assert ("WIKISYNC_TOKEN is for" in told) is not is_sent
+    assert "glpat" not in told
 
 
 @pytest.mark.parametrize("environment", [{}, {"WIKISYNC_TOKEN": ""}])
 def test_no_token_asks_as_anybody(environment: dict[str, str]) -> None:
-    assert read_token(None, CONSOLE, environment=environment) is None
+    assert read_token(URL, None, CONSOLE, environment) is None
 
 
 def test_token_file_counts_more_than_the_environment(tmp_path: Path) -> None:
@@ -34,7 +58,7 @@ def test_token_file_counts_more_than_the_environment(tmp_path: Path) -> None:
     file.write_text("glpat-FILE\n")
     file.chmod(0o600)
     environment = {"WIKISYNC_TOKEN": "glpat-EXAMPLE"}
-    assert read_token(file, CONSOLE, environment=environment) == "glpat-FILE"
+    assert read_token(URL, file, CONSOLE, environment) == "glpat-FILE"
 
 
 def test_token_file_open_to_others_is_told(
@@ -43,7 +67,7 @@ def test_token_file_open_to_others_is_told(
     file = tmp_path / "token"
     file.write_text("glpat-FILE\n")
     file.chmod(0o644)
-    read_token(file, CONSOLE, environment={})
+    read_token(URL, file, CONSOLE, {})
     told = capsys.readouterr().err
     assert f"chmod 600 {file}" in told
     assert "glpat" not in told
@@ -69,13 +93,13 @@ def test_token_file_without_one_token_is_refused_and_not_quoted(
     with pytest.raises(
         UsageError, match="does not contain exactly one token"
     ) as caught:
-        read_token(file, CONSOLE, environment={})
+        read_token(URL, file, CONSOLE, {})
     assert "two tokens" not in str(caught.value)
 
 
 def test_missing_token_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nowhere cannot be read"):
-        read_token(tmp_path / "nowhere", CONSOLE, environment={})
+        read_token(URL, tmp_path / "nowhere", CONSOLE, {})
 
 
 # -- which wikis -------------------------------------------------------------------
@@ -164,10 +188,3 @@ async def test_nothing_named_says_what_to_name(client: Client) -> None:
 async def test_empty_path_is_refused(client: Client) -> None:
     with pytest.raises(UsageError, match="empty path"):
         await find_wikis(client, Selection(projects=("/",)))
-
-
-def test_environment_is_read_when_none_is_given(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(os.environ, "WIKISYNC_TOKEN", "glpat-EXAMPLE")
-    assert read_token(None, CONSOLE) == "glpat-EXAMPLE"

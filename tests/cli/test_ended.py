@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agreed import write_config
 from tests.support.bending import BendingProxy, bending_proxy
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
@@ -35,8 +36,9 @@ async def started(
     proxy: BendingProxy, token: str, root: Path
 ) -> asyncio.subprocess.Process:
     """A sync in a process of its own."""
-    (root / "wikisync.toml").write_text(
-        f'[service]\nurl = "{proxy.url}"\n[[wiki]]\nproject = "{PROJECT.full_path}"\n'
+    write_config(
+        root,
+        f'[service]\nurl = "{proxy.url}"\n[[wiki]]\nproject = "{PROJECT.full_path}"\n',
     )
     return await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "wikisync", "--quiet", "sync", "-C", str(root)),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agreed import agree_to, write_config
 from tests.support.bending import bending_proxy
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
@@ -50,9 +51,10 @@ async def first(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
     await service.add_project("docs/handbook", pages)
     root = tmp_path / "wikis"
     root.mkdir()
-    (root / "wikisync.toml").write_text(
+    write_config(
+        root,
         f'[service]\nurl = "{service.url}"\n\n[[wiki]]\nproject = "docs/handbook"\n'
-        'folder = "handbook"\n\n[sync]\nsettle_ms = 50\n'
+        'folder = "handbook"\n\n[sync]\nsettle_ms = 50\n',
     )
     found = Cloned(service, root, run)
     found.write("here.md", "only here\n")
@@ -128,6 +130,7 @@ async def test_first_sync_of_an_empty_folder_reads_no_page_by_itself(
         settings.write_text(
             settings.read_text().replace(first.service.url, str(proxy.url))
         )
+        agree_to(first.root)
         ran = await first.run("sync")
 
         assert ran.code == 0

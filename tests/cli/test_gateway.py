@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agreed import agree_to
 from tests.support.bending import SIGN_IN_PAGE, BendingProxy, bending_proxy
 from tests.support.commands import Run
 from tests.support.git import needs_git
@@ -32,6 +33,7 @@ async def behind(cloned: Cloned, proxy: BendingProxy) -> Cloned:
     """A workspace whose service is reached through the proxy."""
     settings = cloned.root / "wikisync.toml"
     settings.write_text(settings.read_text().replace(cloned.service.url, proxy.url))
+    agree_to(cloned.root)
     ran = await cloned.run("sync")
     assert ran.code == 0, ran.err
     return cloned

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import select
-import subprocess
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Ran, Run
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
+from tests.support.terminal import run_in_terminal
 from wikisync.config import load_config
-
-SILENCE_S = 30.0
-"""A program that asks something else would wait for ever."""
 
 
 @pytest.fixture
@@ -43,51 +36,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def words(service: EmbeddedService, workspace: Path) -> tuple[str | Path, ...]:
     return ("init", workspace, "--url", service.url, "--project", "docs/handbook")
-
-
-def run_in_terminal(
-    arguments: Sequence[str | Path], answers: Sequence[tuple[str, str]], token: str
-) -> Ran:
-    """Run in a terminal of its own; each answer is typed when its question shows."""
-    ours, theirs = os.openpty()
-    environment = {**os.environ, "TERM": "dumb", "WIKISYNC_TOKEN": token}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "wikisync", *map(str, arguments)],
-        stdin=theirs,
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        env=environment,
-        start_new_session=True,
-    )
-    os.close(theirs)
-    shown = ""
-    for question, answer in answers:
-        start = len(shown)
-        while question not in shown[start:]:
-            more = _read(ours)
-            if not more:
-                process.kill()
-                pytest.fail(f"no question {question}: {shown}")
-            shown += more
-        os.write(ours, f"{answer}\n".encode())
-    while more := _read(ours):
-        shown += more
-    # one that still waits for an answer is hung up on
-    os.close(ours)
-    out, _ = process.communicate(timeout=SILENCE_S)
-    assert "Traceback" not in shown
-    return Ran(process.returncode, out.decode(), shown.replace("\r\n", "\n"))
-
-
-def _read(terminal: int) -> str:
-    """What shows next; empty when the program has ended, or waits for nothing."""
-    if not select.select([terminal], [], [], SILENCE_S)[0]:
-        return ""
-    try:
-        return os.read(terminal, 65536).decode()
-    except OSError:
-        # the other end is gone
-        return ""
 
 
 @pytest.mark.usefixtures("home")

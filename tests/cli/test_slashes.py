@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agreed import write_config
 from tests.support.bending import BendingProxy, bending_proxy
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
@@ -64,9 +65,8 @@ async def test_a_path_alone_is_told_how_to_get_through(
     assert refused.code == 1
     assert "--project 42" in refused.err
     root.mkdir()
-    file = root / "wikisync.toml"
     text = f'[service]\nurl = "{proxy.url}"\n[[wiki]]\nproject = "docs/handbook"\n'
-    file.write_text(text)
+    file = write_config(root, text)
     ran = await run("sync", "-C", root)
     assert ran.code == 1
     assert "id = 42" in ran.err

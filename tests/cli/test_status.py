@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agreed import agree_to
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned, clone_handbook
@@ -541,6 +542,7 @@ async def test_wiki_that_was_not_asked_is_said_to_be_so_because_of_another(
     )
     text = config.read_text().replace(cloned.service.url, "http://127.0.0.1:1")
     config.write_text(text + more)
+    agree_to(cloned.root)
     ran = await cloned.run("status")
     first, *others = re.split("^[a-f]: ", ran.out, flags=re.MULTILINE)
     reason = "(as handbook, which was checked first: cannot "

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.agreed import write_config
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
@@ -226,9 +227,10 @@ async def first(service: EmbeddedService, run: Run, tmp_path: Path) -> Cloned:
     await service.add_project("docs/handbook", {"home": "there\n", "same": "same\n"})
     root = tmp_path / "wikis"
     root.mkdir()
-    (root / "wikisync.toml").write_text(
+    write_config(
+        root,
         f'[service]\nurl = "{service.url}"\n\n[[wiki]]\nproject = "docs/handbook"\n'
-        'folder = "handbook"\n\n[sync]\nsettle_ms = 50\n'
+        'folder = "handbook"\n\n[sync]\nsettle_ms = 50\n',
     )
     found = Cloned(service, root, run)
     found.write("same.md", "same\n")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agreed import agree_to
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
@@ -509,6 +510,7 @@ async def test_service_away_is_an_error_with_its_address(cloned: Cloned) -> None
     settings.write_text(
         settings.read_text().replace(cloned.service.url, "http://127.0.0.1:9")
     )
+    agree_to(cloned.root)
     ran = await cloned.run("sync")
     assert ran.code == 1
     assert "127.0.0.1:9" in ran.err

@@ -10,6 +10,7 @@ from typing import Any
 
 from tests.instances.cases import case
 from tests.instances.stage import Play, eventually
+from tests.support.agreed import write_config
 from tests.support.bending import SIGN_IN_PAGE, BendingProxy, Rule, bending_proxy
 from tests.support.watching import WatchProcess, watching
 from tests.support.workspaces import FILES, HANDBOOK
@@ -277,9 +278,8 @@ async def _slashes(play: Play) -> None:
     await play.service.add_project("docs/handbook", {"home": "one\n"})
     play.proxy.bend("%2F", status=404, html=GATEWAY)
     play.root.mkdir()
-    file = play.root / "wikisync.toml"
     text = f'[service]\nurl = "{play.proxy.url}"\n[[wiki]]\nproject = "docs/handbook"\n'
-    file.write_text(text)
+    file = write_config(play.root, text)
     refused = await play.sync()
     play.ended(refused, 1)
     play.told(refused, "id = 42")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.support.agreed import agree_to
 from tests.support.commands import Ran
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import Cloned, age_sightings
@@ -30,6 +31,7 @@ def configure(cloned: Cloned, old: str, new: str) -> None:
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new, 1))
+    agree_to(cloned.root)
 
 
 def without_id(cloned: Cloned) -> None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support.agreed import write_config
 from tests.support.service import EmbeddedService
 from wikisync.model import WikiOwner
 
@@ -115,7 +116,7 @@ def make_workspace(
     """A workspace of the wiki of a project, never synced; None: of those in more."""
     root.mkdir(parents=True, exist_ok=True)
     wiki = f'[[wiki]]\nproject = "{project}"\n' if project else ""
-    (root / "wikisync.toml").write_text(f'[service]\nurl = "{url}"\n{wiki}{more}')
+    write_config(root, f'[service]\nurl = "{url}"\n{wiki}{more}')
     return root
 
 

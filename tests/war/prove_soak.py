@@ -31,6 +31,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Thread
 
+from tests.support.agreed import write_config
 from tests.war.account import Account, Copy, accounted
 from tests.war.persons import Acts, Desk, Ledger, Person, Web, git, markers
 from tests.war.prove_war import GROUP, Machine, Outcome
@@ -152,9 +153,10 @@ class Soak:
     def _make_workspace(self, machine: Machine, workspace: Path, port: int) -> None:
         workspace.mkdir()
         wikis = "".join(f'[[wiki]]\nproject = "{GROUP}/{wiki}"\n' for wiki in WIKIS)
-        (workspace / "wikisync.toml").write_text(
+        write_config(
+            workspace,
             f'[service]\nurl = "http://127.0.0.1:{machine.port}"\n{wikis}'
-            f'[sync]\nlisten = "127.0.0.1:{port}"\n'
+            f'[sync]\nlisten = "127.0.0.1:{port}"\n',
         )
 
     def _persons(

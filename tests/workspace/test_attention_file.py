@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agreed import agree_to
 from tests.support.workspaces import FILES, Cloned
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, NotFound, Unavailable
@@ -111,6 +112,7 @@ async def test_service_that_is_away_leaves_the_file_as_it_is(cloned: Cloned) -> 
     config = cloned.root / "wikisync.toml"
     text = config.read_text()
     config.write_text(text.replace(cloned.service.url, "http://127.0.0.1:9"))
+    agree_to(cloned.root)
     assert (await cloned.run("sync")).code == 1
     assert lines(cloned.root) == before != []
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agreed import agree_to
 from tests.support.archive import tree_bytes, unpack
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
@@ -100,6 +101,7 @@ async def left(
     await service.put_files(HANDBOOK, {"notes.md": files["notes.md"]})
     settings = root / "wikisync.toml"
     settings.write_text(settings.read_text().replace(EXAMPLE_URL, service.url))
+    agree_to(root)
     dump = (root / DUMP).read_text()
     (root / DUMP).unlink()
     for placeholder, value in (

@@ -12,7 +12,13 @@ import click
 from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
-from wikisync.errors import ConfigError, ExitCode, UsageError, WikisyncError
+from wikisync.errors import (
+    ConfigError,
+    ExitCode,
+    Unagreed,
+    UsageError,
+    WikisyncError,
+)
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.doctor.findings import Finding, Grade
 from wikisync.workspace.doctor.here import check_disk, check_folder, check_state
@@ -75,6 +81,8 @@ def _examine(
                 found += check_folder(opened, wiki)
             if not offline:
                 found += asyncio.run(_there(console, opened, token_file))
+    except Unagreed:
+        raise
     except WikisyncError as error:
         finding = Finding.of(error)
         if finding not in found:
@@ -85,9 +93,8 @@ def _examine(
 async def _there(
     console: Console, opened: OpenWorkspace, token_file: Path | None
 ) -> Sequence[Finding]:
-    config = opened.workspace.config
     try:
-        token = workspace_token(config, token_file, console, os.environ)
+        token = workspace_token(opened.workspace, token_file, console, os.environ)
     except UsageError as error:
         return [Finding.of(error)]
     return [finding async for finding in check_there(opened, token, console.note)]

@@ -21,14 +21,22 @@ from wikisync.cli.context import wiki_options
 from wikisync.cli.init_questions import Questions, can_ask
 from wikisync.cli.init_report import report, report_found
 from wikisync.cli.options import json_option, network_disk_option
-from wikisync.cli.service_command import URL_VARIABLE, token_option
-from wikisync.config import Config, ServiceSection, WikiSection, parse_config
+from wikisync.cli.service_command import token_option
+from wikisync.config import (
+    FILE_NAME,
+    Config,
+    ServiceSection,
+    WikiSection,
+    parse_config,
+)
+from wikisync.config.trust import agree, agreed_lines
 from wikisync.config.writing import render_config
 from wikisync.errors import ExitCode, FolderError, UsageError
 from wikisync.folder.workspace import refuse_overlaps
 from wikisync.model import Problem, WikiOwner
 from wikisync.workspace.addresses import Target, find_target
 from wikisync.workspace.cloning import folder_names
+from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.creating import (
     Planned,
     new_files,
@@ -44,7 +52,7 @@ from wikisync.workspace.rights import (
     check_wikis,
     name_wikis,
 )
-from wikisync.workspace.token import TOKEN_VARIABLE, workspace_token
+from wikisync.workspace.token import TOKEN_VARIABLE, URL_VARIABLE, configured_token
 
 FOLDERS_ASKED_MAX = 10
 """For more wikis no folders are asked for: they get their own names."""
@@ -73,6 +81,11 @@ FOLDERS_ASKED_MAX = 10
     metavar="COMMAND",
     help="Command that prints the token on its first line.",
 )
+@click.option(
+    "--trust",
+    is_flag=True,
+    help="Agree to the wikisync.toml that is in FOLDER, which somebody else wrote.",
+)
 @click.option("-y", "--yes", "is_yes", is_flag=True, help="Do not ask questions.")
 @click.option(
     "--dry-run", is_flag=True, help="Check and show the result; write nothing."
@@ -87,7 +100,13 @@ def command(console: Console, /, root: Path, **options: Any) -> int:
     options. It checks the service, the
     token and the token's rights on each wiki before it writes wikisync.toml and
     .wikisyncignore. Existing pages are kept.
+
+    A wikisync.toml that came with a repository or a copy runs no command and gets no
+    token until you agree to it: in a terminal, commands ask once; --trust agrees
+    without a question.
     """
+    if options["trust"]:
+        return _trust(console, root)
     refuse_folder(root, allows_network_disk=options["network_disk"])
     asks = can_ask() and not options["is_yes"] and not options["as_json"]
     planned = _plan(console, root, options, Questions(console) if asks else None)
@@ -104,6 +123,16 @@ def command(console: Console, /, root: Path, **options: Any) -> int:
         with keeping(planned.kept_token):
             write_workspace(planned)
     return report(console, planned, is_dry_run=is_dry_run, as_json=options["as_json"])
+
+
+def _trust(console: Console, root: Path) -> int:
+    workspace = find_workspace(root)
+    agree(workspace.root, workspace.config, os.environ)
+    console.lines(
+        f"{workspace.root / FILE_NAME}: agreed to",
+        *(f"  {line}" for line in agreed_lines(workspace.root, workspace.config)),
+    )
+    return int(ExitCode.DONE)
 
 
 # -- asking and checking -----------------------------------------------------------
@@ -210,7 +239,7 @@ def _read(section: ServiceSection, console: Console) -> str | None:
     """The token from where the person says, or else from the variable."""
     is_said = section.token_command or section.token_file
     environment = {} if is_said else os.environ
-    return workspace_token(Config(section), None, console, environment)
+    return configured_token(section, None, console, environment)
 
 
 def _named_folders(given: Sequence[str]) -> Mapping[str, str]:

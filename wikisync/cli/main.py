@@ -15,7 +15,7 @@ import click
 
 from wikisync import __version__
 from wikisync.cli.console import Console
-from wikisync.errors import ExitCode, UsageError, WikisyncError
+from wikisync.errors import ExitCode, Unagreed, UsageError, WikisyncError
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Site": {
@@ -132,11 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     console = Console()
     try:
-        result = cli.main(
-            args=list(arguments) if arguments is not None else None,
-            prog_name="wikisync",
-            standalone_mode=False,
-        )
+        result = _run(console, arguments)
     except WikisyncError as error:
         console.error(error)
         return int(error.exit_code)
@@ -172,6 +168,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return int(ExitCode.FAILED)
     return int(result) if isinstance(result, int) else int(ExitCode.DONE)
+
+
+def _run(console: Console, arguments: Sequence[str] | None) -> object:
+    """Run a command line; again where a person agrees to the configuration."""
+    while True:
+        try:
+            return cli.main(
+                args=list(arguments) if arguments is not None else None,
+                prog_name="wikisync",
+                standalone_mode=False,
+            )
+        except Unagreed as error:
+            console.error(error)
+            if not console.ask("Do you trust who wrote it, and agree to all of this?"):
+                return error.exit_code
+            error.agree()
 
 
 _OF_MEMORY = ("can't start new thread", "failed to map", "cannot allocate memory")

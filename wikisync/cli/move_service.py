@@ -54,7 +54,7 @@ def command(
         workspace, is_held=is_yes, allows_network_disk=network_disk
     ) as opened:
         if not offline:
-            token = workspace_token(workspace.config, token_file, console, os.environ)
+            token = workspace_token(workspace, token_file, console, os.environ)
             console.lines(*asyncio.run(compared_wikis(opened, new_url, token)))
         count = move_service(opened, old_url, new_url, is_real=is_yes)
         console.lines(

@@ -37,6 +37,7 @@ from wikisync.cli.service_command import (
     connection_options,
     names_url,
     speak,
+    token_of,
     word_places,
 )
 from wikisync.errors import ExitCode, FolderError, NotFound, UsageError
@@ -45,7 +46,6 @@ from wikisync.workspace.addresses import find_target, may_name_wiki
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.rights import name_wikis
-from wikisync.workspace.token import read_token
 
 T = TypeVar("T")
 
@@ -151,7 +151,7 @@ def _owner(
         target = asyncio.run(find_target(url, notify))
         connection = replace(connection, url=target.service)
         if target.path:
-            token = read_token(connection.token_file, connection.console)
+            token = token_of(connection)
             named = asyncio.run(
                 name_wikis(connection.url, token, [target.path], named, notify)
             )

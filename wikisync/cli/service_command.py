@@ -22,9 +22,8 @@ from wikisync.cli.console import Console
 from wikisync.cli.here import is_in_workspace, url_here
 from wikisync.errors import ExitCode, UsageError
 from wikisync.workspace.configured import ConfiguredWorkspace
-from wikisync.workspace.token import read_token, workspace_token
+from wikisync.workspace.token import URL_VARIABLE, read_token, workspace_token
 
-URL_VARIABLE = "WIKISYNC_URL"
 ADDRESS = "import_url"
 """The one attribute that may hold a password."""
 
@@ -195,13 +194,7 @@ async def _speak(
     def keep(request: Request) -> None:
         raise NotSent(request)
 
-    if connection.workspace is None:
-        token = read_token(connection.token_file, connection.console)
-    else:
-        config = connection.workspace.config
-        token = workspace_token(
-            config, connection.token_file, connection.console, os.environ
-        )
+    token = token_of(connection)
     before_write = keep if connection.is_dry_run else None
     notify = connection.console.note
     async with Client(
@@ -211,6 +204,23 @@ async def _speak(
         notify=notify,
     ) as client:
         return await operate(client)
+
+
+def token_of(connection: Connection) -> str | None:
+    """The token for the service, from the workspace if that named it.
+
+    Raises:
+        ConfigError: the user has not agreed to the workspace's service.
+        UsageError: a file or command that should give one does not.
+    """
+    file, console, workspace = (
+        connection.token_file,
+        connection.console,
+        connection.workspace,
+    )
+    if workspace is None:
+        return read_token(connection.url, file, console, os.environ)
+    return workspace_token(workspace, file, console, os.environ)
 
 
 def show_request(connection: Connection, request: Request) -> None:

@@ -16,7 +16,7 @@ from wikisync.cli.console import Console
 from wikisync.cli.options import exclude_option, json_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
-from wikisync.errors import WikisyncError
+from wikisync.errors import Unagreed, WikisyncError
 from wikisync.folder.workspace import WATCH, holder_of
 from wikisync.sync.run.flow import WIKIS_AT_ONCE, gather
 from wikisync.watch.report import read_health
@@ -91,6 +91,8 @@ async def _scan(
             service = open_service(opened.workspace, token_file, console, os.environ)
             try:
                 client = await stack.enter_async_context(service)
+            except Unagreed:
+                raise
             except WikisyncError as error:
                 unseen = error
         away: dict[int, WikisyncError] = {}  # what wikis met, by their places

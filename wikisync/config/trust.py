@@ -1,25 +1,55 @@
-"""Whose ``wikisync.toml`` is obeyed: a configuration names commands that are run.
+"""Which ``wikisync.toml`` is obeyed: it names commands, and who gets the token.
 
-The rule is git's for repositories (``safe.directory``): the file, a link that leads
-to it, its folder and the ``.wikisync`` beside it belong to this user, or to root, who
-can do everything anyway.  To root, files of the person who called ``sudo`` are their
-own, too.  A file that everyone may write is obeyed from nobody; one that a group
-may write is, as members of a group are trusted by who made it so.
+**Whose** it is.  The rule is git's for repositories (``safe.directory``): the file, a
+link that leads to it, its folder and the ``.wikisync`` beside it belong to this user,
+or to root, who can do everything anyway.  To root, files of the person who called
+``sudo`` are their own, too.  A file that everyone may write is obeyed from nobody; one
+that a group may write is, as members of a group are trusted by who made it so.
+
+**What** it says.  A file that came with a repository or an archive belongs to this
+user, too.  So what it runs, reads and contacts is done only once they agreed to it:
+``init`` and ``clone`` agree to what they write, every other file is asked about once,
+and again when a command or an address changes.  As direnv does, an agreement is a file
+named by a digest, of the workspace's path and these values; to an address alone, which
+gets the token of any workspace, it is a digest of the address.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shlex
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
-from wikisync.errors import ConfigError
+from wikisync.config.sections import FILE_NAME, Config
+from wikisync.errors import ConfigError, Unagreed, command_line
 from wikisync.layout import PRIVATE_FOLDER
+from wikisync.private import make_private_folder, private_opener
 
 SAFE_VARIABLE = "WIKISYNC_SAFE_FOLDERS"
-"""Environment variable: workspaces of others to obey, with ``:`` between; ``*`` all."""
+"""Environment variable: workspaces to obey whoever wrote what, with ``:`` between;
+``*`` all."""
+FOLDER = "wikisync"
+"""In the user's folder of configurations."""
+KEYS = (
+    "service.url",
+    "service.token_command",
+    "service.token_file",
+    "sync.attention_command",
+    "sync.hook_secret_file",
+    "site.after",
+    "markup.kroki",
+)
+"""Everything that makes us run a command, read a secret or contact a server."""
+ADDRESS = KEYS[0]
+SECRETS = frozenset({"service.token_file", "sync.hook_secret_file"})
+"""Files of an agreed workspace: another one goes to the same service."""
+OWN_KEYS = tuple(key for key in KEYS if not key.startswith("service."))
+"""Those that have nothing to do with the token."""
 
 
 def refuse_foreign(
@@ -52,6 +82,119 @@ def refuse_foreign(
             " disk without permissions, like exFAT, run:"
             f" {_command(path.parent, environment)}",
         )
+
+
+def config_folder(environment: Mapping[str, str]) -> Path:
+    """Where this user's tokens and agreements are kept."""
+    named = environment.get("XDG_CONFIG_HOME", "")
+    if Path(named).is_absolute():
+        return Path(named) / FOLDER
+    try:
+        return Path.home() / ".config" / FOLDER
+    except RuntimeError:
+        # a user whom the system does not know keeps nothing
+        return Path("/nonexistent") / FOLDER
+
+
+def refuse_unagreed(
+    folder: Path,
+    config: Config,
+    environment: Mapping[str, str],
+    *,
+    keys: Collection[str] = KEYS,
+) -> None:
+    """See that this user agreed to what a configuration runs, reads and contacts.
+
+    Args:
+        folder: the workspace.
+        config: its configuration.
+        environment: may allow folders (``SAFE_VARIABLE``).
+        keys: those that are about to be used; without a value there is nothing to do.
+
+    Raises:
+        Unagreed: with what it says and how to agree.
+    """
+    if not _said(folder, config).keys() & set(keys) or is_agreed(
+        folder, config, environment
+    ):
+        return
+    raise Unagreed(
+        f"this user has not agreed to {folder / FILE_NAME}, which says what to run,"
+        " read or contact",
+        problems=agreed_lines(folder, config),
+        hint="if you trust who wrote it, run:"
+        f" {command_line('init', '--trust', folder)}",
+        agree=partial(agree, folder, config, environment),
+    )
+
+
+def agreed_lines(folder: Path, config: Config) -> tuple[str, ...]:
+    """What a configuration runs, reads and contacts, as lines for a person."""
+    return tuple(
+        f"{key} = {json.dumps(value, ensure_ascii=False)}"
+        for key, value in _said(folder, config).items()
+    )
+
+
+def is_agreed(folder: Path, config: Config, environment: Mapping[str, str]) -> bool:
+    """Whether this user agreed to these settings of a workspace."""
+    whole, address = _agreements(folder, config, environment)
+    is_address = _said(folder, config).keys() == {ADDRESS}
+    return (
+        os.path.lexists(whole)
+        or (is_address and os.path.lexists(address))
+        or _is_safe(folder, environment)
+    )
+
+
+def agree(folder: Path, config: Config, environment: Mapping[str, str]) -> None:
+    """Keep that this user agrees to these settings of a workspace.
+
+    Raises:
+        ConfigError: it cannot be kept.
+    """
+    kept = config_folder(environment) / "agreed"
+    try:
+        make_private_folder(kept)
+        for path in _agreements(folder, config, environment):
+            with open(path, "wb", opener=private_opener) as file:
+                file.write(os.fsencode(folder.resolve()))
+    except OSError as exc:
+        raise ConfigError(
+            f"the agreement to {folder / FILE_NAME} cannot be kept in {kept}:"
+            f" {exc.strerror}",
+            hint=f"make that folder writable, or run: {_command(folder, environment)}",
+        ) from exc
+
+
+def _agreements(
+    folder: Path, config: Config, environment: Mapping[str, str]
+) -> tuple[Path, Path]:
+    """The files of the agreements to the whole of a configuration and its address."""
+    said = _said(folder, config)
+    whole = {key: value for key, value in said.items() if key not in SECRETS}
+    names = (
+        hashlib.sha256(json.dumps([where, what]).encode()).hexdigest()
+        for where, what in (
+            (os.fspath(folder.resolve()), whole),
+            ("", said.get(ADDRESS)),
+        )
+    )
+    first, second = (config_folder(environment) / "agreed" / name for name in names)
+    return first, second
+
+
+def _said(folder: Path, config: Config) -> Mapping[str, object]:
+    """The keys of ``KEYS`` that have a value, with it."""
+    found: dict[str, object] = {}
+    for key in KEYS:
+        section, _, name = key.partition(".")
+        value = getattr(getattr(config, section), name)
+        if name == "token_file" and value:
+            value = str(folder.resolve() / Path(value).expanduser())
+        if value:
+            found[key] = value
+    return found
 
 
 def _own_users(environment: Mapping[str, str]) -> frozenset[int]:

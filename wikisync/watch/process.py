@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from wikisync.api.client import Client
 from wikisync.api.settings import ClientSettings
+from wikisync.config.trust import OWN_KEYS, refuse_unagreed
 from wikisync.errors import ExitCode, WikisyncError
 from wikisync.file_status import status_at
 from wikisync.folder.workspace import WATCH, holder_of
@@ -138,6 +139,7 @@ async def _watch_with(
     Raises:
         WikisyncError: it cannot begin.
     """
+    refuse_unagreed(workspace.root, workspace.config, os.environ, keys=OWN_KEYS)
     await _wait_for_others(messages, workspace, signals)
     if signals.stopped.is_set():
         return workspace
@@ -282,7 +284,8 @@ def _reread(
     notifier.reloading()
     try:
         new = find_workspace(workspace.root).without(request.excluded)
-        workspace_token(new.config, request.token_file, messages, os.environ)
+        refuse_unagreed(new.root, new.config, os.environ, keys=OWN_KEYS)
+        workspace_token(new, request.token_file, messages, os.environ)
     except WikisyncError as error:
         messages.error(error)
         messages.note("the previous configuration stays in use")

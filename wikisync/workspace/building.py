@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.config import Config
+from wikisync.config.trust import refuse_unagreed
 from wikisync.errors import UsageError
 from wikisync.model import Problem
 from wikisync.progress import Progress
@@ -101,7 +102,12 @@ def build(
 def after_command(
     shown: ShownFolder, config: Config | None, environment: Mapping[str, str]
 ) -> AfterCommand | None:
-    """The command of ``[site] after``; it runs in the workspace, without the token."""
+    """The command of ``[site] after``; it runs in the workspace, without the token.
+
+    Raises:
+        Unagreed: the user has not agreed to it.
+    """
     if config is None or shown.workspace is None or not config.site.after:
         return None
+    refuse_unagreed(shown.workspace, config, environment, keys={"site.after"})
     return AfterCommand(config.site.after, shown.workspace, environment)

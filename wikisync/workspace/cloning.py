@@ -27,7 +27,7 @@ from wikisync.layout import (
 from wikisync.model import Problem, WikiOwner
 from wikisync.progress import Progress
 from wikisync.sync.base.state import State
-from wikisync.workspace.creating import refuse_folder
+from wikisync.workspace.creating import agree_to_new, refuse_folder
 from wikisync.workspace.discovery import (
     Found,
     FoundWiki,
@@ -235,6 +235,7 @@ def _write_workspace(folder: Path, workspace: NewWorkspace) -> None:
     write_atomically(
         folder, FILE_NAME, text.encode(), temporary=temporary, modes=OWNERS
     )
+    agree_to_new(folder, workspace.config)
 
 
 def _note_identity(private: Path, workspace: NewWorkspace, pulled: Pulled) -> None:

@@ -14,8 +14,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from wikisync.config import FILE_NAME, Config
+from wikisync.config.trust import agree
 from wikisync.config.writing import render_config
-from wikisync.errors import FolderError
+from wikisync.errors import ConfigError, FolderError
 from wikisync.folder.ignore import is_ignored_folder
 from wikisync.folder.naming import parse_path
 from wikisync.folder.patterns import IGNORE_FILE
@@ -139,6 +140,14 @@ def write_workspace(planned: Planned) -> None:
         refuse_folder(root, allows_network_disk=True)
         with _undone_on_failure(planned, made, (lock,) if is_first else ()):
             _write(planned)
+    agree_to_new(root, planned.config)
+
+
+def agree_to_new(root: Path, config: Config) -> None:
+    """Agree to a configuration that the command line asked for."""
+    # where it cannot be kept, the next command says so and how to go on
+    with suppress(ConfigError):
+        agree(root, config, os.environ)
 
 
 def _write(planned: Planned) -> None:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from wikisync.config import FILE_NAME, Config, WikiSection
 from wikisync.config.reading import overlap
+from wikisync.config.trust import refuse_unagreed
 from wikisync.errors import ConfigError
 from wikisync.layout import CACHE_FOLDER, PRIVATE_FOLDER
 from wikisync.model import WikiOwner
@@ -83,7 +84,8 @@ class ShownFolder(Struct, frozen=True):
         """Its wikis and how their site is made, as the configuration says now.
 
         Raises:
-            ConfigError: the configuration is wrong, or names no wiki.
+            ConfigError: the configuration is wrong, names no wiki, or names a server
+                for diagrams that the user has not agreed to.
         """
         config = self.config()
         if config is None or self.workspace is None:
@@ -123,6 +125,7 @@ def _workspace_site(
         return _plain_site(folder)
     if not wikis:
         raise no_wiki(workspace)
+    refuse_unagreed(workspace, config, os.environ, keys={"markup.kroki"})
     sources = tuple(_source(workspace, wiki, config) for wiki in wikis)
     site = config.site
     default = sources[0].title if len(sources) == 1 else path_text(workspace.name)

@@ -13,11 +13,10 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
+from wikisync.config.trust import config_folder
 from wikisync.errors import FolderError
 from wikisync.folder.swap import PRIVATE, write_atomically
 from wikisync.private import make_private_folder
-
-FOLDER = "wikisync"
 
 
 class KeptToken(Struct, frozen=True):
@@ -37,12 +36,10 @@ def token_path(url: str, environment: Mapping[str, str]) -> Path:
         url: base URL of the service.
         environment: may name the folder of configurations (``XDG_CONFIG_HOME``).
     """
-    named = environment.get("XDG_CONFIG_HOME", "")
-    base = Path(named) if Path(named).is_absolute() else Path.home() / ".config"
     parts = urlsplit(url)
     service = f"{parts.netloc}{parts.path.rstrip('/')}"
     name = "".join(one if one.isalnum() or one in ".-" else "-" for one in service)
-    return base / FOLDER / f"token-{name}"
+    return config_folder(environment) / f"token-{name}"
 
 
 def from_home(path: Path) -> Path:

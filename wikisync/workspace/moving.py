@@ -7,6 +7,7 @@ by what the file says then.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from wikisync.api.address import ServiceAddress
 from wikisync.api.client import Client
 from wikisync.config import FILE_NAME, parse_config
+from wikisync.config.trust import is_agreed
 from wikisync.config.writing import with_service_url
 from wikisync.decoding import decode_text
 from wikisync.errors import Halted, UsageError, command_line
@@ -21,6 +23,7 @@ from wikisync.folder.swap import OWNERS, write_atomically
 from wikisync.layout import TEMPORARY_FOLDER
 from wikisync.workspace.addresses import find_service
 from wikisync.workspace.configured import ConfiguredWorkspace
+from wikisync.workspace.creating import agree_to_new
 from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.settings import read_config
 from wikisync.workspace.whose import wiki_at
@@ -125,7 +128,11 @@ def move_service(
     moved = [one for one in opened.state.records() if one.service_url == old_url]
     text = _new_text(opened.workspace, old_url, new_url)
     if is_real:
+        workspace = opened.workspace
+        is_obeyed = is_agreed(workspace.root, workspace.config, os.environ)
         opened.state.move_service(old_url, new_url)
-        _write(opened.workspace, text)
+        _write(workspace, text)
+        if is_obeyed:
+            agree_to_new(workspace.root, parse_config(text))
         opened.state.settle_move(new_url)
     return sum(bool(one.pages) for one in moved)

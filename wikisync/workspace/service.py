@@ -34,9 +34,10 @@ async def open_service(
     """A client for the workspace's service, which says what it waits for.
 
     Raises:
+        Unagreed: the user has not agreed to the workspace's service.
         UsageError: there is no token where one should be.
     """
-    token = workspace_token(workspace.config, token_file, messages, env)
+    token = workspace_token(workspace, token_file, messages, env)
     if token is None:
         messages.note(ANONYMOUS)
     url = workspace.config.service.url
@@ -66,10 +67,10 @@ def open_selected(
         target = asyncio.run(find_target(url, messages.note))
         url = target.service
         if target.path:
-            token = read_token(token_file, messages, environment=env)
+            token = read_token(url, token_file, messages, env)
             selection = asyncio.run(
                 name_wikis(url, token, [target.path], selection, messages.note)
             )
     selection.check()
-    token = read_token(token_file, messages, environment=env)
+    token = read_token(url, token_file, messages, env)
     return Client(url, token, notify=messages.note), selection

@@ -1,4 +1,8 @@
-"""The token of a workspace's service: from a file, a variable or a command."""
+"""The token of a service: from a file, a variable or a command.
+
+A token goes to the address that the person named: on the command line, in
+``WIKISYNC_URL``, or in a configuration that they agreed to.
+"""
 
 from __future__ import annotations
 
@@ -8,31 +12,47 @@ from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from wikisync.config import Config
+from wikisync.config import ServiceSection
+from wikisync.config.trust import refuse_unagreed
 from wikisync.decoding import decode_text
 from wikisync.errors import UsageError
 from wikisync.messages import Messages
+from wikisync.origin import is_same_origin
 from wikisync.processes import output_of
+from wikisync.workspace.configured import ConfiguredWorkspace
 
 TOKEN_VARIABLE = "WIKISYNC_TOKEN"  # noqa: S105 - the variable's name
+URL_VARIABLE = "WIKISYNC_URL"
+"""The service that the variable's token is for, and that commands speak to."""
 TOKEN_FILE_BYTES_MAX = 4096
 
 
 def read_token(
+    url: str,
     token_file: Path | None,
     messages: Messages,
-    *,
-    environment: Mapping[str, str] | None = None,
+    environment: Mapping[str, str],
 ) -> str | None:
     """The token from the file named, or from the environment; None for neither.
+
+    Args:
+        url: The service.
+        token_file: Named on the command line.
+        messages: Hears of a token that is for another service.
+        environment: The variables.
 
     Raises:
         UsageError: the file cannot be read or holds no token.  The message never
             repeats what the file holds.
     """
-    environment = os.environ if environment is None else environment
     if token_file is None:
-        return environment.get(TOKEN_VARIABLE, "").strip() or None
+        token = _token_for(url, environment)
+        if token is None and environment.get(TOKEN_VARIABLE, "").strip():
+            messages.warn(
+                f"{TOKEN_VARIABLE} is for {environment[URL_VARIABLE]} ({URL_VARIABLE})"
+                f" and is not sent to {url}"
+            )
+        return token
     try:
         with token_file.open("rb") as file:
             is_open_to_others = os.fstat(file.fileno()).st_mode & (
@@ -49,6 +69,14 @@ def read_token(
             f"others can read the token file {token_file}; run: chmod 600 {token_file}"
         )
     return _token_in(content, token_file)
+
+
+def _token_for(url: str, environment: Mapping[str, str]) -> str | None:
+    """The variable's token, if it is for this service."""
+    named = environment.get(URL_VARIABLE, "")
+    if named and not is_same_origin(named, url):
+        return None
+    return environment.get(TOKEN_VARIABLE, "").strip() or None
 
 
 def _token_in(content: bytes, token_file: Path) -> str:
@@ -72,20 +100,43 @@ TOKEN_COMMAND_TIMEOUT_S = 30.0
 
 
 def workspace_token(
-    config: Config, token_file: Path | None, messages: Messages, env: Mapping[str, str]
+    workspace: ConfiguredWorkspace,
+    token_file: Path | None,
+    messages: Messages,
+    env: Mapping[str, str],
+) -> str | None:
+    """The token for a workspace's service, which its user agreed to or named.
+
+    Raises:
+        Unagreed: they did neither.
+        UsageError: a file or command that should give one does not.
+    """
+    service = workspace.config.service
+    is_given = token_file is not None or _token_for(service.url, env) is not None
+    is_configured = bool(service.token_command or service.token_file)
+    is_named = is_same_origin(env.get(URL_VARIABLE, ""), service.url)
+    if not is_named or (is_configured and not is_given):
+        refuse_unagreed(workspace.root, workspace.config, env)
+    return configured_token(service, token_file, messages, env)
+
+
+def configured_token(
+    service: ServiceSection,
+    token_file: Path | None,
+    messages: Messages,
+    env: Mapping[str, str],
 ) -> str | None:
     """The token: the option's file, the variable, or what ``[service]`` says.
 
     Raises:
         UsageError: a file or command that should give one does not.
     """
-    service = config.service
-    if token_file is None and not env.get(TOKEN_VARIABLE, "").strip():
+    if token_file is None and _token_for(service.url, env) is None:
         if service.token_command:
             return _token_of(service.token_command, messages)
         if service.token_file:
             token_file = Path(service.token_file).expanduser()
-    return read_token(token_file, messages, environment=env)
+    return read_token(service.url, token_file, messages, env)
 
 
 def _token_of(command: Sequence[str], messages: Messages) -> str:

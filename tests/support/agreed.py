@@ -1,0 +1,22 @@
+"""Configurations that a test writes, as a person agrees to them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from wikisync.config import FILE_NAME, load_config
+from wikisync.config.trust import agree
+
+
+def write_config(root: Path, text: str) -> Path:
+    """Write a workspace's configuration and agree to it; its file."""
+    file = root / FILE_NAME
+    file.write_text(text)
+    agree_to(root)
+    return file
+
+
+def agree_to(root: Path) -> None:
+    """Agree to the configuration of a workspace as it is now."""
+    agree(root, load_config(root / FILE_NAME, os.environ), os.environ)
