@@ -6,10 +6,13 @@ obey ``download``.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from aiohttp import web
 
 from tests.security.hostile_files import (
     HostileFile,
@@ -18,8 +21,10 @@ from tests.security.hostile_files import (
     server_programs,
 )
 from tests.security.published_files import ran_in_browser, site_with, written_links
+from tests.security.test_published_files import ASKING
 from tests.site.sites import Studio
 from tests.support.browser import serving_folder
+from wikisync.markup.drawings import SVG, static_drawing
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
@@ -81,6 +86,49 @@ async def test_this_harness_sees_what_runs(chromium: Browser, tmp_path: Path) ->
     opened = await ran_in_browser(chromium, base, [file.name for file in wanted], "")
     assert clicked == opened
     assert len(clicked) == 4
+
+
+@asynccontextmanager
+async def listening() -> AsyncIterator[tuple[str, list[str]]]:
+    """The address of a server, and the paths that it is asked for."""
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        return web.Response(status=404)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}", asked
+    finally:
+        await runner.cleanup()
+
+
+async def asked_by(
+    chromium: Browser, folder: Path, publish: Callable[[bytes], bytes]
+) -> list[str]:
+    """What the drawings that would ask another server ask when they are opened."""
+    page = await chromium.new_page()
+    async with listening() as (theirs, asked), serving_folder(folder, "/") as base:
+        for number, inside in enumerate(ASKING):
+            text = inside.replace("https://evil.example.com", theirs)
+            drawing = f'<svg xmlns="{SVG}"><rect width="9"/>{text}</svg>'.encode()
+            (folder / f"{number}.svg").write_bytes(publish(drawing))
+            await page.goto(f"{base}{number}.svg")
+    await page.close()
+    return asked
+
+
+async def test_drawing_opened_by_its_address_asks_nobody(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    """Published as they are, many would."""
+    assert await asked_by(chromium, tmp_path, static_drawing) == []
+    assert len(await asked_by(chromium, tmp_path, bytes)) > 8
 
 
 async def test_drawings_that_would_run_something_are_pictures_still(

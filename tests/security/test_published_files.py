@@ -130,12 +130,12 @@ def test_file_that_an_older_build_published_as_a_page_is_removed(
 
 PLAIN = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'
-    '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN"'
-    ' "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">\n<!-- by hand -->\n'
+    "<!-- by hand -->\n"
     f'<svg xmlns="{SVG}" xmlns:xlink="http://www.w3.org/1999/xlink"'
     ' xmlns:i="http://www.inkscape.org/namespaces/inkscape" i:version="1"'
     ' viewBox="0 0 9 9">'
-    '<style>rect { fill: url( "#a") }</style>'
+    '<style>rect { fill: url( "#a") }'
+    " @font-face { src: url(data:font/woff2;base64,aaaa) }</style>"
     "<defs><g id='a'><rect width='3'/></g></defs>"
     "<i:grid/><use xlink:href='#a'/><image href='data:image/png;base64,aaaa'/>"
     "<text x='1'>on load</text></svg>"
@@ -156,25 +156,64 @@ def test_any_other_drawing_is_a_picture_in_a_drawing_of_ours(file: HostileFile) 
     assert image.get("href", "").startswith("data:image/svg+xml;base64,")
 
 
-@pytest.mark.parametrize(
-    "inside",
-    [
-        "<style>@import 'https://evil.example.com/x.css';</style>",
-        "<style>rect { fill: url( 'https://evil.example.com/x.svg#a') }</style>",
-        "<style>rect { fill: u\\72l(https://evil.example.com/x) }</style>",
-        "<style>&#64;import 'https://evil.example.com/x.css';</style>",
-        f"<style>/*{'x' * 9000}*/@import 'https://evil.example.com/x.css';</style>",
-        "<rect fill='url(//evil.example.com/x.svg#a)'/>",
-        "<rect style='filter:URL(https://evil.example.com/x.svg#a)'/>",
-        "<image href='https://evil.example.com/x.png'/>",
-        "<use href='other.svg#a'/>",
-    ],
-)
+ASKING = [
+    "<style>@import 'https://evil.example.com/x.css';</style>",
+    "<style>rect { fill: url( 'https://evil.example.com/x.svg#a') }</style>",
+    "<style>rect { fill: u\\72l(https://evil.example.com/x) }</style>",
+    "<style>&#64;import 'https://evil.example.com/x.css';</style>",
+    f"<style>/*{'x' * 9000}*/@import 'https://evil.example.com/x.css';</style>",
+    "<rect fill='url(//evil.example.com/x.svg#a)'/>",
+    "<rect style='filter:URL(https://evil.example.com/x.svg#a)'/>",
+    "<image href='https://evil.example.com/x.png'/>",
+    "<use href='other.svg#a'/>",
+    *(
+        f"<style>svg {{ background-image: {function} }}</style>"
+        for function in (
+            "image-set('https://evil.example.com/x.png' 1x)",
+            "-webkit-image-set('https://evil.example.com/x.png' 1x)",
+            "IMAGE-SET( 'https://evil.example.com/x.png' )",
+            "image('https://evil.example.com/x.png')",
+            "src('https://evil.example.com/x.png')",
+            "cross-fade('https://evil.example.com/x.png', red)",
+            "-webkit-cross-fade(url(https://evil.example.com/x.png), red, 1%)",
+            "-moz-image-rect('https://evil.example.com/x.png', 1, 1, 1, 1)",
+            "image-se\\74('https://evil.example.com/x.png' 1x)",
+            "image-<!-- -->set('https://evil.example.com/x.png' 1x)",
+            "image-<![CDATA[set]]>('https://evil.example.com/x.png' 1x)",
+            "image-<title/>set('https://evil.example.com/x.png' 1x)",
+            "url(data:text/css,@import%20'https://evil.example.com/x.css')",
+            "url('data:image/svg+xml,&lt;svg/>#a')",
+            "url('data:,x')",
+        )
+    ),
+    "<rect style=\"cursor: image-set('https://evil.example.com/x.png' 1x)\"/>",
+    "<style>@imp<title/>ort 'https://evil.example.com/x.css';</style>",
+]
+
+
+@pytest.mark.parametrize("inside", ASKING)
 def test_drawing_that_asks_another_address_is_a_picture(inside: str) -> None:
     """The site promises that no request leaves it; a picture makes none."""
     drawing = f'<svg xmlns="{SVG}">{inside}</svg>'.encode()
+    shown = static_drawing(drawing)
+    assert shown.startswith(f'<svg xmlns="{SVG}"><image '.encode())
+    assert b"evil" not in shown
+
+
+@pytest.mark.parametrize(
+    "doctype",
+    [
+        '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "svg11.dtd">',
+        '<!DOCTYPE svg PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "x.dtd">',
+        "<!DOCTYPE svg>",
+        '<!DOCTYPE svg [<!ENTITY set "image-set">]>',
+    ],
+)
+def test_drawing_with_a_doctype_is_a_picture(doctype: str) -> None:
+    """A browser knows ``&lpar;`` of XHTML, and puts together what a check does not."""
+    style = "<style>svg { background: image-set&lpar;'https://evil.example.com/') }"
+    drawing = f'{doctype}<svg xmlns="{SVG}">{style}</style></svg>'.encode()
     assert b"evil" not in static_drawing(drawing)
-    assert b"other.svg" not in static_drawing(drawing)
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,13 @@ _EDITORS = frozenset(
 _HARMLESS_TARGET = re.compile(r"#|data:image/(?:png|jpeg|gif|webp)[;,]", re.IGNORECASE)
 _TARGETS = frozenset({"href", "src", "base"})
 _STYLE_FROM_ELSEWHERE = re.compile(
-    r"@import|\\|url\((?!\s*['\"]?\s*(?:#|data:))", re.IGNORECASE
+    r"@import|\\|\b(?:image|image-set|image-rect|cross-fade|src|element|paint)\("
+    r"|url\((?!\s*['\"]?\s*(?:#|data:(?:image/(?:png|jpeg|gif|webp)|font/|"
+    r"application/(?:x-font|font|octet-stream))))",
+    re.IGNORECASE,
 )
-"""A style that a browser would ask another address for, or one with escapes, of which
-that is not known."""
+"""A style that a browser would ask another address for: by ``url``, by the functions
+that take an address without it, or by escapes, of which that is not known."""
 _LENGTH = re.compile(r"\d{1,7}(?:\.\d{1,7})?(?:px|pt|pc|mm|cm|in|em|ex|%)?")
 _NUMBER = re.compile(r"\d{1,7}(?:\.\d{1,7})?")
 
@@ -94,6 +97,7 @@ class _Reader:
         self.frame = _Frame()
         self._is_root = True
         self._is_plain = True
+        self._is_in_style = False
 
     def is_plain(self, content: bytes) -> bool:
         """Whether there is nothing in a drawing but a picture."""
@@ -104,8 +108,10 @@ class _Reader:
             self._is_plain = False
         parser = expat.ParserCreate(namespace_separator=" ")
         parser.StartElementHandler = self._element
+        parser.EndElementHandler = self._end
         parser.XmlDeclHandler = self._declaration
-        parser.StartDoctypeDeclHandler = self._doctype
+        # browsers know entities of some types, which this parser skips
+        parser.StartDoctypeDeclHandler = self._refuse
         parser.ProcessingInstructionHandler = self._refuse
         # a style comes whole, or what is searched for could lie across two parts
         parser.buffer_text, parser.buffer_size = True, len(content) + 1
@@ -125,6 +131,10 @@ class _Reader:
         if not self._is_plain:
             # the size was all that is still wanted
             raise _NotPlainError
+        if self._is_in_style:
+            # what a browser takes for the style is the text around the element, too
+            raise _NotPlainError
+        self._is_in_style = local == "style"
         if not (space in _EDITORS or (space == SVG and local in _PICTURE_ELEMENTS)):
             raise _NotPlainError
         for key, value in attributes.items():
@@ -134,14 +144,10 @@ class _Reader:
         is_usual = version == "1.0" and (encoding or "utf-8").lower() == "utf-8"
         self._is_plain = self._is_plain and is_usual
 
-    def _doctype(
-        self, _name: str, _system: str | None, _public: str | None, has_own: int
-    ) -> None:
-        if has_own:
-            # entities of its own: what it holds is not what stands there
-            self._is_plain = False
+    def _end(self, _name: str) -> None:
+        self._is_in_style = False
 
-    def _refuse(self, _target: str, _text: str) -> None:
+    def _refuse(self, *_what: object) -> None:
         self._is_plain = False
 
 
