@@ -42,6 +42,7 @@ from wikisync.service.bodies import (
 )
 from wikisync.service.call import Call
 from wikisync.service.cors import add_cross_origin, answer_preflight
+from wikisync.service.disk import disk_refusal
 from wikisync.service.instance import Service
 from wikisync.service.offers import Target, route_table
 from wikisync.service.pages import PART_BYTES
@@ -98,9 +99,15 @@ async def _answer(
         except (asyncio.CancelledError, ConnectionError):
             # the caller went away, or the service is being stopped
             raise
-        except Exception:
-            log.exception("%s %s (%s)", request.method, _path(request), request_id)
-            response = json_answer({"message": "500 Internal Server Error"}, status=500)
+        except Exception as error:
+            if refusal := disk_refusal(error):
+                log.error("%s %s: %s", request.method, _path(request), error)  # noqa: TRY400
+                response = refusal_answer(refusal)
+            else:
+                log.exception("%s %s (%s)", request.method, _path(request), request_id)
+                response = json_answer(
+                    {"message": "500 Internal Server Error"}, status=500
+                )
         if isinstance(response, web.Response) and not response.prepared:
             return await _dress(service, request, response)
         return response

@@ -163,7 +163,7 @@ async def send_file(call: Call, path: Path) -> web.StreamResponse:
     try:
         size = (await asyncio.to_thread(path.stat)).st_size
         file = await asyncio.to_thread(path.open, "rb")
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         raise unmatched_route() from None
     with file:
         etag = weak_etag(str(path), str(size))

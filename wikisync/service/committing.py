@@ -5,17 +5,21 @@ Called by ``repository`` under its lock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import pygit2
 from msgspec import Struct
 
 from wikisync.api.trees import DIRECTORY, TreeMissing, tree_entries
+from wikisync.service.disk import disk_error, disk_refusal
 from wikisync.service.editing import CommitPlan
 from wikisync.service.tree import RepositoryFile
 from wikisync.service.tree_walk import Read
 
 FILE_MODE = 0o100644
+_MOVED = "not the first parent"
+"""Git says so where a branch points elsewhere than a moment ago."""
 
 _TreeEdits = Mapping[str, RepositoryFile | None]
 
@@ -37,7 +41,8 @@ def commit_change(
     """Commit a change to a branch, which may be new; none where nothing changes.
 
     Raises:
-        GitRefused: git cannot hold such a path, or cannot write.
+        GitRefused: git cannot hold such a path.
+        OSError: the disk is full or cannot be written to.
     """
     reference = f"refs/heads/{branch}"
     tip = tip_of(repository, branch) or tip_of(repository, _head_branch(repository))
@@ -47,24 +52,45 @@ def commit_change(
         before = tree_of(repository, tip) if tip else None
         tree = edit_tree(repository, before, edits)
         if tree is None:
-            tree = repository.TreeBuilder().write().raw
+            with _writing(repository):
+                tree = repository.TreeBuilder().write().raw
         if tree == before and not is_new_branch:
             return
         signature = signature_of(author)
         # git refuses when the branch no longer points at the parent
-        commit = repository.create_commit(
-            None if is_new_branch else reference,
-            signature,
-            signature,
-            change.message,
-            pygit2.Oid(raw=tree),
-            [tip] if tip else [],
-        )
+        with _writing(repository, refusal=_MOVED):
+            commit = repository.create_commit(
+                None if is_new_branch else reference,
+                signature,
+                signature,
+                change.message,
+                pygit2.Oid(raw=tree),
+                [tip] if tip else [],
+            )
         if is_new_branch:
             repository.references.create(reference, commit)
     except (pygit2.GitError, ValueError, TreeMissing, OSError) as error:
+        if disk_refusal(error):
+            raise
         # where the service keeps its data is nothing that callers should learn
         raise GitRefused(str(error).replace(repository.path, "")) from error
+
+
+@contextmanager
+def _writing(
+    repository: pygit2.Repository, size: int = 0, *, refusal: str | None = None
+) -> Iterator[None]:
+    """Write what nothing but the disk can refuse, or a change for this reason.
+
+    Raises:
+        OSError: it is full or cannot be written to; git's own words may be none.
+    """
+    try:
+        yield
+    except (pygit2.GitError, LookupError, ValueError, OSError) as error:
+        if refusal is not None and refusal in str(error):
+            raise
+        raise disk_error(error, repository.path, size) from error
 
 
 def signature_of(author: Author) -> pygit2.Signature:
@@ -80,7 +106,8 @@ def _edits(repository: pygit2.Repository, change: CommitPlan) -> _TreeEdits:
     edits: dict[str, RepositoryFile | None] = dict.fromkeys(change.removes)
     edits |= change.links
     for path, content in change.writes.items():
-        blob = repository.create_blob(content).raw
+        with _writing(repository, len(content)):
+            blob = repository.create_blob(content).raw
         edits[path] = RepositoryFile(path, blob, FILE_MODE)
     return edits
 
@@ -132,7 +159,8 @@ def edit_tree(
         if name in present and _is_directory(present[name]):
             raise ValueError(f"{name} is a directory and cannot be a file")
         builder.insert(name, pygit2.Oid(raw=file.blob), file.mode)
-    return bytes(builder.write().raw) if len(builder) else None
+    with _writing(repository):
+        return bytes(builder.write().raw) if len(builder) else None
 
 
 def _is_directory(entry: tuple[int, bytes]) -> bool:
