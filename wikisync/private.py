@@ -7,6 +7,7 @@ is there already and belongs to this user loses the rights of everybody else.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -77,6 +78,22 @@ def keep_private(path: Path) -> bool:
         finally:
             os.close(descriptor)
     return False
+
+
+def read_private_file(path: Path, bytes_max: int) -> bytes:
+    """What a file of ours holds, whatever somebody put in its place.
+
+    Raises:
+        OSError: it is a link, a pipe or a device, is larger, or cannot be read.
+    """
+    descriptor = os.open(path, _LOOK | os.O_NOFOLLOW)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
+        content = file.read(bytes_max + 1)
+    if len(content) > bytes_max:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), os.fspath(path))
+    return content
 
 
 def private_opener(path: str, flags: int) -> int:

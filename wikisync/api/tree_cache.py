@@ -19,10 +19,11 @@ from msgspec import Struct
 from wikisync.api.packs import id_of
 from wikisync.api.trees import TreeMissing, reachable, require_whole
 from wikisync.decoding import msgpack_decoder
-from wikisync.private import make_private_folder, private_opener
+from wikisync.private import make_private_folder, private_opener, read_private_file
 
 log = logging.getLogger(__name__)
 
+FILE_BYTES_MAX = 256 * 1024 * 1024
 GARBAGE_BYTES_MIN = 256 * 1024
 """Less than this of outdated trees is never removed."""
 _LENGTH = 4
@@ -116,7 +117,7 @@ class TreeCache:
     def _read(self, head: str) -> None:
         assert self._file is not None, "there is nothing to read"
         try:
-            content = self._file.read_bytes()
+            content = read_private_file(self._file, FILE_BYTES_MAX)
         except OSError:
             return
         at, trees = 0, dict[bytes, bytes]()

@@ -20,7 +20,7 @@ from wikisync.connections import USUAL_LIMITS, is_loopback
 from wikisync.errors import ExitCode, UsageError, command_line
 from wikisync.memory import give_back_memory
 from wikisync.model import WikiOwner
-from wikisync.private import make_private_file
+from wikisync.private import make_private_file, read_private_file
 from wikisync.running import beside, stop_signal
 from wikisync.service.loading import LoadedFolder
 from wikisync.service.quirks import Quirk
@@ -30,6 +30,7 @@ from wikisync.workspace.hook_secret import hook_secret
 
 LATENCY_S_MAX = 60.0
 PORT_FILE = "port"
+PORT_BYTES_MAX = 16
 PORT_MAX = 65_535
 DELETION_DAYS_MAX = 90
 FLAGS_SHOWN_MAX = 5
@@ -288,7 +289,7 @@ async def serve(console: Console, options: ServeOptions) -> int:
 def kept_port(console: Console, data: Path, host: str) -> int:
     """The port that a data folder was served at before; 0 where any will do."""
     try:
-        port = int((data / PORT_FILE).read_text(encoding="ascii"))
+        port = int(read_private_file(data / PORT_FILE, PORT_BYTES_MAX))
     except (OSError, ValueError):
         return 0
     if not 0 < port <= PORT_MAX:

@@ -46,6 +46,7 @@ from wikisync.model import OwnerKind, WikiOwner
 
 S = TypeVar("S", bound=Struct)
 
+CONFIG_BYTES_MAX = 4 * 1024 * 1024
 ID_MAX = 2**63 - 1
 """The largest number that a service gives to a project or group."""
 
@@ -95,7 +96,13 @@ def _read(path: Path, environment: Mapping[str, str]) -> bytes:
                 f"{path} is not a file", hint="replace it by a file, or remove it"
             )
         refuse_foreign(path, status, environment)
-        return file.read()
+        content = file.read(CONFIG_BYTES_MAX + 1)
+    if len(content) > CONFIG_BYTES_MAX:
+        raise ConfigError(
+            f"{path} is larger than {CONFIG_BYTES_MAX >> 20} MiB",
+            hint="replace it by a configuration",
+        )
+    return content
 
 
 def parse_config(text: str, source: str = FILE_NAME) -> Config:

@@ -383,6 +383,17 @@ def opened_below(root: Path, path: str) -> Iterator[int]:
         yield descriptor
 
 
+def read_below(root: Path, path: str, bytes_max: int) -> bytes:
+    """What one file below a folder holds, if it is small enough.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+        FolderError: a link is on the way, it is larger, or it cannot be read.
+    """
+    with opened_below(root, path) as descriptor:
+        return read_limited(descriptor, path, bytes_max)
+
+
 @contextmanager
 def opened_inside(root: Path, path: str) -> Iterator[int]:
     """The same where links that stay below the folder are followed.

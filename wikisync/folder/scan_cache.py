@@ -22,7 +22,7 @@ from wikisync import __version__
 from wikisync.decoding import msgpack_decoder
 from wikisync.file_status import FileStatus
 from wikisync.model import PageState
-from wikisync.private import make_private_folder, private_opener
+from wikisync.private import make_private_folder, private_opener, read_private_file
 
 BYTES_MAX = 64 * 1024 * 1024
 """A larger file is not ours."""
@@ -89,9 +89,7 @@ class FolderCache:
     def recall(self, decoder: msgspec.msgpack.Decoder[T]) -> T | None:
         """The last value; None where there is none that can be believed."""
         with suppress(OSError, msgspec.MsgspecError):
-            if self._file.stat().st_size > BYTES_MAX:
-                return None
-            made = memoryview(self._file.read_bytes())
+            made = memoryview(read_private_file(self._file, BYTES_MAX))
             checksum, content = made[:SUM_BYTES], made[SUM_BYTES:]
             if checksum != _sum(content):
                 return None

@@ -35,19 +35,19 @@ from wikisync.layout import (
     TEMPORARY_FOLDER,
 )
 from wikisync.locks import close_locked, is_locked, lock
-from wikisync.private import FILE_MODE, make_private_folder
+from wikisync.private import FILE_MODE, make_private_folder, read_private_file
 
 WATCH = "`wikisync watch` is running"
 """What is said of a holder that carries edits over all the time."""
 HOLDER_BYTES_MAX = 4096
-MARKER_CHARS_MAX = 200
+MARKER_BYTES_MAX = 200
 MOUNTS = Path("/proc/self/mountinfo")
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 FileNumber = tuple[int, int]
 """Device and inode: one pair for all names of a folder."""
 
-_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NETWORK = frozenset(
     {
         "9p",
@@ -118,7 +118,9 @@ def holder_of(private: Path) -> str | None:
         FolderError: its lock cannot be read.
     """
     try:
-        descriptor = os.open(private / LOCK_FILE, os.O_RDONLY | os.O_NOFOLLOW)
+        descriptor = os.open(
+            private / LOCK_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        )
     except FileNotFoundError:
         return None
     except OSError as exc:
@@ -294,8 +296,7 @@ def _marker(private: Path) -> str | None:
     """
     path = private / FOLDER_ID_FILE
     try:
-        with path.open(encoding="utf-8") as file:
-            marker = file.read(MARKER_CHARS_MAX).strip()
+        marker = read_private_file(path, MARKER_BYTES_MAX).decode().strip()
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:

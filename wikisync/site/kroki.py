@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from wikisync.model import Problem, Slug
-from wikisync.private import make_private_folder
+from wikisync.private import make_private_folder, read_private_file
 
 if TYPE_CHECKING:
     from urllib.request import OpenerDirector
@@ -85,7 +85,8 @@ class Kroki:
         with self._lock:  # so that two pages with one diagram ask once
             self._used.add(name)
             try:
-                return (self._folder / name).read_text("utf-8")
+                kept = read_private_file(self._folder / name, DRAWING_BYTES_MAX)
+                return kept.decode("utf-8")
             except (OSError, UnicodeDecodeError):
                 return self._ask(slug, kind, source, name)
 

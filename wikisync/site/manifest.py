@@ -5,6 +5,7 @@ It is read as hostile input, and written a line for each file: there are many.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -12,13 +13,16 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from wikisync.decoding import json_decoder
-from wikisync.errors import SiteError
+from wikisync.errors import FolderError, SiteError
+from wikisync.folder.safe_open import read_below
 from wikisync.markup.file_types import file_extension, file_type
 from wikisync.site.addresses import MANIFEST
 from wikisync.site.file_table import FileTable
 from wikisync.site.published import PublishedWiki
 
 MANIFEST_VERSION = 1
+MANIFEST_BYTES_MAX = 256 * 1024 * 1024
+"""For a million files and more."""
 GENERATOR = "wikisync"
 
 _TYPES: Mapping[str, str] = {
@@ -66,7 +70,7 @@ def manifest_head(root: Path) -> ManifestHead | None:
     Raises:
         SiteError: there is something else, or it cannot be read.
     """
-    return _read(root / MANIFEST, _HEADS)
+    return _read(root, MANIFEST, _HEADS)
 
 
 def published_wikis(root: Path) -> tuple[PublishedWiki, ...]:
@@ -79,25 +83,37 @@ def published_wikis(root: Path) -> tuple[PublishedWiki, ...]:
     return head.wikis if head else ()
 
 
-def named_files(path: Path, *, is_optional: bool = False) -> Iterator[ManifestFile]:
+def named_files(
+    root: Path, name: str, *, is_optional: bool = False
+) -> Iterator[ManifestFile]:
     """The files inside the folder that a manifest names; none where there is none.
 
     Raises:
         SiteError: it is no manifest, and not optional, or cannot be read.
     """
-    manifest = _read(path, _MANIFESTS, is_optional=is_optional)
+    manifest = _read(root, name, _MANIFESTS, is_optional=is_optional)
     return filter(_is_inside, manifest.files if manifest else ())
 
 
 def _read(
-    path: Path, decoder: msgspec.json.Decoder[HeadT], *, is_optional: bool = False
+    root: Path,
+    name: str,
+    decoder: msgspec.json.Decoder[HeadT],
+    *,
+    is_optional: bool = False,
 ) -> HeadT | None:
+    path = root / name
     try:
-        manifest = decoder.decode(path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
+        if not os.path.lexists(path):
+            return None
+        manifest = decoder.decode(read_below(root, name, MANIFEST_BYTES_MAX))
+    except FileNotFoundError:
         return None
-    except OSError as exc:
-        raise unusable(path, exc) from exc
+    except FolderError as exc:
+        raise SiteError(
+            f"cannot use output {root}: {exc.message}",
+            hint="remove it, or choose another folder with -o",
+        ) from exc
     except msgspec.DecodeError as exc:
         # a staged manifest that was cut off names files that were not swapped in
         if is_optional:

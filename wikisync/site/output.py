@@ -26,7 +26,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.errors import FolderError, SiteError
-from wikisync.folder.safe_open import opened_below, read_chunks
+from wikisync.folder.safe_open import opened_below, read_below, read_chunks
 from wikisync.locks import close_locked, open_locked_folder
 from wikisync.model import Digest, Problem, folders_above
 from wikisync.site.addresses import MANIFEST
@@ -42,6 +42,8 @@ from wikisync.site.output_place import STAGED_MANIFEST, STAGING, OutputPlace
 from wikisync.site.published import PublishedWiki
 
 NO_FILES = FileTable()
+READ_BYTES_MAX = 64 * 1024 * 1024
+"""Of a file of the last build that is read again."""
 """What is trusted of an output that nothing is known of; nobody adds to it."""
 
 
@@ -174,9 +176,10 @@ class Output:
 
     def read(self, path: str) -> bytes | None:
         """What a file of ours holds now; None where it cannot be read."""
-        if self.current(path) is None or _has_link_above(self._root, path):
+        try:
+            return read_below(self._root, path, READ_BYTES_MAX)
+        except (FileNotFoundError, FolderError):
             return None
-        return (self._root / path).read_bytes()
 
     def keep_published(self, path: str) -> None:
         """Leave a file as it is, where it still is there and nothing replaces it."""
@@ -189,7 +192,7 @@ class Output:
         staged = self.files[path].staged
         if staged:
             return self._place.staged_content(_staged_name(staged))
-        return (self._root / path).read_bytes()
+        return read_below(self._root, path, self.files[path].size)
 
     def put(self, path: str, content: bytes) -> None:
         """The file shall have this content, whatever it was to have before.
@@ -398,9 +401,9 @@ def _known_files(root: Path, trusted: FileTable) -> FileTable:
     A manifest that an interrupted build left in staging counts as well; what its
     files hold now is uncertain, so they come without a digest.
     """
-    interrupted = root / STAGING / STAGED_MANIFEST
+    interrupted = f"{STAGING}/{STAGED_MANIFEST}"
     manifest = trusted.manifest
-    is_whole = not interrupted.exists()
+    is_whole = not os.path.lexists(root / interrupted)
     if (
         is_whole
         and manifest
@@ -408,9 +411,9 @@ def _known_files(root: Path, trusted: FileTable) -> FileTable:
     ):
         return trusted
     known = FileTable()
-    for file in named_files(root / MANIFEST):
+    for file in named_files(root, MANIFEST):
         known[file.path] = FileState(0, Digest(file.sha256))
-    for file in named_files(interrupted, is_optional=True):
+    for file in named_files(root, interrupted, is_optional=True):
         known[file.path] = FileState(0, None)
     return known
 
@@ -467,7 +470,9 @@ def _copy(source: int, name: str, target: BinaryIO) -> tuple[int, Digest]:
 
 
 def _file_digest(path: Path) -> Digest:
-    with path.open("rb") as file:
+    # a pipe that came meanwhile would be waited for
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags), "rb") as file:
         return Digest(hashlib.file_digest(file, "sha256").hexdigest())
 
 

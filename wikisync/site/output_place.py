@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from wikisync.errors import FolderError, SiteError
-from wikisync.folder.safe_open import open_folder
+from wikisync.folder.safe_open import open_file, open_folder
 
 STAGING = "-/staging"
 STAGED_MANIFEST = "manifest.json"
 _STAGING_PARTS = STAGING.split("/")
 _WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-_READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_FOLDER = frozenset({errno.ENOTDIR, errno.ELOOP})
 
 
@@ -56,8 +55,7 @@ class OutputPlace:
 
     def staged_content(self, name: str) -> bytes:
         """What a staged file holds."""
-        descriptor = os.open(name, _READ_FLAGS, dir_fd=self._staging)
-        with os.fdopen(descriptor, "rb") as file:
+        with os.fdopen(open_file(self._staging, name, name), "rb") as file:
             return file.read()
 
     def swap_in(self, name: str, path: str) -> None:

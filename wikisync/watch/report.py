@@ -12,11 +12,13 @@ from typing import Any
 from wikisync import __version__
 from wikisync.api.budget import Budget, Wait
 from wikisync.layout import HEALTH_FILE
+from wikisync.private import read_private_file
 from wikisync.watch.daemon.daemon import Daemon
 from wikisync.watch.daemon.wiki_status import Condition, WikiStatus
 from wikisync.watch.wiki import WatchedWiki
 
 STOPPED = "stopped"
+HEALTH_BYTES_MAX = 16 * 1024 * 1024
 UNHEALTHY = frozenset({Condition.OFFLINE, Condition.REFUSED, Condition.FAILING})
 
 
@@ -216,7 +218,7 @@ class WatchReport:
 def read_health(private: Path) -> Mapping[str, Any]:
     """What a watch that runs wrote of itself; empty where that cannot be read."""
     try:
-        found = json.loads((private / HEALTH_FILE).read_bytes())
+        found = json.loads(read_private_file(private / HEALTH_FILE, HEALTH_BYTES_MAX))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

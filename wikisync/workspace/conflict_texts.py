@@ -17,6 +17,7 @@ from wikisync.folder.naming import path_of
 from wikisync.folder.swap import PRIVATE, write_atomically
 from wikisync.layout import CONFLICTS_FOLDER
 from wikisync.model import EXTENSIONS, Format, Slug
+from wikisync.private import read_private_file
 from wikisync.workspace.opening import OpenWorkspace
 
 NAMES = ("base", "here", "wiki")
@@ -73,6 +74,6 @@ def show_conflict_texts(private: Path, texts: Texts) -> None:
 
 def _is_there(path: Path, content: bytes) -> bool:
     try:
-        return not path.is_symlink() and path.read_bytes() == content
+        return read_private_file(path, len(content)) == content
     except OSError:
         return False
