@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from tests.support.workspaces import FILES, Cloned
+from wikisync.folder.workspace import locked
 
 
 def as_file(path: Path) -> None:
@@ -19,6 +23,22 @@ def as_file(path: Path) -> None:
 def as_folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
+
+
+def as_pipe(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+def as_endless(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to("/dev/zero")
+
+
+def as_huge(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.touch()
+    os.truncate(path, 1 << 40)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +63,22 @@ async def test_sync_names_what_is_in_the_way_and_what_to_do(
     assert words in ran.err
     assert f"\nhint: {hint}" in ran.err
     assert await cloned.wiki() == {**FILES, "guide.md": "theirs\n"}
+
+
+@pytest.mark.parametrize("replace", [as_pipe, as_endless, as_huge])
+@pytest.mark.parametrize("name", ["lock", "folder-id", "health.json", "state.db"])
+async def test_file_of_the_state_is_neither_waited_for_nor_read_without_end(
+    cloned: Cloned, name: str, replace: Callable[[Path], None]
+) -> None:
+    with (
+        locked(cloned.root / ".wikisync", "it")
+        if name == "health.json"
+        else (nullcontext())
+    ):
+        replace(cloned.root / ".wikisync" / name)
+        async with asyncio.timeout(60):
+            ran = await cloned.run("status", "--offline")
+    assert ran.code in {0, 1, 3, 4}
 
 
 async def test_status_names_what_is_in_the_way_of_the_state(cloned: Cloned) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -163,6 +163,45 @@ def test_manifest_that_is_not_ours_is_refused(tmp_path: Path, manifest: str) -> 
     (tmp_path / MANIFEST).write_text(manifest)
     with pytest.raises(SiteError, match="manifest"):
         open_output(tmp_path)
+
+
+def as_endless(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def as_huge(path: Path) -> None:
+    path.touch()
+    os.truncate(path, 1 << 40)
+
+
+@pytest.mark.parametrize("replace", [os.mkfifo, as_endless, as_huge])
+@pytest.mark.parametrize("name", [MANIFEST, f"{STAGING}/manifest.json"])
+def test_manifest_is_neither_waited_for_nor_read_without_end(
+    tmp_path: Path, name: str, replace: Callable[[Path], None]
+) -> None:
+    publish(tmp_path, {"a.html": "1"})
+    manifest = tmp_path / name
+    manifest.parent.mkdir(exist_ok=True)
+    manifest.unlink(missing_ok=True)
+    replace(manifest)
+    with pytest.raises(SiteError, match="cannot use output"):
+        publish(tmp_path, {"a.html": "2"})
+    assert (tmp_path / "a.html").read_text() == "1"
+
+
+@pytest.mark.parametrize("replace", [os.mkfifo, as_endless])
+def test_file_of_the_site_is_replaced_whatever_took_its_place(
+    tmp_path: Path, replace: Callable[[Path], None]
+) -> None:
+    publish(tmp_path, {"a.html": "1"})
+    (tmp_path / "a.html").unlink()
+    replace(tmp_path / "a.html")
+    output = open_output(tmp_path)
+    with output.staging():
+        assert output.read("a.html") is None
+        output.put("a.html", b"1")
+        output.commit()
+    assert (tmp_path / "a.html").read_text() == "1"
 
 
 @pytest.mark.parametrize("path", ["../victim", "/tmp/victim", "a/../../victim", ""])
