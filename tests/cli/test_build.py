@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agreed import write_config
 from wikisync.cli.main import main
 from wikisync.errors import ExitCode
 
@@ -32,7 +33,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def set_site(workspace: Path, lines: str) -> None:
-    (workspace / "wikisync.toml").write_text(CONFIG + lines)
+    write_config(workspace, CONFIG + lines)
 
 
 def test_a_workspace_is_built_where_it_says(

@@ -15,6 +15,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from tests.support.agreed import agree_to
 from tests.support.bending import bending_proxy
 from tests.support.preview import Window
 from tests.support.service import EmbeddedService, embedded_service
@@ -610,3 +611,19 @@ async def test_preview_shows_that_a_save_was_pushed(
             watch.save("guide", "two\n")
             await window.hear_until("state", "pushed")
             assert await watch.wiki_text("guide") == "two\n"
+
+
+async def test_command_that_nobody_agreed_to_is_not_taken_by_a_reload(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_sync()
+        config = watch.root / "wikisync.toml"
+        more = '[sync]\nattention_command = ["touch", "ran"]\n'
+        config.write_text(config.read_text() + more)
+        watch.signal(signal.SIGHUP)
+        await watch.said("the previous configuration stays in use")
+        assert any("wikisync init --trust" in line for line in watch.lines)
+        agree_to(watch.root)
+        watch.signal(signal.SIGHUP)
+        await watch.said("reloading the configuration")

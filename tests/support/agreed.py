@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from wikisync.config import FILE_NAME, load_config
 from wikisync.config.trust import agree
+from wikisync.errors import ConfigError
 
 
 def write_config(root: Path, text: str) -> Path:
-    """Write a workspace's configuration and agree to it; its file."""
+    """Write a workspace's configuration and agree to it, if it is right; its file."""
     file = root / FILE_NAME
     file.write_text(text)
-    agree_to(root)
+    with suppress(ConfigError):
+        agree_to(root)
     return file
 
 

@@ -129,10 +129,10 @@ def move_service(
     text = _new_text(opened.workspace, old_url, new_url)
     if is_real:
         workspace = opened.workspace
-        is_obeyed = is_agreed(workspace.root, workspace.config, os.environ)
+        if is_agreed(workspace.root, workspace.config, os.environ):
+            # first, so that whoever is cut off here is asked nothing afterwards
+            agree_to_new(workspace.root, parse_config(text))
         opened.state.move_service(old_url, new_url)
         _write(workspace, text)
-        if is_obeyed:
-            agree_to_new(workspace.root, parse_config(text))
         opened.state.settle_move(new_url)
     return sum(bool(one.pages) for one in moved)
