@@ -82,7 +82,7 @@ async def test_kept_token_is_private_and_found_by_sync_and_the_next_init(
     )
     assert ran.code == 0, ran.err
     assert "the token is not saved" not in ran.err
-    (file,) = (home / ".config/wikisync").iterdir()
+    (file,) = (home / ".config/wikisync").glob("token-*")
     assert file.stat().st_mode & 0o777 == 0o600
     assert file.parent.stat().st_mode & 0o777 == 0o700
     section = load_config(workspace / "wikisync.toml").service
@@ -126,7 +126,7 @@ async def test_token_is_not_kept_without_agreement_or_workspace(
         "",
     )
     assert ran.code == 0, ran.err
-    assert not (home / ".config/wikisync").exists()
+    assert not list((home / ".config/wikisync").glob("token-*"))
     assert workspace.exists() is (answer == "n")
 
 
