@@ -158,6 +158,7 @@ ALLOWED: dict[str, set[str]] = {
         "progress",
         "messages",
         "terminal",
+        "origin",
         "processes",
         "config",
         "api",

@@ -79,7 +79,7 @@ def test_token_file_of_windows_is_read(tmp_path: Path, encoding: str) -> None:
     file = tmp_path / "token"
     file.write_bytes("glpat-EXAMPLE\r\n".encode(encoding))
     file.chmod(0o600)
-    assert read_token(file, CONSOLE, environment={}) == "glpat-EXAMPLE"
+    assert read_token(URL, file, CONSOLE, {}) == "glpat-EXAMPLE"
 
 
 @pytest.mark.parametrize(

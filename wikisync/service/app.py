@@ -100,9 +100,9 @@ async def _answer(
             # the caller went away, or the service is being stopped
             raise
         except Exception as error:
-            if refusal := disk_refusal(error):
+            if broken := disk_refusal(error):
                 log.error("%s %s: %s", request.method, _path(request), error)  # noqa: TRY400
-                response = refusal_answer(refusal)
+                response = refusal_answer(broken)
             else:
                 log.exception("%s %s (%s)", request.method, _path(request), request_id)
                 response = json_answer(

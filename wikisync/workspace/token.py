@@ -12,6 +12,7 @@ from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from wikisync.api.address import shown_address
 from wikisync.config import ServiceSection
 from wikisync.config.trust import refuse_unagreed
 from wikisync.decoding import decode_text
@@ -48,9 +49,10 @@ def read_token(
     if token_file is None:
         token = _token_for(url, environment)
         if token is None and environment.get(TOKEN_VARIABLE, "").strip():
+            named = shown_address(environment[URL_VARIABLE])
             messages.warn(
-                f"{TOKEN_VARIABLE} is for {environment[URL_VARIABLE]} ({URL_VARIABLE})"
-                f" and is not sent to {url}"
+                f"{TOKEN_VARIABLE} is for {named} ({URL_VARIABLE}) and is not sent to"
+                f" {url}"
             )
         return token
     try:
