@@ -150,6 +150,8 @@ def test_copy_is_known_beside_its_original(copy: Names) -> None:
         ("home (conflict #2 on 2024-01-01).md", True),
         ("home_gs_conflict_2024.md", True),
         ("home-conflict-20240101-120000.md", True),
+        ("Home (Case Conflict 1).md", True),
+        ("HOME (case clash from Ann 2024-01-01 120000).md", True),
         ("home..path2.md", True),
         ("home.conflict2.md", True),
         ("home_BACKUP_1234.md", True),

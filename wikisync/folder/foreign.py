@@ -127,7 +127,8 @@ COPIES = (
         r"|copie en conflit|copia en conflicto|copia in conflitto|cópia em conflito"
         r"|conflicterend exemplaar|kopia powodująca konflikt|konfliktkopia"
         r"|конфликтующая копия|конфліктна копія|競合コピー|冲突副本|衝突複本"
-        r"|충돌된 복사본)[^()]*\).*",
+        r"|충돌된 복사본|case clash|(?:case|unicode encoding|white ?space"
+        r"|selective sync) conflict)[^()]*\).*",
         "home (Ann's conflicted copy 2024-01-01).md",
     ),
     Names(

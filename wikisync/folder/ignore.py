@@ -48,7 +48,7 @@ _FOLDERS = tuple(
 _COPIES = tuple((copy.who, re.compile(copy.pattern)) for copy in COPIES)
 _WEAK_COPIES = tuple((copy.who, re.compile(copy.pattern)) for copy in WEAK_COPIES)
 _MAY_BE_COPY = re.compile(
-    r"(?i)onfli|конфл|競合|冲突|衝突|충돌|ขัดแย้ง|strid|bercanggah"
+    r"(?i)onfli|case clash|конфл|競合|冲突|衝突|충돌|ขัดแย้ง|strid|bercanggah"
     r"|~| [2-9]\.|\(\d\d?\)\.|\.orig|\.bak|\.path[12]\."
     r"|[._](?:base|local|remote|backup)[._]"
     r"|-(?:desktop|laptop|win|minwinpc)-|-(?:pc|laptop)[-.]|macbook|imac|mac-mini"
