@@ -6,7 +6,7 @@ import os
 import stat
 import struct
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from wikisync.folder.pages import PageFolder
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import make_folder
 from wikisync.folder.swap import FileWrite, FolderWriter, write_atomically
-from wikisync.model import Format, Page, Slug, digest_of
+from wikisync.model import AttachmentPath, Format, Page, Slug, digest_of
 
 ANN, BOB, TEAM = 4241, 4242, 4300
 ACCESS, DEFAULT = "system.posix_acl_access", "system.posix_acl_default"
@@ -220,6 +220,21 @@ def test_page_in_another_format_keeps_what_its_file_had(root: Path) -> None:
     pages.write_many([(page, digest_of(b"one"))])
     assert [one.name for one in root.iterdir()] == ["home.org"]
     assert stat.S_IMODE((root / "home.org").stat().st_mode) == 0o600
+
+
+async def test_attachment_that_is_replaced_keeps_what_its_file_had(root: Path) -> None:
+    (root / "img").mkdir()
+    (root / "img/p.png").write_bytes(b"old")
+    (root / "img/p.png").chmod(0o640)
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"new"
+
+    folder = FolderReplica.two_way(root)
+    path = AttachmentPath("img/p.png")
+    await folder.write_attachment(path, chunks(), replaces=digest_of(b"old"))
+    assert (root / "img/p.png").read_bytes() == b"new"
+    assert stat.S_IMODE((root / "img/p.png").stat().st_mode) == 0o640
 
 
 async def test_conflict_file_is_for_whom_its_page_is(root: Path) -> None:

@@ -448,6 +448,7 @@ class FolderReplica:
                 await finish_in_thread(stream.write, block)
             if replaces is not None:
                 why = "the wiki has another one"
+                await finish_in_thread(stream.take_over)
                 await self._in_turn(self._remove_attachment, path, replaces, why)
             await finish_in_thread(stream.finish)
         return Attachment(path, Digest(digest.hexdigest()), size)

@@ -119,6 +119,8 @@ class _Staged(Struct, frozen=True):
     name: str
     batch: LimboBatch | None = None
     """Where it is to swap names with the file that it replaces."""
+    has_attributes: bool = False
+    """Whether it has taken over what the file of its name had."""
 
 
 class FolderWriter:
@@ -290,14 +292,23 @@ class FolderWriter:
             FolderError: no temporary file can be made.
         """
         temporary, descriptor = self._new_temporary(path)
+        has_attributes = False
+
+        def take_over() -> None:
+            nonlocal has_attributes
+            with Folders(self._root) as folders, opened_file(folders, path) as old:
+                keep_attributes(old, descriptor, path, mode_max=self._modes.file)
+            has_attributes = True
 
         def give_name() -> None:
             with Folders(self._root) as folders:
-                staged = _Staged(self._temporary, temporary)
+                staged = _Staged(
+                    self._temporary, temporary, has_attributes=has_attributes
+                )
                 self._give_name(staged, FileWrite(path, b"", None), folders)
                 folders.fsync()
 
-        return Stream(descriptor, path, give_name)
+        return Stream(descriptor, path, take_over, give_name)
 
     def _stage(self, write: FileWrite, batch: LimboBatch | None) -> _Staged:
         """Make a file ready under a name that nobody else knows."""
@@ -338,7 +349,7 @@ class FolderWriter:
             status = check_expected(parent, name, path, expected)
             # At this point the name had what the caller expects: a text (``status``),
             # or nothing.  Each branch below holds if that changed since.
-            if self._modes is not PRIVATE:
+            if self._modes is not PRIVATE and not staged.has_attributes:
                 self._set_attributes(staged, write, parent, is_new=status is None)
             if staged.batch is not None:
                 # a save in between comes out of the swap, and goes back in
@@ -430,10 +441,15 @@ class Stream:
     """A file that is being written; without ``finish`` it never was."""
 
     def __init__(
-        self, descriptor: int, path: str, give_name: Callable[[], None]
+        self,
+        descriptor: int,
+        path: str,
+        take_over: Callable[[], None],
+        give_name: Callable[[], None],
     ) -> None:
         self._descriptor = descriptor
         self._path = path
+        self._take_over = take_over
         self._give_name = give_name
 
     def __enter__(self) -> Stream:
@@ -449,6 +465,20 @@ class Stream:
             FolderError: the disk is full.
         """
         write_all(self._descriptor, chunk, self._path)
+
+    def take_over(self) -> None:
+        """Take over owner, mode and the like of the file that is to go for this one.
+
+        Raises:
+            PreconditionFailed: there is none any more.
+            FolderError: somebody would lose access, or the disk refuses it.
+        """
+        try:
+            self._take_over()
+        except FileNotFoundError as exc:
+            raise PreconditionFailed(f"{self._path} is gone") from exc
+        except OSError as exc:
+            raise folder_error("write", self._path, exc) from exc
 
     def finish(self) -> None:
         """Bring the file to the disk and give it its name.
