@@ -118,7 +118,7 @@ def test_page_whose_path_is_too_long_is_refused_alone(folder: PageFolder) -> Non
     ("content", "words"),
     [
         (b"caf\xe9", "not UTF-8 at byte 3"),
-        (b"\xff\xfeh\x00i\x00", "is UTF-16"),
+        (b"\xff\xfeh\x00i\x00", "is not UTF-8 but UTF-16"),
         (b"h\x00i", "NUL"),
         (b"\xed\xa0\x80", "not UTF-8"),
     ],

@@ -11,7 +11,9 @@ from wikisync.model import Page, Problem, Slug
 def decode_page(content: bytes, path: str) -> str | Problem:
     """A page file's text, line ends and all; a problem where it is none."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return Problem("page-not-text", path, "is UTF-16", "save it as UTF-8")
+        return Problem(
+            "page-not-text", path, "is not UTF-8 but UTF-16", "save it as UTF-8"
+        )
     if b"\x00" in content:
         return Problem(
             "page-not-text",
