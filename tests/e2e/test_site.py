@@ -62,7 +62,7 @@ async def test_sidebar_breadcrumbs_and_pager_lead_on(
         await visit.page.locator(".sidebar").get_by_role("link", name="Names").click()
         await visit.arrive(HANDBOOK + "folder/names.html")
         await visit.page.locator(".pager .next").click()
-        await visit.arrive(HANDBOOK + "folder/attachments.html")
+        await visit.arrive(HANDBOOK + "folder/other-programs.html")
         crumbs = visit.page.get_by_role("navigation", name="Where you are")
         await crumbs.get_by_role("link", name="Handbook").click()
         await visit.arrive(HANDBOOK + "index.html")
