@@ -100,6 +100,7 @@ def test_all_of_katex_is_drawn_but_what_the_guide_names() -> None:
         ("a \\\\\nb", "<mtr><mtd><mi>b</mi></mtd></mtr>"),
         (r"\begin{pmatrix*}[r]a&b\end{pmatrix*}", "<mo>(</mo>"),
         (r"\left<a\right>", "⟨"),
+        (r"\limits", '<math display="block"></math>'),
         (r"\widetilde{ab}", "<mrow><mi>a</mi><mi>b</mi></mrow>"),
         (r"a\tag{1}", "<mtext>(1)</mtext>"),
         ("f(x)+" * 20 + "f(x)", '<mo stretchy="false">)</mo>'),
@@ -115,7 +116,7 @@ def test_formula_is_drawn_as_katex_draws_it(source: str, part: str) -> None:
     [
         (r"\log \char 1", r'Unknown command "\char", at character 5'),
         ("(" * 13 + r"\char 1", "more than 12 of its brackets are not closed"),
-        (r"\limits", "may only appear after"),
+        (r"a\limits", "may only appear after"),
         (r"\begin{CD}a\end{CD}", 'Unknown environment "CD", at character 6'),
         ("x" * 10_001, "it has more than 10000 characters"),
     ],

@@ -70,6 +70,7 @@ MACROS = dict(
 )
 """What KaTeX knows and math-core does not, said by what it knows."""
 SPELLINGS = (
+    (re.compile(r"^\s*\\(?:no)?limits(?![A-Za-z])"), ""),
     (re.compile(r"\\(left|middle|right)\s*<"), r"\\\1\\langle "),
     (re.compile(r"\\(left|middle|right)\s*>"), r"\\\1\\rangle "),
     (re.compile(r"(?<!\\)((?:\\\\)*+)\\\n"), r"\1\\ "),
@@ -81,7 +82,8 @@ SPELLINGS = (
     (re.compile(r"\\(begin|end)\{split\}"), r"\\\1{aligned}"),
     (re.compile(r"\\(begin|end)\{(.?matrix)\*\}(?:\[[lcr]\])?"), r"\\\1{\2}"),
 )
-"""The same for environments, brackets, and a space that ends its line."""
+"""The same for environments, brackets, a space that ends its line, and limits of
+nothing."""
 NUMBERED = re.compile(r"\\begin\{(?:equation|align|gather)\*?\}")
 TOKEN = re.compile(r"\\(begin|end)(?![A-Za-z])|\\\\|\\.|[{}]", re.DOTALL)
 WRONG = re.compile(r"\\rule(?![A-Za-z])|\{CD\}")
