@@ -88,12 +88,13 @@ def read_private_file(path: Path, bytes_max: int) -> bytes:
     """
     descriptor = os.open(path, _LOOK | os.O_NOFOLLOW)
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
-        content = file.read(bytes_max + 1)
-    if len(content) > bytes_max:
-        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), os.fspath(path))
-    return content
+        if status.st_size > bytes_max:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), os.fspath(path))
+        # a buffer is made for all that is asked for
+        return file.read(status.st_size)
 
 
 def private_opener(path: str, flags: int) -> int:

@@ -7,6 +7,7 @@ import shutil
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
@@ -16,6 +17,12 @@ from tests.support.service import EmbeddedService
 from tests.support.terminal import run_in_terminal
 from tests.support.workspaces import Cloned
 from wikisync.cli.main import main
+from wikisync.config.sections import (
+    Command,
+    MarkupSection,
+    SiteSection,
+    SyncSection,
+)
 from wikisync.config.trust import KEYS
 from wikisync.errors import ExitCode, Unagreed
 from wikisync.library import sync
@@ -250,17 +257,16 @@ def test_library_refuses_it(foreign: Path, theirs: Server) -> None:
     assert not theirs.is_contacted
 
 
-def test_every_key_that_names_a_command_a_secret_or_a_server_is_asked_about() -> None:
-    """The keys of a new section or option are looked at here."""
-    assert set(KEYS) == {
-        "service.url",
-        "service.token_command",
-        "service.token_file",
-        "sync.attention_command",
-        "sync.hook_secret_file",
-        "site.after",
-        "markup.kroki",
+def test_every_command_of_a_configuration_is_asked_about() -> None:
+    sections = {"sync": SyncSection, "site": SiteSection, "markup": MarkupSection}
+    commands = {
+        f"{name}.{key}"
+        for name, section in sections.items()
+        for key, hint in get_type_hints(section, include_extras=True).items()
+        if hint == Command
     }
+    assert len(commands) == 2
+    assert commands < set(KEYS)
 
 
 # -- tokens and their addresses ----------------------------------------------------
