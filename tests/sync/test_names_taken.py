@@ -159,3 +159,14 @@ async def test_copy_of_a_page_that_is_edited_is_no_rename(state: State) -> None:
     await copies.rest()
     assert copies.texts()["log"] == LOG.replace("Entry 0", "Entry zero") + HERE
     assert copies.texts()["copy"] == LOG
+
+
+async def test_new_page_is_held_with_the_one_whose_name_it_took(state: State) -> None:
+    """The renamed one cannot get its new name, so this one cannot get the old one."""
+    copies = await agreed(state)
+    copies.rename_here("log", "log-2024")
+    copies.here.put("log", NEW)
+    del copies.there.pages[Slug("log")]
+    copies.there.put("Log-2024", "another\n")
+    result = await copies.rest()
+    assert {hold.slug for hold in result.plan.held} == {"log", "log-2024"}

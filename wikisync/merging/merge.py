@@ -34,6 +34,8 @@ PARAGRAPH_CHARS_MAX = 200_000
 
 KEPT_SHARE = 0.1
 """A side that kept less of the base is not merged with edits of the other one, ..."""
+KEPT_WELL = 0.5
+"""Nobody asks whether a text kept more than this share."""
 CUT_CHARS_MIN = 200
 """... nor is a text of this length with edits that leave less than this share of it."""
 _WORD = re.compile(r"\w+")
@@ -101,11 +103,11 @@ def kept_share(
     lines = _split(base), _split(text)
     if not base.strip():
         return 1.0
+    kept = _kept(*lines, counts_edited=counts_edited)
+    if kept >= KEPT_WELL:
+        return kept  # the sentences of a large page take seconds
     first, second = (_keys(units(side, kinds(side, page_format))) for side in lines)
-    return max(
-        _kept(*lines, counts_edited=counts_edited),
-        _kept(first, second, counts_edited=counts_edited),
-    )
+    return max(kept, _kept(first, second, counts_edited=counts_edited))
 
 
 def _kept(old: list[str], new: list[str], *, counts_edited: bool) -> float:

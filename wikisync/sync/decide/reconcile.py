@@ -190,13 +190,24 @@ class _Table:
             # A page that nobody touched needs no row, unless a rename planned above
             # carries it along: then its file or its record follows.
             if self._moves or not self._is_untouched(record):
-                yield from self._record(record)
+                found = list(self._record(record))
+                yield from found
+                yield from self._with_namesake(record, found)
         for slug in self._clashing:
             yield self._clash(slug)
         for slug in sorted(self._unrecorded()):
             action = self._created(slug)
             if action is not None:
                 yield action
+
+    def _with_namesake(
+        self, record: _Record, found: Sequence[Action]
+    ) -> Iterator[Hold]:
+        """Hold what took the name of a page, too, where that one cannot get its own."""
+        is_taken = any(record.slug in side.renamed for side in self._taken)
+        waits = all(isinstance(one, Hold | Skip) for one in found)
+        if is_taken and waits and all(one.slug != record.slug for one in found):
+            yield Hold(record.slug, HoldReason.NAME_TAKEN)
 
     def _unrecorded(self) -> set[Slug]:
         """Names under which a page stands that no record owns.

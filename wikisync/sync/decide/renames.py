@@ -20,7 +20,7 @@ from wikisync.sync.decide.plan import BasePage
 NO_TEXT = digest_of("")
 LITTLE = 0.1
 HALF = 0.5
-"""Shares of the agreed text that a page has kept, see ``taken_again``."""
+"""Shares of the agreed text that a page has kept, see ``names_taken``."""
 LIKE_PAGES_MAX = 50
 """Among more new pages, or pages that changed, texts that are alike are not sought."""
 
@@ -101,7 +101,7 @@ def names_in_doubt(
     """
     old = {
         slug: state
-        for slug in changed
+        for slug in sorted(changed)
         if slug in side.pages
         and (state := agreed(base[slug])).digest != side.pages[slug].digest
         and not (trusts_identity and state.identity == side.pages[slug].identity != "")

@@ -141,7 +141,7 @@ async def _taken(
         return await on_texts(lambda: kept_share(agreed, text, page_format), text)
 
     found = dict(names.certain)
-    for old in names.old - found.keys():
+    for old in sorted(names.old - found.keys()):
         if not (old in names.likely or names.new):
             continue
         left = await kept(old, old)
