@@ -176,6 +176,9 @@ async def met_again(
         theirs = there.pages[slug]
         if cycle.linked is None or here.pages[slug].has_same_text(theirs):
             continue
+        text = there.texts.get(slug)
+        if text is not None and "uploads/" not in text.content:
+            continue  # no file of here has a link in it
         with suppress(NotFound, FolderError):
             page = await cycle.local.read(files.get(slug, slug))
             page = replace(page, slug=slug)
