@@ -342,6 +342,31 @@ async def test_a_text_that_something_changes_back_is_held(state: State) -> None:
     assert [(one.slug, one.reason) for one in result.held] == [(HOME, HoldReason.LOOP)]
 
 
+async def test_a_page_whose_times_two_machines_write_in_turn_is_held(
+    state: State,
+) -> None:
+    """Editors that write the time of a change at each pull would go on for ever."""
+    copies = await settled(state)
+
+    def page(minute: int, text: str = "text") -> str:
+        return f"---\nupdated: 2026-01-02T10:{minute:02}:00Z\n---\n{text}\n"
+
+    for minute in range(0, 10, 2):
+        copies.here.put("home", page(minute))
+        await copies.cycle()
+        copies.now -= 20
+        copies.there.put("home", page(minute + 1))
+        await copies.cycle()
+        copies.now -= 20
+    copies.here.put("home", page(10))
+    result = await copies.cycle()
+    assert [(one.slug, one.reason) for one in result.held] == [(HOME, HoldReason.LOOP)]
+
+    copies.here.put("home", page(11, "more text"))
+    await copies.cycle()
+    assert copies.there.texts()["home"] == page(11, "more text")
+
+
 async def test_a_text_that_its_writer_takes_back_and_saves_again_is_sent(
     state: State,
 ) -> None:

@@ -14,6 +14,8 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from wikisync.merging.front_matter import front_matter_of
+
 _KEYS = {
     "---": re.compile(
         r"(?P<key>[^\s#:'\"\[\]{}&*!|>%@`,-][^:#]*|\"[^\"]*\"|'[^']*'):\s"
@@ -82,6 +84,20 @@ def merge_metadata(base: str, local: str, remote: str) -> str | None:
             return None
         entries.append(merged)
     return f"{mine.fence}\n{''.join(entries)}{mine.fence}\n"
+
+
+def differs_in_time_only(old: str, new: str) -> bool:
+    """Whether two texts of a page differ, and in times of a change alone."""
+    before, after = front_matter_of(old), front_matter_of(new)
+    if before == after or old[len(before) :] != new[len(after) :]:
+        return False
+    was, now = _block(before), _block(after)
+    if was is None or now is None or list(was.entries) != list(now.entries):
+        return False
+    return all(
+        entry == now.entries[key] or _later(key, entry, now.entries[key]) is not None
+        for key, entry in was.entries.items()
+    )
 
 
 def _merge_entry(base: str, local: str, remote: str) -> str | None:

@@ -222,8 +222,8 @@ class Journal(WikiRows):
 
     # -- the loop breaker's count ----------------------------------------------------
 
-    def times_sent(self, slug: Slug, digest: Digest, now: float) -> int:
-        """How often this text was sent lately after the wiki had another one.
+    def times_sent(self, slug: Slug, digest: Digest | None, now: float) -> int:
+        """How often this text, or any, was sent lately after the wiki had another one.
 
         A person who saves one text and another in turn sends both over what was sent
         before: that counts once.
@@ -238,7 +238,7 @@ class Journal(WikiRows):
             # after this the wiki had another text: the same one sent again counts anew
             if sent == NO_DIGEST:
                 is_counted = False
-            elif sent == digest and not is_counted:
+            elif digest in {sent, None} and not is_counted:
                 times, is_counted = times + 1, True
         return times
 

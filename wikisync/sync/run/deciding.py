@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from wikisync.errors import FolderError, NotFound
 from wikisync.merging.conflict import git_conflicts, has_any_marker, has_marker
 from wikisync.merging.front_matter import front_matter_of, with_front_matter
+from wikisync.merging.metadata import differs_in_time_only
 from wikisync.model import (
     Digest,
     PageState,
@@ -158,7 +159,7 @@ class _Deciding:
         shown = {slug: digest_of(file.remote) for slug, file in files.items()}
         seen = not_agreed(plan, base, there, shown)
         is_set_back = await self._is_set_back(plan, seen, there)
-        plan = self._allowed(plan, base, here)
+        plan = await self._allowed(plan, base, here)
         rewinding = what_goes_back(
             self._cycle.state,
             plan,
@@ -423,7 +424,7 @@ class _Deciding:
         remote = self._cycle.remote
         return bool(await remote.taken_back(self._head, earlier, before, now))
 
-    def _allowed(
+    async def _allowed(
         self, plan: Plan, base: Mapping[Slug, BasePage], here: Snapshot
     ) -> Plan:
         """The plan without what must wait, or what nobody wants on the wiki."""
@@ -440,7 +441,8 @@ class _Deciding:
         refused: Mapping[Slug, Digest] = {}
         if not self._cycle.options.tries_again:
             refused = refused_texts(self._cycle.state, self._cycle.clock())
-        return narrowing.without_futile(plan, refused, self._looping(plan, base))
+        looping = await self._looping(plan, base)
+        return narrowing.without_futile(plan, refused, looping)
 
     def _without_renames_under_way(self, there: Snapshot) -> Snapshot:
         """The wiki without pages that somebody is renaming to a look-alike name.
@@ -486,24 +488,40 @@ class _Deciding:
             [slug for slug, one in seen.items() if now - one.first_at >= span_s]
         )
 
-    def _looping(
+    async def _looping(
         self, plan: Plan, base: Mapping[Slug, BasePage]
     ) -> frozenset[tuple[Slug, Digest]]:
         """Texts that were sent so often that something must be changing them back.
 
+        Texts that differ only in the times of their changes are the same here: two
+        machines whose editors write them would send a page to each other for ever.
         Not those that both sides agree on: a picture in them is another one.
         """
-        now = self._cycle.clock()
-        return frozenset(
-            [
-                (action.slug, action.local)
-                for action in plan.actions
-                if isinstance(action, Push)
-                and not _is_agreed(action, base)
-                and self._cycle.state.times_sent(action.slug, action.local, now)
-                >= SAME_TEXT_MAX
-            ]
-        )
+        state, now = self._cycle.state, self._cycle.clock()
+        files = {slug: file for file, slug in _sent_files(plan).items()}
+        found: set[tuple[Slug, Digest]] = set()
+        for action in plan.actions:
+            if not isinstance(action, Push) or _is_agreed(action, base):
+                continue
+            is_looping = (
+                state.times_sent(action.slug, action.local, now) >= SAME_TEXT_MAX
+            )
+            if (
+                not is_looping
+                and state.times_sent(action.slug, None, now) >= SAME_TEXT_MAX
+            ):
+                is_looping = await self._is_only_later(action.slug, files[action.slug])
+            if is_looping:
+                found.add((action.slug, action.local))
+        return frozenset(found)
+
+    async def _is_only_later(self, slug: Slug, file: Slug) -> bool:
+        """Whether a page says nothing new but when it was changed."""
+        try:
+            text = (await self._cycle.local.read(file)).content
+        except (NotFound, FolderError):
+            return False  # its turn will say what is wrong
+        return differs_in_time_only(self._cycle.state.text(slug) or "", text)
 
     async def _with_markers(self, plan: Plan) -> Mapping[Slug, HoldReason]:
         """Pages that would be sent with marker lines of a conflict in them.
