@@ -189,7 +189,7 @@ async def test_terminal_is_asked_once(
         ("attention-ran", "other-ran", True),
         ("127.0.0.1", "localhost", True),
         ("[site]", '[markup]\nkroki = "http://127.0.0.1:9"\n[site]', True),
-        ("[sync]", '[sync]\nhook_secret_file = "~/.netrc"', False),
+        ("[sync]", '[sync]\nhook_secret_file = "~/.netrc"', True),
         ("[site]", '[site]\ntitle = "Notes"', False),
         ("docs/handbook", "docs/guide", False),
         ("[site]", "# a note\n[site]", False),

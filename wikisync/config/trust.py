@@ -46,8 +46,6 @@ KEYS = (
 )
 """Everything that makes us run a command, read a secret or contact a server."""
 ADDRESS = KEYS[0]
-SECRETS = frozenset({"service.token_file", "sync.hook_secret_file"})
-"""Files of an agreed workspace: another one goes to the same service."""
 OWN_KEYS = tuple(key for key in KEYS if not key.startswith("service."))
 """Those that have nothing to do with the token."""
 
@@ -172,11 +170,10 @@ def _agreements(
 ) -> tuple[Path, Path]:
     """The files of the agreements to the whole of a configuration and its address."""
     said = _said(folder, config)
-    whole = {key: value for key, value in said.items() if key not in SECRETS}
     names = (
         hashlib.sha256(json.dumps([where, what]).encode()).hexdigest()
         for where, what in (
-            (os.fspath(folder.resolve()), whole),
+            (os.fspath(folder.resolve()), said),
             ("", said.get(ADDRESS)),
         )
     )
