@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.pair import Pair, paired
+from tests.support.git import needs_git
+from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import BLUE, RED, count_uploads, put, there
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.run.options import CycleOptions
@@ -66,6 +67,27 @@ async def test_what_is_equal_is_adopted(pair: Pair, name: str, text: str) -> Non
     assert pair.known.base().keys() == (await pair.wiki_texts()).keys()
     pair.restart()
     assert (await pair.cycle()).plan.actions == ()
+
+
+@needs_git
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("m.md", "![m](red.png) ![1](img/p.png)\n"),
+        ("m.md", "![1](/img/p.png)\n\n![m](red.png) ![m](red.png)\n"),
+        ("sub/m.asciidoc", "image::../red.png[]\n\nimage::../img/p.png[]\n"),
+    ],
+)
+async def test_picture_of_its_own_place_is_adopted_beside_an_upload(
+    pair: Pair, name: str, text: str
+) -> None:
+    pushed = {"img/p.png": RED + b"?", "p.md": b"![1](img/p.png)\n"}
+    await pair.service.put_files(OWNER, pushed)
+    await pair.rest()
+    sent = await lose(pair, {name: text})
+    result = await pair.rest()
+    assert (result.held, result.problems, sent) == ((), (), [])
+    assert "" not in pair.known.uploads().values()
 
 
 @pytest.mark.parametrize("name", ["home.md", "My Page.md"])

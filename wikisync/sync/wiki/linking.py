@@ -240,6 +240,8 @@ class FileLinks:
             if isinstance(held, LooseFile):
                 held = await path_of(page.slug, held)
             paths[target] = held
+        # where a link leads to what the wiki has in its own place, it stays as it is
+        places = [place for place in places if paths[place.target] != NOWHERE]
         content = await self._links.retarget(
             page,
             [
@@ -283,7 +285,8 @@ class FileLinks:
 
         async def path_of(_slug: Slug, file: LooseFile) -> AttachmentPath:
             path = known.get(file.digest, NOWHERE)
-            used.append((file, path))
+            if path != NOWHERE:
+                used.append((file, path))
             return path
 
         _, links = await self.page_out(here, path_of)
