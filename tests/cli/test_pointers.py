@@ -60,6 +60,40 @@ async def test_page_that_is_a_pointer_on_both_sides_gets_its_text_from_either(
     assert (await cloned.wiki())["two.md"] == "2\n"
 
 
+async def _sync_later(cloned: Cloned) -> int:
+    await cloned.run("sync")
+    cloned.age_sightings(3600)
+    for _ in range(3):
+        ran = await cloned.run("sync")
+    return ran.code
+
+
+async def test_page_that_is_renamed_and_becomes_a_pointer_is_not_deleted(
+    cloned: Cloned,
+) -> None:
+    (cloned.folder / "guide.md").unlink()
+    cloned.write("sub/guide.md", LFS)
+    assert await _sync_later(cloned) == 3
+    assert await cloned.wiki() == FILES
+    cloned.write("sub/guide.md", "a guide\n")
+    assert await _sync_later(cloned) == 0
+    wiki = await cloned.wiki()
+    assert (wiki["sub/guide.md"], "guide.md" in wiki) == ("a guide\n", False)
+
+
+async def test_page_that_the_wiki_renames_and_makes_a_pointer_stays_here(
+    cloned: Cloned,
+) -> None:
+    await cloned.remove("guide")
+    await cloned.edit({"manual": LFS})
+    await _sync_later(cloned)
+    assert (cloned.read("guide.md"), cloned.read("manual.md")) == ("a guide\n", LFS)
+    await cloned.edit({"manual": "a manual\n"})
+    assert await _sync_later(cloned) == 0
+    assert not (cloned.folder / "guide.md").exists()
+    assert cloned.read("manual.md") == "a manual\n"
+
+
 async def test_page_about_pointers_is_a_page_as_any_other(cloned: Cloned) -> None:
     text = f"# Pointers\n\n```\n{LFS}```\n"
     cloned.write("new.md", text)

@@ -17,11 +17,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
-from wikisync.errors import NotFound, RemoteError
-from wikisync.model import Slug, Snapshot
-from wikisync.sync.base.state import WikiState
+from wikisync.errors import FolderError, NotFound, RemoteError
+from wikisync.model import Digest, Slug, Snapshot
+from wikisync.pointer import POINTER_BYTES_MAX, is_pointer
 from wikisync.sync.decide.ledger import Side, Sighting
 from wikisync.sync.decide.plan import (
+    CreateLocal,
+    CreateRemote,
     DeleteLocal,
     DeleteRemote,
     DropRecord,
@@ -83,15 +85,17 @@ async def watch_absences(
     forgotten = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
     gone_here = [a.slug for a in plan.actions if isinstance(a, DeleteRemote)]
     doubted = await _doubted(cycle, there, [*gone_there, *forgotten])
-    unread = _unread(known, here, there, now)
+    new_here = await _new_unread(cycle, plan, here, Side.LOCAL)
+    new_there = await _new_unread(cycle, plan, there, Side.REMOTE)
+    unread = seen_again(known.sightings(Side.UNREAD), new_here | new_there, now)
     if not is_dry_run:
         known.record_sightings(Side.UNREAD, unread)
     waiting: dict[Slug, SkipReason] = {}
     due: list[float] = []
-    for side, scan, slugs, scans, span_s, reason in (
+    for side, new, slugs, scans, span_s, reason in (
         (
             Side.REMOTE,
-            there,
+            new_there,
             () if doubted else gone_there,
             options.remote_scans,
             options.remote_span_s,
@@ -99,7 +103,7 @@ async def watch_absences(
         ),
         (
             Side.LOCAL,
-            here,
+            new_here,
             gone_here,
             options.local_scans,
             options.local_span_s,
@@ -120,25 +124,61 @@ async def watch_absences(
                 due.append(left / max(1, scans - one.count))
             # certain by now, unless a page that cannot be read came at the same time or
             # later: it may be this one under another name
-            elif any(
-                another.first_at >= one.first_at
-                for new, another in unread.items()
-                if new in scan.unreadable
-            ):
+            elif any(unread[another].first_at >= one.first_at for another in new):
                 waiting[slug] = SkipReason.MAY_BE_UNREAD
     return Absences(waiting, doubted, min(due, default=None))
 
 
-def _unread(
-    known: WikiState, here: Snapshot, there: Snapshot, now: float
-) -> Mapping[Slug, Sighting]:
-    """New pages whose text cannot be had, and since when.
+async def _new_unread(
+    cycle: Cycle, plan: Plan, seen: Snapshot, side: Side
+) -> frozenset[Slug]:
+    """New pages of one side whose text cannot be had, or is only a pointer to it.
 
-    A page that was gone at the same scan, or before, may have been renamed to one.
+    A page that was gone at the same scan, or before, may have been renamed to one.  A
+    pointer of the wiki counts also when it has been written here.
     """
-    new = (here.unreadable - here.ignored) | (there.unreadable - there.ignored)
-    new -= known.base().keys()
-    return seen_again(known.sightings(Side.UNREAD), new, now)
+    known = cycle.state
+    creation = CreateRemote if side is Side.LOCAL else CreateLocal
+    may_be = {one.slug for one in plan.actions if isinstance(one, creation)}
+    may_be |= known.sightings(Side.UNREAD).keys()
+    digests = {slug: seen.pages[slug].digest for slug in may_be & seen.pages.keys()}
+    new = seen.unreadable - seen.ignored - known.base().keys()
+    return new.union(await pointers(cycle, digests, seen, side))
+
+
+async def pointers(
+    cycle: Cycle, digests: Mapping[Slug, Digest], seen: Snapshot, side: Side
+) -> dict[Slug, str]:
+    """Those of the texts that are only pointers, by the pages that get them.
+
+    Args:
+        cycle: Whose folder is read.
+        digests: Of the texts; a page has its old name until a plan is carried out.
+        seen: The scan that found them.
+        side: Of which it is.
+    """
+    known = cycle.state
+    wanted = set(digests.values())
+    small = {
+        page.digest: page.slug
+        for page in (seen.pages.values() if wanted else ())
+        if page.digest in wanted and (page.size or 0) <= POINTER_BYTES_MAX
+    }
+    found: dict[Slug, str] = {}
+    for slug, digest in digests.items():
+        if digest not in small:
+            continue
+        # a short text of the wiki comes along with the scan that finds it new
+        page = seen.texts.get(small[digest])
+        text = page.content if page else known.text(small[digest]) or ""
+        if page is None and side is Side.LOCAL:
+            try:
+                text = (await cycle.local.read(small[digest])).content
+            except (NotFound, FolderError):
+                continue  # its turn will say what is wrong
+        if is_pointer(text.encode("utf-8", "replace")):
+            found[slug] = text
+    return found
 
 
 async def _doubted(

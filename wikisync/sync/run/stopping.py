@@ -11,11 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from wikisync.errors import FolderError, NotFound
 from wikisync.model import Digest, Slug, Snapshot, digest_of
-from wikisync.pointer import POINTER_BYTES_MAX, is_pointer
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import narrowing
+from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import (
     BasePage,
     CreateLocal,
@@ -56,6 +55,7 @@ from wikisync.sync.decide.safety import (
 from wikisync.sync.decide.stale import STALE_TEXTS_MAX
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.parts import Cycle
+from wikisync.sync.run.sightings import pointers
 
 
 async def emptied_pages(
@@ -277,27 +277,12 @@ async def without_pointers(
     theirs = {a.slug: a.remote for a in plan.actions if isinstance(a, Pull)}
     records = plan.records
     found: dict[Slug, HoldReason] = {}
-    for digests, seen in ((ours, here), (theirs, there)):
-        wanted = set(digests.values())
-        # by their texts: a page has its old name until the plan is carried out
-        small = {
-            page.digest: page.slug
-            for page in (seen.pages.values() if wanted else ())
-            if page.digest in wanted and (page.size or 0) <= POINTER_BYTES_MAX
-        }
-        for slug, digest in digests.items():
-            if digest not in small:
-                continue
-            # a short text of the wiki comes along with the scan that finds it new
-            page = seen.texts.get(small[digest])
-            if page is None and seen is here:
-                try:
-                    page = await cycle.local.read(small[digest])
-                except (NotFound, FolderError):
-                    continue  # its turn will say what is wrong
-            text = page.content if page else ""
-            agreed = cycle.state.text(records.get(slug, slug))
-            if text != agreed and is_pointer(text.encode("utf-8", "replace")):
+    for side, digests, seen in (
+        (Side.LOCAL, ours, here),
+        (Side.REMOTE, theirs, there),
+    ):
+        for slug, text in (await pointers(cycle, digests, seen, side)).items():
+            if text != cycle.state.text(records.get(slug, slug)):
                 found[slug] = HoldReason.POINTER
     return narrowing.holding(plan, found, Send | Pull | Merge | Hold)
 
