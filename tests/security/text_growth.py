@@ -35,7 +35,7 @@ from wikisync.service.redirects import parse_redirects
 from wikisync.service.slugs import path_of_new_title
 from wikisync.site.preview.checks import page_checks
 from wikisync.site.search_words import scored_words
-from wikisync.sync.decide.mentions import mentioned_attachments
+from wikisync.sync.decide.mentions import linked_ways, mentioned_attachments
 from wikisync.sync.wiki.name_search import NameSearch
 
 SIZES = (5_000, 10_000, 20_000)
@@ -127,6 +127,7 @@ READERS: Mapping[str, Reader] = {
     "mentions in quotes": _within(
         f'"uploads/{"0" * 32}/a', ".png", mentioned_attachments
     ),
+    "ways to files": _within("[a](", "a/b.c)", linked_ways),
     "names of files": NameSearch(["shot.png", "a b.png"]).mentioned,
     "words of the search": lambda text: scored_words("a", text, text),
     "drawing, style": lambda text: static_drawing(

@@ -183,7 +183,10 @@ def test_any_text_gives_plain_names_below_uploads(source: str) -> None:
         ("![p](y%20%5B2%5D.png) ![p](&#46;x/y.png)", ["y [2].png", ".x/y.png"]),
         ("![p](.attachments/x.png =300x)", [".attachments/x.png"]),
         ("![p](p.pdf?raw=true#page=3)", ["(p.pdf", "p.pdf"]),
-        (":imagesdir: pics\n\nimage::c.png[]", ["c.png", "pics/c.png"]),
+        (
+            ":imagesdir: pics\n\nimage::c.png[]",
+            ["image::c.png", "c.png", "pics/image::c.png", "pics/c.png"],
+        ),
         ("[a](notes.md) v1.2 https://example.com/a.png", []),
         (f"![p](uploads/{H}/p.png)", []),
     ],
@@ -193,8 +196,58 @@ def test_way_to_a_file_is_found_in_every_format(source: str, ways: list[str]) ->
 
 
 @pytest.mark.parametrize(
+    ("source", "way"),
+    [
+        ("[x](files/LICENSE)", "files/LICENSE"),
+        ("[x](<files/MY LICENSE>)", "files/MY LICENSE"),
+        ("[x](files/MY%20LICENSE#top)", "files/MY LICENSE"),
+        ("[x][1]\n\n[1]: files/LICENSE", "files/LICENSE"),
+        ('<a class="b" href="files/MY LICENSE">', "files/MY LICENSE"),
+        ("<a href=files/LICENSE>", "files/LICENSE"),
+        ("link:files/LICENSE[the license]", "files/LICENSE"),
+        ("[[file:files/LICENSE][the license]]", "files/LICENSE"),
+        ("[[the license|files/LICENSE]]", "files/LICENSE"),
+        ("{the license}[link:files/LICENSE]", "files/LICENSE"),
+        ("[x](man.1)", "man.1"),
+        ("[x](a.mobileconfiguration)", "a.mobileconfiguration"),
+        ("[x](a.code-workspace)", "a.code-workspace"),
+        ("![x](b.gr\u00f6\u00dfe)", "b.gr\u00f6\u00dfe"),
+        ("![x](a.png;v=1)", "a.png;v=1"),
+        ("![x](img/a,b.png)", "img/a,b.png"),
+        ("image::img/a,b.png[]", "img/a,b.png"),
+        ("![x](img/a, b.png)", "img/a, b.png"),
+        ("![x](a::b.png)", "a::b.png"),
+        ("![x](_top.png)", "_top.png"),
+        ("[[file:~t.png]]", "~t.png"),
+        ('<img src="!x.png">', "!x.png"),
+        ("![](<img/x(1.png>)", "img/x(1.png"),
+    ],
+)
+def test_way_to_a_file_with_a_rare_name_is_found(source: str, way: str) -> None:
+    assert way in linked_ways(source)
+
+
+@pytest.mark.parametrize(
     "piece",
-    ['"a.b ', "<a.b ", "(a.b", "[ a.b", "a.b|", "a.b\n", ": a.b", "=a.b", "\\a.b"],
+    [
+        '"a.b ',
+        "<a.b ",
+        "(a.b",
+        "[ a.b",
+        "a.b|",
+        "a.b\n",
+        ": a.b",
+        "=a.b",
+        "\\a.b",
+        "](<a",
+        "]( ",
+        "]:",
+        "[[",
+        "src=",
+        "src='a",
+        "src=\"'",
+        "link:a/b,",
+    ],
 )
 def test_ways_of_a_hostile_page_are_found_in_time(piece: str) -> None:
     started_s = time.process_time()

@@ -61,6 +61,9 @@ def files_here(pair: Pair) -> dict[str, bytes]:
         ("home.md", "![p](.attachments/p-1.png)\n", ".attachments/p-1.png"),
         ("a/b.md", "![p](/.attachments/my%20p.png)\n", ".attachments/my p.png"),
         ("a/b.md", "![p](../.gitbook/assets/p.png)\n", ".gitbook/assets/p.png"),
+        ("home.md", "[l](files/LICENSE) [h](home)\n", "files/LICENSE"),
+        ("home.md", "[m](man.1)\n", "man.1"),
+        ("home.md", "![p](_a,b.png)\n", "_a,b.png"),
         ("home.asciidoc", "image::img/p.png[red]\n", "img/p.png"),
         ("home.asciidoc", ":imagesdir: img\n\nimage::p.png[red]\n", "img/p.png"),
         ("home.asciidoc", "See link:a.tar.gz[all].\n", "a.tar.gz"),
@@ -76,6 +79,14 @@ async def test_file_that_a_page_links_to_is_fetched_wherever_it_is(
     result = await pair.rest()
     assert (result.problems, result.absent) == ((), ())
     assert files_here(pair) == {file: RED}
+
+
+async def test_link_to_a_page_that_is_missing_is_no_missing_file(pair: Pair) -> None:
+    pair.save("home.md", "[a](to/come) [b](to/come.pdf)\n")
+    result = await pair.cycle()
+    assert [one.message.split(",")[0] for one in result.absent] == [
+        "links to to/come.pdf"
+    ]
 
 
 async def test_nothing_is_sent_for_it_and_the_texts_stay(pair: Pair) -> None:

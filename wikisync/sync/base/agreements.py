@@ -394,7 +394,7 @@ class Agreements(Steps):
     def linked_paths(
         self, pages: Collection[Slug] | None = None
     ) -> frozenset[AttachmentPath]:
-        """Where files may be that all pages, or some, link to, uploads aside."""
+        """Where files may be that pages, all or some, link to; no uploads or pages."""
         known, rollbacks = self._linked, self._database.rollbacks
         if pages is None and known is not None and known[0] == rollbacks:
             return known[1]
@@ -403,7 +403,7 @@ class Agreements(Steps):
             for slug, lines in self._mentioned().items()
             if pages is None or slug in pages
             for path in ways_lead_to(slug, [one for one in lines if not is_upload(one)])
-        )
+        ).difference(self.base())
         self._linked = (rollbacks, paths) if pages is None else known
         return paths
 

@@ -75,7 +75,8 @@ _ENCLOSED = tuple(
 """Where spaces may belong to a way."""
 _BEFORE_WAY = re.compile(r"[\w-]*:+|[^=]*=")
 """``image::``, ``src=`` and the like."""
-_WAY_END = re.compile(r"[?#]|::|(?<=\w),|\s[\"'=]")
+_QUERY = re.compile(r"[?#]")
+_WAY_END = re.compile(r"::|(?<=\w),|\s[\"'=]")
 _MARKS = "!*_~'\",;: \t"
 """What formats put around a way."""
 _NAMED = re.compile(
@@ -83,6 +84,18 @@ _NAMED = re.compile(
 )
 """An extension, somewhere in a text; most have one of numbers and pages alone."""
 _HAS_EXTENSION = re.compile(r"[^/.]\.(?=[A-Za-z0-9]*[A-Za-z])[A-Za-z0-9]{1,10}\Z")
+_HAS_NAME = re.compile(r"[/.][^/.]+\Z")
+_LINK = re.compile(
+    r"""
+    (?: \]\([ ]* | \]:[ \t]* ) <([^<>\n]+)>
+      | (?: \]\([ ]* | \]:[ \t]* | \blink: | \}\[ ) ([^\s<>()\[\]{}|"'`]+)
+      | \[\[ (?:file:)? ([^\[\]\n]+)
+      | \b(?:href|src)= (?: "([^"<>\n]+)" | '([^'<>\n]+)' | ([^\s<>"'`]+) )
+    """,
+    re.VERBOSE,
+)
+"""Where a link surely is: it may lead to a file without an extension, as ``a/LICENSE``
+or ``man.1``."""
 _IMAGES_FOLDER = re.compile(r"^:imagesdir:[ \t]+(\S+)", re.MULTILINE)
 
 
@@ -121,28 +134,38 @@ def linked_ways(source: str) -> tuple[str, ...]:
         for word in _WORD.findall(line):
             if "." in word and "://" not in word and _NAMED.search(word):
                 _add_ways(found, word)
-        if " " in line:
+        if " " in line or "(" in line:
             for text in itertools.chain(*(one.findall(line) for one in _ENCLOSED)):
-                if " " in text and _NAMED.search(text):
+                if (" " in text or "(" in text) and _NAMED.search(text):
                     _add_ways(found, text)
         if len(found) >= MENTIONS_MAX:
             break
+    for link in _LINK.finditer(source):
+        if len(found) >= MENTIONS_MAX:
+            break
+        _add_ways(found, link[link.lastindex or 0], _HAS_NAME)
     ways = tuple(found)
     for folder in _IMAGES_FOLDER.findall(source)[:CUTS_MAX]:
         found |= {f"{folder.rstrip('/')}/{way}": None for way in ways}
     return tuple(found)
 
 
-def _add_ways(found: dict[str, None], text: str) -> None:
+def _add_ways(
+    found: dict[str, None], text: str, is_named: re.Pattern[str] = _HAS_EXTENSION
+) -> None:
     plain = unescape(_ESCAPE.sub(r"\1", text))
     inner = plain[1:].rpartition(")")[0] if plain.startswith("(") else ""
     for part in (*plain.split("|"), inner):
         before = _BEFORE_WAY.match(part)
         for written in (part, part[before.end() :]) if before else (part,):
-            way = _WAY_END.split(written, maxsplit=1)[0]
-            decoded = unquote(way.lstrip(_MARKS).rstrip(_NAME_END + _MARKS))
-            if _is_way(decoded):
-                found[decoded] = None
+            whole = _QUERY.split(written, maxsplit=1)[0]
+            for way in (_WAY_END.split(whole, maxsplit=1)[0], whole):
+                # a mark in front may be the name's own
+                ended = way.rstrip(_NAME_END + _MARKS)
+                for spelling in (ended.lstrip(_MARKS), ended):
+                    decoded = unquote(spelling)
+                    if is_named.search(decoded) and _is_way(decoded):
+                        found[decoded] = None
 
 
 def is_upload(path: str) -> bool:
@@ -150,10 +173,14 @@ def is_upload(path: str) -> bool:
     return _UPLOADED.match(path) is not None
 
 
+def has_extension(way: str) -> bool:
+    """Whether a way ends as most files do, and no page."""
+    return _HAS_EXTENSION.search(way) is not None and split_extension(way) is None
+
+
 def _is_way(way: str) -> bool:
     return (
-        _HAS_EXTENSION.search(way) is not None
-        and split_extension(way) is None
+        split_extension(way) is None
         and "//" not in way
         and "\\" not in way
         and way.isprintable()

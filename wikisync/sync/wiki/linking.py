@@ -42,7 +42,7 @@ from wikisync.model import (
 from wikisync.pointer import POINTER_BYTES_MAX, is_pointer
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Intent, WriteKind, WrittenLink
-from wikisync.sync.decide.mentions import is_upload, linked_ways
+from wikisync.sync.decide.mentions import has_extension, is_upload, linked_ways
 from wikisync.sync.replica import RemoteReplica
 from wikisync.sync.wiki.name_search import NameSearch, as_meant, count_name
 
@@ -378,7 +378,9 @@ class FileLinks:
 
     async def _note_unmet(self, page: Page) -> None:
         """Note links to files that are not here."""
-        ways, self.unmet[page.slug] = set(linked_ways(page.content)), []
+        # a way without an extension leads to a page
+        ways = set(filter(has_extension, linked_ways(page.content)))
+        self.unmet[page.slug] = []
         if ways:
             targets = dict.fromkeys(await self._links.targets(page))
             found = (await self._find({page.slug: targets}))[page.slug]
