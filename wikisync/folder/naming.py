@@ -78,6 +78,8 @@ _SHOWN = re.compile(
       | pdf|epub|docx?|xlsx?|pptx?|od[tsp]|rtf|csv|tsv|drawio|vsdx?|zip|7z|gz )"""
 )
 """What is shown of a hidden folder: pictures and documents, which configure nothing."""
+_NO_NAMES = frozenset({"", ".", ".."})
+"""What stands for a folder in a path without being the name of one."""
 _NOT_A_NAME = "[\x00\ud800-\udfff]"
 _UNSAFE_ATTACHMENT = "[\x00-\x1f\x7f-\x9f\\\\\u2028\u2029\ud800-\udfff]"
 
@@ -142,7 +144,9 @@ def attachment_path(raw: str) -> AttachmentPath | None:
     if _PLAIN_ATTACHMENT.fullmatch(raw):
         return AttachmentPath(raw)
     *folders, name = raw.split("/")
-    if re.search(_UNSAFE_ATTACHMENT, raw) or not all(folders) or not name:
+    if re.search(_UNSAFE_ATTACHMENT, raw) or not name:
+        return None
+    if not _NO_NAMES.isdisjoint(folders):
         return None
     if name.startswith(".") or (is_hidden(raw) and not may_show_hidden(raw)):
         return None
@@ -164,7 +168,8 @@ def _is_beside_pages(path: str) -> bool:
 
 def is_hidden(path: str) -> bool:
     """Whether a file is in a hidden folder."""
-    return any(map(is_ignored_folder, path.split("/")[:-1]))
+    folders = path.split("/")[:-1]
+    return any(is_ignored_folder(one) and one not in _NO_NAMES for one in folders)
 
 
 def may_show_hidden(path: str) -> bool:
