@@ -366,6 +366,9 @@ class Problem(Struct, frozen=True):
     """The next step for a person, or empty."""
     is_once: bool = False
     """It happened and is over: whoever looks again does not meet it again."""
+    is_note: bool = False
+    """It names what is left out on purpose: nobody has to act, and no exit code is 3
+    because of it."""
 
     def __str__(self) -> str:
         return f"{self.subject}: {self.message}"

@@ -46,6 +46,26 @@ def test_a_workspace_is_built_where_it_says(
     assert shown.endswith(f"{workspace / 'public' / 'index.html'}\n")
 
 
+def test_folder_of_a_program_is_a_note_of_each_build_unless_it_is_ignored(
+    workspace: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = workspace / "handbook"
+    (folder / "node_modules").mkdir()
+    words = ["build", "--strict", str(workspace)]
+    for _ in range(2):  # the second one has nothing to do
+        assert main(words) == ExitCode.DONE
+        captured = capsys.readouterr()
+        assert "node_modules: a package manager makes this folder" in captured.err
+        assert "/node_modules/ leaves it out silently" in captured.err
+        assert "0 problems" in captured.out
+    assert main([*words, "--json"]) == ExitCode.DONE
+    found = json.loads(capsys.readouterr().out)
+    assert [one["subject"] for one in found["notes"]] == ["node_modules"]
+    (folder / ".wikisyncignore").write_text("node_modules/\n")
+    assert main(words) == ExitCode.DONE
+    assert "node_modules" not in capsys.readouterr().err
+
+
 def test_any_folder_is_built_where_one_says(workspace: Path, tmp_path: Path) -> None:
     folder, output = workspace / "handbook", tmp_path / "out"
     assert main(["build", str(folder), "-o", str(output)]) == ExitCode.DONE

@@ -32,6 +32,23 @@ def test_sound_pages_are_done_in_silence(
     assert captured.err.startswith("2 pages: 0 broken links, 0 problems")
 
 
+def test_folder_of_a_program_is_a_note_unless_it_is_ignored(
+    pages: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (pages / "@eaDir").mkdir()
+    assert main(["check", str(pages)]) == ExitCode.DONE
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "@eaDir: a Synology NAS makes this folder; nothing in it" in captured.err
+    assert main(["check", "--json", str(pages)]) == ExitCode.DONE
+    found = json.loads(capsys.readouterr().out)
+    assert found["problems"] == []
+    assert [one["code"] for one in found["notes"]] == ["folder-left-out"]
+    (pages / ".wikisyncignore").write_text("@eaDir/\n")
+    assert main(["check", str(pages)]) == ExitCode.DONE
+    assert "@eaDir" not in capsys.readouterr().err
+
+
 def test_broken_link_is_told_with_file_and_line(
     pages: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

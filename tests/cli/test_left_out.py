@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.workspaces import FILES, Cloned
+from wikisync.workspace.attention_file import ATTENTION_FILE
 
 SYNCTHING = "guide.sync-conflict-20250101-120000-ABCDEFG.md"
 DROPBOX = "guide (Ann's conflicted copy 2025-01-01).md"
@@ -21,8 +22,6 @@ MARKED = "a\n<<<<<<< HEAD\nmine\n=======\ntheirs\n>>>>>>> main\nb\n"
         (".hidden.md", "a name that begins with a dot"),
         ("team/guide.conflict.md", "no conflict is open"),
         ("uploads/notes.md", "uploads is the folder of attachments"),
-        ("node_modules/left-pad/README.md", "!/node_modules/"),
-        ("#recycle/team/notes.md", "a Synology NAS makes this folder"),
         ("home_LOCAL_1234.md", "git mergetool gives this name"),
         ("guide [conflicted].md", "a sync program gives this name"),
     ],
@@ -37,6 +36,59 @@ async def test_file_that_is_not_published_is_told_once(
     assert words in " ".join(ran.err.split())
     assert await cloned.wiki() == FILES
     assert cloned.read(name) == "text\n"
+
+
+async def test_folders_of_programs_are_named_once_and_wait_for_nobody(
+    cloned: Cloned,
+) -> None:
+    """A network disk makes some in every folder, and nobody is to do anything."""
+    for name in ("#recycle", "team/@eaDir", "__pycache__"):
+        (cloned.folder / name).mkdir()
+    cloned.write("node_modules/left-pad/README.md", "text\n")
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.err.count("warning:")) == (0, 0)
+    assert ran.err.count("makes this folder; nothing in it is published") == 4
+    assert "handbook/team/@eaDir: a Synology NAS" in ran.err
+    assert "!/node_modules/ publishes its pages" in " ".join(ran.err.split())
+    (cloned.folder / "@eaDir").mkdir()
+    again = await cloned.run("sync")
+    assert (again.code, again.err) == (0, "")
+    (cloned.folder / "lost+found").mkdir()
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.err.count("makes this folder")) == (0, 1)
+    assert not (cloned.root / ATTENTION_FILE).exists()
+    assert await cloned.wiki() == FILES
+
+
+async def test_status_and_doctor_name_folders_of_programs_every_time(
+    cloned: Cloned,
+) -> None:
+    (cloned.folder / "@eaDir").mkdir()
+    (cloned.folder / "team/@eaDir").mkdir()
+    await cloned.run("sync")
+    status, found = await cloned.run("status"), await cloned.run("status", "--json")
+    assert (status.code, found.code) == (0, 0)
+    assert "4 pages, in sync" in status.out
+    assert "@eaDir: a Synology NAS makes this folder" in status.out
+    (wiki,) = found.json["wikis"]
+    assert (wiki["problems"], wiki["last_problem"]) == ([], "")
+    assert [one["code"] for one in wiki["notes"]] == ["folder-left-out"]
+    (finding,) = [
+        one
+        for one in (await cloned.run("doctor", "--json")).json
+        if "@eaDir" in one["sentence"]
+    ]
+    assert finding["grade"] == "fine"
+
+
+async def test_program_that_asks_is_told_of_such_folders_beside_the_problems(
+    cloned: Cloned,
+) -> None:
+    (cloned.folder / "@eaDir").mkdir()
+    (first,) = (await cloned.run("sync", "--json")).json["wikis"]
+    (again,) = (await cloned.run("sync", "--json")).json["wikis"]
+    assert first["problems"] == again["problems"] == again["notes"] == []
+    assert [one["subject"] for one in first["notes"]] == ["@eaDir"]
 
 
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)])

@@ -55,6 +55,21 @@ async def test_save_here_is_on_the_wiki_within_seconds(
         await watch.said("1 pushed")
 
 
+async def test_folder_of_a_program_is_named_once_and_waits_for_nobody(
+    service: EmbeddedService, tmp_path: Path
+) -> None:
+    async with watching(service, tmp_path / "ws") as watch:
+        await watch.in_sync()
+        (watch.folder / "@eaDir").mkdir()
+        watch.save("home", "two\n")
+        await watch.said("handbook/@eaDir: a Synology NAS makes this folder")
+        watch.save("new", "a page\n")
+        await watch.said("1 pushed (new)")
+        await watch.in_sync()
+        assert sum("@eaDir" in line for line in watch.lines) == 1
+        assert not (tmp_path / "ws" / ATTENTION_FILE).exists()
+
+
 async def test_line_names_the_time_the_wiki_and_the_pages(
     service: EmbeddedService, tmp_path: Path
 ) -> None:

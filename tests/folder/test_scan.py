@@ -130,6 +130,11 @@ def test_folders_of_programs_are_left_out_and_told_once_for_each_name(
         ("folder-left-out", "logseq/bak"),
     ]
     assert "1 more of this name" in scanned.left_out[0].message
+    assert all(one.is_note for one in scanned.left_out)
+    silent, _ = parse_patterns("/@eaDir/")
+    shown = scan_pages(tmp_path, silent=silent)
+    assert [one.subject for one in shown.left_out] == ["logseq/bak", "a/@eaDir"]
+    assert slugs(shown) == slugs(scanned)
     for sign, found in (("", slugs(scanned)), ("!", ["@eaDir/d", "a/@eaDir/b/c"])):
         patterns, _ = parse_patterns(f"{sign}**/@eaDir/\n{sign}/logseq/bak/")
         again = scan_pages(tmp_path, patterns)

@@ -102,7 +102,7 @@ def show_report(
 ) -> int:
     """Print what a build did and give its exit code."""
     report, problems = built.report, built.problems
-    show_problems(console, problems)
+    show_problems(console, problems, report.notes)
     if as_json:
         console.json(_as_json(built))
     else:
@@ -123,4 +123,5 @@ def _as_json(built: Built) -> dict[str, object]:
         "files": files_as_json(report),
         "broken_links": broken_links_as_json(report),
         "problems": [problem_as_json(problem) for problem in built.problems],
+        "notes": [problem_as_json(note) for note in report.notes],
     }

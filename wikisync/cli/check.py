@@ -56,6 +56,8 @@ def _show(console: Console, report: CheckReport, *, shows_orphans: bool) -> None
         console.lines(f"{at}: broken link {one.link.href} ({one.link.reason})")
     for problem in report.problems:
         console.lines(with_hint(problem, problem.hint))
+    for note in report.notes:
+        console.note(with_hint(note, note.hint))
     if shows_orphans:
         for wiki, slug in report.orphans:
             console.lines(f"{wiki}: no page links to {slug}")
@@ -93,4 +95,5 @@ def _as_json(report: CheckReport) -> dict[str, object]:
         ],
         "orphans": [{"wiki": wiki, "slug": slug} for wiki, slug in report.orphans],
         "problems": [problem_as_json(problem) for problem in report.problems],
+        "notes": [problem_as_json(note) for note in report.notes],
     }

@@ -77,8 +77,8 @@ def command(
 
 
 def _report(console: Console, folder: Path, cloned: Pulled, *, as_json: bool) -> int:
-    absent = [one for wiki in cloned.wikis for one in wiki.absent]
-    show_problems(console, labelled(cloned), [*cloned.skipped, *absent])
+    notes = [one for wiki in cloned.wikis for one in (*wiki.absent, *wiki.notes)]
+    show_problems(console, labelled(cloned), [*cloned.skipped, *notes])
     console.problems(cloned.refused)
     if as_json:
         answer = {

@@ -148,7 +148,7 @@ def show_problems(
 ) -> None:
     """Problems as warnings, the first of them in full, and notes as notes."""
     for note in notes:
-        console.note(str(note))
+        console.note(with_hint(note, note.hint))
     console.problems(problems[:PROBLEMS_SHOWN_MAX])
     if len(problems) > PROBLEMS_SHOWN_MAX:
         more = len(problems) - PROBLEMS_SHOWN_MAX

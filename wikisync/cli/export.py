@@ -154,7 +154,8 @@ def show_report(
     as_json: bool = False,
 ) -> int:
     """Print what an export did and give its exit code."""
-    show_problems(console, exported.problems, exported.notes)
+    notes = (*exported.notes, *exported.report.notes)
+    show_problems(console, exported.problems, notes)
     console.problems(_refused(exported))
     if as_json:
         console.json(_as_json(exported))
@@ -198,6 +199,7 @@ def _as_json(exported: Exported) -> dict[str, object]:
             problem_as_json(note) for note in (*exported.notes, *_refused(exported))
         ],
         "problems": [problem_as_json(problem) for problem in exported.problems],
+        "notes": [problem_as_json(note) for note in report.notes],
     }
 
 

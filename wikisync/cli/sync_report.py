@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from wikisync.cli.console import Console
 from wikisync.errors import WikisyncError
 from wikisync.model import Problem
-from wikisync.workspace.attention import held_sentence, named_problem
+from wikisync.workspace.attention import held_sentence, named_problem, problem_sentence
 from wikisync.workspace.outcomes import (
     batch_line,
     is_idle,
-    note_sentence,
     plan_lines,
     summary,
     wiki_as_json,
@@ -45,8 +44,8 @@ def report_sync(
         _show_failures(console, done)
         return
     for wiki in done:
-        for note in wiki.notes:
-            console.note(note_sentence(wiki.section.folder, note))
+        for note in wiki.all_notes:
+            console.note(problem_sentence(wiki.section, note))
         for absent in wiki.absent:
             console.note(str(absent))
         console.problems(named_problem(wiki.section, one) for one in wiki.problems)

@@ -127,6 +127,7 @@ def scan_pages(
     root: Path,
     patterns: Patterns = NO_PATTERNS,
     known: Mapping[str, SeenFile] | None = None,
+    silent: Patterns = NO_PATTERNS,
 ) -> ScannedFolder:
     """List a wiki's pages and attachments.
 
@@ -134,11 +135,12 @@ def scan_pages(
         root: the wiki's folder.
         patterns: what a person keeps out besides what is always ignored.
         known: page files of an earlier scan by path, whose names are not parsed again.
+        silent: nothing is said of folders of programs that these leave out.
 
     Raises:
         FolderError: the folder does not exist or cannot be read.
     """
-    scan = _Scan(patterns, known or {})
+    scan = _Scan(patterns, known or {}, silent)
     with opened_root(root) as descriptor:
         scan.scan_into(descriptor)
     return scan.result()
@@ -147,7 +149,10 @@ def scan_pages(
 class _Scan:
     """One walk through a folder, in which things are collected."""
 
-    def __init__(self, patterns: Patterns, known: Mapping[str, SeenFile]) -> None:
+    def __init__(
+        self, patterns: Patterns, known: Mapping[str, SeenFile], silent: Patterns
+    ) -> None:
+        self._silent = silent
         self._patterns = patterns
         self._known = known
         self._pages: list[ListedFile] = []
@@ -231,7 +236,8 @@ class _Scan:
         who = folder_maker(name) or folder_maker(f"{above}/{name}")
         if who is None or self._patterns.takes_back(path, is_folder=True):
             return False
-        self._of_programs.setdefault((name, who), []).append(path_text(path))
+        if not self._silent.is_ignored(path, is_folder=True):
+            self._of_programs.setdefault((name, who), []).append(path_text(path))
         return True
 
     def result(self) -> ScannedFolder:

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from wikisync.errors import SiteError
+from wikisync.model import Problem
 from wikisync.progress import Progress, SilentProgress
 from wikisync.site.addresses import (
     wiki_prefix,
@@ -42,7 +43,7 @@ from wikisync.site.published import (
     nothing_may_leave,
     refuse_leaving,
 )
-from wikisync.site.sources import ScannedWiki, scan_wiki, settle
+from wikisync.site.sources import ScannedWiki, folder_notes, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
 
 
@@ -120,7 +121,7 @@ def _built(
     files = noted_files(store, output, note)
     if is_same and is_untouched(output, files):
         _settle_linked(scanned, store)
-        return _unchanged(note, files)
+        return _unchanged(note, files, folder_notes(scanned))
     place = open_output(output, files)
     from wikisync.site.writing import SiteWriting  # slow to load: see there
 
@@ -143,6 +144,7 @@ def _built(
         removed=changes.removed,
         problems=done.problems,
         broken_links=done.broken_links,
+        notes=folder_notes(scanned),
     )
 
 
@@ -241,7 +243,9 @@ def _settle_linked(scanned: Sequence[ScannedWiki], store: Cache) -> None:
             settle(wiki, store)
 
 
-def _unchanged(note: BuildNote, files: FileTable) -> BuildReport:
+def _unchanged(
+    note: BuildNote, files: FileTable, notes: tuple[Problem, ...]
+) -> BuildReport:
     return BuildReport(
         pages=note.pages,
         written=0,
@@ -249,4 +253,5 @@ def _unchanged(note: BuildNote, files: FileTable) -> BuildReport:
         removed=0,
         problems=note.problems,
         broken_links=note.broken_links,
+        notes=notes,
     )

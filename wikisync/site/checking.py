@@ -24,7 +24,7 @@ from wikisync.site.crosslinks import WikiTable
 from wikisync.site.index import Indexer
 from wikisync.site.model import BrokenLink
 from wikisync.site.report import link_report
-from wikisync.site.sources import scan_wiki, settle
+from wikisync.site.sources import folder_notes, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class CheckReport(Struct, frozen=True):
     orphans: tuple[tuple[str, str], ...]
     """Wiki and slug of each page that no other leads to."""
     problems: tuple[Problem, ...]
+    notes: tuple[Problem, ...]
+    """Folders that are left out."""
 
     @property
     def is_clean(self) -> bool:
@@ -125,4 +127,5 @@ def _report(wikis: Sequence[IndexedWiki], problems: tuple[Problem, ...]) -> Chec
         ),
         orphans=tuple((wikis[place.wiki].name, place.name) for place in links.orphans),
         problems=problems,
+        notes=folder_notes([wiki.scanned for wiki in wikis]),
     )

@@ -140,3 +140,5 @@ class BuildReport(Struct, frozen=True):
     removed: int
     problems: tuple[Problem, ...] = ()
     broken_links: tuple[BrokenLink, ...] = ()
+    notes: tuple[Problem, ...] = ()
+    """Folders that are left out."""

@@ -12,12 +12,13 @@ import contextlib
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wikisync.decoding import msgpack_decoder
 from wikisync.errors import FolderError
@@ -160,6 +161,8 @@ class ScannedWiki(Struct, frozen=True, dict=True):
     """Whether a file had to be read: it is new, or has changed."""
     is_settled: bool = True
     """Every file is old enough to be believed the next time."""
+    notes: tuple[Problem, ...] = ()
+    """Folders that are left out."""
 
     def read(self, path: str) -> bytes | None:
         """A file as it is now; None for one that is not there any more."""
@@ -216,6 +219,17 @@ _Remembered = dict[str, SourceState]
 _REMEMBERED = msgpack_decoder(_Remembered)
 
 
+def folder_notes(wikis: Sequence[ScannedWiki]) -> tuple[Problem, ...]:
+    """What is left out of their folders, named so that it can be found."""
+    return tuple(
+        replace(note, subject=f"{wiki.source.owner.full_path}: {note.subject}")
+        if len(wikis) > 1
+        else note
+        for wiki in wikis
+        for note in wiki.notes
+    )
+
+
 def scan_wiki(
     source: WikiSource,
     cache: Cache,
@@ -232,7 +246,7 @@ def scan_wiki(
     """
     # a site shows what is not synced, too, but nothing out of a bin or of packages
     patterns, _ = read_patterns(source.folder)
-    scanned = scan_pages(source.folder, patterns.takings_back)
+    scanned = scan_pages(source.folder, patterns.takings_back, silent=patterns)
     note = cache.key("folder", source.folder)
     remembered = _decoded(cache.state(note))
     digests = _Digests(source, remembered, now_ns())
@@ -277,6 +291,7 @@ def scan_wiki(
         {} if page_templates else templates,
         has_news=digests.has_news,
         is_settled=is_settled,
+        notes=tuple(one for one in scanned.left_out if one.is_note),
     )
 
 

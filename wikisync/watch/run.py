@@ -49,7 +49,7 @@ from wikisync.watch.site import PublishedSite
 from wikisync.watch.states import WatchedStates
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.wiki import WatchedWiki, some_of
-from wikisync.workspace.attention import failure_sentence, sentences
+from wikisync.workspace.attention import failure_sentence, problem_sentence, sentences
 from wikisync.workspace.attention_file import (
     ATTENTION_FILE,
     attention_lines,
@@ -59,7 +59,6 @@ from wikisync.workspace.attention_file import (
 )
 from wikisync.workspace.conflict_texts import conflict_texts, show_conflict_texts
 from wikisync.workspace.opening import OpenWorkspace
-from wikisync.workspace.outcomes import note_sentence
 from wikisync.workspace.status import scan, status_as_json
 from wikisync.workspace.syncing import other_folder
 
@@ -164,8 +163,8 @@ class Watch:
             warning = other_folder(self._opened.workspace.folder_of(wiki.section))
             log.warning("%s", warning)
             self._messages.warn(warning)
-        for note in wiki.synced.notes:
-            self._note_once(note_sentence(wiki.name, note))
+        for note in wiki.synced.all_notes:
+            self._note_once(problem_sentence(wiki.section, note))
         self.report.pushed += result.pushed
         self.report.pulled += result.pulled
         if not outcome.is_quiet:

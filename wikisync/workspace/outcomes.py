@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from wikisync.errors import WikisyncError, command_line
-from wikisync.model import Problem
 from wikisync.sync.decide.plan import describe
 from wikisync.sync.decide.safety import NO_ID, Batch
-from wikisync.workspace.attention import batch_sentence, with_step
+from wikisync.workspace.attention import batch_sentence
 from wikisync.workspace.sentences import counted, problem_as_json
 from wikisync.workspace.syncing import Synced
 
@@ -85,16 +84,11 @@ def wiki_as_json(wiki: Synced) -> dict[str, object]:
         ],
         "batches": [batch_as_json(batch) for batch in wiki.batches],
         "problems": [problem_as_json(problem) for problem in wiki.problems],
-        "notes": [problem_as_json(note) for note in wiki.notes],
+        "notes": [problem_as_json(note) for note in wiki.all_notes],
         "absent": [problem_as_json(problem) for problem in wiki.absent],
         "error": error_as_json(failure) if failure else None,
         "next_look_s": wiki.last.next_scan_s if wiki.results else None,
     }
-
-
-def note_sentence(folder: str, note: Problem) -> str:
-    """One line on a wiki that a person may want to act on."""
-    return f"{folder}: {with_step(note.message, note.hint)}"
 
 
 def batch_as_json(batch: Batch) -> dict[str, object]:

@@ -88,6 +88,8 @@ class PulledWiki(Struct, frozen=True):
     """Everything that may need a person, what is held included."""
     absent: tuple[Problem, ...]
     """Attachments that the wiki itself lacks; no trouble of the pull."""
+    notes: tuple[Problem, ...]
+    """Folders that are left out."""
     comments: Mapping[Slug, tuple[PageComment, ...]] = field(default_factory=dict)
     """Those on its pages, where somebody asked for them."""
 
@@ -352,6 +354,7 @@ def _pulled(
         attachments=sum(result.attachments for result in results),
         problems=tuple(dict.fromkeys(problems)),
         absent=tuple(dict.fromkeys(absent)),
+        notes=tuple(note for result in results for note in result.notes),
     )
 
 
@@ -488,4 +491,5 @@ def wiki_as_json(wiki: PulledWiki) -> dict[str, object]:
         "attachments_fetched": wiki.attachments,
         "problems": [problem_as_json(problem) for problem in wiki.problems],
         "absent": [problem_as_json(problem) for problem in wiki.absent],
+        "notes": [problem_as_json(note) for note in wiki.notes],
     }

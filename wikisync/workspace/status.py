@@ -94,6 +94,8 @@ class WikiStatus(Struct, frozen=True):
     """What was done lately that a person may not have meant."""
     wiki_notes: tuple[Problem, ...] = ()
     """What a person may want to change in the configuration."""
+    folder_notes: tuple[Problem, ...] = ()
+    """Folders that are left out."""
     has_other_folder: bool = False
     """Whether its folder is another one than at the last sync."""
     paused: str | None = None
@@ -181,6 +183,7 @@ async def _next_sync(
         batches=tuple(batches.values()),
         problems=(*(found.warnings if found else ()), *result.problems),
         wiki_notes=found.notes if found else (),
+        folder_notes=result.notes,
     )
 
 
@@ -326,6 +329,7 @@ def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:
     ]
     health = status.health
     found += [with_step(one.message, one.hint) for one in status.wiki_notes]
+    found += [with_step(str(one), one.hint) for one in status.folder_notes]
     if status.has_other_folder:
         found.append(OTHER_FOLDER)
     if status.unseen is not None:
@@ -393,7 +397,9 @@ def status_as_json(status: WikiStatus) -> dict[str, object]:
         ],
         "batches": [batch_as_json(batch) for batch in status.batches],
         "problems": [problem_as_json(problem) for problem in status.problems],
-        "notes": [problem_as_json(note) for note in status.wiki_notes],
+        "notes": [
+            problem_as_json(note) for note in (*status.wiki_notes, *status.folder_notes)
+        ],
         "has_other_folder": status.has_other_folder,
         "missing_attachments": list(status.missing),
         "notices": [

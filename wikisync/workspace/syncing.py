@@ -110,6 +110,11 @@ class Synced(Struct):
         """Attachments that the wiki lacks, reported in any of the cycles."""
         return tuple(one for result in self.results for one in result.absent)
 
+    @property
+    def all_notes(self) -> tuple[Problem, ...]:
+        """Those of the wiki, and those of its folder in any of the cycles."""
+        return (*self.notes, *(one for each in self.results for one in each.notes))
+
     def count(self, name: str) -> int:
         """A count of all cycles together: ``pulled``, ``pushed`` and so on."""
         return sum(getattr(result, name) for result in self.results)

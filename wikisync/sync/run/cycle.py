@@ -70,8 +70,10 @@ from wikisync.sync.run.attachments import fetch_attachments, note_unmet
 from wikisync.sync.run.deciding import decide_cycle
 from wikisync.sync.run.flow import each
 from wikisync.sync.run.frame import (
+    new_notes,
     note_health,
     note_writes,
+    problems_and_notes,
     remember_tag,
     scan,
 )
@@ -228,7 +230,7 @@ class _Run:
             if state.conflict_files():
                 self._shown = await self._holds.show(decided)
         decided, postponed = self._without_removals(decided)
-        problems = (
+        found = (
             *self._without_taken(decided),
             *decided.there.problems,
             *tally.warnings,
@@ -236,12 +238,14 @@ class _Run:
             *tally.missing,
             *postponed,
         )
+        problems, notes = problems_and_notes(cycle, found, decided.here)
         if not options.is_dry_run:
             note_health(cycle, problems, decided, started_at)
             # a site has a placeholder for each absent file, and says so every time
             absent = () if options.is_mirror else tally.absent
             self._note_trouble((*problems, *absent), decided.plan)
-        result = self._result(decided, problems)
+            notes = new_notes(cycle, notes)
+        result = self._result(decided, problems, notes)
         waits = options.waits and result.next_scan_s is not None
         if options.is_undoable and not (result.has_more or waits or options.is_dry_run):
             state.end_sync()
@@ -510,7 +514,12 @@ class _Run:
         warnings |= {one.slug: str(one.reason) for one in plan.held}
         self._cycle.note_new(warnings)
 
-    def _result(self, decided: Decided, problems: tuple[Problem, ...]) -> CycleResult:
+    def _result(
+        self,
+        decided: Decided,
+        problems: tuple[Problem, ...],
+        notes: tuple[Problem, ...],
+    ) -> CycleResult:
         tally = self._cycle.tally
         return CycleResult(
             plan=decided.plan,
@@ -525,6 +534,7 @@ class _Run:
             batches=self._waiting_batches(decided),
             problems=problems,
             absent=tuple(tally.absent),
+            notes=notes,
             pages=self._count(decided.there),
             settled=frozenset(self._settled),
             has_more=bool(

@@ -112,6 +112,39 @@ async def _scan_both(
     return here.result(), there.result()
 
 
+def problems_and_notes(
+    cycle: Cycle, found: Sequence[Problem], here: Snapshot
+) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+    """What is wrong, and what is only to be named.
+
+    A folder that is left out with pages that were synced before is a problem.
+    """
+    unseen = cycle.state.base().keys() - here.pages.keys()
+    notes = tuple(
+        one
+        for one in found
+        if one.is_note and not any(f"/{_name(one)}" in f"/{slug}" for slug in unseen)
+    )
+    return tuple(one for one in found if one not in notes), notes
+
+
+def new_notes(cycle: Cycle, notes: Sequence[Problem]) -> tuple[Problem, ...]:
+    """Those that the log does not have yet; it has them then."""
+    known = cycle.state
+    new = tuple(note for note in notes if not known.events(1, _name(note)))
+    for note in new:
+        known.note_done(cycle.clock(), _name(note), note.message)
+    return new
+
+
+def _name(note: Problem) -> Slug:
+    """That of a folder, as the log has it, which no page has.
+
+    It stands for all folders of this name: a program makes some in every folder.
+    """
+    return Slug(note.subject.rpartition("/")[2] + "/")
+
+
 def note_health(
     cycle: Cycle, problems: Sequence[Problem], decided: Decided, started_at: float
 ) -> None:

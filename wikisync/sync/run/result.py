@@ -83,6 +83,8 @@ class CycleResult(Struct, frozen=True):
     problems: tuple[Problem, ...]
     absent: tuple[Problem, ...]
     """Attachments that the wiki itself lacks, reason for the first time."""
+    notes: tuple[Problem, ...]
+    """Folders that are left out: in a dry run all, otherwise for the first time."""
     pages: int
     """How many pages the wiki has, after what was done."""
     names: Mapping[str, Sequence[str]] = {}

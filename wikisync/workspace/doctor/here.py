@@ -156,7 +156,8 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
             "if it is the wrong folder, restore the right one before the next sync",
         )
     for problem in here.problems:
-        yield Finding(Grade.LOOK, f"{name}: {problem}", problem.hint)
+        grade = Grade.FINE if problem.is_note else Grade.LOOK
+        yield Finding(grade, f"{name}: {problem}", problem.hint)
     if folding.case or folding.unicode:
         what = "case" if folding.case else "the spelling of accents"
         yield Finding(
