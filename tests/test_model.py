@@ -14,6 +14,7 @@ from wikisync.model import (
     digest_of,
     fold_text,
     folders_above,
+    is_blank,
     split_extension,
 )
 
@@ -79,3 +80,9 @@ def test_folded_digest_is_known_exactly_where_folding_changes_the_text(
     assert state.folded == (None if folded == text else digest_of(folded))
     assert (state.digest, state.identity) == (digest_of(text), "7")
     assert state.size == len(text.encode())
+
+
+def test_a_text_of_nothing_but_a_mark_and_blanks_is_blank() -> None:
+    assert [is_blank(text) for text in ("", "\ufeff", "\ufeff\r\n", "\ufeffa")] == [
+        *(True, True, True, False)
+    ]

@@ -215,7 +215,7 @@ def fold_text(content: str) -> str:
 
 def is_blank(content: str) -> bool:
     """Whether a text says nothing, as a note does that was just made."""
-    return not content.strip()
+    return not content.removeprefix(BYTE_ORDER_MARK).strip()
 
 
 def folded_digest(content: str) -> Digest | None:

@@ -88,6 +88,19 @@ async def test_what_changed_since_is_left_alone_and_named(synced: Cloned) -> Non
     }
 
 
+async def test_a_page_that_is_left_alone_is_named_once(cloned: Cloned) -> None:
+    """Also where the undo takes two cycles, and the first pulls the wiki's edit."""
+    await cloned.run("sync")
+    (cloned.folder / "guide.md").rename(cloned.folder / "manual.md")
+    cloned.write("manual.md", "a guide\n\nmore\n")
+    cloned.write("new.md", "new\n")
+    await cloned.run("sync")
+    await cloned.edit({"new": "new, and more\n"})
+    ran = await cloned.run("undo", "-y")
+    assert ran.err.count("new: it is not undone") == 1
+    assert "new: it is not undone: it was changed on the wiki since" in ran.err
+
+
 async def test_the_texts_taken_back_can_be_restored(synced: Cloned) -> None:
     await synced.run("undo", "-y")
     ran = await synced.run("restore", "handbook/new.md", "--list")

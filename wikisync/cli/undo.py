@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from wikisync.cli.console import Console
 from wikisync.cli.options import json_option, workspace_option
@@ -19,7 +21,7 @@ from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.sentences import counted
 from wikisync.workspace.sync_run import sync_pages
-from wikisync.workspace.syncing import exit_code_of
+from wikisync.workspace.syncing import Synced, exit_code_of
 from wikisync.workspace.times import local_time
 from wikisync.workspace.undoing import (
     PlannedUndo,
@@ -105,11 +107,30 @@ def _undo(
         wanted = [(planned.section, planned.sync.names)]
         syncing = sync_pages(console, opened, wanted, token_file, os.environ)
         done = asyncio.run(syncing)
+    code = exit_code_of(done)
     if as_json:
         _show_json(console, planned, is_done=not any(one.failure for one in done))
     else:
+        _forget_told(done, planned)
         report_sync(console, done, as_json=False, is_dry_run=False)
-    return exit_code_of(done)
+    return code
+
+
+def _forget_told(done: Sequence[Synced], planned: PlannedUndo) -> None:
+    """Leave out what was said already; the sync itself has changed the reason since."""
+    told = {(one.code, one.subject) for one in planned.synced.last.problems}
+    for one in done:
+        one.results[:] = (
+            replace(
+                result,
+                problems=tuple(
+                    problem
+                    for problem in result.problems
+                    if not (problem.is_once and (problem.code, problem.subject) in told)
+                ),
+            )
+            for result in one.results
+        )
 
 
 # -- shown -------------------------------------------------------------------------

@@ -231,6 +231,7 @@ class FileLinks:
         places = await self._links.places(page, wanted)
         # From here on the page is really sent: its files are uploaded, and a link that
         # cannot be written for the wiki stops it before.
+        is_sent = path_of is None
         if path_of is None:
             await self._refuse_composed(page, wanted, places)
             path_of = self._uploaded
@@ -251,7 +252,8 @@ class FileLinks:
             ],
         )
         if content is None:
-            log.warning("%s: its links to files cannot be written", page.slug)
+            if is_sent:  # a comparison alone says nothing
+                log.warning("%s: its links to files cannot be written", page.slug)
             return page, ()
         links = {
             place.start: WrittenLink(paths[place.target], place.written, place.target)
