@@ -42,6 +42,25 @@ async def test_page_removed_by_a_sync_comes_back_and_goes_to_the_wiki(
     assert (await cloned.wiki())["guide.md"] == PAGES["guide"]
 
 
+@pytest.mark.parametrize("way", [("restore", "handbook/guide.md"), ("undo", "--yes")])
+async def test_page_that_comes_back_is_readable_for_nobody_else_than_before(
+    cloned: Cloned, way: tuple[str, ...]
+) -> None:
+    await cloned.run("sync")
+    path = cloned.folder / "guide.md"
+    path.chmod(0o600)
+    await cloned.remove("guide")
+    await cloned.run("sync")
+    await cloned.run("sync")
+    cloned.age_sightings(100)
+    await cloned.run("sync")
+    assert not path.exists()
+    assert (await cloned.run(*way)).code == 0
+    assert (cloned.read("guide.md"), path.stat().st_mode & 0o777) == (
+        *(PAGES["guide"], 0o600),
+    )
+
+
 async def test_file_removed_here_comes_back_as_last_synced(cloned: Cloned) -> None:
     await pull(cloned, "second\n")
     (cloned.folder / "guide.md").unlink()

@@ -111,14 +111,14 @@ def _undo(
     if as_json:
         _show_json(console, planned, is_done=not any(one.failure for one in done))
     else:
-        _forget_told(done, planned)
+        _leave_out_shown(done, planned)
         report_sync(console, done, as_json=False, is_dry_run=False)
     return code
 
 
-def _forget_told(done: Sequence[Synced], planned: PlannedUndo) -> None:
-    """Leave out what was said already; the sync itself has changed the reason since."""
-    told = {(one.code, one.subject) for one in planned.synced.last.problems}
+def _leave_out_shown(done: Sequence[Synced], planned: PlannedUndo) -> None:
+    """Leave out what the preview showed, before the sync changed its reason."""
+    shown = {(one.code, one.subject) for one in planned.synced.last.problems}
     for one in done:
         one.results[:] = (
             replace(
@@ -126,7 +126,9 @@ def _forget_told(done: Sequence[Synced], planned: PlannedUndo) -> None:
                 problems=tuple(
                     problem
                     for problem in result.problems
-                    if not (problem.is_once and (problem.code, problem.subject) in told)
+                    if not (
+                        problem.is_once and (problem.code, problem.subject) in shown
+                    )
                 ),
             )
             for result in one.results

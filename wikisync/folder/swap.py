@@ -388,8 +388,22 @@ class FolderWriter:
             elif self._modes is PERSONS:
                 inherit_owner(parent, new)
                 inherit_access(parent, new)
+                self._give_back(new, write.path)
         finally:
             os.close(new)
+
+    def _give_back(self, new: int, path: str) -> None:
+        """Give a file what the last one of its path had, while the trash keeps that.
+
+        A page that only its owner may read is still such a one when it comes back.
+
+        Raises:
+            FolderError: somebody would lose access by it.
+            OSError: the disk refuses it.
+        """
+        if self._trash is not None:
+            with suppress(FileNotFoundError), self._trash.opened_file(path) as old:
+                keep_attributes(old, new, path, mode_max=self._modes.file)
 
     def _link(self, temporary: str, parent: int, name: str) -> None:
         """Give a name that is free, and see that it is in the same moment."""

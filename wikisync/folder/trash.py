@@ -24,6 +24,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
+from wikisync.folder.attributes import keep_attributes
 from wikisync.folder.disk import fsync_file, write_all
 from wikisync.folder.naming import parse_path
 from wikisync.folder.rename import link_to_free
@@ -72,6 +73,8 @@ class Trashed(Struct, frozen=True):
     """In bytes."""
     file: str
     """Its name in its folder in the trash."""
+    is_file: bool = False
+    """It was the file of its path, with owner and mode, and not only a text of it."""
 
     @property
     def slug(self) -> Slug | None:
@@ -104,6 +107,8 @@ class Trash:
         self._kept_bytes = kept_bytes
         self._size = 0
         self._purged_at: float | None = None
+        self._files: dict[str, Trashed] | None = None
+        """The last file that was removed from each path; None while not asked for."""
 
     def keep(self, folder: int, name: str, path: str, why: str) -> Trashed:
         """Keep a file that is about to be removed.
@@ -125,7 +130,7 @@ class Trash:
             except FileNotFoundError as exc:
                 raise PreconditionFailed(f"{path} is gone") from exc
 
-        return self._add(path, why, fill)
+        return self._add(path, why, fill, is_file=True)
 
     def put(self, path: str, content: bytes, why: str) -> Trashed:
         """Keep a text that has no file of its own.
@@ -190,6 +195,27 @@ class Trash:
         except FileNotFoundError as exc:
             raise NotFound(f"{entry.path} is not in the trash any more") from exc
 
+    @contextmanager
+    def opened_file(self, path: str) -> Iterator[int]:
+        """The file that was removed from a path last, open to be read.
+
+        Raises:
+            FileNotFoundError: none is kept.
+            FolderError: the trash cannot be read.
+        """
+        if self._files is None:
+            kept = self.entries()[::-1]
+            self._files = {entry.path: entry for entry in kept if entry.is_file}
+        entry = self._files.get(path)
+        if entry is None:
+            raise FileNotFoundError(path)
+        with self._opened(entry.id) as folder:
+            descriptor = open_file(folder, entry.file, path)
+            try:
+                yield descriptor
+            finally:
+                os.close(descriptor)
+
     def drop(self, entry: Trashed) -> None:
         """Remove an entry for good.
 
@@ -221,7 +247,14 @@ class Trash:
             gone += 1
         return gone
 
-    def _add(self, path: str, why: str, fill: Callable[[int, str], int]) -> Trashed:
+    def _add(
+        self,
+        path: str,
+        why: str,
+        fill: Callable[[int, str], int],
+        *,
+        is_file: bool = False,
+    ) -> Trashed:
         now = self._clock()
         moment = datetime.fromtimestamp(now, UTC)
         entry_id = f"{moment:%Y-%m-%d}/{moment:%H%M%S}-{os.urandom(4).hex()}"
@@ -230,7 +263,9 @@ class Trash:
         try:
             with self._opened(entry_id, makes=True) as folder:
                 size = fill(folder, file)
-                entry = Trashed(entry_id, self._wiki, path, _cut(why), now, size, file)
+                entry = Trashed(
+                    entry_id, self._wiki, path, _cut(why), now, size, file, is_file
+                )
                 _write_new(folder, RECORD, _record_of(entry), path)
                 for way in (file, RECORD):
                     fsync_file(folder, way)
@@ -244,6 +279,8 @@ class Trash:
             self._undo(entry_id, file)
             raise
         self._size += size
+        if is_file and self._files is not None:
+            self._files[path] = entry
         self._purge_now_and_then(now)
         return entry
 
@@ -353,6 +390,12 @@ def _link_or_copy(folder: int, name: str, entry: int, file: str, path: str) -> i
             return os.fstat(descriptor).st_size
         content = read_all(descriptor, path)
         _write_new(entry, file, content, path)
+        copy = open_file(entry, file, path)
+        try:
+            with suppress(OSError, FolderError):  # a disk may have none of these
+                keep_attributes(descriptor, copy, path, mode_max=0o777)
+        finally:
+            os.close(copy)
         return len(content)
     finally:
         os.close(descriptor)
@@ -379,8 +422,8 @@ def _record_of(entry: Trashed) -> bytes:
         "when": datetime.fromtimestamp(entry.at, UTC).isoformat(timespec="seconds"),
         "size": entry.size,
         "file": entry.file,
+        "is_file": entry.is_file,
     }
-
     return json.dumps(record, indent=1).encode("ascii")
 
 
@@ -398,6 +441,7 @@ def _read_record(entry_id: str, content: bytes) -> Trashed | None:
             at=float(record["at"]),
             size=int(record["size"]),
             file=file,
+            is_file=record.get("is_file") is True,
         )
     except (ValueError, KeyError, TypeError):
         return None
