@@ -40,11 +40,13 @@ class Removing:
         self._remove: Callable[[], None] = lambda: removal(pair.folder)
         self._left = before
 
-    async def __call__(self, path: AttachmentPath) -> AsyncGenerator[bytes, None]:
+    async def __call__(
+        self, path: AttachmentPath, version: str = ""
+    ) -> AsyncGenerator[bytes, None]:
         self._left -= 1
         if self._left == 0:
             self._remove()
-        async for chunk in self._read(path):
+        async for chunk in self._read(path, version):
             yield chunk
 
 
