@@ -394,6 +394,8 @@ class Snapshot(Struct, frozen=True):
     copies: Mapping[Slug, Problem] = field(default_factory=dict)
     """Pages by names that other programs give to copies of a file, with what is said of
     each that is not on the wiki already: it is not put there."""
+    likely_copies: Mapping[Slug, Mapping[Slug, Problem]] = field(default_factory=dict)
+    """The same of those that are copies if one of these missing pages was there."""
     is_remembered: bool = False
     """Nobody looked now: it is what an earlier look saw, with our own writes."""
     is_partial: bool = False

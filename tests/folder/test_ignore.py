@@ -14,7 +14,7 @@ from wikisync.folder.foreign import (
     Names,
 )
 from wikisync.folder.ignore import (
-    copied_by,
+    copiers,
     folder_maker,
     is_ignored_file,
     is_ignored_folder,
@@ -117,7 +117,8 @@ def test_file_of_a_system_is_ignored(file: Names) -> None:
 def _copied(name: str, *beside: str) -> str | None:
     split = split_extension(name)
     assert split is not None
-    return copied_by(split[0], set(beside).__contains__) if may_be_copy(name) else None
+    found = copiers(split[0]) if may_be_copy(name) else ()
+    return next((who for who, one in found if one in {"", *beside}), None)
 
 
 @pytest.mark.parametrize("copy", COPIES, ids=str)

@@ -201,8 +201,18 @@ def test_copy_is_weakly_known_where_its_original_lies_beside(tmp_path: Path) -> 
     put(tmp_path, "c/Notes.org", "Notes.md")
     scanned = scan_pages(tmp_path)
     assert scanned.copies.keys() == {"b/Notes 2"}
+    assert scanned.likely_copies[Slug("a/Notes 2")].keys() == {"a/Notes"}
     patterns, _ = parse_patterns("!/b/Notes 2.md")
     assert scan_pages(tmp_path, patterns).copies == {}
+
+
+def test_copy_is_known_beside_a_stub_and_in_another_form_of_unicode(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path, "a/.Notes.md.icloud", "a/Notes 2.md", "b/Gr\u00f6\u00dfe.md")
+    put(tmp_path, "b/Gro\u0308\u00dfe 2.md")
+    copies = scan_pages(tmp_path).copies
+    assert copies.keys() == {"a/Notes 2", "b/Gr\u00f6\u00dfe 2"}
 
 
 def test_loose_files_are_all_that_are_neither_pages_nor_attachments(

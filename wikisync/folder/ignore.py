@@ -9,7 +9,7 @@ programs make is listed in ``foreign``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from fnmatch import translate
 from functools import lru_cache
 from typing import NamedTuple
@@ -103,22 +103,23 @@ def may_be_copy(name: str) -> bool:
     return _MAY_BE_COPY.search(name) is not None
 
 
-def copied_by(stem: str, beside: Callable[[str], bool]) -> str | None:
+def copiers(stem: str) -> Iterator[tuple[str, str]]:
     """Who gives such names to copies of files that were changed in two places.
 
     Args:
         stem: A file's name without its extension.
-        beside: Whether there is another file with this stem and the same extension.
+
+    Yields:
+        Each program with the stem of the original where the name is that of a copy only
+        beside a file with this stem and the same extension; else with ``""``.
     """
     for who, copy in _COPIES:
         if copy.fullmatch(stem):
-            return who
+            yield who, ""
     for end in range(len(stem) - 1, 0, -1):
-        if beside(stem[:end]):
-            for who, copy in _WEAK_COPIES:
-                if copy.fullmatch(stem, end):
-                    return who
-    return None
+        for who, copy in _WEAK_COPIES:
+            if copy.fullmatch(stem, end):
+                yield who, stem[:end]
 
 
 def stub_of(name: str) -> Stub | None:

@@ -6,9 +6,9 @@ is reported until it has another name, is gone, or stands in ``.wikisyncignore``
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 
-from wikisync.folder.ignore import ATTENTION, CONFLICT_MARK, copied_by, is_hidden_page
+from wikisync.folder.ignore import ATTENTION, CONFLICT_MARK, is_hidden_page
 from wikisync.folder.naming import is_fetched, page_of_conflict, parse_path
 from wikisync.folder.patterns import IGNORE_FILE, pattern_of
 from wikisync.model import STRAY_CONFLICT, Problem, split_extension
@@ -55,20 +55,8 @@ def page_in_uploads(path: str) -> Problem | None:
     )
 
 
-def copy_of_page(path: str, pages: Container[str]) -> Problem | None:
-    """What is said of a page by a name that other programs give to copies.
-
-    Args:
-        path: Of its file.
-        pages: Paths of all files of pages.
-    """
-    folder, slash, name = path.rpartition("/")
-    split = split_extension(name)
-    assert split, path
-    way, extension = folder + slash, name[len(split[0]) :]
-    who = copied_by(split[0], lambda stem: f"{way}{stem}{extension}" in pages)
-    if who is None:
-        return None
+def copy_of_page(path: str, who: str) -> Problem:
+    """What is said of a page by a name that a program gives to copies."""
     pattern = pattern_of(path)
     return Problem(
         "page-copy",

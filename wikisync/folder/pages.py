@@ -187,6 +187,7 @@ class PageFolder:
             ignored=scanned.ignored,
             busy=busy_pages(scanned, pages, before),
             copies=scanned.copies,
+            likely_copies=scanned.likely_copies,
         )
         return self._snapshot
 

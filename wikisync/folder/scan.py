@@ -38,6 +38,7 @@ from wikisync.folder.ignore import (
     STUB_BYTES_MAX,
     UPLOADS,
     Stub,
+    copiers,
     folder_maker,
     is_ignored_file,
     is_ignored_folder,
@@ -107,6 +108,8 @@ class ScannedFolder(Struct, frozen=True, dict=True):
     """Folders with pages below them that have the name of a page's file."""
     copies: Mapping[Slug, Problem] = field(default_factory=dict)
     """Pages by names that other programs give to copies, with what is said of each."""
+    likely_copies: Mapping[Slug, Mapping[Slug, Problem]] = field(default_factory=dict)
+    """The same of those that are copies if one of these missing pages was there."""
     left_out: tuple[Problem, ...] = ()
     """Files that would be pages but for their names or places, and are none."""
 
@@ -251,6 +254,7 @@ class _Scan:
                 self._problems.append(_duplicate(page, first[page.slug]))
         in_place = self._see_folders_in_place()
         self._see_what_is_missing()
+        copies, likely_copies = self._find_copies()
         for (_, who), paths in self._of_programs.items():
             self._left_out.append(folder_of_program(sorted(paths), who))
         return ScannedFolder(
@@ -266,7 +270,8 @@ class _Scan:
             hidden=frozenset(self._hidden),
             ignored=frozenset(self._ignored - first.keys()),
             in_place=in_place,
-            copies=self._find_copies(),
+            copies=copies,
+            likely_copies=likely_copies,
             left_out=tuple(self._left_out),
         )
 
@@ -299,15 +304,30 @@ class _Scan:
                     problem = kept_elsewhere(path_text(paths[0]), name, stub.who)
                     self._problems.append(problem)
 
-    def _find_copies(self) -> dict[Slug, Problem]:
-        """Pages by names that other programs give to copies."""
-        paths = {page.path for page in self._pages} if self._may_be_copies else set()
-        return {
-            slug: copy
-            for path, slug in self._may_be_copies.items()
-            if not self._patterns.takes_back(path)
-            and (copy := copy_of_page(path, paths)) is not None
-        }
+    def _find_copies(
+        self,
+    ) -> tuple[dict[Slug, Problem], dict[Slug, dict[Slug, Problem]]]:
+        """Pages by names that other programs give to copies, and those that may be."""
+        copies: dict[Slug, Problem] = {}
+        likely: dict[Slug, dict[Slug, Problem]] = {}
+        there = {(page.slug, page.format) for page in self._pages}
+        there.update(page for path in self._hidden if (page := _page_at(path)))
+        for path, slug in self._may_be_copies.items():
+            if self._patterns.takes_back(path):
+                continue
+            folder, slash, name = path.rpartition("/")
+            split = split_extension(name)
+            assert split, path
+            for who, stem in copiers(split[0]):
+                copy = copy_of_page(path, who)
+                # by their pages, for two names can differ in the form of Unicode alone
+                original = parse_path(folder + slash + stem + name[len(split[0]) :])
+                if not stem or original in there:
+                    copies[slug] = copy
+                    break
+                if original is not None:
+                    likely.setdefault(slug, {})[original[0]] = copy
+        return copies, likely
 
     def _see_files(self, descriptor: int, folder: str) -> list[str]:
         """See what is in a folder.

@@ -137,6 +137,7 @@ class _Deciding:
             self._forget(anew)
         if self._cycle.options.between is not None:
             self._forget(self._cycle.options.between.not_ours(self._base(), here))
+        here = _with_likely_copies(self._cycle.state, self._base(), here)
         # What ``base`` knows from here on is what both sides held under the names of
         # now; pages that were forgotten above are new pages to everything below.
         base = self._base()
@@ -602,6 +603,36 @@ def refused_texts(known: WikiState, now: float) -> Mapping[Slug, Digest]:
         for slug, one in known.refusals().items()
         if now - one.at < REFUSAL_S
     }
+
+
+def _with_likely_copies(
+    known: WikiState, base: Mapping[Slug, BasePage], here: Snapshot
+) -> Snapshot:
+    """The scan with the copies of pages that were here, and are missing now.
+
+    A file that is the original's own was renamed by a person.  What was left out stays
+    so when the original is deleted.
+    """
+    left_out = known.sightings(Side.UNREAD) if here.likely_copies else {}
+    copies = {
+        slug: copy
+        for slug, originals in here.likely_copies.items()
+        for original, copy in originals.items()
+        if slug in left_out
+        or (
+            slug in here.pages
+            and original in base
+            and not _is_same_file(here.pages[slug], base[original])
+        )
+    }
+    return replace(here, copies={**copies, **here.copies}) if copies else here
+
+
+def _is_same_file(page: PageState, agreed: BasePage) -> bool:
+    """Whether a page's file is that of another page, by its text if nothing else."""
+    if page.identity and agreed.local_identity:
+        return page.identity == agreed.local_identity
+    return page.digest == agreed.local
 
 
 def _without_copies(plan: Plan, here: Snapshot) -> tuple[Plan, Snapshot]:

@@ -132,7 +132,9 @@ async def watch_absences(
 async def _new_unread(
     cycle: Cycle, plan: Plan, seen: Snapshot, side: Side
 ) -> frozenset[Slug]:
-    """New pages of one side whose text cannot be had, or is only a pointer to it.
+    """New pages of one side whose text cannot be had, or is not sent.
+
+    Those are copies by their names, and texts that are only pointers.
 
     A page that was gone at the same scan, or before, may have been renamed to one.  A
     pointer of the wiki counts also when it has been written here.
@@ -142,7 +144,7 @@ async def _new_unread(
     may_be = {one.slug for one in plan.actions if isinstance(one, creation)}
     may_be |= known.sightings(Side.UNREAD).keys()
     digests = {slug: seen.pages[slug].digest for slug in may_be & seen.pages.keys()}
-    new = seen.unreadable - seen.ignored - known.base().keys()
+    new = (seen.unreadable - seen.ignored).union(seen.copies) - known.base().keys()
     return new.union(await pointers(cycle, digests, seen, side))
 
 
