@@ -260,6 +260,10 @@ class MemoryReplica:
             text = self.conflicts.pop(slug)
             self.trash.append((slug, text, "the conflict is over"))
 
+    def keeps_out(self, path: AttachmentPath) -> bool:
+        del path  # nobody says so
+        return False
+
     async def attachments(
         self, known: Mapping[AttachmentPath, LooseFile | None]
     ) -> Mapping[AttachmentPath, LooseFile]:

@@ -212,3 +212,61 @@ async def test_without_git_nothing_is_asked_for(pair: Pair) -> None:
     pair.service.quirks = {Quirk.NO_GIT}
     result = await pair.rest()
     assert (result.problems, files_here(pair)) == ((), {})
+
+
+@pytest.mark.parametrize("pattern", ["/secret/", "*.png", "secret/p.png"])
+async def test_file_that_a_person_keeps_out_is_not_fetched(
+    pair: Pair, pattern: str
+) -> None:
+    put(pair, ".wikisyncignore", pattern.encode())
+    await push(pair, {"home.md": "![p](secret/p.png)\n", "secret/p.png": RED})
+    result = await pair.rest()
+    assert (result.problems, result.absent) == ((), ())
+    assert files_here(pair).keys() == {".wikisyncignore"}
+
+
+async def test_file_that_is_another_one_here_is_sent_only_after_it_changed(
+    pair: Pair,
+) -> None:
+    put(pair, "img/p.png", BLUE)
+    await push(pair, {"start.md": "one\n"})
+    await pair.rest()
+    sent = count_uploads(pair)
+    await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
+    await pair.rest()
+    assert sent == []
+    pair.restart()
+    sent = count_uploads(pair)
+    await pair.rest()
+    await push(pair, {"img/p.png": GREEN})
+    await pair.rest()
+    assert (await there(pair), sent) == ("![p](img/p.png)\n", [])
+    assert files_here(pair) == {"img/p.png": BLUE}
+    put(pair, "img/p.png", BLUE + b"!")
+    await pair.rest()
+    files = await pair.service.files(OWNER)
+    assert files[await upload_of(pair)] == BLUE + b"!"
+    assert files_here(pair) == {"img/p.png": BLUE + b"!"}
+
+
+async def test_file_of_a_hidden_folder_here_is_sent_for_a_link_written_here(
+    pair: Pair,
+) -> None:
+    """Somebody else may guess what lies in such folders."""
+    put(pair, ".ssh/key.pdf", BLUE)
+    pair.save("home.md", "one\n")
+    await pair.rest()
+    await pair.edit("home", "one [a](.ssh/key.pdf)\n")
+    await pair.rest()
+    pair.restart()
+    sent = count_uploads(pair)
+    await pair.rest()
+    pair.save("home.md", "two [a](.ssh/key.pdf)\n")
+    await pair.rest()
+    assert (await there(pair), sent) == ("two [a](.ssh/key.pdf)\n", [])
+    pair.save("mine.md", "[a](.ssh/key.pdf)\n")
+    await pair.rest()
+    assert "uploads/" in await there(pair, "mine")
+    put(pair, ".ssh/key.pdf", RED)
+    await pair.rest()
+    assert len(sent) == 2

@@ -569,13 +569,10 @@ async def test_a_picture_is_found_however_its_name_is_spelled(
     assert (await pair.cycle()).plan.actions == ()
 
 
-@pytest.mark.parametrize("file", [COMPOSED, ".attachments/a"])
-async def test_such_a_picture_that_comes_after_its_page_is_sent(
-    pair: Pair, file: str
-) -> None:
-    pair.save("home", f"![g]({file.replace(COMPOSED, DECOMPOSED)}.png)\n")
+async def test_such_a_picture_that_comes_after_its_page_is_sent(pair: Pair) -> None:
+    pair.save("home", f"![g]({DECOMPOSED}.png)\n")
     await pair.rest()
-    put(pair, f"{file}.png", RED)
+    put(pair, f"{COMPOSED}.png", RED)
     await pair.rest()
     assert (await pair.service.files(OWNER))[await upload_of(pair)] == RED
 

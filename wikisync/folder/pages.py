@@ -107,7 +107,7 @@ class PageFolder:
         self._scanned: ScannedFolder | None = None
         self._snapshot: Snapshot | None = None
         """The last snapshot; None before the first one, and since we wrote a page."""
-        self._patterns = NO_PATTERNS
+        self.patterns = NO_PATTERNS
         self._pattern_problems: tuple[Problem, ...] = ()
         self._paths: dict[Slug, PagePath] | None = None
         self._book: PathBook | None = None
@@ -233,9 +233,9 @@ class PageFolder:
 
     def rescan(self) -> ScannedFolder:
         """List the folder anew and remember which file is which page."""
-        self._patterns, self._pattern_problems = read_patterns(self._root)
+        self.patterns, self._pattern_problems = read_patterns(self._root)
         known = self._known_files()
-        scanned = scan_pages(self._root, self._patterns, known)
+        scanned = scan_pages(self._root, self.patterns, known)
         self._paths = {file.slug: file.path for file in scanned.pages}
         self._scanned = scanned
         self._book = None
@@ -258,7 +258,7 @@ class PageFolder:
         or in one that could not be read, or are stubs.
         """
         hidden = self.scanned.hidden
-        if not self._patterns and not hidden:
+        if not self.patterns and not hidden:
             return frozenset()
         found = {slug for slug, page_format in pages if self._hides(slug, page_format)}
         return frozenset(found)
@@ -270,7 +270,7 @@ class PageFolder:
         return any(self._is_hidden(way) for way in (path_of(slug, page_format), *plain))
 
     def _is_hidden(self, path: str) -> bool:
-        if self._patterns.hides(path):
+        if self.patterns.hides(path):
             return True
         hidden = self.scanned.hidden
         ways = (path, *folders_above(path), "")
@@ -462,7 +462,7 @@ class PageFolder:
                 f"the path of the page {slug[:60]}... is too long for a disk",
                 hint="give the page a shorter name on the wiki",
             )
-        if self._patterns.hides(path) or self._hides(slug, page_format):
+        if self.patterns.hides(path) or self._hides(slug, page_format):
             self._book = None
             raise FolderError(
                 f"{path} is excluded from the sync by {IGNORE_FILE}, a link or a stub",

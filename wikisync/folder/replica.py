@@ -384,6 +384,10 @@ class FolderReplica:
 
     # -- attachments ---------------------------------------------------------------
 
+    def keeps_out(self, path: AttachmentPath) -> bool:
+        """Whether the folder's patterns name it, as the last snapshot read them."""
+        return self._pages.patterns.hides(path)
+
     async def attachments(
         self, known: Mapping[AttachmentPath, LooseFile | None]
     ) -> Mapping[AttachmentPath, LooseFile]:

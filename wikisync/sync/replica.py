@@ -137,6 +137,10 @@ class LocalReplica(Replica, Protocol):
         """
         ...
 
+    def keeps_out(self, path: AttachmentPath) -> bool:
+        """Whether a person keeps a file out of the sync."""
+        ...
+
     async def attachments(
         self, known: Mapping[AttachmentPath, LooseFile | None]
     ) -> Mapping[AttachmentPath, LooseFile]:

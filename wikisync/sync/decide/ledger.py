@@ -150,7 +150,8 @@ class FetchedFile(Struct, frozen=True):
     """The file as it was found last; None where it was gone.  A person may have
     changed it in its place."""
     version: str = ""
-    """Git's id of what the wiki had, where that may change; empty for an upload."""
+    """Git's id of what the wiki had, where that may change; empty for an upload, and
+    for a person's own file in the place of the wiki's."""
 
 
 class Sighting(Struct, frozen=True):

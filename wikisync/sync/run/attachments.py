@@ -83,7 +83,11 @@ async def fetch_attachments(
     Raises:
         FolderError: the disk takes no more.
     """
-    mentions = tuple(dict.fromkeys((*mentions, *versions)))
+    keeps_out = cycle.local.keeps_out
+    mentions = [
+        path for path in dict.fromkeys((*mentions, *versions)) if not keeps_out(path)
+    ]
+    versions = {path: versions[path] for path in mentions if path in versions}
     await _Fetching(cycle, mentions, versions).run()
 
 
@@ -177,13 +181,21 @@ class _Fetching:
         known, version = self._known.get(path), self._versions[path]
         if known is not None and known.version == version:
             return
+        is_own = known is None or not known.version
         if await self._git_id(path, here, version) == version:
             fetched = FetchedFile(path, here.digest, here, version)
             self._cycle.state.record_attachments([fetched])
             self._known = self._cycle.state.attachments()
-        elif self._cycle.options.is_mirror or (known and known.digest == here.digest):
+        elif self._cycle.options.is_mirror or (
+            known and not is_own and known.digest == here.digest
+        ):
             self._replaced[path] = here.digest
-        elif known is None:
+        elif is_own:
+            if known is None:
+                # without a version: links lead to the wiki's until this one changes
+                own = FetchedFile(path, here.digest, here)
+                self._cycle.state.record_attachments([own])
+                self._known = self._cycle.state.attachments()
             message = f"{path} is another file here than on the wiki, and stays"
             self._report(_failed("attachment-other", path, message, is_absent=True))
 
@@ -226,7 +238,9 @@ class _Fetching:
         found, is_done = dict(there), True
         for path, here in there.items():
             known = self._known.get(path)
-            if known is None or known.digest != here.digest:
+            if known is None or not (known.version or is_upload(path)):
+                continue
+            if known.digest != here.digest:
                 continue  # not what was fetched: a person's
             if here.size and not is_web_page(await self._beginning(path)):
                 continue

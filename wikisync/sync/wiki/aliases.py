@@ -47,6 +47,7 @@ class AliasedFolder:
         self.name = folder.name
         self.keep = folder.keep
         self.acknowledge = folder.acknowledge
+        self.keeps_out = folder.keeps_out
         self.attachments = folder.attachments
         self.read_attachment = folder.read_attachment
         self.write_attachment = folder.write_attachment

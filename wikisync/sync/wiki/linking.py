@@ -219,8 +219,9 @@ class FileLinks:
         wanted: dict[LinkTarget, LooseFile | AttachmentPath] = {}
         targets = tuple(dict.fromkeys(await self._links.targets(page)))
         found = (await self._find({page.slug: targets}))[page.slug]
+        refused = await self._unasked(page, found) - before.keys()
         for target in targets:
-            file = found.get(target)
+            file = None if target in refused else found.get(target)
             if target in before and await self._is_away(file):
                 # the wiki still has it
                 wanted[target] = before[target]
@@ -389,6 +390,27 @@ class FileLinks:
             missing = {one.path for one in targets if found.get(one) is None}
             self.unmet[page.slug] = sorted(missing & ways)
 
+    async def _unasked(
+        self,
+        page: Page,
+        found: Mapping[LinkTarget, LooseFile | AttachmentPath | None],
+    ) -> Collection[LinkTarget]:
+        """Links to files in hidden folders here that nobody here wrote just now.
+
+        Somebody else may have, who guesses what lies in such folders.
+        """
+        hidden = {
+            target
+            for target, file in found.items()
+            if isinstance(file, LooseFile)
+            and _HIDDEN.search(file.path)
+            and file.path not in self._fetched
+        }
+        if not hidden:
+            return hidden
+        agreed = replace(page, content=self._state.text(page.slug) or "")
+        return hidden & set(await self._links.targets(agreed))
+
     async def _refuse_composed(
         self,
         page: Page,
@@ -432,13 +454,7 @@ class FileLinks:
             for path, file in self._fetched.items()
             if isinstance(file, LooseFile)
         }
-        names = await self._files.names(self._fetched.keys()) | changed
-        hidden = {path for path in self._state.linked_paths() if _HIDDEN.search(path)}
-        hidden -= self._fetched.keys()
-        if hidden:
-            mine = await self._files.there(dict.fromkeys(hidden))
-            names |= {path.rpartition("/")[2] for path in mine}
-        return NameSearch(names)
+        return NameSearch(await self._files.names(self._fetched.keys()) | changed)
 
     async def _find(
         self, wanted: Mapping[Slug, Collection[LinkTarget]]
