@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,6 +18,7 @@ from wikisync.api.packs import file_id, id_of
 from wikisync.api.tree_cache import TreeCache
 from wikisync.api.trees import OddTree, TreeMissing, file_of, page_changes, reachable
 from wikisync.model import Slug, WikiOwner
+from wikisync.private import read_private_file
 
 Tree = Mapping[str, "str | Tree"]
 """Names with a text, or with what is below them."""
@@ -253,21 +254,34 @@ def test_damaged_tree_is_not_believed(file: Path) -> None:
         TreeCache(file).load("1")
 
 
-def test_thread_waits_for_the_one_that_reads_the_file(tmp_path: Path) -> None:
-    file, made = tmp_path / "trees", Trees()
-    root = made.add({f"{number}.md": f"{number}" for number in range(9000)})
+def test_thread_waits_for_the_one_that_reads_the_file(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Trees()
+    root = made.add({"a.md": "1"})
     TreeCache(file).take("1", root, made.held)
-    content = file.read_bytes()
-    assert len(content) > 2 * 64 * 1024, "a pipe holds this at once"
-    file.unlink()
-    os.mkfifo(file)
+    reads: list[Path] = []
+    is_reading, has_second = threading.Event(), threading.Event()
+
+    def read_slowly(path: Path, bytes_max: int) -> bytes:
+        reads.append(path)
+        is_reading.set()
+        assert has_second.wait(60)
+        return read_private_file(path, bytes_max)
+
+    monkeypatch.setattr(tree_cache, "read_private_file", read_slowly)
     cache = TreeCache(file)
+
+    def load_second() -> bytes | None:
+        has_second.set()
+        return cache.load("1")
+
     with ThreadPoolExecutor() as threads:
         first = threads.submit(cache.load, "1")
-        with file.open("wb") as pipe:  # opens once the first thread does
-            second = threads.submit(cache.load, "1")
-            pipe.write(content)
+        assert is_reading.wait(60)
+        second = threads.submit(load_second)
     assert first.result() == second.result() == root
+    assert reads == [file]
 
 
 def test_file_is_left_as_it_is_where_nothing_may_change(file: Path) -> None:
