@@ -396,6 +396,9 @@ class Snapshot(Struct, frozen=True):
     each that is not on the wiki already: it is not put there."""
     likely_copies: Mapping[Slug, Mapping[Slug, Problem]] = field(default_factory=dict)
     """The same of those that are copies if one of these missing pages was there."""
+    elsewhere: Mapping[str, Problem] = field(default_factory=dict)
+    """Pages and other paths that may be kept elsewhere, with what is said of each that
+    the wiki has or links to."""
     is_remembered: bool = False
     """Nobody looked now: it is what an earlier look saw, with our own writes."""
     is_partial: bool = False

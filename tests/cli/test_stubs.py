@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,50 @@ async def test_stub_that_a_person_ignores_is_no_deletion_either(
     cloned.age_sightings(3600)
     ran = await cloned.run("sync")
     assert (ran.code, ran.err) == (0, "")
+    assert await cloned.wiki() == FILES
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Plan.gdoc",
+        "Budget.gsheet",
+        "team/Site.paper",
+        ".holiday.mov.icloud",
+        "archive.zip.nextcloud",
+        ".Thumbs.db.icloud",
+        ".guide.conflict.md.icloud",
+        "photos.cloudf",
+        ".LICENSE.icloud",
+    ],
+)
+@pytest.mark.parametrize("command", ["sync", "status"])
+async def test_stub_of_what_the_wiki_neither_has_nor_links_to_is_no_problem(
+    cloned: Cloned, name: str, command: str
+) -> None:
+    cloned.write(name, "x")
+    ran = await cloned.run(command)
+    assert (ran.code, ran.err) == (0, "")
+
+
+async def test_online_document_that_comes_with_a_deletion_does_not_delay_it(
+    cloned: Cloned,
+) -> None:
+    await cloned.run("sync")
+    (cloned.folder / "guide.md").unlink()
+    cloned.write("Plan.gdoc", "{}")
+    await cloned.run("sync")
+    cloned.age_sightings(3600)
+    await cloned.run("sync")
+    assert (await cloned.wiki()).keys() == FILES.keys() - {"guide.md"}
+
+
+async def test_folder_of_pages_that_a_cloud_drive_took_away_is_told(
+    cloned: Cloned,
+) -> None:
+    shutil.rmtree(cloned.folder / "team")
+    cloned.write("team.cloudf", "")
+    assert (await _sync_twice(cloned)).count("left team.cloudf in its place") == 1
     assert await cloned.wiki() == FILES
 
 

@@ -188,6 +188,7 @@ class PageFolder:
             busy=busy_pages(scanned, pages, before),
             copies=scanned.copies,
             likely_copies=scanned.likely_copies,
+            elsewhere=scanned.elsewhere,
         )
         return self._snapshot
 

@@ -110,6 +110,9 @@ class ScannedFolder(Struct, frozen=True, dict=True):
     """Pages by names that other programs give to copies, with what is said of each."""
     likely_copies: Mapping[Slug, Mapping[Slug, Problem]] = field(default_factory=dict)
     """The same of those that are copies if one of these missing pages was there."""
+    elsewhere: Mapping[str, Problem] = field(default_factory=dict)
+    """Pages and other paths for which stubs may stand, with what is said of each that
+    the wiki has or links to."""
     left_out: tuple[Problem, ...] = ()
     """Files that would be pages but for their names or places, and are none."""
 
@@ -175,6 +178,7 @@ class _Scan:
         self._stubs: dict[str, Stub] = {}
         self._of_programs: dict[tuple[str, str], list[str]] = {}
         """Folders of programs, by their name and who makes them."""
+        self._elsewhere: dict[str, Problem] = {}
         self._left_out: list[Problem] = []
 
     def scan_into(self, root: int) -> None:
@@ -272,6 +276,7 @@ class _Scan:
             in_place=in_place,
             copies=copies,
             likely_copies=likely_copies,
+            elsewhere=self._elsewhere,
             left_out=tuple(self._left_out),
         )
 
@@ -302,7 +307,11 @@ class _Scan:
                 # a person who leaves stubs out does not delete what they stand for
                 if not any(map(self._patterns.is_ignored, (path, paths[0]))):
                     problem = kept_elsewhere(path_text(paths[0]), name, stub.who)
-                    self._problems.append(problem)
+                    page = _page_at(paths[0])
+                    if len(paths) == 1 and page is not None:
+                        self._problems.append(problem)
+                    else:
+                        self._elsewhere[page[0] if page else paths[0]] = problem
 
     def _find_copies(
         self,

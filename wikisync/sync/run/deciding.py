@@ -26,6 +26,8 @@ from wikisync.model import (
     Snapshot,
     digest_of,
     fold_text,
+    folders_above,
+    in_form_c,
     is_blank,
     renames_under_way,
 )
@@ -137,6 +139,7 @@ class _Deciding:
             self._forget(anew)
         if self._cycle.options.between is not None:
             self._forget(self._cycle.options.between.not_ours(self._base(), here))
+        here = _with_elsewhere(self._cycle.state, here, there)
         here = _with_likely_copies(self._cycle.state, self._base(), here)
         # What ``base`` knows from here on is what both sides held under the names of
         # now; pages that were forgotten above are new pages to everything below.
@@ -603,6 +606,28 @@ def refused_texts(known: WikiState, now: float) -> Mapping[Slug, Digest]:
         for slug, one in known.refusals().items()
         if now - one.at < REFUSAL_S
     }
+
+
+def _with_elsewhere(known: WikiState, here: Snapshot, there: Snapshot) -> Snapshot:
+    """The scan with what is said of stubs of what the wiki has or links to.
+
+    In a folder of a cloud drive lie stubs, and links to online documents, of which the
+    wiki knows nothing.
+    """
+    if not here.elsewhere:
+        return here
+    ours = {*known.base(), *there.pages, *known.linked_paths(), *known.attachments()}
+    ours = {in_form_c(path) for path in ours}
+    ours |= {folder for path in tuple(ours) for folder in folders_above(path)}
+    others = {path for path in here.elsewhere if in_form_c(path) not in ours}
+    return replace(
+        here,
+        problems=(
+            *here.problems,
+            *(p for path, p in here.elsewhere.items() if path not in others),
+        ),
+        unreadable=here.unreadable - others,
+    )
 
 
 def _with_likely_copies(
