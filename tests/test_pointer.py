@@ -27,6 +27,7 @@ LINK = "../home.md"
         f"/annex/objects/{KEY}\n/annex/note not here\n",
         "/annex/objects/WORM-s5-m1289672605--my notes.md",
         f"../../.git/annex/objects/x1/Y2/{KEY}/{KEY}",
+        f"../.git/modules/my wiki/annex/objects/x1/Y2/{KEY}/{KEY}",
         f"..\\.git\\annex\\objects\\x1\\Y2\\{KEY}\\{KEY}\n",
         f"#$# git-fat {OID[:40]}                12345\n",
         f"XSym\n{len(LINK):04}\n{OID[:32]}\n{LINK}\n{'':1000}",
@@ -49,12 +50,19 @@ def test_whole_text_that_is_a_pointer_is_one(text: str) -> None:
         "/annex/objects/\n",
         f"/annex/objects/{KEY}\nis where git-annex has it.\n",
         f"See /annex/objects/{KEY}\n",
+        f"See ../.git/annex/objects/{KEY}\n",
         "#$# git-fat\n",
         f"XSym\n0010\nnot a digest\n{LINK}\n",
     ],
 )
 def test_text_about_pointers_is_none(text: str) -> None:
     assert not is_pointer(text.encode())
+
+
+def test_pointer_in_utf_16_is_a_pointer() -> None:
+    """PowerShell writes one so."""
+    assert is_pointer(LFS.encode("utf-16"))
+    assert not is_pointer("# Git LFS\n".encode("utf-16"))
 
 
 @pytest.mark.parametrize(

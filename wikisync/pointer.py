@@ -18,7 +18,7 @@ _POINTER = re.compile(
         (?:\next-[^\n]*)*\noid\ [a-z0-9]+:[0-9a-f]{{32,128}}\nsize\ \d+(?:\nx-[^\n]*)*
     # git-annex: a file that is unlocked, and a link on a disk that has none
     | /annex/objects/{_KEY}(?:\n/annex/[^\n]*)*
-    | \S*[/\\]annex[/\\]objects[/\\](?:[^\n/\\]+[/\\])*{_KEY}
+    | (?:\S*|[./\\][^\n]*)[/\\]annex[/\\]objects[/\\](?:[^\n/\\]+[/\\])*{_KEY}
     | \#\$\#\ git-fat\ [0-9a-f]{{40}}\ +\d+
     # a link on a network disk that has none, as macOS and Linux write it
     | XSym\n\d{{4}}\n[0-9a-f]{{32}}\n[^\n]+
@@ -30,5 +30,7 @@ def is_pointer(content: bytes) -> bool:
     """Whether the whole content of a file is a pointer."""
     if len(content) > POINTER_BYTES_MAX:
         return False
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        content = content.decode("utf-16", "replace").encode("utf-8", "replace")
     text = content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").rstrip()
     return _POINTER.fullmatch(text) is not None

@@ -37,7 +37,7 @@ class Stubs(NamedTuple):
     endings: tuple[str, ...]
     """What comes behind the name of the other file; a dot may come in front of it."""
     of_folders: bool = False
-    """Whether the other one is a folder, and may have a name without a dot."""
+    """Whether the other one may be a folder, or have a name without a dot."""
     of_pages: bool = False
     """Whether people make such files of anything else, too."""
     drops_extension: bool = False
@@ -45,8 +45,14 @@ class Stubs(NamedTuple):
 
 
 FOLDERS = (
-    Folders("a Synology NAS", ("#recycle", "#snapshot", "@eaDir", "@sharebin", "@tmp")),
-    Folders("a QNAP NAS", ("@Recycle", "@Recently-Snapshot", "@__thumb")),
+    Folders(
+        "a Synology NAS",
+        ("#recycle", "#snapshot", "@eaDir", "@sharebin", "@tmp"),
+        folds_case=True,
+    ),
+    Folders(
+        "a QNAP NAS", ("@Recycle", "@Recently-Snapshot", "@__thumb"), folds_case=True
+    ),
     Folders("a Buffalo NAS", ("trashbox",)),
     Folders("a file server", ("~snapshot", "@GMT-*.*.*-*.*.*", "lost+found")),
     Folders(
@@ -56,9 +62,9 @@ FOLDERS = (
             "Temporary Items",
             "TheFindByContentFolder",
             "TheVolumeSettingsFolder",
-            "__MACOSX",
         ),
     ),
+    Folders("macOS", ("__MACOSX",), folds_case=True),
     Folders(
         "Windows",
         (
@@ -68,13 +74,14 @@ FOLDERS = (
             "$WINDOWS.~*",
             "$SysReset",
             "$WinREAgent",
+            "$GetCurrent",
             "Config.Msi",
             "DfsrPrivate",
         ),
         folds_case=True,
     ),
-    # in lower case these are words
-    Folders("Windows", ("RECYCLER", "RECYCLED")),
+    # in other cases these are words
+    Folders("Windows", ("RECYCLER", "RECYCLED", "Recycled")),
     Folders(
         "Python",
         (
@@ -89,12 +96,14 @@ FOLDERS = (
     Folders(
         "a package manager",
         ("node_modules", "bower_components", "jspm_packages", "vendor/bundle"),
+        folds_case=True,
     ),
-    Folders("Logseq", ("logseq/bak", "logseq/version-files")),
+    Folders("Logseq", ("logseq/bak", "logseq/version-files"), folds_case=True),
     Folders("NotePlan", ("@Trash",)),
     Folders("VNote", ("vx_recycle_bin", "_v_recycle_bin")),
     Folders("a sync program", ("_gsdata_", "_SYNCAPP")),
     Folders("darcs", ("_darcs",)),
+    Folders("CVS", ("CVS",)),
 )
 """Bins, snapshots, caches and packages; those with a dot in front are hidden anyway."""
 
@@ -126,6 +135,7 @@ COPIES = (
         r"(?i).+ ?\([^()]*(?:conflicted copy|in Konflikt stehende Kopie"
         r"|copie en conflit|copia en conflicto|copia in conflitto|cópia em conflito"
         r"|conflicterend exemplaar|kopia powodująca konflikt|konfliktkopia"
+        r"|kopia w konflikcie|çakışan kopya"
         r"|конфликтующая копия|конфліктна копія|競合コピー|冲突副本|衝突複本"
         r"|충돌된 복사본|case clash|(?:case|unicode encoding|white ?space"
         r"|selective sync) conflict)[^()]*\).*",
@@ -174,7 +184,7 @@ WEAK_COPIES = (
     ),
     Names(
         "OneDrive",
-        r"-(?:(?:DESKTOP|LAPTOP|WIN|MINWINPC)-[A-Z0-9]{4,12}|[A-Z0-9-]+-(?:PC|LAPTOP)"
+        r"-(?:(?:DESKTOP|LAPTOP|WIN|MINWINPC)-[A-Z0-9]{4,12}|[A-Z0-9-]+-(?:PC|LAPTOP|MBP)"
         r"|[A-Za-z0-9-]*(?:MacBook|iMac|Mac-mini)[A-Za-z0-9-]*)(?:-\d+)?",
         "home-DESKTOP-AB12CD3.md",
     ),
@@ -182,19 +192,20 @@ WEAK_COPIES = (
     Names("MEGA or a browser", r" ?\([1-9]\d?\)", "home (1).md"),
     Names(
         "a merge tool",
-        r"\.orig(?:inal)?|\.(?:BASE|LOCAL|REMOTE|BACKUP)",
+        r"\.orig(?:inal)?|\.(?:BASE|LOCAL|REMOTE|BACKUP)|~HEAD",
         "home.orig.md",
     ),
     Names("an editor", r"\.bak|~|\.~\d+~", "home.bak.md"),
+    Names("osync or rclone", r"\.osync_backup|\.path[12]", "home.path1.md"),
 )
 """The same for what such names have behind the stem of the original.  They are
 copies only where the original lies beside: otherwise a person may call a page so."""
 
 STUBS = (
-    Stubs("iCloud Drive", ("icloud",)),
-    Stubs("Nextcloud", ("nextcloud",)),
-    Stubs("ownCloud", ("owncloud",)),
-    Stubs("OpenCloud", ("opencloud",)),
+    Stubs("iCloud Drive", ("icloud",), of_folders=True),
+    Stubs("Nextcloud", ("nextcloud",), of_folders=True),
+    Stubs("ownCloud", ("owncloud",), of_folders=True),
+    Stubs("OpenCloud", ("opencloud",), of_folders=True),
     Stubs("odrive", ("cloud",)),
     Stubs("odrive", ("cloudf",), of_folders=True),
     Stubs("Resilio Sync", ("rsls", "rsl~", "bts")),

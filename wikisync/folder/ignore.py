@@ -49,9 +49,9 @@ _COPIES = tuple((copy.who, re.compile(copy.pattern)) for copy in COPIES)
 _WEAK_COPIES = tuple((copy.who, re.compile(copy.pattern)) for copy in WEAK_COPIES)
 _MAY_BE_COPY = re.compile(
     r"(?i)onfli|case clash|конфл|競合|冲突|衝突|충돌|ขัดแย้ง|strid|bercanggah"
-    r"|~| [2-9]\.|\(\d\d?\)\.|\.orig|\.bak|\.path[12]\."
+    r"|çakış|~| [2-9]\.|\(\d\d?\)\.|\.orig|\.bak|\.osync|\.path[12]\."
     r"|[._](?:base|local|remote|backup)[._]"
-    r"|-(?:desktop|laptop|win|minwinpc)-|-(?:pc|laptop)[-.]|macbook|imac|mac-mini"
+    r"|-(?:desktop|laptop|win|minwinpc)-|-(?:pc|laptop|mbp)[-.]|macbook|imac|mac-mini"
 )
 """Something of each of them is in it; it is not in most names."""
 _STUBS = {ending: stubs for stubs in STUBS for ending in stubs.endings}
