@@ -250,6 +250,26 @@ METADATA = [
         "modified: Thursday, May 2nd 2024, 9:30:00 am\n",
     ),
     (
+        "time stamps of a program, with its comment",
+        *("file.mtime: 0\n", "file.mtime: 2024-05-02 # auto\n"),
+        *("file.mtime: 2024-05-01 # auto\n", "file.mtime: 2024-05-02 # auto\n"),
+    ),
+    (
+        "time stamps with comments of two persons",
+        *("changed: 0\n", "changed: 2024-05-02 # mine\n"),
+        *("changed: 2024-05-01 # theirs\n", None),
+    ),
+    (
+        "time stamps without leading zeros",
+        *("revised: 0\n", "revised: 2024-10-01\n", "revised: 2024-9-30\n"),
+        "revised: 2024-10-01\n",
+    ),
+    (
+        "time stamps with short names of months",
+        *("updated: 0\n", "updated: May 31, 2024\n", "updated: Jun 1, 2024\n"),
+        "updated: Jun 1, 2024\n",
+    ),
+    (
         "time stamps of two forms",
         *("updated: 0\n", "updated: 2024-05-02\n", "updated: 2024-05-02 10:00\n"),
         None,

@@ -24,17 +24,22 @@ _KEYS = {
 }
 """A line that begins a key, by the fence of the block: YAML, TOML."""
 _CHANGED_AT = re.compile(
-    r"(?:date|time|last)*(?:updated?|modified|modification|mod|changed?|edit(?:ed)?"
-    r"|saved?|touched)(?:at|on|date|time|timestamp)*|mtime|date|time|timestamp"
+    r"(?:date|time|last)*(?:updated?|modified|modification|mod|changed?|edit(?:ed)?|"
+    r"revised|saved?|touched)(?:at|on|date|time|timestamp)*|"
+    r"(?:file)?mtime|date|time|timestamp"
 )
 """Keys, without case and marks, whose value says when the page was changed."""
 STAMP_CHARS_MAX = 80
 """Longer keys and values say no time."""
 _WHO = re.compile(r"\s(?:on|by|from)\s")
+_COMMENT = re.compile(r"(?=\s#)")
 _SECONDS = re.compile(r"(\d{10})(?:\.?(\d{3,9}))?")
 _ZONE = re.compile(r"\s?(?:Z|[+-]\d\d:?\d\d)\Z")
 _ORDINAL = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b")
 _FORMS = (
+    "%Y-%m-%d",
+    "%Y-%m-%d %H:%M",
+    "%Y-%m-%d %H:%M:%S",
     "%Y/%m/%d",
     "%Y/%m/%d %H:%M",
     "%Y/%m/%d %H:%M:%S",
@@ -44,8 +49,12 @@ _FORMS = (
     "%A, %B %d %Y, %I:%M:%S %p",
     "%a, %d %b %Y %H:%M:%S %z",
     "%a %b %d %H:%M:%S %Y",
+    "%B %d, %Y",
+    "%b %d, %Y",
+    "%d %B %Y",
+    "%d %b %Y",
 )
-"""Beside those of ISO 8601."""
+"""Beside those of ISO 8601, or without its leading zeros."""
 
 
 class _Block(Struct, frozen=True):
@@ -112,26 +121,32 @@ def _later(key: str, local: str, remote: str) -> str | None:
         return None
     if not _CHANGED_AT.fullmatch(re.sub(r"[\W_]", "", key).casefold()):
         return None
-    mine, theirs = (_moment(entry[len(key) :]) for entry in (local, remote))
+    mine, theirs = (
+        _moment(*_COMMENT.split(entry[len(key) :], maxsplit=1))
+        for entry in (local, remote)
+    )
     if mine is None or theirs is None or mine[0] != theirs[0]:
         return None
     return max((mine[1], local), (theirs[1], remote))[1]
 
 
-def _moment(value: str) -> tuple[str, datetime] | None:
-    """The form of a time, and the time; None where it is none."""
+def _moment(value: str, comment: str = "") -> tuple[str, datetime] | None:
+    """The form of a time with the comment behind it, and the time; None for another."""
     text = _WHO.split(value.lstrip(" \t:=").strip().strip("\"'"), maxsplit=1)[0]
     if found := _SECONDS.fullmatch(text):
         seconds, rest = found.groups(default="")
         parts = timedelta(seconds=int(seconds), microseconds=int(f"{rest:0<6}"[:6]))
-        return f"{len(rest)} digits", datetime(1970, 1, 1) + parts  # noqa: DTZ001 - UTC
+        epoch = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC
+        return f"{len(rest)} digits{comment}", epoch + parts
     for form in _FORMS:
         with suppress(ValueError):
-            return form, datetime.strptime(_ORDINAL.sub("", text), form)  # noqa: DTZ007 - compared with one of its form alone
+            time = datetime.strptime(_ORDINAL.sub("", text), form)  # noqa: DTZ007 - compared with one of its form alone
+            # a short month's name may be its whole one
+            return form.replace("%B", "%b") + comment, time
     shown = _ZONE.sub("", text) if ":" in text else text
     with suppress(ValueError):
         time = datetime.fromisoformat(shown + text[len(shown) :].strip())
-        return f"{re.sub('[0-9]+', '0', shown)} {time.tzinfo is None}", time
+        return f"{re.sub('[0-9]+', '0', shown)} {time.tzinfo is None}{comment}", time
     return None
 
 
