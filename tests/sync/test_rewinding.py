@@ -475,6 +475,9 @@ async def test_names_and_deletions_of_an_older_copy_are_part_of_it(
     copies = await pushed(state)
     copies.rename_here("page7", "page7b")
     copies.here.put("later", "made later\n")
+    copies.here.put("older", "deleted long ago\n")
+    await copies.rest()
+    del copies.here.pages[Slug("older")]
     await copies.rest()
     newest = copies.texts()
     put_older_copy(copies)
@@ -489,6 +492,18 @@ async def test_names_and_deletions_of_an_older_copy_are_part_of_it(
     await copies.rest()
     assert copies.here.texts() == {**newest, "older": "deleted long ago\n"}
     assert copies.there.texts() == newest
+
+
+async def test_new_pages_are_no_part_of_an_older_copy(state: State) -> None:
+    """Refused with it, they would wait for another text for ever."""
+    copies = await pushed(state)
+    put_older_copy(copies)
+    copies.here.put("new", "new with it\n")
+    await copies.cycle()
+    copies.here.put("newer", "new while it waits\n")
+    await copies.cycle()
+    assert {member.slug for member in waiting(copies)[0].members} == EDITED.keys()
+    assert {"new", "newer"} <= copies.there.texts().keys()
 
 
 async def test_new_edits_go_on_while_an_older_copy_waits(state: State) -> None:

@@ -55,8 +55,9 @@ _NAMED = ("page", "page_text", "written_link", "bundle", "refusal", "edit")
 """Tables whose rows follow a page to its new name, where nothing else may stand."""
 _FOLLOWING = (*_NAMED, "replaced", "own_write", "earlier", "step")
 """These and the ones whose rows join what is kept under the new name."""
-_ENDING = (*_NAMED[:3], "own_write", "refusal", "edit", "earlier")
-"""Tables whose rows end with the page; what was replaced can still be restored."""
+_ENDING = (*_NAMED[:3], "own_write", "refusal", "edit")
+"""Tables whose rows end with the page; what was replaced can still be restored, and
+its texts are known again where an older copy brings the page back."""
 
 
 class _Change(Struct, frozen=True):
@@ -156,6 +157,11 @@ class Agreements(Steps):
             )
             for slug in slugs
         }
+
+    def earlier_texts(self) -> frozenset[Digest]:
+        """The same of all pages, and the last texts of those that are gone."""
+        rows = self._rows("SELECT DISTINCT digest FROM earlier WHERE wiki = ?")
+        return frozenset(Digest(digest) for (digest,) in rows)
 
     def remote_pages(self) -> Mapping[Slug, PageState]:
         """The base as a snapshot of the wiki would show it."""
@@ -295,6 +301,11 @@ class Agreements(Steps):
 
     def _drop(self, connection: Connection, slugs: Iterable[Slug]) -> None:
         gone = [(self._number, slug) for slug in slugs]
+        connection.executemany(
+            "INSERT INTO earlier (wiki, slug, digest) SELECT wiki, slug, remote_digest"
+            " FROM page WHERE wiki = ? AND slug = ?",
+            gone,
+        )
         for table in _ENDING:
             delete = f"DELETE FROM {table} WHERE wiki = ? AND slug = ?"  # noqa: S608 - ours
             connection.executemany(delete, gone)

@@ -216,6 +216,7 @@ def folder_rewinding_of(
     plan: Plan,
     here: Snapshot,
     earlier: Mapping[Slug, Collection[Digest]],
+    texts: Collection[Digest] = (),
     *,
     is_known: bool = False,
 ) -> Rewinding:
@@ -225,22 +226,33 @@ def folder_rewinding_of(
         plan: The plan of a cycle.
         here: The scan of the folder.
         earlier: By records, texts that pages had before the agreed one.
+        texts: All that pages had or have: a new page with another one is nobody's copy.
         is_known: It was found before and is not decided yet: then one page suffices.
     """
     edits = [one for one in plan.actions if isinstance(one, Push | Merge)]
     records, files = plan.records, plan.files
-    returned = []
-    for edit in edits:
-        texts = earlier.get(records.get(edit.slug, edit.slug), ())
-        mine = here.pages.get(files.get(edit.slug, edit.slug))
-        if mine is not None and {mine.digest, mine.folded} & set(texts):
-            returned.append(edit)
+
+    def has_one(slug: Slug, texts: Collection[Digest]) -> bool:
+        mine = here.pages.get(slug)
+        return mine is not None and (mine.digest in texts or mine.folded in texts)
+
+    returned = [
+        edit
+        for edit in edits
+        if has_one(
+            files.get(edit.slug, edit.slug),
+            earlier.get(records.get(edit.slug, edit.slug), ()),
+        )
+    ]
     is_most = len(returned) >= REWOUND_PAGES_MIN and 2 * len(returned) >= len(edits)
     if not (is_most or (is_known and returned)):
         return NO_REWINDING
     moves = [one for one in plan.moves if isinstance(one, MoveRemote)]
     others = [
-        one for one in plan.actions if isinstance(one, CreateRemote | DeleteRemote)
+        one
+        for one in plan.actions
+        if isinstance(one, DeleteRemote)
+        or (isinstance(one, CreateRemote) and has_one(one.slug, texts))
     ]
     back = {
         move: MoveLocal(move.target, move.slug, move.record, file.digest)

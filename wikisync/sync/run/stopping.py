@@ -18,6 +18,7 @@ from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import (
     BasePage,
     CreateLocal,
+    CreateRemote,
     DeleteRemote,
     Hold,
     HoldReason,
@@ -209,7 +210,10 @@ def _folder_rewinding(
         for slug, digest in edited.items()
         if slug in base and not _is_restored(known, base[slug], digest)
     )
-    found = folder_rewinding_of(plan, here, earlier, is_known=is_known)
+    texts: frozenset[Digest] = frozenset()
+    if any(isinstance(one, CreateRemote) for one in plan.actions):
+        texts = known.earlier_texts() | {page.local for page in base.values()}
+    found = folder_rewinding_of(plan, here, earlier, texts, is_known=is_known)
     if Decision.APPROVED in decisions:
         # the texts decide what comes of an older one that a person agreed to
         sent = (one for one in found.sent if not isinstance(one, Merge))
