@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from tests.support.copies import Copies
-from wikisync.model import Slug
+from tests.support.memory import MemoryReplica
+from wikisync.merging.merge import Parts
+from wikisync.model import Format, Page, Slug
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import HoldReason
+from wikisync.sync.run.options import CycleOptions
 
 LOG = "# log\n\n" + "".join(f"Entry {at} of the log.\n\n" for at in range(8))
 NEW = "# log\n\nNew year, new log.\n"
@@ -122,6 +127,34 @@ async def test_names_that_are_handed_on_take_the_edits_along(
         "log-2": MEMO + "HERE too.\n",
         "other": "other\n",
     }
+
+
+class CountedFolder(MemoryReplica):
+    """A folder that counts how often each page was read."""
+
+    def __init__(self, pages: dict[str, str]) -> None:
+        super().__init__(pages)
+        self.reads: Counter[str] = Counter()
+
+    async def read(self, slug: Slug) -> Page:
+        self.reads[slug] += 1
+        return await super().read(slug)
+
+
+async def test_new_pages_are_taken_apart_once_however_many_were_rewritten(
+    state: State,
+) -> None:
+    old = [f"old-{at}" for at in range(4)]
+    copies = await agreed(state, **{slug: f"{LOG}{slug}\n" for slug in old})
+    copies.here = CountedFolder(copies.texts())
+    for slug in old:
+        copies.here.put(slug, f"Another text of {slug}.\n")
+    copies.here.put("new", "A text of nobody.\n")
+    await copies.cycle(CycleOptions(is_dry_run=True))
+    # once for its text, once to see that it is no pointer
+    assert copies.here.reads["new"] == 2
+    parts = Parts(LOG, Format.MARKDOWN)
+    assert parts.sentences is parts.sentences
 
 
 @pytest.mark.parametrize("is_here", [False, True])

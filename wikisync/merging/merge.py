@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import TypeVar
 
@@ -74,10 +75,12 @@ def merge(
         for text in (base, local, remote)
     )
     merged = _merge_parts(old, mine, theirs, page_format)
+    before = Parts(old, page_format)
     if merged.text is not None and (
         _is_cut(merged.text, old, mine, theirs)
         or any(
-            kept_share(old, side, page_format, counts_edited=True) < KEPT_SHARE
+            kept_share(before, Parts(side, page_format), counts_edited=True)
+            < KEPT_SHARE
             for side in (mine, theirs)
         )
     ):
@@ -89,25 +92,34 @@ def merge(
     return merged
 
 
-def kept_share(
-    base: str, text: str, page_format: Format, *, counts_edited: bool = False
-) -> float:
+class Parts:
+    """A text by its lines and sentences, taken apart once to be compared with many."""
+
+    def __init__(self, text: str, page_format: Format) -> None:
+        self.text = text
+        self.lines = _split(text)
+        self._format = page_format
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """The keys of its units: those of a large page take seconds."""
+        return _keys(units(self.lines, kinds(self.lines, self._format)))
+
+
+def kept_share(base: Parts, text: Parts, *, counts_edited: bool = False) -> float:
     """How much of the base another text has, by lines or sentences, from 0 to 1.
 
     Args:
         base: A text.
         text: The other one, in which they may have moved.
-        page_format: Says where code begins and ends.
         counts_edited: Those count, too, that were edited in their places.
     """
-    lines = _split(base), _split(text)
-    if not base.strip():
+    if not _chars(base.lines):
         return 1.0
-    kept = _kept(*lines, counts_edited=counts_edited)
+    kept = _kept(base.lines, text.lines, counts_edited=counts_edited)
     if kept >= KEPT_WELL:
-        return kept  # the sentences of a large page take seconds
-    first, second = (_keys(units(side, kinds(side, page_format))) for side in lines)
-    return max(kept, _kept(first, second, counts_edited=counts_edited))
+        return kept
+    return max(kept, _kept(base.sentences, text.sentences, counts_edited=counts_edited))
 
 
 def _kept(old: list[str], new: list[str], *, counts_edited: bool) -> float:

@@ -21,7 +21,7 @@ from typing import TypeAlias, TypeGuard
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, RemoteError
 from wikisync.merging.conflict import Clash, MergedText, Piece
 from wikisync.merging.diff import changes
-from wikisync.merging.merge import kept_share, merge
+from wikisync.merging.merge import Parts, kept_share, merge
 from wikisync.model import Format, Page, PageState, Slug, Snapshot
 from wikisync.sync.decide.decided import MergedPage, Settled
 from wikisync.sync.decide.ledger import Replaced
@@ -112,7 +112,7 @@ def _is_edited(side: Snapshot, agreed: PageState) -> bool:
 
 async def _taken(
     cycle: Cycle,
-    base: Collection[Slug],
+    base: Mapping[Slug, BasePage],
     names: Names | None,
     read: Callable[[Slug], Awaitable[Page]],
     edited: Set[Slug],
@@ -129,28 +129,33 @@ async def _taken(
     if names is None:
         return NOTHING_TAKEN
 
-    async def kept(old: Slug, slug: Slug) -> float:
-        agreed = cycle.state.text(old)
-        try:
-            page = await read(slug)
-        except (NotFound, FolderError, RemoteError):
-            return 1.0  # its turn will say what is wrong
-        if agreed is None:
+    seen: dict[Slug, Parts | None] = {}
+
+    async def kept(agreed: Parts | None, slug: Slug) -> float:
+        if slug not in seen:
+            try:
+                page = await read(slug)
+                seen[slug] = Parts(page.content, page.format)
+            except (NotFound, FolderError, RemoteError):
+                seen[slug] = None  # its turn will say what is wrong
+        now = seen[slug]
+        if agreed is None or now is None:
             return 1.0
-        text, page_format = page.content, page.format
-        return await on_texts(lambda: kept_share(agreed, text, page_format), text)
+        return await on_texts(lambda: kept_share(agreed, now), agreed.text, now.text)
 
     found = dict(names.certain)
     for old in sorted(names.old - found.keys()):
         if not (old in names.likely or names.new):
             continue
-        left = await kept(old, old)
+        text = cycle.state.text(old)
+        agreed = None if text is None else Parts(text, base[old].format)
+        left = await kept(agreed, old)
         new = names.likely.get(old)
         # into a name that another page had, nobody copies a page
         if new is not None and (new in base or left < HALF):
             found[old] = new
         elif left < LITTLE:
-            like = [new for new in names.new if await kept(old, new) >= HALF]
+            like = [new for new in names.new if await kept(agreed, new) >= HALF]
             found |= {old: like[0]} if len(like) == 1 else {}
     renamed, circle = without_circles(found, base)
     # who changed places with others is a page like any other where nobody edited one
