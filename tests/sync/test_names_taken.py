@@ -11,7 +11,7 @@ from tests.support.memory import MemoryReplica
 from wikisync.merging.merge import Parts
 from wikisync.model import Format, Page, Slug
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.plan import HoldReason
+from wikisync.sync.decide.plan import HoldReason, SkipReason
 from wikisync.sync.run.options import CycleOptions
 
 LOG = "# log\n\n" + "".join(f"Entry {at} of the log.\n\n" for at in range(8))
@@ -155,6 +155,28 @@ async def test_new_pages_are_taken_apart_once_however_many_were_rewritten(
     assert copies.here.reads["new"] == 2
     parts = Parts(LOG, Format.MARKDOWN)
     assert parts.sentences is parts.sentences
+
+
+@pytest.mark.parametrize("is_here", [False, True])
+async def test_names_that_are_handed_on_wait_for_each_other_and_not_for_a_person(
+    is_here: bool, state: State
+) -> None:
+    copies = await agreed(state, **{"log-1": MEMO, "log-2": "two\n"})
+    rename = copies.rename_here if is_here else copies.rename_there
+    side, other = (
+        (copies.here, copies.there) if is_here else (copies.there, copies.here)
+    )
+    rename("log-2", "log-3")
+    rename("log-1", "log-2")
+    rename("log", "log-1")
+    side.put("log", NEW)
+    other.put("log", LOG + HERE)
+    result = await copies.cycle(CycleOptions(is_dry_run=True))
+    assert not result.plan.held
+    assert {(one.slug, one.reason) for one in result.plan.skipped} == {
+        ("log", SkipReason.NAME_IN_USE),
+        ("log-1", SkipReason.NAME_IN_USE),
+    }
 
 
 @pytest.mark.parametrize("is_here", [False, True])

@@ -130,6 +130,10 @@ class SkipReason(StrEnum):
     OPEN_WITH_IT = (
         "renamed together with a page that is open in an editor here; both wait"
     )
+    NAME_IN_USE = (
+        "renamed to a name that another page still has on the other side; waiting until"
+        " that page is renamed there"
+    )
     GONE_THERE = "missing on the wiki; waiting until the deletion is confirmed"
     GONE_HERE = "its file is missing here; waiting until the deletion is confirmed"
     SHARED = (
@@ -330,6 +334,8 @@ class Skip(Struct, frozen=True):
 
     slug: Slug
     reason: SkipReason
+    target: Slug | None = None
+    """The new name that it cannot get yet, where that is what it waits for."""
 
 
 Write: TypeAlias = CreateLocal | Pull

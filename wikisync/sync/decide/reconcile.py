@@ -18,7 +18,7 @@ out of its plan (``narrowing``); a mirror has a base of its own (``comparing``).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -130,6 +130,14 @@ class _Table:
     def _names(self) -> RemoteNames:
         return RemoteNames(self._remote, self._service)
 
+    @cached_property
+    def _by_local(self) -> Mapping[Slug | None, Slug]:
+        return {record.local: slug for slug, record in self._records.items()}
+
+    @cached_property
+    def _by_remote(self) -> Mapping[Slug | None, Slug]:
+        return {record.remote: slug for slug, record in self._records.items()}
+
     def _matched(self) -> dict[Slug, _Record]:
         """The records to decide on: of all pages where any was renamed.
 
@@ -186,15 +194,21 @@ class _Table:
         self._plan_moves(clear)
         # All renames on the wiki are planned now, so ``_names.now`` gives each page the
         # name that it has after this cycle, and no row below changes it.
+        moved: set[Slug] = set()
         for record in clear:
             # A page that nobody touched needs no row, unless a rename planned above
             # carries it along: then its file or its record follows.
             if self._moves or not self._is_untouched(record):
                 found = list(self._record(record))
+                moved |= {
+                    record.slug
+                    for one in found
+                    if isinstance(one, MoveLocal | MoveRemote)
+                }
                 yield from found
                 yield from self._with_namesake(record, found)
         for slug in self._clashing:
-            yield self._clash(slug)
+            yield self._clash(slug, moved)
         for slug in sorted(self._unrecorded()):
             action = self._created(slug)
             if action is not None:
@@ -460,8 +474,13 @@ class _Table:
             for old, new in moves.items()
         )
 
-    def _clash(self, slug: Slug) -> Action:
-        """Keep a page whose new name is taken; drop its record where it is gone."""
+    def _clash(self, slug: Slug, moved: Collection[Slug]) -> Action:
+        """Keep a page whose new name is taken; drop its record where it is gone.
+
+        Args:
+            slug: Its record.
+            moved: Records of pages that this plan renames.
+        """
         record = self._records[slug]
         here, there = self._clashing[slug]
         is_gone = (here or record.local is None) and (there or record.remote is None)
@@ -472,10 +491,33 @@ class _Table:
         # side has nothing of the record either, no page is left that it stands for.
         if is_gone and is_known and slug not in unreadable:
             return DropRecord(slug)
+        if self._gets_free(slug, moved):
+            name = record.local if here else record.remote
+            return Skip(slug, SkipReason.NAME_IN_USE, name)
         if here:
             return Hold(slug, HoldReason.NAME_TAKEN, record.local)
         file = record.local if record.is_renamed_here else None
         return Hold(slug, HoldReason.NAME_TAKEN, record.remote, file)
+
+    def _gets_free(self, slug: Slug, moved: Collection[Slug]) -> bool:
+        """Whether the page that has its new name on the other side leaves that name.
+
+        It may wait for a third one in turn, until the last of them is renamed now.
+        """
+        passed: set[Slug] = set()
+        sides = self._clashing[slug]
+        while self._clashing.get(slug) == sides and slug not in passed:
+            passed.add(slug)
+            record = self._records[slug]
+            other = (
+                self._by_remote.get(record.local)
+                if sides == (True, False)
+                else self._by_local.get(record.remote)
+            )
+            if other is None or sides == (True, True):
+                return False
+            slug = other
+        return slug in moved
 
     # -- pages without a record --------------------------------------------------
 

@@ -155,6 +155,7 @@ def not_agreed(
     records = plan.records
     renamed = {old: new for new, old in records.items()}
     renamed |= {hold.slug: hold.target for hold in plan.held if hold.target}
+    renamed |= {skip.slug: skip.target for skip in plan.skipped if skip.target}
     here = [move for move in plan.moves if isinstance(move, MoveLocal)]
     moved = {move.record: move.target for move in here}
     found: dict[Slug, PageState] = {}
