@@ -150,6 +150,7 @@ ALLOWED: dict[str, set[str]] = {
     "workspace": {
         "model",
         "merging",
+        "pointer",
         "errors",
         "decoding",
         "private",

@@ -47,6 +47,23 @@ async def test_pointer_on_the_wiki_replaces_no_text_and_can_be_replaced(
     assert (await cloned.wiki())["guide.md"] == "mine\n"
 
 
+async def test_a_text_that_a_person_chooses_replaces_a_pointer(cloned: Cloned) -> None:
+    cloned.write("guide.md", LFS)
+    await cloned.edit({"home": LFS})
+    assert (await cloned.run("sync")).code == 3
+    for page, way in (("guide", "--mine"), ("home", "--wiki"), ("home", "--both")):
+        ran = await cloned.run("resolve", f"handbook/{page}", way)
+        assert (ran.code, f"{way} has only a pointer" in ran.err) == (2, True)
+    # what the wiki says by then
+    await cloned.edit({"guide": "newer\n"})
+    await cloned.run("resolve", "handbook/guide", "--wiki")
+    ran = await cloned.run("resolve", "handbook/home", "--mine")
+    assert (ran.code, ran.err) == (0, "")
+    texts = FILES | {"guide.md": "newer\n"}
+    assert (cloned.files(), await cloned.wiki()) == (texts, texts)
+    assert "nothing to do" in (await cloned.run("sync")).out
+
+
 async def test_page_that_is_a_pointer_on_both_sides_gets_its_text_from_either(
     cloned: Cloned,
 ) -> None:

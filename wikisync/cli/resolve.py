@@ -33,6 +33,7 @@ from wikisync.merging.conflict import (
 )
 from wikisync.model import Format, Slug, digest_of
 from wikisync.sync.decide.ledger import ConflictFileRecord, remote_label
+from wikisync.sync.decide.plan import HoldReason
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.conflict_texts import (
     conflict_path,
@@ -53,11 +54,13 @@ from wikisync.workspace.resolving import (
     pieces_again,
     pieces_of,
     read_result,
+    take_over_pointer,
     take_text,
     unresolved_parts,
     write_settled,
 )
 from wikisync.workspace.restoring import refuse_missing
+from wikisync.workspace.service import open_service
 from wikisync.workspace.sync_run import sync_pages
 from wikisync.workspace.syncing import exit_code_of
 
@@ -151,7 +154,7 @@ async def _settle(asked: Asked, choice: Choice) -> int:
     section = asked.section
     holder = holder_of(asked.workspace.private)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
-        code = await _without_conflict(asked, opened, holder)
+        code = await _without_conflict(asked, opened, holder, choice)
         if code is not None:
             return code
         slug = asked.slug
@@ -176,12 +179,16 @@ def _left_to(holder: str, asked: Asked) -> int:
 
 
 async def _without_conflict(
-    asked: Asked, opened: OpenWorkspace, holder: str | None
+    asked: Asked,
+    opened: OpenWorkspace,
+    holder: str | None,
+    choice: Choice | None = None,
 ) -> int | None:
     """What to say of a page without two texts to choose from; None where it has them.
 
     A sync may have to find out first that both sides changed it, or what they say
-    now, where no conflict file could be brought up to date.
+    now, where no conflict file could be brought up to date.  A text that is chosen over
+    a pointer is taken.
 
     Raises:
         FolderError: another process is to take what is settled, and has no file.
@@ -210,6 +217,15 @@ async def _without_conflict(
     done = await sync_pages(asked.console, opened, wanted, asked.token_file, os.environ)
     if slug in known.conflict_files():
         return None
+    held = {page.reason for one in done for page in one.held if page.slug == slug}
+    if choice is not None and HoldReason.POINTER in held:
+        async with open_service(
+            asked.workspace, asked.token_file, asked.console, os.environ
+        ) as client:
+            wiki = await opened.synced(client, section)
+            await take_over_pointer(wiki, slug, choice)
+        known.note_done(time.time(), slug, f"resolve {slug}: {choice}")
+        return await _sync_decided(asked, opened)
     if any(one.held or one.failure or one.problems for one in done):
         asked.report.synced(done)
     else:

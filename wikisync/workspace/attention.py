@@ -61,8 +61,10 @@ def next_step(folder: str, held: Held) -> str:
             )
         case HoldReason.POINTER:
             return (
-                "get the text back: git lfs pull, or git annex get and unlock; on the"
-                " wiki, from the page's history"
+                "get the text back: git lfs pull, or git annex get and unlock; or take"
+                " the text of the other side:"
+                f" {command_line('resolve', name, '--wiki')},"
+                " or --mine where the pointer is on the wiki"
             )
         case HoldReason.REFUSED:
             # what it said before is about the text, its name, or the token's rights

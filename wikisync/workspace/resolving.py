@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ from wikisync.errors import (
     UsageError,
 )
 from wikisync.merging.conflict import (
+    Choice,
     Clash,
     MergedText,
     Piece,
@@ -24,12 +26,13 @@ from wikisync.merging.conflict import (
 )
 from wikisync.merging.merge import merge
 from wikisync.model import Slug
+from wikisync.pointer import is_pointer
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.ledger import ConflictFileRecord
+from wikisync.sync.decide.ledger import NO_DIGEST, ConflictFileRecord
 from wikisync.sync.run.holds import Holds
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.wiki.remembered import RememberedWiki
-from wikisync.workspace.opening import OpenWorkspace
+from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 from wikisync.workspace.sentences import counted
 
 FOREIGN_MARKER = re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE)
@@ -94,6 +97,28 @@ async def take_text(
             f" in the parts that overlap",
             hint="its conflict file shows both; resolve it, or run this again",
         )
+
+
+async def take_over_pointer(wiki: SyncedWiki, slug: Slug, choice: Choice) -> None:
+    """Make the text of one side the page where the other has only a pointer to it.
+
+    Raises:
+        UsageError: there is no text on the side that was chosen.
+    """
+    local, remote = await wiki.local.read(slug), await wiki.remote.read(slug)
+    chosen = {"mine": local, "wiki": remote}.get(choice)
+    if chosen is None or is_pointer(chosen.content.encode("utf-8", "replace")):
+        raise UsageError(
+            f"{wiki.section.folder}/{slug}: --{choice} has only a pointer to its text"
+            " (Git LFS, git-annex)",
+            hint="--wiki takes a text over a pointer here, --mine sends one over a"
+            " pointer on the wiki",
+        )
+    record = ConflictFileRecord(
+        remote.format, NO_DIGEST, local.content, remote.content, time.time()
+    )
+    cycle = Cycle(wiki.remote, wiki.local, wiki.known)
+    await Holds(cycle).settle(slug, record, chosen.content)
 
 
 async def write_settled(

@@ -272,7 +272,7 @@ async def without_pointers(
     """The plan without texts that only a pointer would replace: their pages are held.
 
     A text comes back here with the files of git.  One on the wiki is a person's to put
-    back, who may also send the one that is here.
+    back, who may also take the text of the other side (``resolve``).
     """
     ours = {a.slug: a.local for a in plan.actions if isinstance(a, Send | Merge)}
     for held in plan.held:
