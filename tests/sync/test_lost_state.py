@@ -90,6 +90,25 @@ async def test_picture_of_its_own_place_is_adopted_beside_an_upload(
     assert "" not in pair.known.uploads().values()
 
 
+@needs_git
+async def test_picture_that_was_changed_here_stays_the_one_of_its_page(
+    pair: Pair,
+) -> None:
+    """The wiki's own repository still has the old one in that place."""
+    pushed = {"img/p.png": RED + b"?", "p.md": b"![1](img/p.png)\n"}
+    await pair.service.put_files(OWNER, pushed)
+    await pair.rest()
+    put(pair, "img/p.png", BLUE + b"mine")
+    await pair.rest()
+    before = await pair.wiki_texts()
+    assert "uploads/" in before["p"]
+    sent = await lose(pair, {})
+    for _ in range(2):
+        await pair.rest()
+    assert (await pair.wiki_texts(), sent) == (before, [])
+    assert (pair.folder / "img/p.png").read_bytes() == BLUE + b"mine"
+
+
 @pytest.mark.parametrize("name", ["home.md", "My Page.md"])
 async def test_work_goes_on_after_it(pair: Pair, name: str) -> None:
     sent = await lose(pair, {name: LINKED})

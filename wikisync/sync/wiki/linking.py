@@ -41,7 +41,7 @@ from wikisync.model import (
 )
 from wikisync.pointer import POINTER_BYTES_MAX, is_pointer
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.ledger import Intent, WriteKind, WrittenLink
+from wikisync.sync.decide.ledger import FetchedFile, Intent, WriteKind, WrittenLink
 from wikisync.sync.decide.mentions import has_extension, is_upload, linked_ways
 from wikisync.sync.replica import RemoteReplica
 from wikisync.sync.wiki.name_search import NameSearch, as_meant, count_name
@@ -443,9 +443,7 @@ class FileLinks:
         known = self._state.attachments()
         there = await self._files.there({path: known[path].here for path in known})
         self._fetched = {
-            path: path
-            if file.digest == known[path].digest or await self._is_away(file)
-            else file
+            path: path if await self._is_the_wikis(known[path], file) else file
             for path, file in there.items()
         }
         # an upload by its folder, for many have one name
@@ -479,6 +477,16 @@ class FileLinks:
             loose[start[slug]] = [one for one in targets if one not in fetched[slug]]
         found = await self._files.find(loose)
         return {slug: {**fetched[slug], **found[start[slug]]} for slug in wanted}
+
+    async def _is_the_wikis(self, known: FetchedFile, file: LooseFile) -> bool:
+        """Whether a link to a fetched file means what the wiki has in its place."""
+        if await self._is_away(file):
+            return True
+        if file.digest != known.digest:
+            return False
+        # another file than the wiki's means itself once it was uploaded
+        is_own = not known.version and not is_upload(known.path)
+        return not (is_own and self._state.upload_of(file.digest))
 
     async def _is_away(self, file: LooseFile | AttachmentPath | None) -> bool:
         """Whether a file is gone here, or only a pointer to its content is left."""
