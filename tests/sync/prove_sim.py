@@ -59,7 +59,7 @@ WEATHERS: Mapping[str, Weather] = {
         person=0.1, fault=0.1, crash=0.005, taken=0.7, is_wired=True, folders=2
     ),
     "older copies of the folder": Weather(
-        person=0.08, fault=0.05, crash=0.002, older=0.2, web=0.3, length=3
+        person=0.08, fault=0.05, crash=0.002, older=0.2, web=0.15, length=3
     ),
     "syncs taken back": Weather(crash=0.01, undo=0.4, revert=0.2),
     "saves": Weather(
