@@ -47,7 +47,7 @@ WEATHERS: Mapping[str, Weather] = {
     ),
     "appending programs": Weather(person=0.12, crash=0.01, programs=0.4),
     "conflict files": Weather(crash=0.005, conflicts=0.3),
-    "disks that come and go": Weather(person=0.1, crash=0.005, disks=0.1),
+    "disks that come and go": Weather(person=0.1, crash=0.005, disks=0.12),
     "spellings": Weather(
         person=0.15, fault=0.3, crash=0.01, spellings=0.3, is_wired=True
     ),
