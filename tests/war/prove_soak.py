@@ -31,10 +31,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Thread
 
-from tests.support.agreed import write_config
 from tests.war.account import Account, Copy, accounted
 from tests.war.persons import Acts, Desk, Ledger, Person, Web, git, markers
 from tests.war.prove_war import GROUP, Machine, Outcome
+from wikisync.config import FILE_NAME
 
 WIKIS = ("handbook", "manual", "notes")
 PAGES = 330
@@ -153,11 +153,12 @@ class Soak:
     def _make_workspace(self, machine: Machine, workspace: Path, port: int) -> None:
         workspace.mkdir()
         wikis = "".join(f'[[wiki]]\nproject = "{GROUP}/{wiki}"\n' for wiki in WIKIS)
-        write_config(
-            workspace,
+        (workspace / FILE_NAME).write_text(
             f'[service]\nurl = "http://127.0.0.1:{machine.port}"\n{wikis}'
-            f'[sync]\nlisten = "127.0.0.1:{port}"\n',
+            f'[sync]\nlisten = "127.0.0.1:{port}"\n'
         )
+        # the commands have a home of their own, and so agreements of their own
+        machine.end(machine.start("init", "--trust", str(workspace)))
 
     def _persons(
         self, machine: Machine, workspace: Path, ledger: Ledger
