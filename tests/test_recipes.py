@@ -429,6 +429,8 @@ async def test_cron_lines_run(machine: Machine) -> None:
             "# token_file =", f'token_file = "{token}"\n# token_file ='
         )
     )
+    agreed = await machine.run(f"wikisync init --trust {workspace}")
+    assert agreed.returncode == 0, agreed.stderr
     local = machine.home / ".local/bin"
     local.mkdir(parents=True)
     (local / "wikisync").symlink_to(machine.programs / "wikisync")
