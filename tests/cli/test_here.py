@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agreed import write_config
 from tests.support.commands import Run
 from tests.support.workspaces import HANDBOOK, Cloned
 
@@ -58,11 +59,10 @@ async def test_address_of_the_workspaces_service_gets_its_token(
     token.write_text(cloned.service.token)
     token.chmod(0o600)
     config = cloned.root / "wikisync.toml"
-    config.write_text(
-        config.read_text().replace(
-            "[service]\n", f'[service]\ntoken_file = "{token}"\n'
-        )
+    text = config.read_text().replace(
+        "[service]\n", f'[service]\ntoken_file = "{token}"\n'
     )
+    write_config(cloned.root, text)
     monkeypatch.chdir(cloned.root)
     monkeypatch.delenv("WIKISYNC_TOKEN")
     at = f"{cloned.service.url}/docs/handbook/-/wikis/guide"
@@ -81,7 +81,7 @@ async def test_token_of_the_workspace_goes_to_no_other_service(
     text = config.read_text().replace(
         "[service]\n", f'[service]\ntoken_file = "{token}"\n'
     )
-    config.write_text(text)
+    write_config(cloned.root, text)
     monkeypatch.chdir(cloned.root)
     monkeypatch.delenv("WIKISYNC_TOKEN")
     assert (await run("page", "get", "guide")).out == "a guide\n"

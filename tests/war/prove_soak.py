@@ -34,7 +34,6 @@ from threading import Thread
 from tests.war.account import Account, Copy, accounted
 from tests.war.persons import Acts, Desk, Ledger, Person, Web, git, markers
 from tests.war.prove_war import GROUP, Machine, Outcome
-from wikisync.config import FILE_NAME
 
 WIKIS = ("handbook", "manual", "notes")
 PAGES = 330
@@ -153,7 +152,7 @@ class Soak:
     def _make_workspace(self, machine: Machine, workspace: Path, port: int) -> None:
         workspace.mkdir()
         wikis = "".join(f'[[wiki]]\nproject = "{GROUP}/{wiki}"\n' for wiki in WIKIS)
-        (workspace / FILE_NAME).write_text(
+        (workspace / "wikisync.toml").write_text(
             f'[service]\nurl = "http://127.0.0.1:{machine.port}"\n{wikis}'
             f'[sync]\nlisten = "127.0.0.1:{port}"\n'
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.agreed import write_config
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import Cloned, clone_handbook
@@ -50,9 +51,9 @@ async def test_sync_from_elsewhere_finds_a_token_file_in_the_workspace(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     cloned = await clone_handbook(service, run, tmp_path / "my-wikis")
-    file = cloned.root / "wikisync.toml"
-    file.write_text(
-        file.read_text().replace("[service]\n", '[service]\ntoken_file = "token"\n')
+    text = (cloned.root / "wikisync.toml").read_text()
+    write_config(
+        cloned.root, text.replace("[service]\n", '[service]\ntoken_file = "token"\n')
     )
     (cloned.root / "token").write_text(service.token)
     (cloned.root / "token").chmod(0o600)
