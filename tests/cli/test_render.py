@@ -124,7 +124,7 @@ def test_problems_of_a_page_are_shown_with_its_file_and_line(
     (wiki / "film.md").write_text("# Film\n\n<video src='a.mp4'></video>\n")
     assert main(["render", "film.md"]) == 0
     captured = capsys.readouterr()
-    assert captured.err.startswith("warning: film.md:3: the element <video>")
+    assert captured.err.startswith("warning: film.md:3: the tag <video ")
     assert "<h1" in captured.out
 
 
