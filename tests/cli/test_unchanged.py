@@ -94,6 +94,7 @@ def older(root: Path) -> None:
         later = ("sync", "is_syncing", "synced_at", "undoing", "remote_again")
         for column in (*later, "is_head_old"):
             connection.execute(f"ALTER TABLE wiki DROP COLUMN {column}")
+        connection.execute("ALTER TABLE attachment DROP COLUMN version")
         connection.execute("PRAGMA user_version = 11")
 
 
