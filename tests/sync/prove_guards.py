@@ -173,8 +173,8 @@ GUARDS = (
     ),
     Guard(
         "pages that cannot be read may be renamed ones",
-        f"{SYNC}.run.sightings:_unread",
-        answer({}),
+        f"{SYNC}.run.sightings:_new_unread",
+        async_answer(frozenset()),
         "sync/test_sightings.py"
         "::test_a_page_that_may_be_a_new_one_that_cannot_be_read_stays",
     ),
