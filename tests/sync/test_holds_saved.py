@@ -226,23 +226,23 @@ async def edited_beside_its_conflict(state: State, settled: str) -> Copies:
     return copies
 
 
-async def test_settlement_of_another_conflict_is_not_merged_into_an_edited_page(
-    state: State,
+@pytest.mark.parametrize("settled", ["- another\n", "- theirs\n"])
+async def test_settlement_is_not_merged_where_lines_were_added_beside_what_it_ends(
+    settled: str, state: State
 ) -> None:
     """Two conflict files that swapped their names: each would remove a page's text."""
-    copies = await edited_beside_its_conflict(state, "- another\n")
+    copies = await edited_beside_its_conflict(state, settled)
     result = await copies.cycle()
     assert [one.code for one in result.problems] == ["conflict-again"]
     assert copies.here.texts() == {"home": "- top\n- mine\n- end\n"}
     (clash,) = read_conflict_file(copies.here.conflicts[Slug("home")]).pieces
     assert isinstance(clash, Clash)
-    assert clash.remote == "- another\n"
+    assert clash.remote == settled
 
 
-@pytest.mark.parametrize("settled", ["- theirs\n", "- mine\n- new\n"])
 async def test_settlement_by_lines_of_one_side_is_merged_into_an_edited_page(
-    settled: str, state: State
+    state: State,
 ) -> None:
-    copies = await edited_beside_its_conflict(state, settled)
+    copies = await edited_beside_its_conflict(state, "- mine\n- new\n")
     await copies.rest()
-    assert copies.texts() == {"home": f"- top\n{settled}- end\n"}
+    assert copies.texts() == {"home": "- top\n- mine\n- new\n- end\n"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import inspect
 import os
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
@@ -570,7 +571,9 @@ class Watched:
             async for chunk in method(path):
                 yield chunk
 
-        return told_stream if name == "read_attachment" else told
+        if not inspect.iscoroutinefunction(method):
+            return told_stream if name == "read_attachment" else method
+        return told
 
 
 async def interrupted_pull(
