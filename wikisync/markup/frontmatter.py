@@ -23,6 +23,7 @@ FRONT_MATTER_CHARS_MAX = 25_000
 """Longer blocks are page text, as in the service."""
 DEPTH_MAX = 20
 """Of lists and mappings inside each other."""
+TOO_DEEP = "its values are nested too deeply"
 COST_MAX = 4 * FRONT_MATTER_CHARS_MAX
 """Of the values of a block: their characters and ``VALUE_COST`` for each, those
 that an alias repeats counted again."""
@@ -154,6 +155,9 @@ def parse_mapping(text: str) -> Mapping[str, object]:
         mark = error.problem_mark if is_block else error.context_mark
         mark = mark or error.problem_mark
         reason = " ".join(filter(None, (error.problem, error.context)))
+        # libyaml has a limit of its own, which it meets before the first event
+        if "nesting depth" in reason:
+            reason = TOO_DEEP
         raise NotMetadata(reason, mark.line if mark else 0) from error
     except yaml.YAMLError as error:
         raise NotMetadata("a character is not allowed in YAML", 0) from error
@@ -203,7 +207,7 @@ class _Reader:
 
     def _collection(self, event: yaml.CollectionStartEvent, depth: int) -> object:
         if depth > DEPTH_MAX:
-            raise _refused("its values are nested too deeply", event)
+            raise _refused(TOO_DEEP, event)
         if event.tag not in {None, "!", f"{YAML_TAG}seq", f"{YAML_TAG}map"}:
             raise _refused(f"the tag {event.tag} is not allowed", event)
         if isinstance(event, yaml.SequenceStartEvent):
