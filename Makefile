@@ -31,7 +31,7 @@ lint: .venv/dev ## Format, rules, types
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 
-codemap: .venv/run ## Write the map of all modules into docs/architecture.md
+codemap: .venv/run ## Print what each module is for
 	@$(BIN)/python tools/codemap.py
 
 features: .venv/dev ## Write the table of the service's features into docs/markup.md

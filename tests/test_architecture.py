@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.codemap import DOCUMENT, is_declared_pure, modules, with_codemap
+from tools.codemap import codemap, is_declared_pure, modules
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "wikisync"
@@ -561,22 +561,29 @@ def test_help_loads_no_command() -> None:
     assert not loaded & {"aiohttp", "jinja2", "pygit2", "rich", "markdown_it", "nh3"}
 
 
-def test_the_codemap_is_what_the_docstrings_say() -> None:
-    text = DOCUMENT.read_text(encoding="utf-8")
-    is_current = text == with_codemap(text)
-    assert is_current, "docs/architecture.md is stale; run: make codemap"
+def test_the_codemap_has_a_sentence_for_each_module() -> None:
+    text = codemap(MODULES)
     names = {path.relative_to(PACKAGE).as_posix() for path in MODULES}
-    assert {name for name in names if f"- `{name}`: " not in text} == set()
+    assert set(re.findall(r"- `([^`]+)`: \S", text)) == names
+    assert re.search("^- `model.py`: .*[(]pure[)]$", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("- `model.py`: ", "- `modell.py`: "), ("(pure)\n", "\n"), ("### api\n", "\n")],
-)
-def test_a_stale_codemap_is_found(old: str, new: str) -> None:
-    text = DOCUMENT.read_text(encoding="utf-8")
-    assert old in text
-    assert with_codemap(text.replace(old, new, 1)) == text
+PRODUCT_LINES = 97_700
+"""No change may go over this without taking as much away; the goal is 88,000."""
+
+
+def test_the_product_stays_within_its_budget_of_lines() -> None:
+    lines = sum(
+        len(path.read_bytes().splitlines())
+        for path in PACKAGE.rglob("*.py")
+        if "vendor" not in path.parts
+    )
+    assert lines <= PRODUCT_LINES, "take lines away where this change adds them"
+
+
+def test_the_document_for_engineers_can_be_read_in_one_sitting() -> None:
+    words = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split()
+    assert len(words) <= 4_000
 
 
 def test_every_test_that_the_security_page_names_is_there() -> None:

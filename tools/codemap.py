@@ -1,8 +1,6 @@
-"""The codemap of docs/architecture.md, made from the first lines of docstrings.
+"""A map of all modules, made from the first lines of their docstrings.
 
-    python tools/codemap.py          (``make codemap``)
-
-What stands between its two marks is written anew; all around it is written by hand.
+python tools/codemap.py          (``make codemap``)
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "wikisync"
-DOCUMENT = ROOT / "docs" / "architecture.md"
 ORDER = (
     "",
     "config",
@@ -29,8 +26,6 @@ ORDER = (
     "cli",
 )
 """Packages in the order of the map, the top first; those below one follow it."""
-BEGIN = "<!-- codemap: made by `make codemap` from docstrings -->\n"
-END = "<!-- end of the codemap -->\n"
 
 
 def modules() -> Sequence[Path]:
@@ -63,20 +58,6 @@ def codemap(paths: Iterable[Path]) -> str:
     return "\n".join(parts)
 
 
-def with_codemap(document: str) -> str:
-    """A document with the map between its marks as it should be now."""
-    return between(document, BEGIN, END, f"\n{codemap(modules())}\n")
-
-
-def between(document: str, begin: str, end: str, text: str) -> str:
-    """A document with this text between two of its marks."""
-    before, _, rest = document.partition(begin)
-    _, mark, after = rest.partition(end)
-    if not mark:
-        raise SystemExit(f"the document lacks the marks {begin!r} and {end!r}")
-    return f"{before}{begin}{text}{end}{after}"
-
-
 def _rank(package: str) -> tuple[int, str]:
     top = package.partition("/")[0]
     return (ORDER.index(top) if top in ORDER else len(ORDER), package)
@@ -94,4 +75,4 @@ def _line(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    DOCUMENT.write_text(with_codemap(DOCUMENT.read_text(encoding="utf-8")), "utf-8")
+    print(codemap(modules()), end="")

@@ -16,7 +16,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.support.features import Feature, read_features  # noqa: E402
-from tools.codemap import between  # noqa: E402
 
 DOCUMENT = ROOT / "docs" / "markup.md"
 BEGIN = (
@@ -40,7 +39,11 @@ def table(features: Sequence[Feature]) -> str:
 
 def with_table(document: str) -> str:
     """A document with the table between its marks as it should be now."""
-    return between(document, BEGIN, END, table(read_features()))
+    before, _, rest = document.partition(BEGIN)
+    _, mark, after = rest.partition(END)
+    if not mark:
+        raise SystemExit(f"the document lacks the marks {BEGIN!r} and {END!r}")
+    return f"{before}{BEGIN}{table(read_features())}{END}{after}"
 
 
 if __name__ == "__main__":
