@@ -23,6 +23,7 @@ from wikisync.site.output import (
     open_output,
 )
 from wikisync.site.output_place import STAGING, OutputPlace
+from wikisync.site.sources import SourceFile
 
 
 def publish(
@@ -346,7 +347,7 @@ def copied(root: Path, source: Path) -> Changes:
     content = source.read_bytes()
     with output.staging():
         state = (len(content), digest_of(content))
-        output.put_copy("p.png", source.parent, source.name, state)
+        output.put_copy("p.png", SourceFile(source.parent, source.name), "p.png", state)
         return output.commit()
 
 

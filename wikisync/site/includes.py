@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from wikisync.markup.diagrams import wanted_drawing
 from wikisync.markup.links import LinkIndex, normal_path
-from wikisync.model import digest_of
+from wikisync.model import AttachmentPath, digest_of
 
 if TYPE_CHECKING:
-    from wikisync.model import Slug
+    from wikisync.model import Digest, Slug
     from wikisync.site.kroki import Kroki
     from wikisync.site.sources import ScannedWiki
 
@@ -68,18 +68,21 @@ class Includes:
             path = normal_path(posixpath.join(folder, target.lstrip("/")))
             file = self._file(path) if path else None
             if file is not None:
-                return self._read(file)
+                return self._read(*file)
         return None
 
-    def _file(self, path: str) -> str | None:
-        if path in self._index.attachments:
-            return path
+    def _file(self, path: str) -> tuple[str, Digest] | None:
+        attachment = self._scanned.attachments.get(AttachmentPath(path))
+        if attachment is not None:
+            return path, attachment.digest
         slug = self._index.find_page(path)
-        return self._pages[slug].path if slug is not None else None
+        if slug is None:
+            return None
+        return self._pages[slug].path, self._pages[slug].digest
 
-    def _read(self, file: str) -> str | None:
+    def _read(self, file: str, digest: Digest) -> str | None:
         if file not in self._texts:
-            content = self._scanned.read(file)
+            content = self._scanned.read(file, digest)
             self._texts[file] = _plain_text(content)
         return self._texts[file]
 

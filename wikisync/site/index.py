@@ -541,7 +541,7 @@ class _PageText(Struct, frozen=True):
     @classmethod
     def of(cls, scanned: ScannedWiki, page: SourcePage) -> _PageText:
         """The text as it is now, which may be another one than at the look."""
-        content = scanned.read(page.path)
+        content = scanned.read(page.path, page.digest)
         # the key names what was read
         digest = UNREADABLE if content is None else digest_of(content)
         if digest != page.digest:

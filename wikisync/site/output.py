@@ -40,6 +40,7 @@ from wikisync.site.manifest import (
 )
 from wikisync.site.output_place import STAGED_MANIFEST, STAGING, OutputPlace
 from wikisync.site.published import PublishedWiki
+from wikisync.site.sources import SourceFile
 
 NO_FILES = FileTable()
 READ_BYTES_MAX = 64 * 1024 * 1024
@@ -207,9 +208,15 @@ class Output:
                 staged.write(content)
 
     def put_copy(
-        self, path: str, folder: Path, name: str, known: tuple[int, Digest]
+        self, path: str, place: SourceFile, name: str, known: tuple[int, Digest]
     ) -> bool:
-        """The file shall be a copy of one in a folder, of known size and digest.
+        """The file shall be a copy of a wiki's, of known size and digest.
+
+        Args:
+            path: Of the file in the site.
+            place: Where the wiki's file lies.
+            name: What a person calls it.
+            known: What the scan saw.
 
         Returns:
             False where that file cannot be read any more; then it is not in the site.
@@ -219,7 +226,7 @@ class Output:
             return True
         try:
             with (
-                opened_below(folder, name) as source,
+                opened_below(place.folder, place.name) as source,
                 self._new_staged(path) as staged,
             ):
                 size, digest = _copy(source, name, staged)

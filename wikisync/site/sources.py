@@ -14,7 +14,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 from msgspec import Struct, field
@@ -70,6 +70,39 @@ class SourceFile(NamedTuple):
     """The wiki's folder."""
     name: str
     """Path of the file inside it."""
+
+
+class WikiFiles(Protocol):
+    """How the pages and files of a wiki are read, wherever they lie.
+
+    A small value without an open file: a process that gets it reads by itself.
+    """
+
+    def read(self, path: str, digest: Digest) -> bytes | None:
+        """A page or file as it is now; None where it cannot be read.
+
+        ``digest`` is what the scan saw.  A folder gives what it has now, so the caller
+        compares.
+        """
+        ...
+
+    def place(self, path: str, digest: Digest) -> SourceFile:
+        """Where the bytes of a file that is no page lie, to be copied."""
+        ...
+
+
+class FolderFiles(Struct, frozen=True):
+    """Those of a folder."""
+
+    folder: Path
+
+    def read(self, path: str, digest: Digest) -> bytes | None:  # noqa: ARG002
+        """See ``WikiFiles``."""
+        return read_file(self.folder, path)
+
+    def place(self, path: str, digest: Digest) -> SourceFile:  # noqa: ARG002
+        """See ``WikiFiles``."""
+        return SourceFile(self.folder, path)
 
 
 class SourcePage(Struct, frozen=True, array_like=True, gc=False):
@@ -164,9 +197,14 @@ class ScannedWiki(Struct, frozen=True, dict=True):
     notes: tuple[Problem, ...] = ()
     """Folders that are left out."""
 
-    def read(self, path: str) -> bytes | None:
-        """A file as it is now; None for one that is not there any more."""
-        content = read_file(self.source.folder, path)
+    @cached_property
+    def files(self) -> WikiFiles:
+        """What reads its pages and files, here or in another process."""
+        return FolderFiles(self.source.folder)
+
+    def read(self, path: str, digest: Digest) -> bytes | None:
+        """A page or file as it is now; None for one that is not there any more."""
+        content = self.files.read(path, digest)
         if content is None:
             self.missed.add(path)
         return content

@@ -376,8 +376,8 @@ class SiteWriting:
         state = scanned.file(name)
         assert state is not None, "what was found by a link was read then"
         if not is_drawing(path):
-            known = (state.size, state.digest)
-            if not output.put_copy(path, scanned.source.folder, name, known):
+            place = scanned.files.place(name, state.digest)
+            if not output.put_copy(path, place, name, (state.size, state.digest)):
                 scanned.missed.add(name)
             return
         is_large = state.size > DRAWING_BYTES_MAX
@@ -385,7 +385,7 @@ class SiteWriting:
             self._problems.append(_large_drawing(name))
         if output.keep(path, hash_of("drawing", state.digest)):
             return
-        content = b"" if is_large else scanned.read(name)
+        content = b"" if is_large else scanned.read(name, state.digest)
         if content is None:
             output.leave_out(path, name)
         else:
