@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.site.sites import Studio
-from wikisync.model import Slug
+from wikisync.model import Digest, Slug
 from wikisync.site import output
 from wikisync.site.build import build_site
 from wikisync.site.pages import BACKLINKS_MAX, ComposedPage, WikiPages
@@ -166,10 +166,10 @@ def test_note_of_an_older_build_is_not_believed(
     edit(pair, "docs/one/other.md", "# Other\n\nGone in a moment.\n")
     read = ScannedWiki.read
 
-    def gone(wiki: ScannedWiki, path: str) -> bytes | None:
+    def gone(wiki: ScannedWiki, path: str, digest: Digest) -> bytes | None:
         if path == "other.md":
             (wiki.source.folder / path).unlink()
-        return read(wiki, path)
+        return read(wiki, path, digest)
 
     with monkeypatch.context() as patch:
         patch.setattr(ScannedWiki, "read", gone)
