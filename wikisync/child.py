@@ -47,18 +47,21 @@ def send(stream: IO[bytes], message: Mapping[str, object]) -> None:
     write_frame(stream, json.dumps(message).encode("ascii"))
 
 
-@contextmanager
-def processor_time(seconds: float) -> Iterator[None]:
-    """End this process when the block has used so much time of the processor.
+class ProcessorTime:
+    """Ends this process when its blocks together have used so much processor time.
 
     The default action of the signal ends it, also in the middle of a library that
     is not Python's.
     """
-    signal.setitimer(signal.ITIMER_PROF, max(seconds, SECONDS_MIN))
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+
+    def __enter__(self) -> None:
+        signal.setitimer(signal.ITIMER_PROF, max(self._left, SECONDS_MIN))
+
+    def __exit__(self, *_: object) -> None:
+        self._left = signal.setitimer(signal.ITIMER_PROF, 0)[0]
 
 
 def asker(requests: IO[bytes], answers: IO[bytes]) -> Ask:
@@ -94,7 +97,7 @@ def serve_pages(
         # an engine's own limit would forbid calls into Python
         faulthandler.dump_traceback_later(seconds_max, exit=True, file=nowhere)
         try:
-            with processor_time(page["seconds_max"]):
+            with ProcessorTime(page["seconds_max"]):
                 answer = render(page)
         except (PageError, MemoryError, ValueError, LookupError) as error:
             reason = str(error) or type(error).__name__

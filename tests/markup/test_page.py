@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager
 
 import msgspec
 import pytest
@@ -14,8 +15,10 @@ from wikisync.markup.links import LinkIndex
 from wikisync.markup.page import (
     MarkupOptions,
     ParsedPage,
+    Source,
     finish_page,
     parse_page,
+    parse_pages,
     safe_html,
     to_html,
 )
@@ -35,6 +38,50 @@ def test_links_are_open_until_the_index_is_asked() -> None:
     parsed = parse("[a](x) and ![b](y.png)")
     assert len(parsed.parts) == len(parsed.refs) + 1
     assert not any("href" in part or "src" in part for part in parsed.parts)
+
+
+def test_pages_that_are_parsed_together_are_those_of_each_alone() -> None:
+    texts = ["# A\n\n[x](y)\n", "x" * 20, "::include{file=x}\n", "```py\na = 1\n```\n"]
+    pages = [Page(Slug(f"p{n}"), Format.MARKDOWN, text) for n, text in enumerate(texts)]
+    pages.append(Page(Slug("org"), Format.ORG, "* H\n"))
+    include = {"x": "text"}.get
+    sources = [
+        Source(page, MarkupOptions(source_bytes_max=19 if n == 1 else 99), include)
+        for n, page in enumerate(pages)
+    ]
+    alone = [parse_page(one.page, one.options, include=include) for one in sources]
+    assert parse_pages(sources) == alone
+    assert [one.is_source for one in alone] == [False, True, False, False, False]
+
+
+def test_page_without_memory_beside_others_is_parsed_again_alone() -> None:
+    given: list[str] = []
+
+    def include(target: str) -> str:
+        given.append(target)
+        if len(given) == 1:
+            raise MemoryError
+        return "text"
+
+    page = Page(Slug("a"), Format.MARKDOWN, "::include{file=x}\n")
+    made = parse_pages([Source(page, include=include), Source(page)])
+    assert made[0].text == "text"
+    assert given == ["x", "x"]
+
+
+def test_clock_of_a_page_runs_during_its_own_steps_only() -> None:
+    order: list[str] = []
+
+    class Clock(AbstractContextManager[None]):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def __exit__(self, *_: object) -> None:
+            order.append(self.name)
+
+    page = Page(Slug("a"), Format.MARKDOWN, "*x*\n")
+    parse_pages([Source(page, clock=Clock("a")), Source(page, clock=Clock("b"))])
+    assert order[:4] == ["a", "b", "a", "b"]
 
 
 @pytest.mark.parametrize("text", ["\ufeff# T\n\nx\n", "# T\r\n\r\nx\r\n", "# T\r\rx\r"])

@@ -12,7 +12,7 @@ import struct
 import sys
 import time
 
-from wikisync.child import processor_time, send
+from wikisync.child import ProcessorTime, send
 from wikisync.frames import READY, read_frames, write_frame
 
 requests, answers = sys.stdin.buffer, sys.stdout.buffer
@@ -57,5 +57,5 @@ if "--silent-start" not in sys.argv:
     write_frame(answers, READY)
 for frame in read_frames(requests):
     request = json.loads(frame)
-    with processor_time(request["seconds_max"]):
+    with ProcessorTime(request["seconds_max"]):
         answer(str(request["source"]))

@@ -149,27 +149,31 @@ class BoundedPages(Generic[MadeT]):
     ) -> list[Done | Shown | Refused]:
         """A worker's last answer to each job, or why there is none.
 
-        A page that ends its worker costs no other page: those behind it are for the
-        next one.
+        A page that ends its worker costs no other page: the pages of its message
+        are sent anew one by one, since they are parsed together.
         """
         answers: list[Done | Shown | Refused] = []
+        start = end = alone_until = 0
 
         def reply(answer: Answer) -> Included | More | None:
             if isinstance(answer, Wanted):
-                return Included(includes[len(answers)](answer.target))
+                return Included(includes[start + answer.number](answer.target))
             answers.append(answer)
             is_last = len(answers) == end or _is_spent(answer)
             return None if is_last else MORE
 
         worker = self._taken()
         try:
-            while len(answers) < len(jobs):
-                some = _some_of(jobs, len(answers))
-                end = len(answers) + len(some)
+            while (start := len(answers)) < len(jobs):
+                some = _some_of(jobs, start) if start >= alone_until else (jobs[start],)
+                end = start + len(some)
                 try:
                     worker.ask(some, reply)
                 except WorkerLost as lost:
-                    answers.append(self._refusal(jobs[len(answers)], lost))
+                    if len(some) > 1:
+                        alone_until = end
+                    else:
+                        answers.append(self._refusal(some[0], lost))
         except WorkerNotStarted as exc:
             reason = f"cannot start a process for pages: {exc}"
             raise RenderError(reason.removesuffix(": ")) from exc

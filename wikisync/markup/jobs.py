@@ -38,8 +38,10 @@ class Included(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Wanted(msgspec.Struct, frozen=True, array_like=True, tag="wanted"):
-    """A text that the page includes: from the worker, any number of times."""
+    """A text that a page includes: from the worker, any number of times."""
 
+    number: int
+    """Of the page in its message, from 0."""
     target: str
 
 

@@ -1,6 +1,6 @@
 """The pipeline from a page's text to safe HTML, the same for every format.
 
-Phase A, ``parse_page``, depends on the page, the options and what it includes:
+Phase A, ``parse_pages``, depends on the page, the options and what it includes:
 
 1. read: line ends, front matter;
 2. the format's parser, ``to_html(source, context)``, whose HTML nobody trusts;
@@ -19,10 +19,12 @@ from __future__ import annotations
 import importlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from html import unescape
 from itertools import islice
 from types import ModuleType
+from typing import NamedTuple
 
 from wikisync.errors import LimitExceeded, RenderError
 from wikisync.markup.context import Include, ParseContext, include_nothing
@@ -85,9 +87,11 @@ __all__ = [
     "ParsedPage",
     "RenderedPage",
     "Section",
+    "Source",
     "TocEntry",
     "finish_page",
     "parse_page",
+    "parse_pages",
     "safe_html",
     "to_html",
 ]
@@ -184,6 +188,16 @@ FILTERS_OF: Mapping[Format, tuple[Filter, ...]] = {
 }
 
 
+class Source(NamedTuple):
+    """A page that shall be parsed, and all that its parsing depends on."""
+
+    page: Page
+    options: MarkupOptions = MarkupOptions()
+    include: Include = include_nothing
+    clock: AbstractContextManager[object] = nullcontext()
+    """Entered around each step, for a limit on the time of all of them together."""
+
+
 def parse_page(
     page: Page,
     options: MarkupOptions = MarkupOptions(),  # noqa: B008 - frozen, no state
@@ -191,32 +205,62 @@ def parse_page(
     include: Include = include_nothing,
 ) -> ParsedPage:
     """Phase A of a page; never raises for anything that a page can hold."""
-    source = clean_source(page.content)
+    return parse_pages([Source(page, options, include)])[0]
+
+
+def parse_pages(sources: Sequence[Source]) -> list[ParsedPage]:
+    """Phase A of several pages: each step for all of them before the next step.
+
+    The processor's caches then hold one step's code and not that of all.
+    """
+    left = {number: parse_steps(source) for number, source in enumerate(sources)}
+    parsed: dict[int, ParsedPage] = {}
+    while left:
+        for number, steps in list(left.items()):
+            try:
+                with sources[number].clock:
+                    next(steps)
+            except StopIteration as end:
+                parsed[number] = end.value
+                del left[number]
+    for number, source in enumerate(sources):
+        if parsed[number].breach == "memory" and len(sources) > 1:
+            # what the other pages held may have been the reason
+            parsed[number] = parse_pages([source])[0]
+    return [parsed[number] for number in range(len(sources))]
+
+
+def parse_steps(source: Source) -> Generator[None, None, ParsedPage]:
+    """Parse one page; each ``next`` is a step."""
+    page, options, include, _ = source
+    text = clean_source(page.content)
     try:
-        check_size(source, options)
-        front = split_front_matter(source)
+        check_size(text, options)
+        front = split_front_matter(text)
         html = front_html(
-            page, front, options, include, first_line=first_line(source, front)
+            page, front, options, include, first_line=first_line(text, front)
         )
+        yield
         dropped: list[Dropped] = []
         document = safe_document(page, html, options, dropped)
+        yield
         draft = Draft(page, options, document, include=include)
         for apply_filter in FILTERS_OF[page.format]:
             apply_filter(draft)
-        report_dropped(draft, dropped, html, source)
+        report_dropped(draft, dropped, html, text)
         if page.format is Format.ASCIIDOC:
             from wikisync.markup.asciidoc import problems_of
 
             draft.problems.extend(problems_of(page, options.asciidoc_engine))
     except LimitExceeded as error:
-        return shown_as_source(page, source, error.message, breach=error.breach)
+        return shown_as_source(page, text, error.message, breach=error.breach)
     except RenderError as error:
-        return shown_as_source(page, source, error.message, error.hint)
+        return shown_as_source(page, text, error.message, error.hint)
     except MemoryError:
-        return shown_as_source(page, source, TOO_MUCH_MEMORY, breach="memory")
+        return shown_as_source(page, text, TOO_MUCH_MEMORY, breach="memory")
     except Exception as error:  # noqa: BLE001 - a parser's bug must not end a build
-        return shown_as_source(page, source, f"its parser failed: {error!r:.200}")
-    return record_of(draft, front, source)
+        return shown_as_source(page, text, f"its parser failed: {error!r:.200}")
+    return record_of(draft, front, text)
 
 
 def report_dropped(

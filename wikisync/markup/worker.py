@@ -10,18 +10,19 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import IO
 
 import msgspec
 
-from wikisync.child import processor_time, standard_streams
+from wikisync.child import ProcessorTime, standard_streams
 from wikisync.decoding import msgpack_decoder
 from wikisync.errors import LimitExceeded, RenderError
 from wikisync.frames import READY, read_frame, read_frames, write_frame
-from wikisync.markup.context import Include, page_seconds
+from wikisync.markup.context import page_seconds
 from wikisync.markup.jobs import (
     OUT_OF_MEMORY,
     Done,
@@ -30,11 +31,13 @@ from wikisync.markup.jobs import (
     Jobs,
     Refused,
     Shown,
+    Stage,
     Wanted,
 )
 from wikisync.markup.page import (
+    Source,
     load_parser,
-    parse_page,
+    parse_pages,
     safe_html,
     to_html,
 )
@@ -63,52 +66,90 @@ def serve(
     memory_bytes_max: int | None = None,
     make: Make = lambda parsed: parsed,
 ) -> None:
-    """Parse pages one after the other until the input ends."""
+    """Parse the pages of one message after the other until the input ends."""
 
-    def include(name: str) -> str | None:
-        write_frame(target, msgspec.msgpack.encode(Wanted(name)))
+    def include(number: int, name: str) -> str | None:
+        write_frame(target, msgspec.msgpack.encode(Wanted(number, name)))
         return _INCLUDED.decode(read_frame(source)).text
 
     write_frame(target, READY)
     for frame in read_frames(source):
-        for job in _JOBS.decode(frame):
-            limit_memory(job.page.format, memory_bytes_max)
-            load_parser(job.page.format)
-            with processor_time(job.seconds_max), engines_have(job.seconds_max):
-                answer = answer_to(job, include, make)
-            if isinstance(answer, Done) and is_spent(memory_bytes_max):
-                answer = Done(answer.made, is_spent=True)
-            write_frame(target, msgspec.msgpack.encode(answer))
-            if isinstance(answer, Done) and answer.is_spent:
+        for _, batch in groupby(enumerate(_JOBS.decode(frame)), batch_of):
+            numbered = list(batch)
+            first = numbered[0][1]
+            limit_memory(first.page.format, memory_bytes_max)
+            load_parser(first.page.format)
+            sources = [
+                Source(
+                    job.page,
+                    job.options,
+                    partial(include, number),
+                    PageClock(job.seconds_max),
+                )
+                for number, job in numbered
+            ]
+            answers: list[Done | Shown | Refused]
+            if first.stage == "final":
+                answers = [*made_of(sources, make)]
+            else:
+                answers = [shown(first.stage, sources[0])]
+            last = answers[-1]
+            if isinstance(last, Done) and is_spent(memory_bytes_max):
+                answers[-1] = last = Done(last.made, is_spent=True)
+            for answer in answers:
+                write_frame(target, msgspec.msgpack.encode(answer))
+            if isinstance(last, Done) and last.is_spent:
                 break
 
 
-def answer_to(job: Job, include: Include, make: Make) -> Done | Shown | Refused:
-    """What one job asks for."""
-    if job.stage == "final":
-        made = make(parse_page(job.page, job.options, include=include))
-        return Done(msgspec.Raw(msgspec.msgpack.encode(made)))
-    render = to_html if job.stage == "parse" else safe_html
+def batch_of(numbered: tuple[int, Job]) -> int:
+    """The same for jobs that are done step by step, if they follow each other.
+
+    The parsers of the other formats need memory that grows faster than the page.
+    """
+    number, job = numbered
+    is_stepped = job.stage == "final" and job.page.format is Format.MARKDOWN
+    return -1 if is_stepped else number
+
+
+def made_of(sources: Sequence[Source], make: Make) -> Iterator[Done]:
+    """What is sent of each page, whose making counts as its time too."""
+    for source, parsed in zip(sources, parse_pages(sources), strict=True):
+        with source.clock:
+            made = msgspec.msgpack.encode(make(parsed))
+        yield Done(msgspec.Raw(made))
+
+
+def shown(stage: Stage, source: Source) -> Shown | Refused:
+    """HTML of an earlier stage."""
+    render = to_html if stage == "parse" else safe_html
     try:
-        return Shown(render(job.page, job.options, include=include))
+        with source.clock:
+            return Shown(render(source.page, source.options, include=source.include))
     except LimitExceeded as error:
         return Refused(error.message, error.breach)
     except RenderError as error:
         return Refused(error.message)
     except MemoryError:
         return Refused(TOO_MUCH_MEMORY, "memory")
-    except Exception as error:  # noqa: BLE001 - as in parse_page: a parser's bug
+    except Exception as error:  # noqa: BLE001 - as in parse_pages: a parser's bug
         return Refused(f"its parser failed: {error!r:.200}")
 
 
-@contextmanager
-def engines_have(seconds: float) -> Iterator[None]:
-    """Give an engine in a process of its own as much time for the page, too."""
-    token = page_seconds.set(seconds)
-    try:
-        yield
-    finally:
-        page_seconds.reset(token)
+class PageClock(ProcessorTime):
+    """The time of a page; an engine in a process of its own has as much."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self._seconds = seconds
+
+    def __enter__(self) -> None:
+        self._token = page_seconds.set(self._seconds)
+        super().__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        page_seconds.reset(self._token)
 
 
 def limit_memory(page_format: Format, memory_bytes_max: int | None) -> None:
