@@ -138,16 +138,6 @@ def test_token_command_may_be_a_list_of_words() -> None:
     assert config.service.token_command == ("a", "b c")
 
 
-def test_engine_of_earlier_versions_is_the_usual_one() -> None:
-    config = parse_config(SERVICE + '[markup]\nasciidoc_engine = "ruby"\n')
-    assert config.markup.asciidoc_engine == "auto"
-
-
-def test_key_of_earlier_versions_is_not_wrong_and_does_nothing() -> None:
-    lines = '[site]\nmermaid = "scripts/mermaid.min.js"\n'
-    assert parse_config(SERVICE + lines) == parse_config(SERVICE)
-
-
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
@@ -206,7 +196,7 @@ def test_key_of_earlier_versions_is_not_wrong_and_does_nothing() -> None:
             '[markup]\nasciidoc_engine = "quickj"',
             (
                 'markup.asciidoc_engine = "quickj": must be "auto" or "quickjs" or '
-                '"mini-racer" or "asciidoc3" or "ruby" (did you mean "quickjs"?)'
+                '"mini-racer" or "asciidoc3" (did you mean "quickjs"?)'
             ),
         ),
         ("[[site]]", "site: expected a table"),

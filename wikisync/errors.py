@@ -250,7 +250,7 @@ class StateError(SyncError):
 
 
 class StateDamaged(StateError):
-    """The workspace's state holds what was never written there."""
+    """The workspace's state is damaged, or of another version of wikisync."""
 
 
 class RenderError(WikisyncError):

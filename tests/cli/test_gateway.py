@@ -14,9 +14,6 @@ from tests.support.git import needs_git
 from tests.support.limiting import TokenBucket
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, Cloned
-from wikisync.model import AttachmentPath, LooseFile, digest_of
-from wikisync.sync.base.state import State
-from wikisync.sync.decide.ledger import FetchedFile
 
 BLOCKED = b"<html><head><title>Request Rejected</title></head><body>no</body></html>"
 SSO = "https://sso.example.com/adfs/ls?RelayState=x"
@@ -212,29 +209,6 @@ async def test_sign_in_page_is_told_where_git_cannot_be_asked(
     assert ran.code == 3
     assert path not in behind.files()
     assert "report.html" in ran.err
-
-
-async def test_sign_in_page_that_an_earlier_version_stored_is_replaced(
-    behind: Cloned, proxy: BendingProxy
-) -> None:
-    path = AttachmentPath("uploads/" + "0a" * 16 + "/report.html")
-    await behind.service.put_file(HANDBOOK, path, b"<html>own</html>")
-    await behind.edit({"guide": f"[report]({path})\n"})
-    await behind.run("sync")
-    (behind.folder / path).write_bytes(SIGN_IN_PAGE)
-    digest = digest_of(SIGN_IN_PAGE)
-    database = behind.root / ".wikisync" / "state.db"
-    with State.open(database, service_url=proxy.url) as state:
-        known = state.wiki(HANDBOOK)
-        here = LooseFile(path, digest, len(SIGN_IN_PAGE))
-        known.record_attachments([FetchedFile(path, digest, here)])
-        known._write("DELETE FROM capability WHERE wiki = ?")
-
-    ran = await behind.run("sync")
-
-    assert ran.code == 0
-    assert "1 attachment fetched" in ran.out
-    assert behind.read(path) == "<html>own</html>"
 
 
 async def test_rename_to_a_scan_alike_name_survives_a_fault_between_its_two_writes(

@@ -227,8 +227,29 @@ async def test_damaged_state_is_set_aside_and_told(cloned: Cloned) -> None:
     before = cloned.files()
     ran = await cloned.run("sync")
     assert ran.code == 0
-    assert "was damaged and is rebuilt; the next sync removes nothing" in ran.err
+    assert "state.db was damaged or of another version of wikisync" in ran.err
     assert cloned.files() == before
+
+
+async def test_folder_of_another_version_is_adopted_anew_from_equal_texts(
+    cloned: Cloned,
+) -> None:
+    with closing(sqlite3.connect(cloned.root / ".wikisync/state.db")) as connection:
+        connection.execute("PRAGMA user_version = 15")
+    cloned.write("home.md", "edited here\n")
+    (cloned.folder / "guide.md").unlink()
+
+    status = await cloned.run("status")
+    ran = await cloned.run("sync")
+
+    assert "of another version of wikisync (schema 15)" in status.out + status.err
+    assert ran.code == ExitCode.HELD
+    assert ran.err.count("another version of wikisync") == 1
+    assert "state.db.set-aside-1" in ran.err
+    assert cloned.read("guide.md") == PAGES["guide"]
+    assert (await cloned.wiki())["home.md"] == PAGES["home"]
+    with cloned.state() as state:
+        assert state.wiki(HANDBOOK).base().keys() == PAGES.keys() - {"home"}
 
 
 async def test_state_that_says_what_was_never_written_is_set_aside(
@@ -248,7 +269,7 @@ async def test_state_that_says_what_was_never_written_is_set_aside(
     assert ran.code == ExitCode.FAILED
     assert "state.db is damaged: Error -3 while decompressing" in ran.err
     assert "state.db is damaged" in scanned.out + scanned.err
-    assert (cloned.root / ".wikisync/state.db.damaged-1").exists()
+    assert (cloned.root / ".wikisync/state.db.set-aside-1").exists()
     assert again.code == ExitCode.HELD
     assert {"edited here\n", PAGES["guide"]} <= set(cloned.files().values())
 

@@ -412,7 +412,7 @@ async def test_damaged_state_is_set_aside_by_itself(
             connection.execute("UPDATE page_text SET text = x'00ff'")
         watch.save("home", "two\n")
         await watch.said("state.db is damaged")
-        await watch.until(state.with_name("state.db.damaged-1").exists)
+        await watch.until(state.with_name("state.db.set-aside-1").exists)
         # nothing tells any more what both texts were made of
         await watch.said("needs a person")
         assert (watch.root / "handbook" / "home.md").read_text() == "two\n"

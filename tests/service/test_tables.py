@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -140,14 +141,24 @@ def test_membership_ends_on_its_last_day(tables: Tables, dana: User) -> None:
     assert (ended, level_in(tables, "a/b", dana)) == (0, 30)
 
 
-def test_newer_records_are_not_touched(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [-1, 8])
+def test_records_of_another_version_are_not_touched(
+    tmp_path: Path, version: int
+) -> None:
     path = tmp_path / "records.db"
-    with sqlite3.connect(path) as db:
-        db.execute("PRAGMA user_version = 99")
-    db.close()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"PRAGMA user_version = {version}")
 
-    with pytest.raises(ServiceError, match="newer wikisync"):
+    with pytest.raises(ServiceError, match="another version of wikisync"):
         Tables(path, lambda: NOW)
+
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT name FROM sqlite_schema").fetchall() == []
+
+
+def test_records_that_are_opened_again_are_the_same(tmp_path: Path, dana: User) -> None:
+    with closing(Tables(tmp_path / "records.db", lambda: NOW)) as again:
+        assert again.user_named("dana") == dana
 
 
 def test_measure_that_was_interrupted_is_made_again(tables: Tables, dana: User) -> None:

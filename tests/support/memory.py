@@ -273,14 +273,6 @@ class MemoryReplica:
             if (content := self.files.get(path)) is not None
         }
 
-    async def remove_attachment(
-        self, path: AttachmentPath, *, expected: Digest
-    ) -> None:
-        await self._enter("remove_attachment", path)
-        if path not in self.files or digest_of(self.files[path]) != expected:
-            raise PreconditionFailed(f"{path} is another one")
-        del self.files[path]
-
     async def other_files(
         self, *, has_uploads: bool = False
     ) -> Mapping[str, str] | None:

@@ -39,8 +39,8 @@ from wikisync.merging.conflict import read_conflict_file
 from wikisync.merging.front_matter import front_matter_of
 from wikisync.model import STRAY_CONFLICT, Slug, WikiOwner, fold_text
 from wikisync.sync.base.database import Database
-from wikisync.sync.base.migrations import SCHEMA_VERSION, create
 from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.base.tables import create
 from wikisync.sync.decide.plan import SkipReason
 from wikisync.sync.decide.safety import BatchKind, Decision, decide
 from wikisync.sync.run.cycle import run_cycle
@@ -154,7 +154,6 @@ class Client:
         database.world = World(0, CALM)
         with database.transaction() as connection:
             create(connection)
-            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         self.restart()
         database.world = self.world
 

@@ -219,11 +219,6 @@ class SimulatedFolder(_Side):
         self.world.step(f"wrote file {path}")
         return Attachment(path, digest_of(content), len(content))
 
-    async def remove_attachment(
-        self, path: AttachmentPath, *, expected: Digest
-    ) -> None:
-        raise AssertionError(f"{path} is what was fetched: {expected}")
-
     def keeps_out(self, path: AttachmentPath) -> bool:
         del path  # nobody says so
         return False

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.support.copies import Copies
-from tests.support.memory import nothing_before
 from wikisync.errors import FolderError, NotFound, Unavailable
 from wikisync.model import Attachment, AttachmentPath, Slug, digest_of
 from wikisync.sync.base.state import State
@@ -163,71 +162,3 @@ async def test_what_the_wiki_has_is_on_record_before_the_file_is_there(
     await copies.cycle()
     known = copies.known.attachments()[path("p.png")]
     assert (known.digest, known.here) == (digest_of(b"p.png"), None)
-
-
-# -- what earlier versions stored as files ---------------------------------------------
-
-PAGE = b"<!DOCTYPE html><title>Sign in</title>"
-NAMES = ("a.html", "b.docx", "c.txt", "d.html", "e.png")
-LINKS = "".join(f"[{name}]({H}/{name})\n" for name in NAMES)
-
-
-async def stored(state: State) -> Copies:
-    """Files as an earlier version left them: it had not checked any."""
-    copies = copies_of(state, LINKS, *NAMES)
-    right = dict(copies.there.files)
-    copies.there.files |= {
-        path("a.html"): PAGE,
-        path("b.docx"): PAGE,
-        path("c.txt"): b"",
-    }
-    copies.there.files[path("d.html")] = right[path("d.html")] = b"<html>own"
-    await copies.rest()
-    copies.there.files = right
-    copies.known._write("DELETE FROM capability WHERE wiki = ?")
-    copies.there.log.clear()
-    return copies
-
-
-async def test_sign_in_page_that_was_stored_as_a_file_is_fetched_again(
-    state: State,
-) -> None:
-    copies = await stored(state)
-    result = await copies.cycle()
-    assert copies.here.files == copies.there.files
-    assert result.attachments == 3
-    assert "e.png" not in asked(copies)
-    copies.there.log.clear()
-    await copies.cycle()
-    assert asked(copies) == [], "once"
-
-
-async def test_file_that_a_person_changed_is_left_alone(state: State) -> None:
-    copies = await stored(state)
-    copies.here.files[path("a.html")] = b"<html>mine"
-    await copies.cycle()
-    assert copies.here.files[path("a.html")] == b"<html>mine"
-
-
-async def test_file_that_cannot_be_compared_stays_and_is_tried_again(
-    state: State,
-) -> None:
-    copies = await stored(state)
-
-    async def fail(entry: str) -> None:
-        if entry.startswith("read_attachment"):
-            raise Unavailable("away")
-
-    copies.there.before = fail
-    await copies.cycle()
-    assert copies.here.files[path("a.html")] == PAGE
-    copies.there.before = nothing_before
-    await copies.cycle()
-    assert copies.here.files == copies.there.files
-
-
-async def test_file_that_the_wiki_no_longer_has_stays(state: State) -> None:
-    copies = await stored(state)
-    del copies.there.files[path("a.html")]
-    await copies.cycle()
-    assert copies.here.files[path("a.html")] == PAGE

@@ -81,20 +81,11 @@ def test_value_that_was_never_written_is_damage(path: Path, damage: str) -> None
     with State.open(path, service_url=SERVICE) as state, damaged:
         state.wiki(OWNER).read_through()
 
-    assert path.with_name("state.db.damaged-1").exists()
+    assert path.with_name("state.db.set-aside-1").exists()
     with State.open(path, service_url=SERVICE) as state:
-        assert state.set_aside == path.with_name("state.db.damaged-1")
+        assert state.set_aside == path.with_name("state.db.set-aside-1")
         state.wiki(OWNER).read_through()
         assert not state.wiki(OWNER).base()
-
-
-@pytest.mark.parametrize("number", [-1, 9_043_971])
-def test_schema_that_no_wikisync_has_is_damage(path: Path, number: int) -> None:
-    lived_in(path)
-    run_on(path, f"PRAGMA user_version = {number}")
-
-    with State.open(path, service_url=SERVICE) as state:
-        assert state.set_aside == path.with_name("state.db.damaged-1")
 
 
 def test_sound_file_stays_when_it_is_closed(path: Path) -> None:
@@ -105,7 +96,7 @@ def test_sound_file_stays_when_it_is_closed(path: Path) -> None:
             state.wiki(OWNER).text(Slug("\ud800"))
 
     assert path.exists()
-    assert not path.with_name("state.db.damaged-1").exists()
+    assert not path.with_name("state.db.set-aside-1").exists()
 
 
 def test_fault_of_ours_is_no_damage(path: Path) -> None:

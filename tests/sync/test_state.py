@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from wikisync.errors import StateError
+from wikisync.errors import StateDamaged, StateError
 from wikisync.model import (
     AttachmentPath,
     Digest,
@@ -226,18 +227,18 @@ def test_what_another_process_wrote_is_noticed(path: Path) -> None:
 def test_damaged_file_is_set_aside_and_made_anew(path: Path) -> None:
     path.write_bytes(b"this is no database at all, " * 100)
     with State.open(path) as state:
-        assert state.set_aside == path.with_name("state.db.damaged-1")
+        assert state.set_aside == path.with_name("state.db.set-aside-1")
         assert not state.wiki(OWNER).base()
     assert state.set_aside is not None
     assert state.set_aside.read_bytes().startswith(b"this is no database")
 
 
 def test_second_damaged_file_does_not_replace_the_first(path: Path) -> None:
-    path.with_name("state.db.damaged-1").write_text("the first")
+    path.with_name("state.db.set-aside-1").write_text("the first")
     path.write_bytes(b"not a database either" * 100)
     State.open(path).close()
-    assert path.with_name("state.db.damaged-1").read_text() == "the first"
-    assert path.with_name("state.db.damaged-2").exists()
+    assert path.with_name("state.db.set-aside-1").read_text() == "the first"
+    assert path.with_name("state.db.set-aside-2").exists()
 
 
 def test_damage_in_the_middle_is_noticed_on_opening(path: Path) -> None:
@@ -251,15 +252,22 @@ def test_damage_in_the_middle_is_noticed_on_opening(path: Path) -> None:
         assert again.set_aside is not None
 
 
-def test_file_of_a_newer_wikisync_is_left_alone(path: Path) -> None:
-    State.open(path).close()
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
-    before = path.read_bytes()
-    with pytest.raises(StateError, match="newer wikisync"):
-        State.open(path)
-    assert path.read_bytes() == before
+@pytest.mark.parametrize("version", [-1, 2, 15])
+def test_file_of_another_version_is_set_aside_and_made_anew(
+    path: Path, version: int
+) -> None:
+    with State.open(path) as state:
+        state.wiki(OWNER).record([agreed("home", "text")])
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(StateDamaged, match="of another version of wikisync"):
+        State.copy(path, service_url="", is_live=False)
+    assert path.exists()
+    with State.open(path) as anew:
+        assert anew.set_aside == path.with_name("state.db.set-aside-1")
+        assert not anew.wiki(OWNER).base()
+    with State.open(path) as again:
+        assert again.set_aside is None
 
 
 def test_folder_that_is_missing_is_an_error_with_the_path(tmp_path: Path) -> None:

@@ -42,9 +42,9 @@ class Mark(Struct, frozen=True, omit_defaults=True):
 
     @classmethod
     def parse(cls, tag: str) -> Mark:
-        """From text; earlier versions kept the ETag alone."""
+        """From text; a mark that says nothing for any other."""
         try:
-            return _MARK.decode(tag) if tag.startswith("{") else cls(etag=tag)
+            return _MARK.decode(tag)
         except msgspec.DecodeError:
             return cls()
 

@@ -220,8 +220,7 @@ def _value(table: Table, name: str, default: Any, type_: Any, key: Key) -> objec
     if type_ is int:
         return table.integer(name, default, key.low, key.high)
     if get_origin(type_) is Literal:
-        word = table.choice(name, default, (*get_args(type_), *key.also))
-        return default if word in key.also else word
+        return table.choice(name, default, get_args(type_))
     if get_origin(type_) is tuple:
         return table.command(name) if key.is_command else table.texts(name)
     if type_ is str:

@@ -63,8 +63,6 @@ class Key(Struct, frozen=True):
     high: int = 0
     """Bounds of a number."""
     check: Check = is_right
-    also: tuple[str, ...] = ()
-    """Choices of earlier versions, which mean the default."""
     is_command: bool = False
     """Whether a list of words may be one string, too; it is run without a shell."""
 
@@ -119,7 +117,7 @@ class MarkupSection(Struct, frozen=True):
 
     markdown_engine: MarkdownEngine = "auto"
     """``auto`` is comrak where it is installed."""
-    asciidoc_engine: Annotated[AsciidocEngine, Key(also=("ruby",))] = "auto"
+    asciidoc_engine: AsciidocEngine = "auto"
     """``auto`` is the fastest that is installed."""
     math: MathOutput = "mathml"
     kroki: Annotated[str, Key(check=check_kroki)] = ""

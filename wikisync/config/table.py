@@ -14,8 +14,6 @@ T = TypeVar("T")
 HIDDEN_NAME = r"(?i)tok|pass|secret|key|pat\b"
 HIDDEN_VALUE = r"gl[a-z]{2,8}-|[A-Za-z0-9_-]{20,}"
 SHOWN_CHARS_MAX = 60
-FORMER_KEYS = frozenset({("site", "mermaid")})
-"""Table and key that earlier versions read: a file that still has one is not wrong."""
 
 
 class Table:
@@ -140,11 +138,7 @@ class Table:
 
     def refuse_the_rest(self) -> bool:
         """Every key that nobody asked for is a problem; whether there was one."""
-        unknown = [
-            key
-            for key in self._values
-            if key not in self._known and (self.path, key) not in FORMER_KEYS
-        ]
+        unknown = [key for key in self._values if key not in self._known]
         for key in unknown:
             if key != "token":
                 self._refuse(key, f"unknown key{nearest(key, self._known)}")

@@ -410,14 +410,6 @@ class FolderReplica:
         except FileNotFoundError as exc:
             raise NotFound(f"no attachment {path} in {self.name}") from exc
 
-    async def remove_attachment(
-        self, path: AttachmentPath, *, expected: Digest
-    ) -> None:
-        """Remove a file that is what it was."""
-        _check(path)
-        why = "not the wiki's file"
-        await self._in_turn(self._remove_attachment, path, expected, why)
-
     def _remove_attachment(
         self, path: AttachmentPath, expected: Digest, why: str
     ) -> None:

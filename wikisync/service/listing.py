@@ -17,8 +17,8 @@ import msgspec
 from msgspec import Struct, field
 
 from wikisync.api.project_schema import AccessLevel
-from wikisync.service.migrations import fold_search
 from wikisync.service.rows import Project, User, project_from_row
+from wikisync.service.schema import fold_search
 from wikisync.service.tables import LEVELS, PROJECTS, SUBTREE, Tables
 
 Base = Literal[

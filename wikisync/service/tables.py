@@ -20,7 +20,6 @@ from typing import Literal, cast
 from wikisync.api.parameters import ID_CHARS_MAX
 from wikisync.errors import ServiceError
 from wikisync.private import make_private_file
-from wikisync.service.migrations import SCHEMA_VERSION, fold_search, migrate
 from wikisync.service.rows import (
     Group,
     Project,
@@ -30,6 +29,7 @@ from wikisync.service.rows import (
     project_from_row,
     token_from_row,
 )
+from wikisync.service.schema import SCHEMA_VERSION, create, fold_search
 
 TOKEN_PREFIX = "glpat-"  # noqa: S105 - the public prefix, not a token
 RESERVED = frozenset({"-", "api", "groups", "users"})
@@ -405,17 +405,19 @@ class Tables:
     # inner parts
 
     def _create(self, path: Path) -> None:
-        found = int(self.db.execute("PRAGMA user_version").fetchone()[0])
-        if found > SCHEMA_VERSION:
-            raise ServiceError(
-                f"{path} was written by a newer wikisync (records version {found})",
-                hint="upgrade wikisync, or choose another --data folder",
-            )
-        if found < SCHEMA_VERSION:
+        if self._version() == 0:
             with self.transaction():
                 # another process may have done it while this one waited
-                found = int(self.db.execute("PRAGMA user_version").fetchone()[0])
-                migrate(self.db, found)
+                if self._version() == 0:
+                    create(self.db)
+        if (found := self._version()) != SCHEMA_VERSION:
+            raise ServiceError(
+                f"{path} is of another version of wikisync (schema {found})",
+                hint="choose another --data folder, or remove this one",
+            )
+
+    def _version(self) -> int:
+        return int(self.db.execute("PRAGMA user_version").fetchone()[0])
 
     def _containers(
         self, query: str, table: str, id_or_path: str, user_id: int | None

@@ -50,7 +50,7 @@ class ManifestHead(msgspec.Struct, frozen=True):
     generator: str
     version: int
     wikis: tuple[PublishedWiki, ...] = ()
-    """The wikis whose pages they are; older versions of wikisync named none."""
+    """The wikis whose pages they are."""
 
 
 class SiteManifest(ManifestHead, frozen=True, kw_only=True):
@@ -122,7 +122,7 @@ def _read(
             f"{path} is not a manifest of wikisync: {exc}",
             hint="choose an empty folder with -o",
         ) from exc
-    if manifest.generator != GENERATOR or manifest.version > MANIFEST_VERSION:
+    if manifest.generator != GENERATOR or manifest.version != MANIFEST_VERSION:
         raise SiteError(
             f"{path} was written by {manifest.generator}, "
             f"version {manifest.version} of the manifest",

@@ -166,16 +166,6 @@ class LocalReplica(Replica, Protocol):
         """
         ...
 
-    async def remove_attachment(
-        self, path: AttachmentPath, *, expected: Digest
-    ) -> None:
-        """Remove a file that is what it was.
-
-        Raises:
-            PreconditionFailed: it is another one, or gone.
-        """
-        ...
-
     async def saved(self, paths: Collection[str]) -> Snapshot | None:
         """A snapshot for which only these files are read; all else is as it was.
 

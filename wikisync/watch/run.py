@@ -127,7 +127,7 @@ class Watch:
 
     @property
     def has_damaged_state(self) -> bool:
-        """Whether it is to be begun anew, which sets the damaged state aside."""
+        """Whether it is to be begun anew, which sets the state aside."""
         return self._opened.state.is_damaged
 
     async def run(self) -> None:

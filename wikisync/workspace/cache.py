@@ -14,7 +14,7 @@ from wikisync.folder.safe_open import folder_error
 from wikisync.folder.workspace import locked
 from wikisync.layout import LOCK_FILE, STATE_FILE
 from wikisync.model import WikiOwner
-from wikisync.private import keep_private, make_private_file, make_private_folder
+from wikisync.private import make_private_file, make_private_folder
 
 CACHE_TAG = "CACHEDIR.TAG"
 CACHE_TAG_TEXT = """\
@@ -47,8 +47,6 @@ def default_cache(url: str, output: Path, environment: Mapping[str, str]) -> Pat
             "there is no home folder for the cache",
             hint="name a folder with --cache, or set HOME",
         )
-    # earlier versions made it for everybody
-    keep_private(ours)
     key = f"{url}\n{output.absolute()}".encode("utf-8", "surrogateescape")
     return ours / "export" / hashlib.sha256(key).hexdigest()[:24]
 

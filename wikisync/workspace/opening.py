@@ -40,7 +40,7 @@ from wikisync.layout import CACHE_FOLDER, STATE_FILE
 from wikisync.model import Slug
 from wikisync.private import make_private_folder
 from wikisync.progress import Progress
-from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.base.state import REBUILT, State, WikiState
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.options import Confirm, CycleOptions
@@ -162,9 +162,9 @@ class OpenWorkspace:
         """What a person should know of the workspace before anything is done."""
         if self.state.set_aside is not None:
             yield (
-                f"{self.state.path} was damaged and is rebuilt; the next sync removes"
-                f" nothing (the damaged file is {self.state.set_aside.name};"
-                " delete it when everything works)"
+                f"{self.state.path} {REBUILT}; the next sync removes nothing (the old"
+                f" file is {self.state.set_aside.name}; delete it when everything"
+                " works)"
             )
         if self.is_copied:
             yield (

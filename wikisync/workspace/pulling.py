@@ -38,7 +38,7 @@ from wikisync.layout import CACHE_FOLDER, STATE_FILE
 from wikisync.model import Problem, Slug, WikiOwner
 from wikisync.progress import Progress, SilentProgress
 from wikisync.site.model import PageComment
-from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.base.state import REBUILT, State, WikiState
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import Batch, BatchKind
 from wikisync.sync.replica import LocalReplica, RemoteReplica
@@ -447,8 +447,8 @@ def _set_aside(state: State) -> Problem | None:
     return Problem(
         "state-set-aside",
         str(state.path),
-        "was damaged and is rebuilt; nothing was removed in this run",
-        f"the damaged file is {state.set_aside.name}; delete it when everything works",
+        f"{REBUILT}; nothing was removed in this run",
+        f"the old file is {state.set_aside.name}; delete it when everything works",
     )
 
 

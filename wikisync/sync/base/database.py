@@ -22,6 +22,8 @@ from wikisync.private import make_private_file
 
 BUSY_TIMEOUT_S = 5.0
 """How long a write waits for another process that reads or writes the file."""
+ANEW = "the next sync creates a new file and keeps this one next to it"
+"""Hint for a file that cannot be used."""
 COPY_TRIES = 3
 """So often a file is copied anew that was written meanwhile."""
 
@@ -76,8 +78,8 @@ class Database:
     def copy(cls, path: Path, *, is_live: bool) -> Database:
         """Open a copy in memory, for whoever only reads: the file stays as it is.
 
-        Even a reader of the file itself would write: its log, a newer schema, and
-        what is noted at the first question.
+        Even a reader of the file itself would write: its log, and what is noted at
+        the first question.
 
         Args:
             path: The file; where there is none, the copy is empty.
@@ -101,7 +103,7 @@ class Database:
 
     @property
     def version(self) -> int:
-        """The schema that the file says it has; 0 where it is new."""
+        """Of its tables; 0 where the file is new."""
         return int(self.rows("PRAGMA user_version")[0][0])
 
     def close(self) -> None:
@@ -174,17 +176,6 @@ class Database:
                 raise
             finally:
                 self._depth -= 1
-
-    @contextlib.contextmanager
-    def without_foreign_keys(self) -> Iterator[None]:
-        """Let tables that others refer to be made anew; outside of transactions."""
-        with self._translating():
-            self._connection.execute("PRAGMA foreign_keys = OFF")
-        try:
-            yield
-        finally:
-            with self._translating():
-                self._connection.execute("PRAGMA foreign_keys = ON")
 
 
 class WikiRows:
@@ -309,7 +300,4 @@ def translated(path: Path) -> Iterator[None]:
 def damage_of(path: Path, found: object) -> StateDamaged:
     """What is said of a file in which this was found."""
     what = str(found).partition(" with text ")[0]
-    return StateDamaged(
-        f"{path} is damaged: {what}",
-        hint="the next sync creates a new file and keeps this one next to it",
-    )
+    return StateDamaged(f"{path} is damaged: {what}", hint=ANEW)

@@ -34,9 +34,6 @@ from wikisync.sync.decide.safety import (
     Member,
 )
 
-FILES_CHECKED = "files_checked"
-"""Beside what is known of the service: a step that is made once."""
-
 
 class Observations(WikiRows):
     """What is known about one wiki beside its pages."""
@@ -184,21 +181,6 @@ class Observations(WikiRows):
                     for name, value in structs.asdict(capabilities).items()
                 ],
             )
-
-    def has_checked_files(self) -> bool:
-        """Whether files of before answers were checked have been compared since."""
-        name = FILES_CHECKED
-        return bool(
-            self._rows("SELECT 1 FROM capability WHERE wiki = ? AND name = ?", name)
-        )
-
-    def note_files_checked(self) -> None:
-        """Remember that they were."""
-        self._write(
-            "INSERT OR REPLACE INTO capability (wiki, name, value)"
-            " VALUES (?, ?, 'true')",
-            FILES_CHECKED,
-        )
 
     # -- texts that the service did not take ------------------------------------------
 

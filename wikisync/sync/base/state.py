@@ -1,8 +1,9 @@
 """The base: what both sides last agreed on, in ``.wikisync/state.db`` (SQLite).
 
 Observations only, never pending work: whatever a crash leaves undone is found
-again by comparing.  Losing this file therefore costs time and no text; a damaged
-one is set aside, and the next cycle is a first sync, which removes nothing.
+again by comparing.  Losing this file therefore costs time and no text; one that is
+damaged, or of another version, is set aside, and the next cycle is a first sync, which
+removes nothing.
 
 One connection, used on the event loop by one thread.  Each write is durable when
 it returns; ``together`` joins several.  What is kept, and for how long, stands in
@@ -23,15 +24,15 @@ import msgspec
 from wikisync.errors import StateDamaged, StateError
 from wikisync.model import Slug, WikiOwner
 from wikisync.sync.base.agreements import SLUGS, Agreements
-from wikisync.sync.base.database import Database, damage_of, translated
+from wikisync.sync.base.database import ANEW, Database, translated
 from wikisync.sync.base.journal import Journal
-from wikisync.sync.base.migrations import MIGRATIONS, SCHEMA_VERSION, create
 from wikisync.sync.base.observations import Observations
+from wikisync.sync.base.tables import SCHEMA_VERSION, create
 from wikisync.sync.decide.identity import WikiRecord
 from wikisync.sync.decide.ledger import EVENTS_MAX
 
-VERSION_MAX = 10_000
-"""No wikisync has written this file that says to be of a higher schema."""
+REBUILT = "was damaged or of another version of wikisync, and is rebuilt"
+"""What is said of a file that was set aside."""
 MOVING = "moving"
 """Under this name it keeps two addresses of a service, between two steps of a move."""
 _RECORD = (
@@ -64,7 +65,7 @@ class State:
         self._wikis: dict[int, WikiState] = {}
         self.path = database.path
         self.set_aside = set_aside
-        """Where a damaged predecessor went, or None."""
+        """Where a predecessor went that could not be used, or None."""
 
     @classmethod
     def open(cls, path: Path, *, service_url: str = "", is_held: bool = True) -> State:
@@ -73,22 +74,22 @@ class State:
         Args:
             path: The file.
             service_url: Of the service whose wikis are asked for.
-            is_held: Whether no other process uses it, so that a damaged one may be
-                set aside: now, or at the end where the damage is met on the way.
+            is_held: Whether no other process uses it, so that one that cannot be used
+                may be set aside: now, or at the end where the damage is met on the way.
 
         Raises:
-            StateDamaged: it is damaged, and not held.
-            StateError: it cannot be opened, or a newer wikisync wrote it.
+            StateDamaged: it is damaged or of another version, and not held.
+            StateError: it cannot be opened.
         """
         # damage that is met on the way is set aside at the end; who begins anew says so
         set_aside = None if path.exists() else _last_set_aside(path)
         try:
-            database = _migrated(Database.open(path))
+            database = _prepared(Database.open(path))
         except StateDamaged:
             if not is_held:
                 raise
             set_aside = _move_aside(path)
-            database = _migrated(Database.open(path))
+            database = _prepared(Database.open(path))
         state = cls(
             database, service_url=service_url, set_aside=set_aside, is_held=is_held
         )
@@ -105,10 +106,10 @@ class State:
             is_live: Whether another process has it open.
 
         Raises:
-            StateDamaged: it is damaged.
-            StateError: it cannot be read, or a newer wikisync wrote it.
+            StateDamaged: it is damaged, or of another version.
+            StateError: it cannot be read.
         """
-        database = _migrated(Database.copy(path, is_live=is_live))
+        database = _prepared(Database.copy(path, is_live=is_live))
         set_aside = None if path.exists() else _last_set_aside(path)
         state = cls(
             database, service_url=service_url, set_aside=set_aside, is_held=False
@@ -468,58 +469,39 @@ class WikiState(Agreements, Journal, Observations):
             )
 
 
-def _migrated(database: Database) -> Database:
-    """The same file, of this version."""
+def _prepared(database: Database) -> Database:
+    """The same file, with its tables."""
     try:
-        _migrate(database)
+        _prepare(database)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _migrate(database: Database) -> None:
-    """Bring the file to this version, step by step, each step whole."""
+def _prepare(database: Database) -> None:
     found = database.version
-    if not 0 <= found <= VERSION_MAX:
-        raise damage_of(database.path, f"no schema has the number {found}")
-    if found > SCHEMA_VERSION:
-        raise StateError(
-            f"{database.path} was written by a newer wikisync (schema {found})",
-            hint="update wikisync, or use another workspace folder",
-        )
     if found == 0:
         with database.transaction() as connection:
             create(connection)
-            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        return
-    for version in range(found, SCHEMA_VERSION):
-        try:
-            with (
-                database.without_foreign_keys(),
-                database.transaction() as connection,
-            ):
-                MIGRATIONS[version](connection)
-                connection.execute(f"PRAGMA user_version = {version + 1}")
-        except StateDamaged as exc:
-            # the step may be wrong, and not the file: that one stays
-            raise StateError(
-                f"{database.path} cannot be brought up to date: {exc.__cause__}",
-                hint="use the wikisync that wrote it, or move the file away",
-            ) from exc
+    elif found != SCHEMA_VERSION:
+        raise StateDamaged(
+            f"{database.path} is of another version of wikisync (schema {found})",
+            hint=ANEW,
+        )
 
 
 def _last_set_aside(path: Path) -> Path | None:
-    """The newest damaged file beside this one."""
-    damaged = path.parent.glob(f"{path.name}.damaged-*")
-    return max(damaged, key=lambda one: (len(one.name), one.name), default=None)
+    """The newest of the files set aside beside this one."""
+    found = path.parent.glob(f"{path.name}.set-aside-*")
+    return max(found, key=lambda one: (len(one.name), one.name), default=None)
 
 
 def _move_aside(path: Path) -> Path:
-    """Give a damaged file another name, so that nothing in it is lost."""
+    """Give a file that cannot be used another name, so that nothing in it is lost."""
     number = 1
     with translated(path):
-        while (target := path.with_name(f"{path.name}.damaged-{number}")).exists():
+        while (target := path.with_name(f"{path.name}.set-aside-{number}")).exists():
             number += 1
         path.rename(target)
         # closing the damaged file has brought its log home, as far as it was readable

@@ -17,14 +17,13 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import (
-    AsyncGenerator,
     AsyncIterator,
     Collection,
     Mapping,
     Sequence,
 )
-from contextlib import aclosing, suppress
-from typing import TypeAlias, cast
+from contextlib import suppress
+from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -43,7 +42,6 @@ from wikisync.sync.decide.mentions import is_upload, unmet_mentions, ways_lead_t
 from wikisync.sync.run.flow import each, is_disk_error
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.pull import UNAVAILABLE_MAX
-from wikisync.webpage import is_web_page
 
 log = logging.getLogger(__name__)
 
@@ -161,8 +159,6 @@ class _Fetching:
         for path in self._versions.keys() & there.keys():
             await self._compare(path, there[path])
         await self._meet_again([path for path in there if path not in self._known])
-        if not self._cycle.state.has_checked_files():
-            there = await self._without_wrong(there)
         self._cycle.state.record_attachments(
             [
                 self._as_now(path, there.get(path))
@@ -226,49 +222,6 @@ class _Fetching:
         async for chunk in self._cycle.local.read_attachment(path):
             digest.update(chunk)
         return digest.hexdigest()
-
-    async def _without_wrong(
-        self, there: Mapping[AttachmentPath, LooseFile]
-    ) -> Mapping[AttachmentPath, LooseFile]:
-        """The files without those that are none, which are removed.
-
-        Earlier versions stored sign-in pages and empty answers as files.  What may
-        be one, and is what was fetched, is compared with the wiki's once.
-        """
-        found, is_done = dict(there), True
-        for path, here in there.items():
-            known = self._known.get(path)
-            if known is None or not (known.version or is_upload(path)):
-                continue
-            if known.digest != here.digest:
-                continue  # not what was fetched: a person's
-            if here.size and not is_web_page(await self._beginning(path)):
-                continue
-            try:
-                is_right = await self._digest_there(path) == here.digest
-            except NotFound:
-                continue  # nothing better is to be had
-            except RemoteError as error:
-                log.info("%s is not checked yet: %s", path, error.message)
-                is_done = False
-                continue
-            if not is_right:
-                await self._remove(path, here.digest)
-                del found[path]
-        if is_done:
-            self._cycle.state.note_files_checked()
-        return found
-
-    async def _remove(self, path: AttachmentPath, digest: Digest) -> None:
-        log.info("%s is not the wiki's file, and is fetched again", path)
-        await self._cycle.local.remove_attachment(path, expected=digest)
-        self._cycle.state.record_attachments(dropped=[path])
-        self._known = self._cycle.state.attachments()
-
-    async def _beginning(self, path: AttachmentPath) -> bytes:
-        chunks = self._cycle.local.read_attachment(path)
-        async with aclosing(cast("AsyncGenerator[bytes, None]", chunks)) as opened:
-            return await anext(opened, b"")
 
     async def _digest_there(self, path: AttachmentPath) -> Digest:
         digest = hashlib.sha256()

@@ -51,7 +51,6 @@ class AliasedFolder:
         self.attachments = folder.attachments
         self.read_attachment = folder.read_attachment
         self.write_attachment = folder.write_attachment
-        self.remove_attachment = folder.remove_attachment
 
     def _names(self) -> Mapping[Slug, Slug]:
         """Slug of the file's path, by the page's slug."""

@@ -105,10 +105,10 @@ def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
             Grade.LOOK,
             "the next sync accepts the folders as they are; it deletes nothing",
         )
-    for path in sorted(private.glob("state.db.damaged-*")):
+    for path in sorted(private.glob("state.db.set-aside-*")):
         yield Finding(
             Grade.LOOK,
-            f"a damaged state file was set aside: {path}",
+            f"an unusable state file was set aside: {path}",
             "delete it when everything works",
         )
     size = 0

@@ -1,41 +1,71 @@
 -- what is asked for in lists has a column, all other attributes are one object,
 -- and gone_project keeps the ids of what is gone, so that none is used twice
-ALTER TABLE user ADD COLUMN has_private_profile INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE user ADD COLUMN projects_limit INTEGER NOT NULL DEFAULT 100000;
+CREATE TABLE user (
+    id INTEGER PRIMARY KEY, username TEXT NOT NULL UNIQUE COLLATE NOCASE,
+    name TEXT NOT NULL, email TEXT NOT NULL, is_admin INTEGER NOT NULL DEFAULT 0,
+    is_blocked INTEGER NOT NULL DEFAULT 0, created_at TEXT NOT NULL,
+    has_private_profile INTEGER NOT NULL DEFAULT 0,
+    projects_limit INTEGER NOT NULL DEFAULT 100000
+) STRICT;
+CREATE TABLE token (
+    id INTEGER PRIMARY KEY, user_id INTEGER NOT NULL REFERENCES user,
+    name TEXT NOT NULL, digest TEXT NOT NULL UNIQUE, scopes TEXT NOT NULL,
+    created_at TEXT NOT NULL, expires_on TEXT, is_revoked INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE namespace (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, parent_id INTEGER REFERENCES namespace,
+    user_id INTEGER REFERENCES user, path TEXT NOT NULL,
+    full_path TEXT NOT NULL UNIQUE COLLATE NOCASE, name TEXT NOT NULL,
+    description TEXT NOT NULL DEFAULT '', visibility TEXT NOT NULL,
+    wiki_access_level TEXT NOT NULL DEFAULT 'enabled', created_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX namespace_parent ON namespace (parent_id);
+CREATE TABLE project (
+    id INTEGER PRIMARY KEY, namespace_id INTEGER NOT NULL REFERENCES namespace,
+    path TEXT NOT NULL, full_path TEXT NOT NULL UNIQUE COLLATE NOCASE,
+    name TEXT NOT NULL, description TEXT, visibility TEXT NOT NULL,
+    wiki_access_level TEXT NOT NULL DEFAULT 'enabled',
+    is_archived INTEGER NOT NULL DEFAULT 0,
+    creator_id INTEGER NOT NULL REFERENCES user, created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL, last_activity_at TEXT NOT NULL,
+    issues_access_level TEXT NOT NULL DEFAULT 'enabled',
+    merge_requests_access_level TEXT NOT NULL DEFAULT 'enabled',
+    is_hidden INTEGER NOT NULL DEFAULT 0,
+    is_going INTEGER NOT NULL DEFAULT 0,
+    marked_on TEXT,
+    forked_from INTEGER,
+    repository_storage TEXT NOT NULL DEFAULT 'default',
+    default_branch TEXT,
+    readme TEXT,
+    license TEXT,
+    license_key TEXT,
+    avatar TEXT,
+    import_status TEXT NOT NULL DEFAULT 'none',
+    import_type TEXT,
+    import_url TEXT,
+    import_branch TEXT,
+    import_error TEXT,
+    runners_token TEXT,
+    commit_count INTEGER NOT NULL DEFAULT 0,
+    repository_size INTEGER NOT NULL DEFAULT 0,
+    wiki_size INTEGER NOT NULL DEFAULT 0,
+    uploads_size INTEGER NOT NULL DEFAULT 0,
+    storage_size INTEGER NOT NULL DEFAULT 0,
+    -- 0 for no, 1 for yes, 2 for one that is being measured
+    is_measured INTEGER NOT NULL DEFAULT 0,
+    repository_checksum_failed INTEGER NOT NULL DEFAULT 0,
+    wiki_checksum_failed INTEGER NOT NULL DEFAULT 0,
+    search TEXT NOT NULL DEFAULT '',
+    attributes TEXT NOT NULL DEFAULT '{}'
+) STRICT;
+CREATE INDEX project_namespace ON project (namespace_id);
+CREATE TABLE membership (
+    user_id INTEGER NOT NULL REFERENCES user, kind TEXT NOT NULL,
+    target_id INTEGER NOT NULL, access_level INTEGER NOT NULL, expires_on TEXT,
+    PRIMARY KEY (user_id, kind, target_id)
+) STRICT;
 CREATE INDEX namespace_user ON namespace (user_id);
 CREATE INDEX membership_target ON membership (kind, target_id);
-ALTER TABLE project ADD COLUMN issues_access_level TEXT NOT NULL DEFAULT 'enabled';
-ALTER TABLE project
-    ADD COLUMN merge_requests_access_level TEXT NOT NULL DEFAULT 'enabled';
-ALTER TABLE project ADD COLUMN is_hidden INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE project ADD COLUMN is_going INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE project ADD COLUMN marked_on TEXT;
-ALTER TABLE project ADD COLUMN forked_from INTEGER;
-ALTER TABLE project ADD COLUMN repository_storage TEXT NOT NULL DEFAULT 'default';
-ALTER TABLE project ADD COLUMN default_branch TEXT;
-ALTER TABLE project ADD COLUMN readme TEXT;
-ALTER TABLE project ADD COLUMN license TEXT;
-ALTER TABLE project ADD COLUMN license_key TEXT;
-ALTER TABLE project ADD COLUMN avatar TEXT;
-ALTER TABLE project ADD COLUMN import_status TEXT NOT NULL DEFAULT 'none';
-ALTER TABLE project ADD COLUMN import_type TEXT;
-ALTER TABLE project ADD COLUMN import_url TEXT;
-ALTER TABLE project ADD COLUMN import_branch TEXT;
-ALTER TABLE project ADD COLUMN import_error TEXT;
-ALTER TABLE project ADD COLUMN runners_token TEXT;
-ALTER TABLE project ADD COLUMN commit_count INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE project ADD COLUMN repository_size INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE project ADD COLUMN wiki_size INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE project ADD COLUMN uploads_size INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE project ADD COLUMN storage_size INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE project ADD COLUMN is_measured INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE project
-    ADD COLUMN repository_checksum_failed INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE project ADD COLUMN wiki_checksum_failed INTEGER NOT NULL DEFAULT 0;
-ALTER TABLE project ADD COLUMN search TEXT NOT NULL DEFAULT '';
-ALTER TABLE project ADD COLUMN attributes TEXT NOT NULL DEFAULT '{}';
-UPDATE project SET search = fold_search(path, name, description),
-    runners_token = 'GR1348941' || lower(hex(randomblob(10)));
 CREATE TRIGGER project_added AFTER INSERT ON project BEGIN
     UPDATE project SET search = fold_search(path, name, description),
         runners_token = 'GR1348941' || lower(hex(randomblob(10)))
@@ -125,3 +155,21 @@ CREATE TABLE contribution (
     last_at TEXT NOT NULL, PRIMARY KEY (user_id, project_id)
 ) STRICT;
 CREATE INDEX contribution_project ON contribution (project_id);
+CREATE TABLE page_id (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,
+    owner_id INTEGER NOT NULL, slug TEXT NOT NULL, UNIQUE (kind, owner_id, slug)
+) STRICT;
+CREATE TRIGGER project_page_ids AFTER DELETE ON project BEGIN
+    DELETE FROM page_id WHERE kind = 'project' AND owner_id = old.id;
+END;
+CREATE INDEX project_measuring ON project (id) WHERE is_measured = 2;
+CREATE TABLE gone_namespace (
+    id INTEGER PRIMARY KEY, full_path TEXT NOT NULL, gone_at TEXT NOT NULL
+) STRICT;
+CREATE TABLE comment (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    page_id INTEGER NOT NULL REFERENCES page_id ON DELETE CASCADE,
+    author_id INTEGER NOT NULL REFERENCES user, body TEXT NOT NULL,
+    is_internal INTEGER NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX comment_page ON comment (page_id);

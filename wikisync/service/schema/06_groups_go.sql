@@ -1,3 +1,0 @@
-CREATE TABLE IF NOT EXISTS gone_namespace (
-    id INTEGER PRIMARY KEY, full_path TEXT NOT NULL, gone_at TEXT NOT NULL
-) STRICT;

@@ -1,7 +1,0 @@
-CREATE TABLE IF NOT EXISTS comment (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    page_id INTEGER NOT NULL REFERENCES page_id ON DELETE CASCADE,
-    author_id INTEGER NOT NULL REFERENCES user, body TEXT NOT NULL,
-    is_internal INTEGER NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL
-) STRICT;
-CREATE INDEX IF NOT EXISTS comment_page ON comment (page_id);

@@ -1,0 +1,252 @@
+"""The tables of the state file.
+
+Texts stand in a table of their own, so that reading the base of ten thousand
+pages walks over no text.  Everything of a wiki goes with its row in ``wiki``: its
+record.  Of those with one address, one is in use; the others are set aside.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+SCHEMA_VERSION = 1
+"""A file of any other version is set aside, and the folder is adopted anew."""
+
+_WIKI = "wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE"
+
+_SCHEMA = f"""
+CREATE TABLE wiki (
+    id INTEGER PRIMARY KEY,
+    service_url TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    full_path TEXT NOT NULL,
+    folder TEXT NOT NULL DEFAULT '',
+    remote_id TEXT NOT NULL DEFAULT '',
+    is_in_use INTEGER NOT NULL DEFAULT 1,
+    follows INTEGER,
+    place TEXT NOT NULL DEFAULT '',
+    left_out TEXT NOT NULL DEFAULT '',
+    remote_tag TEXT NOT NULL DEFAULT '',
+    remote_again TEXT NOT NULL DEFAULT '[]',
+    head TEXT,
+    is_head_old INTEGER NOT NULL DEFAULT 0,
+    last_batch INTEGER NOT NULL DEFAULT 0,
+    paused TEXT,
+    sync INTEGER NOT NULL DEFAULT 0,
+    is_syncing INTEGER NOT NULL DEFAULT 0,
+    synced_at REAL NOT NULL DEFAULT 0,
+    undoing INTEGER NOT NULL DEFAULT 0
+);
+CREATE UNIQUE INDEX wiki_in_use ON wiki (service_url, kind, full_path)
+    WHERE is_in_use = 1;
+CREATE TABLE attachment (
+    {_WIKI},
+    path TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    here TEXT NOT NULL DEFAULT '',
+    stamp TEXT NOT NULL DEFAULT '',
+    version TEXT NOT NULL DEFAULT '',
+    PRIMARY KEY (wiki, path)
+) WITHOUT ROWID;
+CREATE TABLE page (
+    {_WIKI},
+    slug TEXT NOT NULL,
+    format TEXT NOT NULL,
+    local_digest TEXT NOT NULL,
+    remote_digest TEXT NOT NULL,
+    local_identity TEXT NOT NULL DEFAULT '',
+    remote_identity TEXT NOT NULL DEFAULT '',
+    size INTEGER,
+    PRIMARY KEY (wiki, slug)
+) WITHOUT ROWID;
+CREATE TABLE page_text (
+    {_WIKI},
+    slug TEXT NOT NULL,
+    mentions TEXT NOT NULL DEFAULT '',
+    text BLOB NOT NULL,
+    PRIMARY KEY (wiki, slug)
+) WITHOUT ROWID;
+CREATE TABLE alias (
+    {_WIKI},
+    path_slug TEXT NOT NULL,
+    slug TEXT NOT NULL,
+    PRIMARY KEY (wiki, path_slug)
+) WITHOUT ROWID;
+CREATE TABLE upload (
+    {_WIKI},
+    digest TEXT NOT NULL,
+    path TEXT NOT NULL,
+    local_path TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    PRIMARY KEY (wiki, digest)
+) WITHOUT ROWID;
+CREATE TABLE intent (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    {_WIKI},
+    operation TEXT NOT NULL,
+    slug TEXT NOT NULL,
+    target TEXT NOT NULL,
+    format TEXT NOT NULL,
+    before TEXT NOT NULL,
+    after TEXT NOT NULL,
+    text BLOB NOT NULL,
+    at REAL NOT NULL
+);
+CREATE TABLE replaced (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    {_WIKI},
+    slug TEXT NOT NULL,
+    replaced BLOB NOT NULL,
+    written BLOB NOT NULL,
+    at REAL NOT NULL,
+    is_stale INTEGER NOT NULL,
+    is_written INTEGER NOT NULL DEFAULT 0,
+    is_only INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX replaced_of_page ON replaced (wiki, slug, id);
+CREATE TABLE own_write (
+    id INTEGER PRIMARY KEY,
+    {_WIKI},
+    slug TEXT NOT NULL,
+    at REAL NOT NULL,
+    digest TEXT NOT NULL
+);
+CREATE INDEX own_write_of_page ON own_write (wiki, slug);
+CREATE TABLE event (
+    {_WIKI},
+    number INTEGER NOT NULL,
+    at REAL NOT NULL,
+    level TEXT NOT NULL,
+    slug TEXT NOT NULL,
+    what TEXT NOT NULL,
+    why TEXT NOT NULL,
+    cycle TEXT NOT NULL,
+    PRIMARY KEY (wiki, number)
+) WITHOUT ROWID;
+CREATE INDEX event_of_page ON event (wiki, slug, number);
+CREATE INDEX event_by_age ON event (wiki, at);
+CREATE TABLE batch (
+    {_WIKI},
+    number INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    members TEXT NOT NULL,
+    tracked INTEGER NOT NULL,
+    decision TEXT NOT NULL,
+    PRIMARY KEY (wiki, number)
+) WITHOUT ROWID;
+CREATE TABLE capability (
+    {_WIKI},
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (wiki, name)
+) WITHOUT ROWID;
+CREATE TABLE sighting (
+    {_WIKI},
+    side TEXT NOT NULL,
+    slug TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    first_at REAL NOT NULL,
+    last_at REAL NOT NULL,
+    PRIMARY KEY (wiki, side, slug)
+) WITHOUT ROWID;
+CREATE TABLE refusal (
+    {_WIKI},
+    slug TEXT NOT NULL,
+    local_digest TEXT NOT NULL,
+    message TEXT NOT NULL,
+    at REAL NOT NULL,
+    PRIMARY KEY (wiki, slug)
+) WITHOUT ROWID;
+CREATE TABLE bundle (
+    {_WIKI},
+    slug TEXT NOT NULL,
+    format TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    at REAL NOT NULL,
+    local BLOB NOT NULL,
+    remote BLOB NOT NULL,
+    PRIMARY KEY (wiki, slug)
+) WITHOUT ROWID;
+CREATE TABLE workspace (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE health (
+    {_WIKI},
+    last_started_at REAL,
+    last_good_at REAL,
+    worst_window_s REAL NOT NULL,
+    worst_window_slug TEXT NOT NULL,
+    problem TEXT NOT NULL,
+    PRIMARY KEY (wiki)
+) WITHOUT ROWID;
+-- who edited a page on the wiki, where the service says so
+CREATE TABLE edit (
+    {_WIKI},
+    slug TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    who TEXT NOT NULL,
+    at REAL NOT NULL,
+    PRIMARY KEY (wiki, slug)
+) WITHOUT ROWID;
+-- asked in every cycle, and few texts mention an attachment
+CREATE INDEX mentions_of_pages ON page_text (wiki, mentions) WHERE mentions <> '';
+CREATE TABLE written_link (
+    {_WIKI},
+    slug TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    path TEXT NOT NULL,
+    written TEXT NOT NULL,
+    target TEXT NOT NULL,
+    is_wikilink INTEGER NOT NULL,
+    PRIMARY KEY (wiki, slug, attempt, number)
+) WITHOUT ROWID;
+-- what went wrong with single pages in the last cycle
+CREATE TABLE trouble (
+    {_WIKI},
+    number INTEGER NOT NULL,
+    code TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    message TEXT NOT NULL,
+    hint TEXT NOT NULL,
+    PRIMARY KEY (wiki, number)
+) WITHOUT ROWID;
+-- texts that pages had, by which a wiki that went back in time is known
+CREATE TABLE earlier (
+    id INTEGER PRIMARY KEY,
+    {_WIKI},
+    slug TEXT NOT NULL,
+    digest TEXT NOT NULL
+);
+CREATE INDEX earlier_of_page ON earlier (wiki, slug, id);
+-- what was removed unasked within an hour
+CREATE TABLE removal (
+    {_WIKI},
+    kind TEXT NOT NULL,
+    slug TEXT NOT NULL,
+    at REAL NOT NULL,
+    PRIMARY KEY (wiki, kind, slug)
+) WITHOUT ROWID;
+-- what the last sync made of each page
+CREATE TABLE step (
+    id INTEGER PRIMARY KEY,
+    {_WIKI},
+    sync INTEGER NOT NULL,
+    slug TEXT NOT NULL,
+    was TEXT NOT NULL,
+    format TEXT NOT NULL,
+    before BLOB NOT NULL,
+    after TEXT NOT NULL
+);
+CREATE INDEX step_of_page ON step (wiki, sync, slug);
+PRAGMA user_version = {SCHEMA_VERSION};
+"""
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """Make the tables of this version, inside a transaction."""
+    # executescript would end the transaction
+    for statement in _SCHEMA.split(";"):
+        connection.execute(statement)
