@@ -3,7 +3,7 @@
 A person is called for what no waiting mends: a refused token, missing rights, a wiki
 or folder that is gone, a page that cannot be carried over as it is.  What mends itself
 calls nobody, or soon nobody comes: a service that is away for a while, a page that was
-superseded, an unusable state, which the next start makes anew.  Only where an error that
+superseded, an unusable state, which the next start replaces.  Only where an error that
 should pass has lasted for hours is it reported as well.  Whatever is not named here
 needs a person: better to report a new problem too loudly than not at all.
 """
