@@ -40,7 +40,8 @@ ALLOWED: dict[str, set[str]] = {
     "frames": set(),
     "child": {"frames"},
     "worker": {"frames", "processes"},
-    "parallel": set(),
+    "parallel": {"errors"},
+    "mentions": {"model"},
     "running": set(),
     "config": {
         "model",
@@ -80,6 +81,8 @@ ALLOWED: dict[str, set[str]] = {
     "merging": {"model", "merging"},
     "sync": {
         "merging",
+        "mentions",
+        "parallel",
         "model",
         "errors",
         "private",
@@ -144,11 +147,13 @@ ALLOWED: dict[str, set[str]] = {
         "api.trees",
         "folder.naming",
         "markup",
-        "sync.decide.mentions",
+        "mentions",
         "service",
     },
     "workspace": {
         "model",
+        "mentions",
+        "parallel",
         "merging",
         "pointer",
         "errors",

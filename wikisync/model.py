@@ -38,6 +38,16 @@ OwnerKind = Literal["project", "group"]
 
 TEMPORARY_NAME_DIGITS = 8
 
+SAFETY_STOP_SHARE = 0.10
+"""Removals within an hour up to this share of the tracked pages go through, ..."""
+SAFETY_STOP_PAGES = 3
+"""... these few whatever the share, ..."""
+SAFETY_STOP_PAGES_MAX = 20
+"""... and never more, but in a wiki of more than ``LARGE_PAGES``, ..."""
+LARGE_PAGES = 1_000
+LARGE_SHARE = 0.05
+"""... where this share goes through."""
+
 
 class Format(StrEnum):
     """The markup of a page, by the service's own names.
@@ -428,3 +438,11 @@ class LateSave(Struct, frozen=True):
     """What ``acknowledge`` wants to hear."""
     before: Digest | None = None
     """Of the text that was edited; None where nothing tells."""
+
+
+def removals_max(tracked: int) -> int:
+    """How many pages may be removed unasked within an hour; never all of them."""
+    if tracked > LARGE_PAGES:
+        return int(tracked * LARGE_SHARE)
+    share = min(int(tracked * SAFETY_STOP_SHARE), SAFETY_STOP_PAGES_MAX)
+    return min(max(SAFETY_STOP_PAGES, share), max(tracked - 1, 0))

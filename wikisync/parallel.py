@@ -1,17 +1,23 @@
-"""Work on many things at once, with the results in their order."""
+"""Work on many things at once, within bounds, in threads or on the loop."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import TypeVar
 
+from wikisync.errors import WikisyncError
+
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
+
+WIKIS_AT_ONCE = 4
+"""On which one command works at the same time."""
 
 
 def usable_cores() -> int:
@@ -53,3 +59,60 @@ def in_order(
         finally:
             for future in waiting:
                 future.cancel()
+
+
+async def each(
+    items: Iterable[ItemT], work: Callable[[ItemT], Awaitable[None]], *, in_flight: int
+) -> None:
+    """Do the work for every item, that many at a time, in order of start.
+
+    Cancelling it cancels what is in flight; the first error does the same and is
+    raised as it is, not inside a group.
+    """
+    waiting = iter(items)
+
+    async def worker() -> None:
+        for item in waiting:
+            await work(item)
+
+    with plain_errors():
+        async with asyncio.TaskGroup() as group:
+            for _ in range(in_flight):
+                group.create_task(worker())
+
+
+async def gather(
+    items: Sequence[ItemT],
+    work: Callable[[ItemT], Awaitable[ResultT]],
+    *,
+    in_flight: int,
+) -> list[ResultT]:
+    """Do the work as ``each`` does; the results are in the order of the items."""
+    results: dict[int, ResultT] = {}
+
+    async def one(at: int) -> None:
+        results[at] = await work(items[at])
+
+    await each(range(len(items)), one, in_flight=in_flight)
+    return [results[at] for at in range(len(items))]
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Take the first error out of a task group's exception group.
+
+    One that is not ours says more than those of ours beside it.
+    """
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        first = min(_leaves(group), key=lambda error: isinstance(error, WikisyncError))
+        raise first from first.__cause__
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error

@@ -25,6 +25,7 @@ from wikisync.markup.drawings import static_drawing
 from wikisync.markup.frontmatter import split_front_matter
 from wikisync.markup.page import MarkupOptions, parse_page
 from wikisync.markup.record import MarkdownEngine
+from wikisync.mentions import linked_ways, mentioned_attachments
 from wikisync.merging.conflict import git_conflicts, read_conflict_file
 from wikisync.merging.front_matter import with_front_matter
 from wikisync.merging.merge import merge
@@ -35,7 +36,6 @@ from wikisync.service.redirects import parse_redirects
 from wikisync.service.slugs import path_of_new_title
 from wikisync.site.preview.checks import page_checks
 from wikisync.site.search_words import scored_words
-from wikisync.sync.decide.mentions import linked_ways, mentioned_attachments
 from wikisync.sync.wiki.name_search import NameSearch
 
 SIZES = (5_000, 10_000, 20_000)

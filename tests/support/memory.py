@@ -17,6 +17,7 @@ from collections.abc import (
 )
 
 from wikisync.errors import NotFound, PreconditionFailed, WikisyncError
+from wikisync.mentions import is_upload
 from wikisync.model import (
     NO_FILE,
     Attachment,
@@ -34,7 +35,6 @@ from wikisync.model import (
     digest_of,
     fold_text,
 )
-from wikisync.sync.decide.mentions import is_upload
 from wikisync.sync.replica import GONE_THERE
 
 Before = Callable[[str], Awaitable[None]]

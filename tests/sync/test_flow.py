@@ -6,8 +6,9 @@ import gc
 import pytest
 
 from wikisync.errors import Halted, NotFound
+from wikisync.parallel import each, gather, plain_errors
 from wikisync.sync.run import flow
-from wikisync.sync.run.flow import each, finish, gather, plain_errors
+from wikisync.sync.run.flow import finish
 
 
 async def test_each_does_everything_with_so_many_in_flight() -> None:

@@ -5,7 +5,15 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from wikisync.model import Digest, Format, PageState, Slug, Snapshot, digest_of
+from wikisync.model import (
+    Digest,
+    Format,
+    PageState,
+    Slug,
+    Snapshot,
+    digest_of,
+    removals_max,
+)
 from wikisync.sync.decide.plan import (
     Action,
     BasePage,
@@ -28,7 +36,6 @@ from wikisync.sync.decide.safety import (
     changes_max,
     decide,
     hold_batches,
-    removals_max,
     removed_unasked,
     shrunk_pages,
 )

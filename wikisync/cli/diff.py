@@ -19,6 +19,7 @@ from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, NotFound
 from wikisync.model import Slug
+from wikisync.parallel import WIKIS_AT_ONCE, gather
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,
@@ -29,7 +30,6 @@ from wikisync.sync.decide.plan import (
     Rebase,
 )
 from wikisync.sync.replica import Replica
-from wikisync.sync.run.flow import WIKIS_AT_ONCE, gather
 from wikisync.sync.run.options import CycleOptions
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.diff_text import unified

@@ -18,7 +18,7 @@ from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
 from wikisync.errors import Unagreed, WikisyncError
 from wikisync.folder.workspace import WATCH, holder_of
-from wikisync.sync.run.flow import WIKIS_AT_ONCE, gather
+from wikisync.parallel import WIKIS_AT_ONCE, gather
 from wikisync.watch.report import read_health
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace

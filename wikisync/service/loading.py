@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from wikisync.errors import ServiceError
 from wikisync.folder.naming import attachment_path, is_hidden, parse_path
+from wikisync.mentions import linked_ways, ways_lead_to
 from wikisync.model import (
     OwnerKind,
     WikiOwner,
@@ -40,7 +41,6 @@ from wikisync.service.repository import WikiRepository
 from wikisync.service.rows import User
 from wikisync.service.tables import Tables
 from wikisync.service.tree import RepositoryFile, WikiTree
-from wikisync.sync.decide.mentions import linked_ways, ways_lead_to
 
 LOCAL_GROUP = "local"
 

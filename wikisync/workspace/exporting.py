@@ -21,6 +21,7 @@ from wikisync.errors import NotFound, RemoteError, UsageError, WikisyncError
 from wikisync.layout import STATE_FILE
 from wikisync.messages import Messages
 from wikisync.model import Problem, Slug
+from wikisync.parallel import gather
 from wikisync.progress import Progress
 from wikisync.site.build import build_site
 from wikisync.site.groups import common_group, group_titles
@@ -36,7 +37,6 @@ from wikisync.site.output import open_output
 from wikisync.site.published import PublishedWiki
 from wikisync.site.theme import load_theme
 from wikisync.sync.base.state import State
-from wikisync.sync.run.flow import gather
 from wikisync.workspace.cache import check_apart, default_cache, folder_in, held_cache
 from wikisync.workspace.discovery import Selection, find_wikis
 from wikisync.workspace.keeping import Keeping, KeptWiki, service_of

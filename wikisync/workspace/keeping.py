@@ -25,11 +25,10 @@ from msgspec import Struct
 from wikisync.api.client import Client
 from wikisync.errors import NotFound, RemoteError, UsageError
 from wikisync.folder.scan import scan_pages
-from wikisync.model import Problem, WikiOwner
+from wikisync.model import Problem, WikiOwner, removals_max
 from wikisync.site.model import WikiOrigin, WikiSource
 from wikisync.site.published import PublishedWiki, WikiIndex, refuse_leaving
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.safety import removals_max
 from wikisync.workspace.discovery import (
     Found,
     FoundWiki,

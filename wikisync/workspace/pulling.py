@@ -36,6 +36,7 @@ from wikisync.errors import (
 from wikisync.folder.replica import FolderReplica
 from wikisync.layout import CACHE_FOLDER, STATE_FILE
 from wikisync.model import Problem, Slug, WikiOwner
+from wikisync.parallel import WIKIS_AT_ONCE, gather
 from wikisync.progress import Progress, SilentProgress
 from wikisync.site.model import PageComment
 from wikisync.sync.base.state import REBUILT, State, WikiState
@@ -43,7 +44,6 @@ from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import Batch, BatchKind
 from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.flow import WIKIS_AT_ONCE, gather
 from wikisync.sync.run.options import (
     MIRROR_SPAN_S,
     REMOTE_SPAN_S,

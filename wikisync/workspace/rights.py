@@ -24,7 +24,7 @@ from wikisync.api.schema import GroupRecord, TokenRecord
 from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, PermissionDenied, RemoteError
 from wikisync.model import Problem
-from wikisync.sync.run.flow import gather
+from wikisync.parallel import gather
 from wikisync.terminal import one_line
 from wikisync.workspace.addresses import Notify, client_at, probe
 from wikisync.workspace.discovery import (

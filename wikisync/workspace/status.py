@@ -19,10 +19,10 @@ from wikisync.api.client import Client
 from wikisync.config import WikiSection
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
 from wikisync.layout import READ_IN_TURNS
+from wikisync.mentions import unmet_mentions
 from wikisync.model import AttachmentPath, Problem, Slug
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Health, LogEntry
-from wikisync.sync.decide.mentions import unmet_mentions
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,

@@ -24,10 +24,10 @@ from wikisync.errors import (
 )
 from wikisync.messages import LaterMessages, Messages
 from wikisync.model import Problem, Slug
+from wikisync.parallel import WIKIS_AT_ONCE, each
 from wikisync.progress import Progress
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import CreateRemote
-from wikisync.sync.run.flow import WIKIS_AT_ONCE, each
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult, problems_of
 from wikisync.workspace.attention_file import noting_halts, show_attention

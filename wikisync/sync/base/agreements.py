@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.decoding import json_decoder
+from wikisync.mentions import is_upload, ways_lead_to
 from wikisync.model import (
     AttachmentPath,
     Digest,
@@ -33,7 +34,6 @@ from wikisync.sync.decide.ledger import (
     WrittenLink,
     unpack,
 )
-from wikisync.sync.decide.mentions import is_upload, ways_lead_to
 from wikisync.sync.decide.plan import BasePage
 
 _FORMATS: Mapping[str, Format] = {known.value: known for known in Format}

@@ -13,6 +13,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.mentions import linked_ways, mentioned_attachments
 from wikisync.model import (
     AttachmentPath,
     Digest,
@@ -22,7 +23,6 @@ from wikisync.model import (
     Slug,
     digest_of,
 )
-from wikisync.sync.decide.mentions import linked_ways, mentioned_attachments
 from wikisync.sync.decide.plan import BasePage
 
 TEXT_ZLIB_LEVEL = 1

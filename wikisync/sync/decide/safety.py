@@ -17,7 +17,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.model import Digest, Slug, Snapshot
+from wikisync.model import Digest, Slug, Snapshot, removals_max
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,
@@ -44,15 +44,6 @@ from wikisync.sync.decide.rewinding import (
     may_take_back,
 )
 
-SAFETY_STOP_SHARE = 0.10
-"""Removals within an hour up to this share of the tracked pages go through, ..."""
-SAFETY_STOP_PAGES = 3
-"""... these few whatever the share, ..."""
-SAFETY_STOP_PAGES_MAX = 20
-"""... and never more, but in a wiki of more than ``LARGE_PAGES``, ..."""
-LARGE_PAGES = 1_000
-LARGE_SHARE = 0.05
-"""... where this share goes through."""
 REMOVALS_WITHIN_S = 3600.0
 EMPTIED_PAGES_MIN = 3
 """So many pages that are gone from a directory that is left empty may be on a disk that
@@ -67,14 +58,6 @@ SHRINK_SHARE = 0.90
 """... a larger one may not lose this share of its text unasked."""
 NAMES_SHOWN_MAX = 10
 NO_ID = 0
-
-
-def removals_max(tracked: int) -> int:
-    """How many pages may be removed unasked within an hour; never all of them."""
-    if tracked > LARGE_PAGES:
-        return int(tracked * LARGE_SHARE)
-    share = min(int(tracked * SAFETY_STOP_SHARE), SAFETY_STOP_PAGES_MAX)
-    return min(max(SAFETY_STOP_PAGES, share), max(tracked - 1, 0))
 
 
 class BatchKind(StrEnum):

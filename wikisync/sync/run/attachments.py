@@ -36,10 +36,11 @@ from wikisync.errors import (
     RemoteError,
     Unavailable,
 )
+from wikisync.mentions import is_upload, unmet_mentions, ways_lead_to
 from wikisync.model import AttachmentPath, Digest, LooseFile, Problem, Slug
+from wikisync.parallel import each
 from wikisync.sync.decide.ledger import FetchedFile
-from wikisync.sync.decide.mentions import is_upload, unmet_mentions, ways_lead_to
-from wikisync.sync.run.flow import each, is_disk_error
+from wikisync.sync.run.flow import is_disk_error
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.pull import UNAVAILABLE_MAX
 

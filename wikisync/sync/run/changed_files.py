@@ -13,8 +13,8 @@ from collections.abc import Collection
 from msgspec.structs import replace
 
 from wikisync.errors import NotFound, ProtocolViolation
+from wikisync.mentions import mentioned_attachments
 from wikisync.model import Page, Slug, Snapshot
-from wikisync.sync.decide.mentions import mentioned_attachments
 from wikisync.sync.decide.plan import Action, Hold, HoldReason, Plan, Pull, Push
 from wikisync.sync.run.parts import Cycle
 

@@ -23,6 +23,7 @@ from wikisync.errors import (
     ProtocolViolation,
     WikisyncError,
 )
+from wikisync.mentions import mentioned_attachments
 from wikisync.model import (
     STRAY_CONFLICT,
     AttachmentPath,
@@ -32,12 +33,12 @@ from wikisync.model import (
     WikiOwner,
     in_form_c,
 )
+from wikisync.parallel import each
 from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.base.state import State
 from wikisync.sync.base.steps import Step
 from wikisync.sync.decide.decided import Decided, Settled
 from wikisync.sync.decide.identity import other_error
-from wikisync.sync.decide.mentions import mentioned_attachments
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import (
     Action,
@@ -68,7 +69,6 @@ from wikisync.sync.replica import LocalReplica, RemoteReplica, Replica
 from wikisync.sync.run.arrive import merge_here, move_here, rebase_here, remove_here
 from wikisync.sync.run.attachments import fetch_attachments, note_unmet
 from wikisync.sync.run.deciding import decide_cycle
-from wikisync.sync.run.flow import each
 from wikisync.sync.run.frame import (
     new_notes,
     note_health,

@@ -1,9 +1,4 @@
-"""Doing many things at once, within bounds, and finishing what must be whole.
-
-All concurrency of ``sync`` goes through here: a fixed number of workers under one
-task group, errors as they were raised, and the shield around an effect and its
-record.
-"""
+"""Work beside the loop, and the shield around an effect and its record."""
 
 from __future__ import annotations
 
@@ -12,12 +7,8 @@ import contextlib
 import errno
 import logging
 from collections.abc import (
-    Awaitable,
     Callable,
     Coroutine,
-    Iterable,
-    Iterator,
-    Sequence,
 )
 from typing import TypeVar
 
@@ -30,45 +21,10 @@ ResultT = TypeVar("ResultT")
 
 THREAD_CHARS_MIN = 100_000
 """Work on shorter texts is done before a thread could begin with it."""
-WIKIS_AT_ONCE = 4
-"""On which one command works at the same time."""
 FINISH_TIMEOUT_S = 10.0
 """How long an interrupted batch may take to come to its end."""
 DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 """What no other page will survive either."""
-
-
-async def each(
-    items: Iterable[T], work: Callable[[T], Awaitable[None]], *, in_flight: int
-) -> None:
-    """Do the work for every item, that many at a time, in order of start.
-
-    Cancelling it cancels what is in flight; the first error does the same and is
-    raised as it is, not inside a group.
-    """
-    waiting = iter(items)
-
-    async def worker() -> None:
-        for item in waiting:
-            await work(item)
-
-    with plain_errors():
-        async with asyncio.TaskGroup() as group:
-            for _ in range(in_flight):
-                group.create_task(worker())
-
-
-async def gather(
-    items: Sequence[T], work: Callable[[T], Awaitable[ResultT]], *, in_flight: int
-) -> list[ResultT]:
-    """Do the work as ``each`` does; the results are in the order of the items."""
-    results: dict[int, ResultT] = {}
-
-    async def one(at: int) -> None:
-        results[at] = await work(items[at])
-
-    await each(range(len(items)), one, in_flight=in_flight)
-    return [results[at] for at in range(len(items))]
 
 
 async def on_texts(work: Callable[[], T], *texts: str) -> T:
@@ -79,27 +35,6 @@ async def on_texts(work: Callable[[], T], *texts: str) -> T:
     if max(map(len, texts), default=0) < THREAD_CHARS_MIN:
         return work()
     return await asyncio.to_thread(work)
-
-
-@contextlib.contextmanager
-def plain_errors() -> Iterator[None]:
-    """Take the first error out of a task group's exception group.
-
-    One that is not ours says more than those of ours beside it.
-    """
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        first = min(_leaves(group), key=lambda error: isinstance(error, WikisyncError))
-        raise first from first.__cause__
-
-
-def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(error)
-        else:
-            yield error
 
 
 async def finish(work: Coroutine[None, None, T]) -> T:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from wikisync.errors import FolderError, NotFound
 from wikisync.model import PageState, Problem, Slug, Snapshot
+from wikisync.parallel import plain_errors
 from wikisync.sync.base.agreements import AGAIN_MAX
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.comparing import (
@@ -20,7 +21,6 @@ from wikisync.sync.decide.comparing import (
 from wikisync.sync.decide.decided import Decided
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.decide.plan import BasePage, Plan, describe
-from wikisync.sync.run.flow import plain_errors
 from wikisync.sync.run.options import Confirm
 from wikisync.sync.run.parts import EVENTS_EACH_MAX, Cycle
 

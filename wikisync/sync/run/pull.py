@@ -31,6 +31,7 @@ from wikisync.errors import (
 )
 from wikisync.merging.front_matter import with_front_matter
 from wikisync.model import Digest, Page, Problem, Slug, Snapshot
+from wikisync.parallel import each, plain_errors
 from wikisync.sync.decide.ledger import Agreed, packed_text
 from wikisync.sync.decide.normalisation import with_line_ends_of
 from wikisync.sync.decide.plan import (
@@ -41,7 +42,7 @@ from wikisync.sync.decide.plan import (
     Pull,
     Write,
 )
-from wikisync.sync.run.flow import each, finish, plain_errors
+from wikisync.sync.run.flow import finish
 from wikisync.sync.run.parts import Cycle
 
 log = logging.getLogger(__name__)

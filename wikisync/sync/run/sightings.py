@@ -18,7 +18,8 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 
 from wikisync.errors import FolderError, NotFound, RemoteError
-from wikisync.model import Digest, Slug, Snapshot
+from wikisync.model import Digest, Slug, Snapshot, removals_max
+from wikisync.parallel import each
 from wikisync.pointer import POINTER_BYTES_MAX, is_pointer
 from wikisync.sync.decide.ledger import Side, Sighting
 from wikisync.sync.decide.plan import (
@@ -30,9 +31,7 @@ from wikisync.sync.decide.plan import (
     Plan,
     SkipReason,
 )
-from wikisync.sync.decide.safety import removals_max
 from wikisync.sync.replica import Replica
-from wikisync.sync.run.flow import each
 from wikisync.sync.run.parts import Cycle
 
 CONTROL_READS_MAX = 3

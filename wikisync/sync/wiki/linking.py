@@ -27,6 +27,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from wikisync.errors import Rejected, RemoteError, WikisyncError
+from wikisync.mentions import has_extension, is_upload, linked_ways
 from wikisync.model import (
     Attachment,
     AttachmentPath,
@@ -42,7 +43,6 @@ from wikisync.model import (
 from wikisync.pointer import POINTER_BYTES_MAX, is_pointer
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import FetchedFile, Intent, WriteKind, WrittenLink
-from wikisync.sync.decide.mentions import has_extension, is_upload, linked_ways
 from wikisync.sync.replica import RemoteReplica
 from wikisync.sync.wiki.name_search import NameSearch, as_meant, count_name
 

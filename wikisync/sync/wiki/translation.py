@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 
 from msgspec.structs import replace
 
+from wikisync.mentions import is_upload
 from wikisync.model import (
     AttachmentPath,
     Digest,
@@ -21,7 +22,6 @@ from wikisync.model import (
     Snapshot,
 )
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.mentions import is_upload
 from wikisync.sync.replica import RemoteReplica
 from wikisync.sync.wiki.linking import FileLinks
 

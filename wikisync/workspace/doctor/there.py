@@ -12,7 +12,7 @@ from wikisync.api.client import Client
 from wikisync.api.request import Request
 from wikisync.config import WikiSection
 from wikisync.errors import WikisyncError
-from wikisync.sync.run.flow import WIKIS_AT_ONCE, gather
+from wikisync.parallel import WIKIS_AT_ONCE, gather
 from wikisync.workspace.addresses import Notify
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.doctor.findings import Finding, Grade
