@@ -204,6 +204,7 @@ ALLOWED: dict[str, set[str]] = {
         "workspace",
     },
     "cli": {
+        "parallel",
         "model",
         "merging",
         "errors",
