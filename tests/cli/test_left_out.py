@@ -91,6 +91,56 @@ async def test_program_that_asks_is_told_of_such_folders_beside_the_problems(
     assert [one["subject"] for one in first["notes"]] == ["@eaDir"]
 
 
+PART = "# Guide\n\nHow to set up a machine, step by step, for those who are new.\n"
+NAMES = [
+    "guide 2.md",
+    "guide 10.md",
+    "guide (1).md",
+    "guide-conflict.md",
+    "guide-iMac.md",
+    "guide - Copy.md",
+    "Copy of guide.md",
+]
+
+
+async def test_page_is_no_copy_by_a_name_that_people_give_unless_its_text_is_alike(
+    cloned: Cloned,
+) -> None:
+    """Part 2 of a book is no copy of its first part."""
+    cloned.write("guide.md", PART)
+    for name in NAMES:
+        cloned.write(name, f"# Another part\n\nThis is all that {name} has to say.\n")
+    assert (await cloned.run("sync", "--dry-run")).code == 0
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.err) == (0, "")
+    assert len(await cloned.wiki()) == len(FILES) + len(NAMES)
+    for name in NAMES:
+        cloned.write(name, PART.replace("new", "old"))
+    assert (await cloned.run("sync")).code == 0
+
+
+async def test_copy_by_such_a_name_is_left_out_until_it_is_rewritten(
+    cloned: Cloned,
+) -> None:
+    cloned.write("guide.md", PART)
+    for name in NAMES:
+        cloned.write(name, f"{PART}\nAnd one more line of Ann.\n")
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.err.count("to a copy of another file")) == (3, len(NAMES))
+    assert (await cloned.wiki()).keys() == FILES.keys()
+    cloned.write(NAMES[0], "# A second part\n\nThe machine is there: first steps.\n")
+    await cloned.run("sync")
+    assert len(await cloned.wiki()) == len(FILES) + 1
+
+
+async def test_new_page_without_text_is_no_copy_of_another_one(cloned: Cloned) -> None:
+    """Note programs make ``Untitled`` and ``Untitled 2`` before they have names."""
+    cloned.write("Untitled.md", "")
+    cloned.write("Untitled 2.md", "")
+    ran = await cloned.run("sync")
+    assert "to a copy of another file" not in ran.err
+
+
 @pytest.mark.parametrize("text", ["a guide\n", "another\n"])
 @pytest.mark.parametrize("is_deleted", [True, False])
 async def test_copy_stays_left_out_when_its_original_is_deleted_or_taken_away(

@@ -7,6 +7,7 @@ import pytest
 
 from wikisync.folder.foreign import (
     COPIES,
+    COPY_OF,
     FILES,
     FOLDERS,
     STUBS,
@@ -127,7 +128,7 @@ def _copied(name: str, *beside: str) -> str | None:
     split = split_extension(name)
     assert split is not None
     found = copiers(split[0]) if may_be_copy(name) else ()
-    return next((who for who, one in found if one in {"", *beside}), None)
+    return next((who for who, one, _ in found if one in {"", *beside}), None)
 
 
 @pytest.mark.parametrize("copy", COPIES, ids=str)
@@ -135,7 +136,7 @@ def test_copy_is_known_by_its_name(copy: Names) -> None:
     assert _copied(copy.example) == copy.who
 
 
-@pytest.mark.parametrize("copy", WEAK_COPIES, ids=str)
+@pytest.mark.parametrize("copy", [*WEAK_COPIES, COPY_OF], ids=str)
 def test_copy_is_known_beside_its_original(copy: Names) -> None:
     assert _copied(copy.example, "home") == copy.who
     assert _copied(copy.example) is None
@@ -181,10 +182,14 @@ def test_copy_is_known_beside_its_original(copy: Names) -> None:
         ("home (2).md", True),
         ("home.bak.md", True),
         ("home~.md", True),
+        ("home 12.md", True),
+        ("home copy.md", True),
+        ("home - Kopie (2).md", True),
+        ("home - 副本.md", True),
+        ("Kopie von home.md", True),
         ("home-2.md", False),
         ("home 1.md", False),
         ("home 2024.md", False),
-        ("home 12.md", False),
         ("home (2024).md", False),
         ("home-conflicts.md", False),
         ("home-conflict-resolution.md", False),
@@ -248,7 +253,10 @@ def test_the_guide_shows_the_whole_list() -> None:
     ]
     stubs[0] = (stubs[0][0], ".home.md.icloud")
     folders = [(one.who, *one.names) for one in FOLDERS]
-    copies = [(one.who, one.example) for one in (*COPIES, *WEAK_COPIES, *FILES)]
+    copies = [
+        (one.who if one.is_sure else f"{one.who} ≈", one.example)
+        for one in (*COPIES, *WEAK_COPIES, COPY_OF, *FILES)
+    ]
     listed = [
         (who[:1].lower() + who[1:], *names)
         for who, *names in (*stubs, *folders, *copies)

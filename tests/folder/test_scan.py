@@ -124,7 +124,7 @@ def test_folders_of_programs_are_left_out_and_told_once_for_each_name(
     put(tmp_path, "logseq/pages/f.md", "bak/g.md")
     scanned = scan_pages(tmp_path)
     assert slugs(scanned) == ["bak/g", "home", "logseq/pages/f"]
-    assert {"@eaDir", "a/@eaDir", "logseq/bak"} <= scanned.hidden
+    assert {"@eaDir", "a/@eaDir", "logseq/bak"} <= scanned.hidden.keys()
     assert [(one.code, one.subject) for one in scanned.left_out] == [
         ("folder-left-out", "@eaDir"),
         ("folder-left-out", "logseq/bak"),
@@ -160,17 +160,17 @@ def test_file_for_which_a_stub_stands_is_hidden_and_told(
 ) -> None:
     put(tmp_path, stub)
     scanned = scan_pages(tmp_path)
-    assert scanned.hidden == {missing}
+    assert scanned.hidden == {missing: "file-elsewhere"}
     told = [one.code for one in (*scanned.problems, *scanned.elsewhere.values())]
     assert told == ["file-elsewhere"]
     assert scanned.loose == frozenset()
     # a person who leaves stubs out has not deleted what they stand for
     patterns, _ = parse_patterns(f"/{stub}")
     ignored = scan_pages(tmp_path, patterns)
-    assert ignored.hidden == {missing}
+    assert ignored.hidden == {missing: "file-elsewhere"}
     assert (codes(ignored), ignored.elsewhere) == ([], {})
     put(tmp_path, missing if "." in missing else f"{missing}/a.md")
-    assert scan_pages(tmp_path).hidden <= {"team"}
+    assert scan_pages(tmp_path).hidden.keys() <= {"team"}
 
 
 def test_file_that_is_listed_and_kept_in_the_cloud_is_hidden_and_told(
@@ -181,7 +181,7 @@ def test_file_that_is_listed_and_kept_in_the_cloud_is_hidden_and_told(
     monkeypatch.setattr(scan, "is_dataless", lambda status: status.st_size == 4)
     scanned = scan_pages(tmp_path)
     assert slugs(scanned) == []
-    assert scanned.hidden == {"a.md"}
+    assert scanned.hidden == {"a.md": "file-elsewhere"}
     assert codes(scanned) == [("file-elsewhere", "a.md")]
 
 
@@ -197,23 +197,26 @@ def test_stub_of_a_program_that_nobody_knows_has_no_text(
     assert codes(scan_pages(tmp_path)) == [("file-elsewhere", "a.md")]
 
 
-def test_copy_is_weakly_known_where_its_original_lies_beside(tmp_path: Path) -> None:
-    put(tmp_path, "a/Notes 2.md", "b/Notes 2.md", "b/Notes.md", "c/Notes 2.md")
-    put(tmp_path, "c/Notes.org", "Notes.md")
+def test_copy_is_weakly_known_where_its_original_is_in_the_same_folder(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path, "a/Notes.bak.md", "b/Notes.bak.md", "b/Notes.md", "c/Notes.bak.md")
+    put(tmp_path, "c/Notes.org", "Notes.md", "b/Notes 2.md")
     scanned = scan_pages(tmp_path)
-    assert scanned.copies.keys() == {"b/Notes 2"}
-    assert scanned.likely_copies[Slug("a/Notes 2")].keys() == {"a/Notes"}
-    patterns, _ = parse_patterns("!/b/Notes 2.md")
+    assert scanned.copies.keys() == {"b/Notes.bak"}
+    assert scanned.likely_copies[Slug("a/Notes.bak")].keys() == {"a/Notes"}
+    assert scanned.likely_copies[Slug("b/Notes 2")].keys() == {"b/Notes"}
+    patterns, _ = parse_patterns("!/b/Notes.bak.md")
     assert scan_pages(tmp_path, patterns).copies == {}
 
 
 def test_copy_is_known_beside_a_stub_and_in_another_form_of_unicode(
     tmp_path: Path,
 ) -> None:
-    put(tmp_path, "a/.Notes.md.icloud", "a/Notes 2.md", "b/Gr\u00f6\u00dfe.md")
-    put(tmp_path, "b/Gro\u0308\u00dfe 2.md")
+    put(tmp_path, "a/.Notes.md.icloud", "a/Notes.bak.md", "b/Gr\u00f6\u00dfe.md")
+    put(tmp_path, "b/Gro\u0308\u00dfe.bak.md")
     copies = scan_pages(tmp_path).copies
-    assert copies.keys() == {"a/Notes 2", "b/Gr\u00f6\u00dfe 2"}
+    assert copies.keys() == {"a/Notes.bak", "b/Gr\u00f6\u00dfe.bak"}
 
 
 def test_loose_files_are_all_that_are_neither_pages_nor_attachments(
@@ -285,7 +288,7 @@ def test_pipe_in_the_place_of_a_page_is_told(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.md")
     scanned = scan_pages(tmp_path)
     assert scanned.pages == ()
-    assert scanned.hidden == {"pipe.md"}
+    assert scanned.hidden == {"pipe.md": "no-regular-file"}
     assert codes(scanned) == [("no-regular-file", "pipe.md")]
     assert "remove it" in scanned.problems[0].hint
 
@@ -311,7 +314,7 @@ def test_file_that_becomes_a_pipe_during_the_scan_is_told(
 
     monkeypatch.setattr(scan, "parse_path", replaced)
     scanned = scan_pages(tmp_path)
-    assert scanned.hidden == {"home.md"}
+    assert scanned.hidden == {"home.md": "no-regular-file"}
     assert codes(scanned) == [("no-regular-file", "home.md")]
 
 
@@ -345,7 +348,7 @@ def test_folder_in_the_place_of_a_page_is_told(tmp_path: Path) -> None:
     put(tmp_path, "notes.md/sub.md")
     scanned = scan_pages(tmp_path)
     assert codes(scanned) == [("folder-in-place", "guide.md")]
-    assert {"guide.md", "notes.md"} <= scanned.hidden
+    assert {"guide.md", "notes.md"} <= scanned.hidden.keys()
     assert scanned.in_place == ("notes.md",)
 
 

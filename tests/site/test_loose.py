@@ -146,13 +146,16 @@ def test_nothing_is_published_that_no_page_links_to(studio: Studio) -> None:
         (".attachments/p.png", "/.attachments/p.png"),
         (".attachments/p.png", ".attachments/p.png"),
         (".gitbook/assets/p.png", ".gitbook/assets/p.png"),
+        ("node_modules/x/p.png", "node_modules/x/p.png"),
+        ("docs/__pycache__/LICENSE", "/docs/__pycache__/LICENSE"),
+        ("vendor/bundle/p.png", "vendor/bundle/p.png"),
         ("gru\u0308n.png", "gr\u00fcn.png"),
         ("gr\u00fcn/p.png", "gru%CC%88n/p.png"),
         ("gru\u0308n.png", "gr&uuml;n.png"),
         (f"uploads/{'0f' * 16}/gru\u0308n.png", f"uploads/{'0f' * 16}/gr\u00fcn.png"),
     ],
 )
-def test_file_is_found_in_a_hidden_folder_and_in_any_form_of_its_name(
+def test_file_is_found_in_a_folder_that_is_left_out_and_in_any_form_of_its_name(
     studio: Studio, file: str, href: str
 ) -> None:
     folder = studio.add(f"-- home.md --\n![x]({href})\n-- {file} --\nred\n")
@@ -167,23 +170,58 @@ def test_file_is_found_in_a_hidden_folder_and_in_any_form_of_its_name(
     assert len(studio.build().broken_links) == 1
 
 
-@pytest.mark.parametrize(
-    ("href", "reason"),
-    [
-        (".git/config.png", "in a hidden folder"),
-        (".tool/main.js", "in a hidden folder"),
-        (".kept/a.png", "in a hidden folder"),
-        (".tool/gone.png", "no such file"),
-    ],
-)
-def test_reason_names_the_hidden_folder(studio: Studio, href: str, reason: str) -> None:
-    studio.add(
-        f"-- home.md --\n![x]({href})\n-- .git/config.png --\n-- .tool/main.js --\n"
-        "-- .kept/a.png --\n-- .wikisyncignore --\n.kept/\n"
+REASONS = {
+    ".git/config.png": "none in .git",
+    ".tool/main.js": "only pictures and documents in hidden folders",
+    ".kept/a.png": ".wikisyncignore leaves it out",
+    ".tool/gone.png": "no such file",
+    "venv/a.png": ".wikisyncignore leaves it out",
+    "venv/gone.png": "no such file",
+    "node_modules/README.md": "no page in this folder of a program",
+    "node_modules/gone": "no such page",
+    "guide": "its content is not on this computer",
+    "Guide.md#part": "its content is not on this computer",
+    "more/pics/p.png": "its content is not on this computer",
+    f"uploads/{'0f' * 16}/a.png": "its content is not on this computer",
+    "team/plan.md": "its content is not on this computer",
+    "linked": "it is a symbolic link",
+    "elsewhere/a.md": "it is a symbolic link",
+    "pipe.md": "it is a pipe",
+}
+
+
+def test_reason_of_a_broken_link_says_why_a_file_is_not_in_the_site(
+    studio: Studio,
+) -> None:
+    folder = studio.add(
+        "-- home.md --\n"
+        + "\n".join(f"[x]({href})" for href in REASONS)
+        + "\n-- .git/config.png --\n-- .tool/main.js --\n-- .kept/a.png --\n"
+        "-- .wikisyncignore --\n.kept/\nvenv/\n-- venv/a.png --\n"
+        "-- node_modules/README.md --\n-- .guide.md.icloud --\n-- .team.icloud --\n"
+        f"-- more/pics/.p.png.icloud --\n-- uploads/{'0f' * 16}/a.png.nextcloud --\n"
     )
-    (broken,) = studio.build().broken_links
-    assert reason in broken.reason
+    (folder / "linked.md").symlink_to("home.md")
+    (folder / "elsewhere").symlink_to("/")
+    os.mkfifo(folder / "pipe.md")
+    reasons = {link.href: link.reason for link in studio.build().broken_links}
+    untrue = {href: why for href, why in reasons.items() if REASONS[href] not in why}
+    assert (untrue, reasons.keys()) == ({}, REASONS.keys())
+    assert studio.build().written == 0
     assert copied(studio) == {}
+
+
+def test_page_that_a_cloud_drive_takes_away_changes_the_reason_and_no_page_is_wanted(
+    studio: Studio,
+) -> None:
+    folder = studio.add("-- home.md --\n[x](guide)\n")
+    studio.build()
+    assert len(studio.report()["wanted_pages"]) == 1
+    (folder / "guide.md.owncloud").write_text("")
+    (broken,) = studio.build().broken_links
+    assert "not on this computer" in broken.reason
+    assert studio.report()["wanted_pages"] == []
+    assert studio.files() == studio.clean_build()
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,8 @@ class Names(NamedTuple):
     pattern: str
     """A regular expression for the whole name; of a copy, for its stem or its end."""
     example: str
+    is_sure: bool = True
+    """False where people give such names as well, so that the texts must be alike."""
 
 
 class Stubs(NamedTuple):
@@ -181,15 +183,34 @@ WEAK_COPIES = (
         r"[ ._-]+(?:gs_|[^ ]*[A-Z0-9][^ ]*[._-])?(?i:conflict(?:ed)?(?:[ ._-]copy)?)"
         r"(?:[ ._-]?[^ ]*\d[^ ]*)?|_冲突文件.*",
         "home-conflict.md",
+        is_sure=False,
     ),
     Names(
         "OneDrive",
-        r"-(?:(?:DESKTOP|LAPTOP|WIN|MINWINPC)-[A-Z0-9]{4,12}|[A-Z0-9-]+-(?:PC|LAPTOP|MBP)"
-        r"|[A-Za-z0-9-]*(?:MacBook|iMac|Mac-mini)[A-Za-z0-9-]*)(?:-\d+)?",
+        r"-(?:DESKTOP|LAPTOP|WIN|MINWINPC)-[A-Z0-9]{4,12}(?:-\d+)?",
         "home-DESKTOP-AB12CD3.md",
     ),
-    Names("iCloud Drive", r" [2-9]", "home 2.md"),
-    Names("MEGA or a browser", r" ?\([1-9]\d?\)", "home (1).md"),
+    Names(
+        "OneDrive",
+        r"-(?:[A-Z0-9-]+-(?:PC|LAPTOP|MBP)"
+        r"|[A-Za-z0-9-]*(?:MacBook|iMac|Mac-mini)[A-Za-z0-9-]*)(?:-\d+)?",
+        "home-Anns-MacBook-Pro.md",
+        is_sure=False,
+    ),
+    Names("iCloud Drive", r" (?:[2-9]|[1-9]\d)", "home 2.md", is_sure=False),
+    Names(
+        "MEGA, Google Drive or a browser",
+        r" ?\([1-9]\d?\)",
+        "home (1).md",
+        is_sure=False,
+    ),
+    Names(
+        "a file manager",
+        r"(?i) (?:[-–—] )?(?:copy|kopie|copie|copia|cópia|kopia|kopi|kopya|копия|副本"
+        r"|コピー)(?: \d\d?| \(\d\d?\))?|のコピー(?: \d\d?)?|的副本(?: \d\d?)?",
+        "home - Copy.md",
+        is_sure=False,
+    ),
     Names(
         "a merge tool",
         r"\.orig(?:inal)?|\.(?:BASE|LOCAL|REMOTE|BACKUP)|~HEAD",
@@ -199,7 +220,16 @@ WEAK_COPIES = (
     Names("osync or rclone", r"\.osync_backup|\.path[12]", "home.path1.md"),
 )
 """The same for what such names have behind the stem of the original.  They are
-copies only where the original lies beside: otherwise a person may call a page so."""
+copies only where the original is in the same folder: otherwise a person may call a page
+so."""
+
+COPY_OF = Names(
+    "Google Drive",
+    "(?i)(?:copy of|kopie von|copie de|copia de|cópia de) ",
+    "Copy of home.md",
+    is_sure=False,
+)
+"""The same for what such names have before the stem of the original."""
 
 STUBS = (
     Stubs("iCloud Drive", ("icloud",), of_folders=True),

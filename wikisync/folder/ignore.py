@@ -14,7 +14,7 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import NamedTuple
 
-from wikisync.folder.foreign import COPIES, FILES, FOLDERS, STUBS, WEAK_COPIES
+from wikisync.folder.foreign import COPIES, COPY_OF, FILES, FOLDERS, STUBS, WEAK_COPIES
 from wikisync.model import EXTENSIONS, split_extension
 
 CONFLICT_MARK = ".conflict"
@@ -46,12 +46,14 @@ _FOLDERS = tuple(
     for shell in map(translate, folders.names)
 )
 _COPIES = tuple((copy.who, re.compile(copy.pattern)) for copy in COPIES)
-_WEAK_COPIES = tuple((copy.who, re.compile(copy.pattern)) for copy in WEAK_COPIES)
+_WEAK_COPIES = tuple((copy, re.compile(copy.pattern)) for copy in WEAK_COPIES)
+_COPY_OF = re.compile(COPY_OF.pattern)
 _MAY_BE_COPY = re.compile(
     r"(?i)onfli|case clash|конфл|競合|冲突|衝突|충돌|ขัดแย้ง|strid|bercanggah"
-    r"|çakış|~| [2-9]\.|\(\d\d?\)\.|\.orig|\.bak|\.osync|\.path[12]\."
+    r"|çakış|~| [2-9]\.| \d\d\.|\(\d\d?\)\.|\.orig|\.bak|\.osync|\.path[12]\."
     r"|[._](?:base|local|remote|backup)[._]"
     r"|-(?:desktop|laptop|win|minwinpc)-|-(?:pc|laptop|mbp)[-.]|macbook|imac|mac-mini"
+    r"|copy|copi[ae]|cópia|kopi|kopya|копия|副本|コピー"
 )
 """Something of each of them is in it; it is not in most names."""
 _STUBS = {ending: stubs for stubs in STUBS for ending in stubs.endings}
@@ -103,7 +105,7 @@ def may_be_copy(name: str) -> bool:
     return _MAY_BE_COPY.search(name) is not None
 
 
-def copiers(stem: str) -> Iterator[tuple[str, str]]:
+def copiers(stem: str) -> Iterator[tuple[str, str, bool]]:
     """Who gives such names to copies of files that were changed in two places.
 
     Args:
@@ -111,15 +113,18 @@ def copiers(stem: str) -> Iterator[tuple[str, str]]:
 
     Yields:
         Each program with the stem of the original where the name is that of a copy only
-        beside a file with this stem and the same extension; else with ``""``.
+        beside a file with this stem and the same extension, else with ``""``; and
+        whether the names are enough, whatever the texts are.
     """
     for who, copy in _COPIES:
         if copy.fullmatch(stem):
-            yield who, ""
+            yield who, "", True
+    if (prefix := _COPY_OF.match(stem)) is not None:
+        yield COPY_OF.who, stem[prefix.end() :], COPY_OF.is_sure
     for end in range(len(stem) - 1, 0, -1):
-        for who, copy in _WEAK_COPIES:
+        for names, copy in _WEAK_COPIES:
             if copy.fullmatch(stem, end):
-                yield who, stem[:end]
+                yield names.who, stem[:end], names.is_sure
 
 
 def stub_of(name: str) -> Stub | None:

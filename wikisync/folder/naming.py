@@ -24,6 +24,7 @@ starts with a dot, holds a separator or NUL, or has more than 255 bytes.
 
 from __future__ import annotations
 
+import itertools
 import re
 import unicodedata
 from functools import lru_cache
@@ -34,6 +35,7 @@ from wikisync.folder.ignore import (
     CONFIG_FILE,
     CONFLICT_MARK,
     UPLOADS,
+    folder_maker,
     is_ignored_file,
     is_ignored_folder,
 )
@@ -170,6 +172,15 @@ def is_hidden(path: str) -> bool:
     """Whether a file is in a hidden folder."""
     folders = path.split("/")[:-1]
     return any(is_ignored_folder(one) and one not in _NO_NAMES for one in folders)
+
+
+def is_unlisted(path: str) -> bool:
+    """Whether a file is in a folder that no scan lists, hidden or of a program."""
+    folders = ("", *path.split("/")[:-1])
+    return is_hidden(path) or any(
+        folder_maker(name) or folder_maker(f"{above}/{name}")
+        for above, name in itertools.pairwise(folders)
+    )
 
 
 def may_show_hidden(path: str) -> bool:

@@ -248,9 +248,9 @@ class PageFolder:
         return self._scanned or self.rescan()
 
     @property
-    def hidden(self) -> frozenset[str]:
+    def hidden(self) -> Collection[str]:
         """Paths in whose place the last list saw something else, if there was one."""
-        return self._scanned.hidden if self._scanned else frozenset()
+        return self._scanned.hidden if self._scanned else ()
 
     def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Those of the pages whose absence from the last scan means nothing.

@@ -100,8 +100,9 @@ class ScannedFolder(Struct, frozen=True, dict=True):
     """Path of a file to a backup of it that was made a moment ago."""
     write_tests: frozenset[str] = frozenset()
     """Folders in which vim is about to save, ``""`` for the top."""
-    hidden: frozenset[str] = frozenset()
-    """Paths at or below which pages may be that this scan did not see."""
+    hidden: Mapping[str, str] = field(default_factory=dict)
+    """Paths at or below which pages may be that this scan did not see, each with the
+    code of its problem."""
     ignored: frozenset[Slug] = frozenset()
     """Pages that have a file which the patterns ignore."""
     in_place: tuple[str, ...] = ()
@@ -109,7 +110,7 @@ class ScannedFolder(Struct, frozen=True, dict=True):
     copies: Mapping[Slug, Problem] = field(default_factory=dict)
     """Pages by names that other programs give to copies, with what is said of each."""
     likely_copies: Mapping[Slug, Mapping[Slug, Problem]] = field(default_factory=dict)
-    """The same of those that are copies if one of these missing pages was there."""
+    """The same of those that are copies if they are like one of these pages."""
     elsewhere: Mapping[str, Problem] = field(default_factory=dict)
     """Pages and other paths for which stubs may stand, with what is said of each that
     the wiki has or links to."""
@@ -169,7 +170,7 @@ class _Scan:
         self._locks: dict[str, str] = {}
         self._backups: dict[str, str] = {}
         self._write_tests: set[str] = set()
-        self._hidden: set[str] = set()
+        self._hidden: dict[str, str] = {}
         self._ignored: set[Slug] = set()
         self._named_as_pages: list[str] = []
         """Folders with the name of a page's file."""
@@ -229,11 +230,11 @@ class _Scan:
             if self._patterns.is_ignored(path, is_folder=True):
                 continue
             if self._is_of_program(path):
-                self._hidden.add(path)
+                self._hidden[path] = "folder-left-out"
                 continue
             found.append(path)
             if _page_at(path) is not None:
-                self._hidden.add(path)
+                self._hidden[path] = "folder-in-place"
                 self._named_as_pages.append(path)
         return found
 
@@ -271,7 +272,7 @@ class _Scan:
             locks=self._locks,
             backups=self._backups,
             write_tests=frozenset(self._write_tests),
-            hidden=frozenset(self._hidden),
+            hidden=self._hidden,
             ignored=frozenset(self._ignored - first.keys()),
             in_place=in_place,
             copies=copies,
@@ -303,7 +304,7 @@ class _Scan:
             folder, slash, name = path.rpartition("/")
             paths = [folder + slash + one for one in stub.names]
             if there.isdisjoint(paths):
-                self._hidden.add(paths[0])
+                self._hidden[paths[0]] = "file-elsewhere"
                 # a person who leaves stubs out does not delete what they stand for
                 if not any(map(self._patterns.is_ignored, (path, paths[0]))):
                     problem = kept_elsewhere(path_text(paths[0]), name, stub.who)
@@ -327,11 +328,11 @@ class _Scan:
             folder, slash, name = path.rpartition("/")
             split = split_extension(name)
             assert split, path
-            for who, stem in copiers(split[0]):
+            for who, stem, is_sure in copiers(split[0]):
                 copy = copy_of_page(path, who)
                 # by their pages, for two names can differ in the form of Unicode alone
                 original = parse_path(folder + slash + stem + name[len(split[0]) :])
-                if not stem or original in there:
+                if not stem or (is_sure and original in there):
                     copies[slug] = copy
                     break
                 if original is not None:
@@ -396,7 +397,7 @@ class _Scan:
             self._left_out.append(problem)
 
     def _see_link(self, path: str) -> None:
-        self._hidden.add(path)
+        self._hidden[path] = "link-ignored"
         if _is_ours(path) and not self._patterns.is_ignored(path):
             self._problems.append(_problem("link-ignored", path))
 
@@ -410,7 +411,7 @@ class _Scan:
         if not stat.S_ISREG(status.st_mode):
             self._see_no_file(path)
         elif is_dataless(status):
-            self._hidden.add(path)
+            self._hidden[path] = "file-elsewhere"
             if not self._patterns.is_ignored(path):
                 self._problems.append(_problem("file-elsewhere", path))
         elif self._patterns and self._patterns.is_ignored(path):
@@ -426,7 +427,7 @@ class _Scan:
 
     def _see_no_file(self, path: str) -> None:
         """Something that is neither a file nor a folder nor a link."""
-        self._hidden.add(path)
+        self._hidden[path] = "no-regular-file"
         if parse_path(path) and not self._patterns.is_ignored(path):
             self._problems.append(_problem("no-regular-file", path))
 
@@ -463,7 +464,7 @@ class _Scan:
 
     def _miss(self, folder: str, error: FolderError) -> None:
         self._is_complete = False
-        self._hidden.add(folder)
+        self._hidden[folder] = "folder-unreadable"
         self._problems.append(
             Problem(
                 "folder-unreadable",

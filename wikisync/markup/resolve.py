@@ -55,8 +55,14 @@ REASONS = {
     "template": "the page is a template for new pages, which the site leaves out",
     "no-file": "there is no such file",
     "no-attachment": "there is no such attachment",
-    "hidden-folder": "it is in a hidden folder, of which only pictures and documents"
-    " are published, and nothing that .wikisyncignore names",
+    "hidden-folder": "only pictures and documents in hidden folders are published, and"
+    " none in .git and .wikisync",
+    "ignored": ".wikisyncignore leaves it out",
+    "program-folder": "no page in this folder of a program is published",
+    "folder-unreadable": "its folder cannot be read",
+    "file-elsewhere": "its content is not on this computer: a cloud drive keeps it",
+    "link-ignored": "it is a symbolic link, which is not followed",
+    "no-regular-file": "it is a pipe, a socket or a device",
     "no-heading": "the page has no such heading",
     "project-upload": "the file belongs to the project, not to its wiki",
     "outside-wiki": "the address leads out of the wiki",

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from wikisync.markup.file_types import inert_name, without_run_names
 from wikisync.markup.links import STARTS, LinkIndex
@@ -143,8 +143,13 @@ class WikiAddresses(Struct, frozen=True):
     pages: Mapping[Slug, str]
     attachments: Mapping[AttachmentPath, str]
     problems: tuple[Problem, ...] = ()
-    templates: frozenset[Slug] = frozenset()
-    """Page templates of the service, which the site leaves out."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """What the site has not got, by slug or path: why, a word of ``REASONS``."""
+
+    def why_left_out(self, path: str) -> str:
+        """Why the site has not got a file, if more is known of it or its folders."""
+        ways = (path, *folders_above(path))
+        return next((self.left_out[way] for way in ways if way in self.left_out), "")
 
     def file(self, path: str) -> str:
         """Output path of an attachment, or of a loose file."""

@@ -135,7 +135,7 @@ def site_addresses(
         for wiki in scanned
     )
     return [
-        replace(addresses, templates=frozenset(wiki.templates))
+        replace(addresses, left_out=wiki.left_out)
         for addresses, wiki in zip(found, scanned, strict=True)
     ]
 

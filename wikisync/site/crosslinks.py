@@ -19,17 +19,18 @@ from msgspec import Struct
 from wikisync.markup.links import LinkIndex, Target, file_path, normal_path
 from wikisync.model import AttachmentPath, Slug
 from wikisync.site.addresses import WikiAddresses, relative_url
+from wikisync.site.sources import LooseStates
 
 if TYPE_CHECKING:
     from wikisync.site.model import WikiSource
-    from wikisync.site.sources import LooseStates, SourcePage
+    from wikisync.site.sources import SourcePage
 
 _WIKIS = "/-/wikis"
 _NUL = "\0"
 
 Found = tuple[str, str]
-"""Name and output path of a page or file; both empty where there is none."""
-NOTHING: Found = ("", "")
+"""Name and output path of a page or file.  Where the site has none the name is empty,
+and the path says why if more is known, by a word of ``REASONS``."""
 NOT_FOUND = frozenset({"no-page", "no-attachment"})
 """Why a link may lead to a loose file: whatever the service would find comes first."""
 
@@ -147,10 +148,6 @@ class WikiTable:
             unquote(fragment),
         )
 
-    def is_kept_back(self, number: int, path: str) -> bool:
-        """Whether a file is in a hidden folder, and none that pages may show."""
-        return bool(self._loose) and self._loose[number].is_kept_back(path)
-
     def _found_of(self, number: int) -> _Found:
         known = self._found.get(number)
         if known is None:
@@ -161,19 +158,22 @@ class WikiTable:
         known, index = self.addresses[number], self._index(number)
         if path.startswith("/"):
             file = path[1:]
-            name = self._loose[number].named(file) if self._loose else None
-            if name is None or file in known.pages or name not in self._loose[number]:
-                return NOTHING
-            return name, known.file(name)
+            loose = self._loose[number] if self._loose else LooseStates()
+            name = loose.named(file)
+            if name is not None and file not in known.pages and name in loose:
+                return name, known.file(name)
+            return "", loose.why_kept_back(file) or known.why_left_out(file)
         if (attachment := index.find_attachment(path)) is not None:
             return attachment, known.attachments[attachment]
         slug = index.find(path)
-        return NOTHING if slug is None else (slug, known.pages.get(slug, ""))
+        if slug is not None and slug in known.pages:
+            return slug, known.pages[slug]
+        return "", known.left_out.get(slug or path, "")
 
     def _index(self, number: int) -> WikiIndex:
         if number not in self._indexes:
             known = self.addresses[number]
-            slugs = [*known.pages, *known.templates]
+            slugs = [*known.pages, *map(Slug, known.left_out)]
             self._indexes[number] = WikiIndex(slugs, known.attachments)
         return self._indexes[number]
 
@@ -199,12 +199,11 @@ class SiteLinks(WikiIndex):
         """Index the wiki of that number; ``sources`` tell where its pages lie."""
         known = table.addresses[number]
         super().__init__(
-            [*known.pages, *known.templates],
+            [*known.pages, *map(Slug, known.left_out)],
             known.attachments,
             headings,
             web_url=table.web_urls[number],
         )
-        self._templates = known.templates
         self.number = number
         self._sources = sources or {}
         self._table = table
@@ -253,18 +252,16 @@ class SiteLinks(WikiIndex):
         if path is None:
             return otherwise
         self.asked[f"/{path}"] = None
-        name, _ = self._table.found(self.number, f"/{path}")
+        name, why = self._table.found(self.number, f"/{path}")
         if name:
             return Target("attachment", name)
-        if self._table.is_kept_back(self.number, path):
-            return otherwise._replace(reason="hidden-folder")
-        return otherwise
+        return otherwise._replace(reason=why or otherwise.reason)
 
     def _find(self, path: str, fragment: str) -> Target:
         self.asked[path] = None
         target = super()._find(path, fragment)
-        is_template = target.name in self._templates and target.kind == "page"
-        return target._replace(reason="template") if is_template else target
+        name, why = self._table.found(self.number, path)
+        return target._replace(reason=why) if why and not name else target
 
     def _project_upload(self, path: str) -> Target:
         self.asked[path.lstrip("/")] = None

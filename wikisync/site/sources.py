@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from wikisync.decoding import msgpack_decoder
 from wikisync.errors import FolderError
 from wikisync.file_status import UNSETTLED, FileStatus, status_of, trusted_status
-from wikisync.folder.naming import attachment_path, is_hidden
+from wikisync.folder.naming import attachment_path, is_hidden, is_unlisted, parse_path
 from wikisync.folder.pattern_file import read_patterns
 from wikisync.folder.patterns import NO_PATTERNS, Patterns
 from wikisync.folder.safe_open import (
@@ -35,6 +35,7 @@ from wikisync.folder.safe_open import (
     read_chunks,
 )
 from wikisync.folder.scan import scan_pages
+from wikisync.markup.resolve import REASONS
 from wikisync.model import (
     AttachmentPath,
     Digest,
@@ -128,7 +129,7 @@ class LooseStates(Mapping[str, "SourceState"]):
         patterns: Patterns = NO_PATTERNS,
     ) -> None:
         self.names = names
-        """Paths of all that are in no hidden folder, readable or not."""
+        """Paths of all that a scan lists, readable or not."""
         self.seen: dict[str, SourceState | None] = {}
         """Those that somebody asked for."""
         self._look = look
@@ -139,23 +140,25 @@ class LooseStates(Mapping[str, "SourceState"]):
     def named(self, path: str) -> str | None:
         """The path of the file that a link means, as the disk spells it.
 
-        In a hidden folder a file may be that nobody listed.
+        In a folder that no scan lists a file may be that a page may show.
         """
         if path in self.names:
             return path
-        if is_hidden(path):
-            is_shown = attachment_path(path) and not self._patterns.hides(path)
-            return path if is_shown else None
+        if is_unlisted(path):
+            return None if self._patterns.hides(path) else attachment_path(path)
         if path.isascii():
             return None
         if self._forms is None:
             self._forms = {in_form_c(name): name for name in self.names}
         return self._forms.get(in_form_c(path))
 
-    def is_kept_back(self, path: str) -> bool:
-        """Whether there is such a file in a hidden folder, which no page may show."""
-        is_refused = is_hidden(path) and self.named(path) is None
-        return is_refused and self._look(path) is not None
+    def why_kept_back(self, path: str) -> str:
+        """Why no page may show a file that is there; empty for any other."""
+        if not is_unlisted(path) or self.named(path) or self._look(path) is None:
+            return ""
+        if self._patterns.hides(path):
+            return "ignored"
+        return "hidden-folder" if is_hidden(path) else "program-folder"
 
     def __getitem__(self, path: str) -> SourceState:
         """State of a file, which is read now if it is not known."""
@@ -188,6 +191,9 @@ class ScannedWiki(Struct, frozen=True, dict=True):
     loose: LooseStates = field(default_factory=LooseStates)
     templates: Mapping[Slug, SourcePage] = field(default_factory=dict)
     """Templates for new pages, which the site leaves out; a page may include one."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """These and what else is not in the site, by slug or path: why, a word of
+    ``REASONS``."""
     missed: set[str] = field(default_factory=set)
     """Files that could not be read afterwards as they were at the look."""
     has_news: bool = False
@@ -242,7 +248,7 @@ class ScannedWiki(Struct, frozen=True, dict=True):
             f"\n{page.slug}\0{page.format}\0{page.path}\0{page.digest}"
             for page in (*self.pages.values(), *self.templates.values())
         ]
-        lines += [f"\n{slug}" for slug in self.templates]
+        lines += [f"\n{name}\0{why}" for name, why in sorted(self.left_out.items())]
         lines += [
             f"\n{path}\0{state.digest}" for path, state in self.attachments.items()
         ]
@@ -311,15 +317,22 @@ def scan_wiki(
                 problems.append(_vanished(path))
                 continue
             attachments[path] = state
-    hidden = {path for path in remembered if is_hidden(path)}
-    for known in remembered.keys() & (scanned.loose | hidden):
+    unlisted = {path for path in remembered if is_unlisted(path)}
+    for known in remembered.keys() & (scanned.loose | unlisted):
         digests.states[known] = remembered[known]
     if digests.states != remembered:
         cache.note(note, msgspec.msgpack.encode(digests.states))
     is_settled = all(one.status != UNSETTLED for one in digests.states.values())
     # of a hundred thousand pages no more is kept than the site needs
-    digests.keep_only(scanned.loose | hidden)
+    digests.keep_only(scanned.loose | unlisted)
     loose = LooseStates(scanned.loose, digests.look, read_patterns(source.folder)[0])
+    left_out = {
+        _slug_or_path(path): why
+        for path, why in scanned.hidden.items()
+        if why in REASONS
+    }
+    if not page_templates:
+        left_out |= dict.fromkeys(templates, "template")
     return ScannedWiki(
         source,
         pages,
@@ -327,6 +340,7 @@ def scan_wiki(
         tuple(problems),
         loose,
         {} if page_templates else templates,
+        {name: why for name, why in left_out.items() if name not in pages},
         has_news=digests.has_news,
         is_settled=is_settled,
         notes=tuple(one for one in scanned.left_out if one.is_note),
@@ -441,6 +455,11 @@ def read_file(root: Path, path: str) -> bytes | None:
             return read_all(descriptor, path)
     except (OSError, FolderError):
         return None
+
+
+def _slug_or_path(path: str) -> str:
+    page = parse_path(path)
+    return page[0] if page else path
 
 
 def is_template(slug: str) -> bool:

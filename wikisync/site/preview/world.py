@@ -321,7 +321,7 @@ def _indexed(
 def _has_same_names(one: ScannedWiki, other: ScannedWiki) -> bool:
     return (
         one.pages.keys() == other.pages.keys()
-        and one.templates.keys() == other.templates.keys()
+        and one.left_out == other.left_out
         and one.attachments.keys() == other.attachments.keys()
         and one.loose.names == other.loose.names
     )

@@ -1,12 +1,20 @@
-"""The base compared with both snapshots as wholes, and the base of a mirror.  Pure."""
+"""The base and both snapshots compared, and texts that are alike.  Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from wikisync.model import PageState, Slug, Snapshot, path_of_title
 from wikisync.sync.decide.ledger import NO_DIGEST
 from wikisync.sync.decide.plan import BasePage
+
+WINDOW_CHARS = 8
+"""Length of the pieces by which two texts are compared."""
+COMPARED_CHARS = 100_000
+"""As much of each text is compared."""
+TELLING_CHARS_MIN = 12
+"""A text with fewer letters and digits does not tell whether it is a copy."""
 
 
 def met_anew(
@@ -172,3 +180,22 @@ def _mirror_record(
     if theirs is None and not base:
         return None
     return BasePage(slug, mine.format, mine.digest, NO_DIGEST)
+
+
+def are_alike(text: str, other: str) -> bool:
+    """Whether one text may be a copy of the other that was changed since.
+
+    They are where half of the shorter one is in the other, or one is too short to tell.
+    """
+    letters = [
+        re.sub(r"\W+", " ", one[:COMPARED_CHARS]).strip() for one in (text, other)
+    ]
+    if not all(letters):
+        return False
+    if min(map(len, letters)) < TELLING_CHARS_MIN:
+        return True
+    pieces, others = (
+        {one[at : at + WINDOW_CHARS] for at in range(len(one) - WINDOW_CHARS + 1)}
+        for one in letters
+    )
+    return 2 * len(pieces & others) >= min(len(pieces), len(others))

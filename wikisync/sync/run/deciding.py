@@ -35,6 +35,7 @@ from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import narrowing
 from wikisync.sync.decide.capabilities import Capabilities
 from wikisync.sync.decide.comparing import (
+    are_alike,
     changed_pages,
     is_at_rest,
     met_anew,
@@ -140,7 +141,7 @@ class _Deciding:
         if self._cycle.options.between is not None:
             self._forget(self._cycle.options.between.not_ours(self._base(), here))
         here = _with_elsewhere(self._cycle.state, here, there)
-        here = _with_likely_copies(self._cycle.state, self._base(), here)
+        here = await self._with_likely_copies(here, there)
         # What ``base`` knows from here on is what both sides held under the names of
         # now; pages that were forgotten above are new pages to everything below.
         base = self._base()
@@ -527,6 +528,39 @@ class _Deciding:
             return False  # its turn will say what is wrong
         return differs_in_time_only(self._cycle.state.text(slug) or "", text)
 
+    async def _with_likely_copies(self, here: Snapshot, there: Snapshot) -> Snapshot:
+        """The scan with the copies of pages that are here and like them, or missing.
+
+        A file that is the original's own was renamed by a person.  What was left out
+        stays so when the original is deleted.
+        """
+        base = self._base()
+        asked = here.likely_copies.keys() - base.keys() - there.pages.keys()
+        left_out = self._cycle.state.sightings(Side.UNREAD) if asked else {}
+        copies: dict[Slug, Problem] = {}
+        for slug in asked:
+            for original, copy in here.likely_copies[slug].items():
+                if original not in here.pages and slug in left_out:
+                    copies[slug] = copy
+                elif slug not in here.pages or (
+                    original not in here.pages
+                    and (
+                        original not in base
+                        or _is_same_file(here.pages[slug], base[original])
+                    )
+                ):
+                    continue
+                elif are_alike(await self._text(slug), await self._text(original)):
+                    copies[slug] = copy
+        return replace(here, copies={**copies, **here.copies}) if copies else here
+
+    async def _text(self, slug: Slug) -> str:
+        """A page's text here; the agreed one where it is not here."""
+        try:
+            return (await self._cycle.local.read(slug)).content
+        except (NotFound, FolderError):
+            return self._cycle.state.text(slug) or ""
+
     async def _with_markers(self, plan: Plan) -> Mapping[Slug, HoldReason]:
         """Pages that would be sent with marker lines of a conflict in them.
 
@@ -628,29 +662,6 @@ def _with_elsewhere(known: WikiState, here: Snapshot, there: Snapshot) -> Snapsh
         ),
         unreadable=here.unreadable - others,
     )
-
-
-def _with_likely_copies(
-    known: WikiState, base: Mapping[Slug, BasePage], here: Snapshot
-) -> Snapshot:
-    """The scan with the copies of pages that were here, and are missing now.
-
-    A file that is the original's own was renamed by a person.  What was left out stays
-    so when the original is deleted.
-    """
-    left_out = known.sightings(Side.UNREAD) if here.likely_copies else {}
-    copies = {
-        slug: copy
-        for slug, originals in here.likely_copies.items()
-        for original, copy in originals.items()
-        if slug in left_out
-        or (
-            slug in here.pages
-            and original in base
-            and not _is_same_file(here.pages[slug], base[original])
-        )
-    }
-    return replace(here, copies={**copies, **here.copies}) if copies else here
 
 
 def _is_same_file(page: PageState, agreed: BasePage) -> bool:
