@@ -6,6 +6,9 @@ SETUP := pyproject.toml hatch_build.py package-lock.json tools/setup.sh
 TESTS ?= tests
 # tests wait for processes and disks now and then: one worker more than cores
 WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+# they flush thousands of small files: into memory, where there are 4 GB for it
+SCRATCH := $(or $(TMPDIR),$(shell df --output=avail /dev/shm 2>/dev/null | \
+	awk 'NR == 2 && $$1 > 4194304 {print "/dev/shm"}'),/tmp)
 SEED ?= 1
 PEERS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wikisync-bench
 BENCHMARKS := $(filter-out %/corpus.py %/growth.py %/measured.py %/site_peers.py,$(wildcard benchmarks/[a-z]*.py))
@@ -24,7 +27,7 @@ demo: .venv/run ## Export the user guide from the embedded service to demo/site
 
 test: .venv/dev ## Pass every test, browser tests included
 	@tools/setup.sh chromium
-	@$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal $(TESTS)
+	@TMPDIR=$(SCRATCH) $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal $(TESTS)
 
 lint: .venv/dev ## Format, rules, types
 	@$(BIN)/ruff format --check .
