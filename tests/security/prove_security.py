@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.security import (
+    own_html,
     proof_of_servers,
     proof_of_sites,
     proof_of_tokens,
@@ -71,6 +72,7 @@ FAMILIES: dict[str, Family] = {
     "pushes": proof_of_servers.pushes,
     "imports": by_tests("imports from inside", "security/test_service_imports.py"),
     "texts": text_growth.growths,
+    "sanitiser": own_html.same_tokens,
 }
 
 

@@ -14,13 +14,14 @@ from __future__ import annotations
 import functools
 import html as entities
 import re
+from collections.abc import Mapping
 
 import nh3
 
 from wikisync.markup.context import SIGN
 from wikisync.markup.lines import ATTRIBUTE
-from wikisync.markup.nesting import MARKUP, Dropped, tame
-from wikisync.markup.tokens import Document, escape, format_attributes
+from wikisync.markup.nesting import FORMATTING_DEPTH_MAX, MARKUP, Dropped, tame
+from wikisync.markup.tokens import VOID, Document, escape, format_attributes
 from wikisync.markup.urls import LINK_SCHEMES, MEDIA_SCHEMES, is_safe_url
 from wikisync.model import Format
 from wikisync.packaged import packaged_rows
@@ -67,7 +68,74 @@ ORDINARY = re.compile(
 ADDRESS_CHARS_MAX = 200
 """A longer one that may not be, mostly a picture in the page's text, is cut."""
 ADDRESS_CHARS_SHOWN = 40
+BOX = 'input type="checkbox" class="task-list-item-checkbox"'
 CELL_STYLE = re.compile(r"(?:^|;)\s*text-align\s*:\s*(left|right|center)\s*(?:;|$)")
+
+Names = frozenset[str]
+IN_LINK: Names = frozenset({"strong", "em", "del", "code", "span", "br", "img"})
+PHRASING: Names = IN_LINK | {"a", "input"}
+FLOW: Names = PHRASING.union(
+    ("p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "blockquote"),
+    ("div", "table", "pre", "hr"),
+)
+HOLDS: Mapping[str, Names] = {
+    **dict.fromkeys(("p", *sorted(HEADINGS), *sorted(PHRASING)), PHRASING),
+    **dict.fromkeys(("blockquote", "div", "li", "dt", "dd", "td", "th"), FLOW),
+    **dict.fromkeys(("ul", "ol"), frozenset({"li"})),
+    **dict.fromkeys(("thead", "tbody"), frozenset({"tr"})),
+    "a": IN_LINK,
+    "dl": frozenset({"dt", "dd"}),
+    "pre": frozenset({"code"}),
+    "table": frozenset({"thead", "tbody"}),
+    "tr": frozenset({"td", "th"}),
+}
+"""What may lie in an element for the parser behind the sanitiser to move nothing, of
+what our parsers write."""
+GAPS: Mapping[str, Names] = {
+    **dict.fromkeys(("table", "thead", "tbody", "tr"), frozenset({"\n"})),
+    "pre": frozenset(),
+}
+"""The only texts between the elements there; that parser moves or drops others."""
+NO_TAG = ("", "")
+OWN_TAGS: Mapping[str, tuple[str, str]] = {
+    **{
+        tag: (f"<{tag.removesuffix(' /')}>", tag.partition(" ")[0])
+        for tag in (
+            *(name for name in HOLDS if name not in {"a", "img", "input", "span"}),
+            *("br", "br /", "hr", "hr /"),
+            *('ul class="contains-task-list"', 'li class="task-list-item"'),
+            f'{BOX} checked="" disabled="" /',
+            f'{BOX} disabled="" /',
+            *('span data-math-style="inline"', 'span data-math-style="display"'),
+            'code data-math-style="inline"',
+            'p class="markdown-alert-title"',
+        )
+    },
+    "span data-escaped-char": ('<span data-escaped-char="">', "span"),
+}
+"""Start tags without their brackets: as the sanitiser writes them, and their names.
+Those whose attributes vary are ``OWN_TAG``."""
+_REST = r'[^"\\\x01-\x20]*+'
+_LABEL = r"(?![xX][nN]--)[A-Za-z0-9-]{0,63}"
+_URL = (
+    r"(?:[A-Za-z0-9_./%#-]*+(?=\")"
+    rf"|(?:https?://(?:{_LABEL}\.){{0,9}}(?=[A-Za-z]){_LABEL}(?::\d{{1,4}})?(?=[/?#\"])"
+    rf'|(?=[^":/?#]*[/?#"])){_REST})'
+)
+"""A web address whose host is surely one, or a relative one."""
+_LINE = rf'(?: {ATTRIBUTE}="\d{{1,7}}")?'
+_TITLE = r'(?: title="[^"]*+")?'
+OWN_TAG = re.compile(
+    rf'a{_LINE} href="(?:{_URL}|mailto:{_REST})"{_TITLE}(?: data-wikilink="true")?'
+    rf'|img{_LINE} src="{_URL}" alt="[^"]*+"{_TITLE}(?: /)?'
+    r'|pre lang="[^"]*+"(?: data-meta="[^"]*+"| data-math-style="display")?'
+    r'|pre data-meta="[^"]*+" lang="[^"]*+"'
+    r'|t[hd] align="(?:left|right|center)"|ol start="\d{1,9}"'
+    r'|div class="markdown-alert markdown-alert-'
+    r'(?:note|tip|important|caution|warning)"'
+).fullmatch
+REFERENCES = ("&amp;", "&lt;", "&gt;", "&quot;", "&nbsp;")
+"""How the sanitiser writes signs; it changes every other ``&``."""
 
 
 def sanitize(html: str, page_format: Format = Format.MARKDOWN) -> str:
@@ -85,6 +153,16 @@ def sanitize_tokens(
     dropped: list[Dropped] | None = None,
 ) -> Document:
     """The same as tokens, for the filters; ``dropped`` gets what ``tame`` drops."""
+    own = own_tokens(html) if page_format is Format.MARKDOWN else None
+    return cleaned_tokens(html, page_format, dropped) if own is None else own
+
+
+def cleaned_tokens(
+    html: str,
+    page_format: Format = Format.MARKDOWN,
+    dropped: list[Dropped] | None = None,
+) -> Document:
+    """The same by the sanitiser, whatever the HTML is."""
     clean = cleaner(is_markdown=page_format is Format.MARKDOWN).clean
     html = tame(html, dropped)
     document = Document(clean(html))
@@ -92,6 +170,69 @@ def sanitize_tokens(
         document = Document(clean(marked))
         take_addresses(document)
     drop_loose_parts(document)
+    return document
+
+
+def own_tokens(html: str) -> Document | None:
+    """The tokens of HTML as our parsers write it of most pages; None for any other.
+
+    The sanitiser would give the same ones: each tag is one of ``OWN_TAGS`` or
+    ``OWN_TAG``, lies in what may hold it, and is ended by its own end tag.
+    """
+    if "\xa0" in html:
+        html = html.replace("\xa0", "&nbsp;")
+    first, *pieces = html.split("<")
+    if html.count(">") != len(pieces) or ">" in first or "\0" in html or "\r" in html:
+        return None
+    if html.count("&") != sum(map(html.count, REFERENCES)):
+        return None
+    document = Document("")
+    document.is_ascii = html.isascii()
+    size = 2 * len(pieces) + 1
+    document.html, document.names = out, names = [""] * size, [""] * size
+    close, parents, starts = document.close, document.parents, document.starts
+    out[0] = first
+    opened: list[tuple[int, str, Names, Names | None]] = []
+    top, end, holds, gaps = -1, ">", FLOW, None
+    index = -1
+    for piece in pieces:
+        index += 2
+        tag, is_ended, text = piece.partition(">")
+        if not is_ended:
+            return None
+        if tag == end:
+            out[index], names[index] = f"<{tag}>", tag
+            close[top] = index
+            top, end, holds, gaps = opened.pop()
+        else:
+            written, name = OWN_TAGS.get(tag, NO_TAG)
+            if not name and OWN_TAG(tag):
+                written, name = f"<{tag.removesuffix(' /')}>", tag.partition(" ")[0]
+            if name not in holds:
+                return None
+            out[index], names[index] = written, name
+            starts[name].append(index)
+            if top >= 0:
+                parents[index] = top
+            if name in VOID:
+                close[index] = index
+            else:
+                opened.append((top, end, holds, gaps))
+                top, end, gaps = index, f"/{name}", GAPS.get(name)
+                if holds is not IN_LINK:
+                    holds = HOLDS[name]
+                if len(opened) > FORMATTING_DEPTH_MAX:
+                    return None
+        if text:
+            if gaps is not None and text not in gaps:
+                return None
+            out[index + 1] = text
+    if opened:
+        return None
+    if "&quot;" in html:
+        out[::2] = "\0".join(out[::2]).replace("&quot;", '"').split("\0")
+    if "input" in starts:
+        drop_loose_parts(document)
     return document
 
 
