@@ -84,7 +84,7 @@ _NAMED = re.compile(
 )
 """An extension, somewhere in a text; most have one of numbers and pages alone."""
 _HAS_EXTENSION = re.compile(r"[^/.]\.(?=[A-Za-z0-9]*[A-Za-z])[A-Za-z0-9]{1,10}\Z")
-_HAS_NAME = re.compile(r"[/.][^/.]+\Z")
+_HAS_NAME = re.compile(r"[^/.]\Z")
 _LINK = re.compile(
     r"""
     (?: \]\([ ]* | \]:[ \t]* ) <([^<>\n]+)>
@@ -94,8 +94,8 @@ _LINK = re.compile(
     """,
     re.VERBOSE,
 )
-"""Where a link surely is: it may lead to a file without an extension, as ``a/LICENSE``
-or ``man.1``."""
+"""Where a link surely is: it may lead to a file without an extension, as ``LICENSE`` or
+``man.1``."""
 _IMAGES_FOLDER = re.compile(r"^:imagesdir:[ \t]+(\S+)", re.MULTILINE)
 
 

@@ -62,6 +62,8 @@ def files_here(pair: Pair) -> dict[str, bytes]:
         ("a/b.md", "![p](/.attachments/my%20p.png)\n", ".attachments/my p.png"),
         ("a/b.md", "![p](../.gitbook/assets/p.png)\n", ".gitbook/assets/p.png"),
         ("home.md", "[l](files/LICENSE) [h](home)\n", "files/LICENSE"),
+        ("home.md", "[l](LICENSE) [h](home)\n", "LICENSE"),
+        ("a/b.md", "[l](LICENSE)\n", "LICENSE"),
         ("home.md", "[m](man.1)\n", "man.1"),
         ("home.md", "![p](_a,b.png)\n", "_a,b.png"),
         ("home.asciidoc", "image::img/p.png[red]\n", "img/p.png"),
