@@ -143,6 +143,14 @@ def test_no_link_of_a_sloppy_page_is_dropped(sloppy: str) -> None:
     assert written.count("<code>c") == 2 * count
 
 
+@pytest.mark.parametrize(
+    "opened", ["<b>", "<u><s><em>x", "<b><div>", "<td><b>", "<b><span>", "<a href=y>"]
+)
+def test_no_link_is_dropped_however_many_elements_are_open(opened: str) -> None:
+    written = nh3.clean(tame(opened * MANY + 2 * LINK), tags=TAGS, link_rel=None)
+    assert written.count('<a href="x">link') == 2
+
+
 def test_what_is_dropped_is_told() -> None:
     dropped: list[Dropped] = []
     tame("<div>" * MANY, dropped)

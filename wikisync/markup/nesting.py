@@ -370,7 +370,9 @@ class Nest:
         if name in VOID or name in RAW_TEXT_END:
             return True
         is_formatting = name in FORMATTING
-        if name not in IMPLIED and len(self.stack) > DEPTH_MAX * (1 + is_formatting):
+        # of links one is open at a time, in each cell
+        is_deep = len(self.stack) > DEPTH_MAX * (1 + is_formatting)
+        if is_deep and name not in IMPLIED and name != "a":
             return False
         self.stack.append(element := Element(name, tag))
         if is_formatting:
