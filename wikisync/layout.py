@@ -15,8 +15,6 @@ FOLDER_ID_FILE = "folder-id"
 STATE_FILE = "state.db"
 LOG_FILE = "log"
 HEALTH_FILE = "health.json"
-READ_IN_TURNS = "read in turns"
-"""What the health file says of a wiki so large that each scan reads a part of it."""
 ASK_FILE = "ask"
 """Asks a running watch for a cycle."""
 

@@ -1,4 +1,4 @@
-"""Looks that follow each other, and looks at big wikis."""
+"""Scans that follow each other, and lists that cannot be had."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tests.api.wire import Wire, cut, http, json_answer
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.answers import Answer
 from wikisync.api.client import Client
+from wikisync.api.known import Mark
 from wikisync.api.replica import WikiReplica
 from wikisync.api.request import Request
-from wikisync.api.rotation import LATELY_S, READS_MIN, ROTATION_S
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.errors import RemoteError
@@ -23,8 +23,8 @@ from wikisync.model import Format, Page, Slug, WikiOwner, digest_of
 from wikisync.service.quirks import Quirk
 
 OWNER = WikiOwner("project", "docs/handbook")
-PAGES = {f"p{number:03}": f"text {number}" for number in range(2 * READS_MIN)}
-FIRST, LAST = Slug("p000"), Slug(f"p{2 * READS_MIN - 1:03}")
+PAGES = {f"p{number:03}": f"text {number}" for number in range(64)}
+FIRST, LAST = Slug("p000"), Slug("p063")
 
 
 @pytest.fixture
@@ -42,12 +42,6 @@ async def wiki(service: EmbeddedService, time: FakeTime) -> AsyncIterator[Wiki]:
         yield Wiki(client, OWNER)
 
 
-@pytest.fixture
-def big(wiki: Wiki) -> WikiReplica:
-    """A replica that takes this wiki for a big one."""
-    return WikiReplica(wiki, rotation_bytes_min=100)
-
-
 def digests(pages: dict[str, str]) -> dict[str, str]:
     return {slug: digest_of(text) for slug, text in pages.items()}
 
@@ -58,7 +52,7 @@ async def seen(replica: WikiReplica) -> dict[str, str]:
     return {slug: state.digest for slug, state in snapshot.pages.items()}
 
 
-# -- looks that follow each other --------------------------------------------------
+# -- scans that follow each other --------------------------------------------------
 
 
 async def test_second_scan_an_unchanged_wiki_brings_no_texts(wiki: Wiki) -> None:
@@ -139,149 +133,24 @@ async def test_answer_that_is_no_list_is_an_error_and_no_empty_wiki(
         await odd.snapshot()
 
 
-# -- big wikis ---------------------------------------------------------------------
+# -- lists that the service does not give with texts ---------------------------------
 
 
-async def test_big_wiki_is_seen_whole_at_first(big: WikiReplica) -> None:
-    assert await seen(big) == digests(PAGES)
-    assert big.oldest_scan_s == 0.0
-
-
-async def test_big_wiki_shows_what_came_and_went_at_once(
-    service: EmbeddedService, big: WikiReplica, time: FakeTime
-) -> None:
-    await big.snapshot()
-    await service.put_file(OWNER, "new.md", b"new")
-    await service.remove_file(OWNER, "p000.md")
-    time.now += 1
-    expected = digests(PAGES | {"new": "new"})
-    del expected["p000"]
-    assert await seen(big) == expected
-
-
-async def test_edit_of_a_big_wiki_is_seen_when_its_turn_comes(
-    service: EmbeddedService, big: WikiReplica, time: FakeTime
-) -> None:
-    await big.snapshot()
-    await service.put_file(OWNER, f"{LAST}.md", b"edited")
-    time.now += 1
-    assert await seen(big) == digests(PAGES)
-    assert big.oldest_scan_s == 1.0
-    time.now += ROTATION_S / 2
-    assert await seen(big) == digests(PAGES | {LAST: "edited"})
-
-
-async def test_page_that_somebody_waits_for_is_seen_at_each_scan(
-    service: EmbeddedService, big: WikiReplica, time: FakeTime
-) -> None:
-    await big.snapshot()
-    await service.put_file(OWNER, f"{LAST}.md", b"edited")
-    big.await_pages([LAST])
-    time.now += 1
-    assert (await seen(big))[LAST] == digest_of("edited")
-
-
-async def test_scan_a_big_wiki_reads_a_part_and_asks_whether_it_changed(
-    big: WikiReplica, time: FakeTime, caplog: pytest.LogCaptureFixture
-) -> None:
-    await big.snapshot()
-    for _ in range(3):
-        time.now += 1
-        snapshot = await big.snapshot()
-    caplog.set_level("DEBUG", logger="wikisync.api.pool")
-    time.now += LATELY_S
-    again = await big.snapshot()
-    assert len(snapshot.texts) == 0
-    assert caplog.text.count("-> 304") >= READS_MIN
-    assert again.pages == snapshot.pages
-    assert not again.tag
-
-
-async def test_our_own_write_of_a_big_wiki_is_seen_at_once(
-    big: WikiReplica, time: FakeTime
-) -> None:
-    """Or the next plan would take the old text for an edit on the wiki."""
-    await big.snapshot()
-    page = Page(LAST, Format.MARKDOWN, "ours")
-    await big.write(page, expected=digest_of(PAGES[LAST]))
-    await big.write(Page(Slug("zz"), Format.MARKDOWN, "new"), expected=None)
-    await big.delete(Slug("p060"), expected=digest_of("text 60"))
-    await big.move(Slug("p061"), Slug("zzz"), expected=digest_of("text 61"))
-    time.now += 1
-    expected = digests(PAGES | {LAST: "ours", "zz": "new", "zzz": "text 61"})
-    del expected["p060"], expected["p061"]
-    assert await seen(big) == expected
-
-
-async def test_page_below_a_renamed_one_is_scanned_anew(
-    service: EmbeddedService, big: WikiReplica, time: FakeTime
-) -> None:
-    await service.put_file(OWNER, f"{FIRST}/below.md", b"below")
-    await big.snapshot()
-    await big.move(FIRST, Slug("other"), expected=digest_of("text 0"))
-    time.now += 1
-    pages = await seen(big)
-    assert pages["other/below"] == digest_of("below")
-    assert f"{FIRST}/below" not in pages
-
-
-async def test_page_that_takes_the_name_of_one_that_we_moved_is_seen_at_once(
-    service: EmbeddedService, big: WikiReplica, time: FakeTime
-) -> None:
-    await service.put_file(OWNER, f"{LAST}/below.md", b"below")
-    await big.snapshot()
-    await big.move(LAST, Slug("other"), expected=digest_of(PAGES[LAST]))
-    await big.delete(Slug("p060"), expected=digest_of("text 60"))
-    for path in (f"{LAST}.md", f"{LAST}/below.md", "p060.md"):
-        await service.put_file(OWNER, path, b"theirs")
-    time.now += 1
-    pages = await seen(big)
-    expected = digest_of("theirs")
-    assert [pages[s] for s in (LAST, f"{LAST}/below", "p060")] == [expected] * 3
-
-
-async def test_format_that_changed_is_seen_at_once(
-    service: EmbeddedService, big: WikiReplica, time: FakeTime
-) -> None:
-    await big.snapshot()
-    await service.remove_file(OWNER, f"{LAST}.md")
-    await service.put_file(OWNER, f"{LAST}.org", b"* org")
-    time.now += 1
-    state = (await big.snapshot()).pages[LAST]
-    assert (state.format, state.digest) == (Format.ORG, digest_of("* org"))
-
-
-async def test_page_of_a_big_wiki_that_cannot_be_read_is_no_absence(
+async def test_page_that_cannot_be_read_by_itself_is_no_absence(
     wired_wiki: Wiki, wire: Wire
 ) -> None:
-    big = WikiReplica(wired_wiki, reads_max=1, rotation_bytes_min=1)
-    wire.will(json_answer([record("a"), record("b")]))
-    await big.snapshot()
+    mark = str(Mark(is_too_large=True))
+    large = WikiReplica(wired_wiki, tag=mark, pages={}, reads_max=1)
     listed = [record("a", content=None), record("b", content=None)]
     failing = [http(500)] * ClientSettings().attempts_max
     wire.will(json_answer(listed), *failing, json_answer(record("b")))
-    snapshot = await big.snapshot()
+    snapshot = await large.snapshot()
     assert snapshot.unreadable == {"a"}
     assert set(snapshot.pages) == {"b"}
     assert [problem.code for problem in snapshot.problems] == ["page-unreadable"]
 
 
-async def test_wiki_that_became_small_is_scanned_whole_again(
-    service: EmbeddedService, wiki: Wiki, time: FakeTime
-) -> None:
-    replica = WikiReplica(wiki, rotation_bytes_min=300)
-    await replica.snapshot()
-    for slug in list(PAGES)[:-READS_MIN]:
-        await service.remove_file(OWNER, f"{slug}.md")
-    await service.put_file(OWNER, f"{LAST}.md", b"")
-    for number in range(READS_MIN - 12):
-        await service.remove_file(OWNER, f"p{READS_MIN + number:03}.md")
-    time.now += 1
-    await replica.snapshot()
-    assert len((await replica.snapshot()).texts) == 12
-
-
-async def test_wiki_whose_list_is_too_much_for_the_service_is_scanned_in_turns(
+async def test_wiki_whose_list_is_too_much_for_the_service_is_read_page_by_page(
     odd: WikiReplica, wire: Wire
 ) -> None:
     failing = [http(504)] * ClientSettings().attempts_max
@@ -289,12 +158,9 @@ async def test_wiki_whose_list_is_too_much_for_the_service_is_scanned_in_turns(
     wire.will(*failing, listed, json_answer(record("a")))
     # the mark of a list without content says nothing about texts
     assert not (await odd.snapshot()).tag
-    wire.will(listed, json_answer(record("a", content="new")))
+    wire.will(*failing, listed, json_answer(record("a", content="new")))
     again = await odd.snapshot()
     assert again.texts[Slug("a")].content == "new"
-    assert [target.rpartition("?")[2] for target in wire.targets].count(
-        "with_content=true"
-    ) == len(failing)
 
 
 # -- lists larger than any answer may be -------------------------------------------
@@ -386,18 +252,3 @@ async def test_person_hears_once_why_each_page_of_a_large_wiki_is_read(
     assert OWNER.full_path in notice
     assert f"{len(PAGES)} pages" in notice
     assert "read_repository" in notice
-
-
-async def test_process_sees_all_edits_of_a_big_wiki_at_its_first_scan(
-    service: EmbeddedService, wiki: Wiki, big: WikiReplica
-) -> None:
-    """It does not go on with turns: a sync is one scan."""
-    first = await big.snapshot()
-    edited = digests(PAGES | {LAST: "edited"})
-    await service.put_file(OWNER, f"{LAST}.md", b"edited")
-
-    replica = WikiReplica(
-        wiki, tag=first.tag, pages=first.pages, rotation_bytes_min=100
-    )
-
-    assert await seen(replica) == edited

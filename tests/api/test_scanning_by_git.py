@@ -17,13 +17,12 @@ from wikisync.api.known import Mark
 from wikisync.api.packs import objects_in
 from wikisync.api.replica import WikiReplica
 from wikisync.api.request import Request
-from wikisync.api.rotation import ROTATION_S
 from wikisync.api.scanning import LISTED_S
 from wikisync.api.tree_cache import TreeCache
-from wikisync.api.trees import OddTree, PageChanges
+from wikisync.api.trees import PageChanges
 from wikisync.api.wikis import Wiki
 from wikisync.errors import AuthenticationFailed, Unavailable
-from wikisync.model import Format, Page, PageState, Slug, Snapshot, WikiOwner, digest_of
+from wikisync.model import Format, Page, PageState, Slug, WikiOwner, digest_of
 from wikisync.service.quirks import Quirk
 
 pytestmark = needs_git
@@ -483,81 +482,20 @@ async def test_small_wiki_is_listed_and_git_is_not_asked(
     assert asked.take() == ["GET wikis"]
 
 
-# -- big wikis ---------------------------------------------------------------------
+# -- lists that cannot be had with texts ---------------------------------------------
 
 
-@pytest.fixture
-async def big(wiki: Wiki, asked: Asked) -> WikiReplica:
-    """A replica that takes this wiki for a big one, and has scanned it once."""
-    scanned = WikiReplica(wiki, trees=TreeCache(), rotation_bytes_min=100)
-    await scanned.snapshot()
-    asked.take()
-    return scanned
-
-
-async def test_edit_of_a_big_wiki_is_seen_at_the_next_scan(
-    service: EmbeddedService, big: WikiReplica, asked: Asked
+async def test_any_number_of_pages_is_read_where_the_list_is_too_large(
+    service: EmbeddedService, wiki: Wiki, asked: Asked
 ) -> None:
+    mark = str(Mark(is_too_large=True))
+    large = WikiReplica(wiki, tag=mark, pages={}, trees=TreeCache())
+    await large.snapshot()
+    asked.take()
     names = list(TEXTS)[:5]
     await service.put_files(OWNER, {f"{slug}.md": b"new\n" for slug in names})
-    assert await seen(big) == digests(PAGES | dict.fromkeys(names, "new\n"))
-    assert len(asked.take()) == len(BY_GIT) + len(names), "however many they are"
-    assert not big.is_in_turns
-    assert big.oldest_scan_s == 0.0
-
-
-async def test_big_wiki_is_scanned_in_turns_while_git_is_away(
-    service: EmbeddedService, big: WikiReplica, asked: Asked, time: FakeTime
-) -> None:
-    service.quirks = {Quirk.NO_GIT}
-    time.now += 1
-    await big.snapshot()
-    assert big.is_in_turns
-    await service.put_file(OWNER, f"{ONE}.md", b"edited\n")
-    service.quirks = ()
-    time.now += git.GIT_RETRY_S
-    asked.take()
-    assert await seen(big) == digests(PAGES | {ONE: "edited\n"})
-    assert asked.take() == [*BY_GIT, "GET d0%2Fpage-00"]
-    assert not big.is_in_turns
-
-
-async def test_big_wiki_goes_on_by_git_when_each_page_was_read_since(
-    service: EmbeddedService, big: WikiReplica, asked: Asked, time: FakeTime
-) -> None:
-    """What git cannot explain, a link for one, is in its history for good."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(scanning, "page_changes", _odd)
-        await service.put_file(OWNER, f"{ONE}.md", b"edited\n")
-        time.now += 1
-        await big.snapshot()
-        assert big.oldest_scan_s
-    time.now += ROTATION_S / 2
-    await big.snapshot()
-    assert not big.is_in_turns
-    asked.take()
-    assert await seen(big) == digests(PAGES | {ONE: "edited\n"})
-    assert asked.take() == ["GET refs"]
-
-
-def _odd(*_: object) -> PageChanges:
-    raise OddTree("odd")
-
-
-async def test_list_of_a_big_wiki_is_checked_after_six_hours(
-    big: WikiReplica, asked: Asked, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = big._known
-    lost = {slug: one for slug, one in known.pages.items() if slug != ONE}
-    monkeypatch.setattr(known, "_scanned", Snapshot(pages=lost))
-    assert len((await big.snapshot()).pages) == len(PAGES) - 1
-    listed_at = known.mark.listed_at
-    monkeypatch.setattr(known, "_wall", lambda: listed_at + LISTED_S + 10)
-    asked.take()
-    await big.snapshot()
-    assert asked.take()[:2] == LIST
-    assert await seen(big) == digests(PAGES)
-    assert asked.take() == ["GET refs", "GET d0%2Fpage-00"]
+    assert await seen(large) == digests(PAGES | dict.fromkeys(names, "new\n"))
+    assert len(asked.take()) == len(BY_GIT) + len(names)
 
 
 # -- git that goes back, refuses, or cannot ----------------------------------------

@@ -359,28 +359,6 @@ def test_what_to_do_about_a_page_that_is_kept_back_is_told_with_it() -> None:
     watched(test)
 
 
-def test_wiki_of_which_a_scan_reads_a_part_is_not_said_to_be_in_sync() -> None:
-    async def test(watch: Watch) -> None:
-        held = CycleOutcome(is_quiet=True, is_in_turns=True, needs_person=True)
-        wrong = CycleOutcome(is_quiet=True, is_in_turns=True, problem="503")
-        big = CycleOutcome(is_quiet=True, is_in_turns=True)
-        opened = CycleOutcome(is_quiet=True, is_in_turns=True, open_here="home")
-        watch.works[0].outcomes = [big, held, wrong, opened, big, big]
-        for second in (1, 2, 10, 60, 70):
-            await watch.at(second)
-            watch.daemon.ask("docs")
-        await watch.at(80)
-        assert watch.told[:5] == [
-            ("docs", Condition.IN_TURNS, schedule.IN_TURNS),
-            ("docs", Condition.NEEDS_PERSON, ""),
-            ("docs", Condition.PARTLY, "503"),
-            ("docs", Condition.OPEN, "home"),
-            ("docs", Condition.IN_TURNS, schedule.IN_TURNS),
-        ]
-
-    watched(test)
-
-
 def test_cycle_that_hangs_is_ended_and_is_no_trouble_of_the_service() -> None:
     async def test(watch: Watch) -> None:
         watch.works[0].takes_s = 10 * HOUR_S

@@ -17,7 +17,6 @@ import pytest
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WatchProcess, watching
 from wikisync.merging.conflict import MARKER
-from wikisync.service.quirks import Quirk
 from wikisync.service.settings import Hook
 from wikisync.watch.listen import BODY_BYTES_MAX
 
@@ -190,49 +189,6 @@ async def test_metrics_are_lines_that_prometheus_reads(
         assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
         assert "wikisync_up 1\n" in text
         assert 'wikisync_condition{wiki="handbook",condition="in sync"} 1\n' in text
-
-
-async def test_page_of_a_big_wiki_that_a_webhook_names_is_here_at_once(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    """Without git, a scan reads 32 pages beside it, of those that wait the longest."""
-    service.quirks = {Quirk.NO_GIT}
-    text = "words " * 80_000 + "\n"
-    await service.add_pages(OWNER, {f"p{number:03}": text for number in range(80)})
-    async with answering(service, tmp_path / "ws", until="read in turns") as (
-        watch,
-        url,
-        session,
-    ):
-        await watch.until(lambda: watch.health.get("condition") == "read in turns")
-        service.hooks = (Hook(f"{url}/hook", SECRET),)
-        answer = await session.put(
-            f"{service.url}/api/v4/projects/docs%2Fhandbook/wikis/p079",
-            json={"content": f"web {text}", "title": "p079", "format": "markdown"},
-            headers=service.headers,
-        )
-        assert answer.status == 200
-        await watch.until(lambda: watch.text("p079") == f"web {text}")
-        assert watch.health["wikis"][0]["oldest_scan_s"] > 0
-        assert not any(": in sync" in line for line in watch.lines)
-
-
-async def test_edit_of_a_big_wiki_is_here_at_once_by_git(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    text = "words " * 80_000 + "\n"
-    await service.add_pages(OWNER, {f"p{number:03}": text for number in range(80)})
-    async with answering(service, tmp_path / "ws") as (watch, url, session):
-        service.hooks = (Hook(f"{url}/hook", SECRET),)
-        answer = await session.put(
-            f"{service.url}/api/v4/projects/docs%2Fhandbook/wikis/p079",
-            json={"content": f"web {text}", "title": "p079", "format": "markdown"},
-            headers=service.headers,
-        )
-        assert answer.status == 200
-        await watch.until(lambda: watch.text("p079") == f"web {text}")
-        await watch.until(lambda: watch.health["condition"] == "in sync")
-        assert not any("read in turns" in line for line in watch.lines)
 
 
 async def test_foreign_web_page_is_told_nothing(

@@ -172,9 +172,7 @@ def fake_wiki(*actions: Action, held: tuple[Held, ...] = (), problems: Any = ())
     plan = Plan.from_actions(actions)
     last = SimpleNamespace(plan=plan, problems=problems)
     synced = SimpleNamespace(held=held, batches=(), last=last)
-    return SimpleNamespace(
-        section=SECTION, name="handbook", synced=synced, oldest_scan_s=0.0
-    )
+    return SimpleNamespace(section=SECTION, name="handbook", synced=synced)
 
 
 def created(slug: str) -> CreateRemote:
@@ -279,31 +277,6 @@ def test_health_that_cannot_be_read_is_none(tmp_path: Path) -> None:
     assert read_health(tmp_path) == {}
     (tmp_path / HEALTH_FILE).write_text("[1")
     assert read_health(tmp_path) == {}
-
-
-@pytest.mark.parametrize(("scan", "age_s"), [(60.0, 1800.0), (-1900.0, 2000.0)])
-def test_age_of_the_oldest_scan_is_told(scan: float, age_s: float) -> None:
-    """Of a page that waits for its turn, or of the whole wiki."""
-    found = report(Condition.IN_TURNS, checked_at=scan)
-    cast("Any", found)._wikis["handbook"].oldest_scan_s = 1800.0
-
-    health = cast("Any", found.health())
-    assert health["wikis"][0]["oldest_scan_s"] == age_s
-    assert f'wikisync_oldest_scan_seconds{{wiki="handbook"}} {age_s}\n' in (
-        found.metrics()
-    )
-    assert found.status_line() == "1 wiki: read in turns"
-    assert found.is_healthy
-    note = "handbook: read in turns; `wikisync watch` checked the least recent page"
-    assert f"{note} {age_s // 60:.0f} minutes ago" in (
-        notes_of_watch(health, health["at"])
-    )
-
-
-def test_wiki_that_was_never_scanned_has_the_age_of_its_watch() -> None:
-    found = report(Condition.STARTING)
-    json.loads(found.health_text())
-    assert 0 <= cast("Any", found.health())["wikis"][0]["oldest_scan_s"] < 60
 
 
 def test_names_in_metrics_cannot_break_their_line() -> None:

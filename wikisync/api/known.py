@@ -16,7 +16,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.api.packs import file_id
-from wikisync.api.rotation import Rotation
 from wikisync.api.scan import Scan
 from wikisync.decoding import json_decoder
 from wikisync.model import Digest, Page, PageState, Slug, Snapshot
@@ -33,8 +32,6 @@ class Mark(Struct, frozen=True, omit_defaults=True):
     """When the pages were last listed, in seconds since the epoch, if there is HEAD."""
     size: int | None = None
     """Of all texts together in bytes, where that is known."""
-    is_big: bool = False
-    """Whether the list with texts is too much to ask for again and again."""
     is_too_large: bool = False
     """Whether the list with texts is larger than an answer may be."""
     late: dict[Slug, int] = {}
@@ -68,7 +65,6 @@ class KnownPages:
 
     def __init__(
         self,
-        clock: Callable[[], float],
         *,
         tag: str = "",
         pages: Mapping[Slug, PageState] | None = None,
@@ -78,17 +74,14 @@ class KnownPages:
         """Begin with what an earlier scan saw, if there was one.
 
         Args:
-            clock: seconds since any moment.
             tag: the mark of that scan, or empty.
             pages: what it saw.
             again: pages that it may have seen otherwise.
             wall: seconds since the epoch.
         """
-        self._clock = clock
         self._wall = wall
         self.mark = Mark.parse(tag) if pages is not None else Mark()
         self._scanned = Snapshot(pages=pages or {}) if pages is not None else None
-        self._scanned_at = clock()
         self._names: Counter[str] | None = None
         """Of the pages, without their case; None where they are to be counted."""
         self.again = set(again)
@@ -97,10 +90,6 @@ class KnownPages:
         """Pages that we wrote since the mark; None for those that we removed."""
         self._is_plain = bool(tag)
         """Whether every page could be seen as it is."""
-        self.was_listed = False
-        """Whether this process has listed all pages."""
-        self.rotation: Rotation | None = None
-        """Whose turn it is, while the wiki is scanned in turns."""
 
     @property
     def etag(self) -> str:
@@ -131,12 +120,11 @@ class KnownPages:
     def unchanged(self, head: str) -> Snapshot:
         """The pages, where the service says that nothing changed since the list."""
         self.mark = self._listed(replace(self.mark, head=head))
-        self._scanned_at, self._written = self._clock(), {}
+        self._written = {}
         return self._tagged(self.scanned)
 
     def same(self) -> Snapshot:
         """The pages, where HEAD is the mark's and none of them is suspected."""
-        self._scanned_at = self._clock()
         return self._tagged(self.scanned)
 
     def take(self, scan: Scan, mark: Mark, *, is_listed: bool = False) -> Snapshot:
@@ -154,29 +142,16 @@ class KnownPages:
             mark = self._listed(mark)
         seen = scan.snapshot()
         self.mark, self._names, self._is_plain = mark, None, scan.is_plain
-        self._scanned, self._scanned_at = replace(seen, texts={}), self._clock()
-        self._written, self.rotation = {}, None
+        self._scanned, self._written = replace(seen, texts={}), {}
         self.again = set(seen.unreadable)
         return self._tagged(seen)
 
     def _listed(self, mark: Mark) -> Mark:
         """A mark of pages that were listed now; without git they always are."""
-        self.was_listed = True
         return replace(mark, listed_at=int(self._wall()) if mark.head else 0)
 
     def _tagged(self, seen: Snapshot) -> Snapshot:
         return replace(seen, tag=str(self.mark) if self._is_plain else "")
-
-    def note_listed(self, slugs: Collection[Slug]) -> None:
-        """All pages were listed; what the list says otherwise is read again."""
-        self.again |= self.pages.keys() ^ set(slugs)
-        self.mark, self.rotation = self._listed(self.mark), None
-
-    def turns(self) -> Rotation:
-        """Whose turn it is, from now on."""
-        if self.rotation is None:
-            self.rotation = Rotation.after(self.pages, self._scanned_at)
-        return self.rotation
 
     def written(self, slug: Slug, file: bytes) -> PageState | None:
         """A page as we wrote it, if that is what git's file of this id holds."""
@@ -220,17 +195,7 @@ class KnownPages:
         state = page.state(identity)
         file = file_id(page.content, len(self.mark.head) // 2)
         self._written[page.slug] = _Written(state, file)
-        self.note_read(state, None)
 
     def note_gone(self, slug: Slug) -> None:
         """A page was renamed or removed by us, maybe with the pages below."""
         self._written[slug] = None
-        if self.rotation is not None:
-            below = f"{slug}/"
-            gone = [s for s in self.rotation.seen if s == slug or s.startswith(below)]
-            self.rotation.forget(gone)
-
-    def note_read(self, state: PageState, etag: str | None) -> None:
-        """A page was read singly, with this entity tag."""
-        if self.rotation is not None:
-            self.rotation.note(state, etag, self._clock())

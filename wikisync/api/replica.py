@@ -26,7 +26,6 @@ from pathlib import Path
 from wikisync.api.attachments import AttachmentSource
 from wikisync.api.git import WikiHistory
 from wikisync.api.known import KnownPages
-from wikisync.api.rotation import ROTATION_BYTES_MIN
 from wikisync.api.scan import known_format, require_whole, whole_page
 from wikisync.api.scanning import READS_MAX, REQUEST_COST_BYTES, Scanning
 from wikisync.api.schema import WikiPageRecord
@@ -73,7 +72,6 @@ class WikiReplica:
         trees: TreeCache | None = None,
         reads_max: int = READS_MAX,
         attachments: AttachmentSource | None = None,
-        rotation_bytes_min: int = ROTATION_BYTES_MIN,
         request_cost_bytes: int = REQUEST_COST_BYTES,
         spool: Path | None = None,
     ) -> None:
@@ -88,7 +86,6 @@ class WikiReplica:
             trees: those of git at that scan; without, git is not asked what changed.
             reads_max: single reads in flight.
             attachments: where files come from; the file route alone by default.
-            rotation_bytes_min: texts together from which on a wiki is big.
             request_cost_bytes: how much of a list costs as much as one request.
             spool: folder for files on their way to the service; the system's own
                 for such files by default.
@@ -98,14 +95,13 @@ class WikiReplica:
         self._attachments = attachments or AttachmentSource(wiki)
         self.history = WikiHistory(wiki.client, wiki.owner)
         """Its commits, where git has them."""
-        self._known = KnownPages(wiki.client.now, tag=tag, pages=pages, again=again)
+        self._known = KnownPages(tag=tag, pages=pages, again=again)
         self._scanning = Scanning(
             wiki,
             self._known,
             self.history,
             trees,
             reads_max=reads_max,
-            rotation_bytes_min=rotation_bytes_min,
             request_cost_bytes=request_cost_bytes,
         )
         self.turn = asyncio.Lock()
@@ -119,20 +115,6 @@ class WikiReplica:
     def name(self) -> str:
         """The wiki's address for people."""
         return self._wiki.web_url
-
-    @property
-    def oldest_scan_s(self) -> float:
-        """How old the oldest part of what the last scan gave is by now.
-
-        More than nothing for big wikis only: an edit of a page there is seen when
-        the page's turn comes.
-        """
-        return self._scanning.oldest_s
-
-    @property
-    def is_in_turns(self) -> bool:
-        """Whether the wiki is so big that a scan reads a part of its pages."""
-        return self._scanning.is_in_turns
 
     async def head(self) -> str:
         """The newest commit; empty where it is not known now."""
@@ -156,15 +138,14 @@ class WikiReplica:
         return await self.history.taken_back(head, earlier, before, now)
 
     def await_pages(self, slugs: Iterable[Slug]) -> None:
-        """Pages that every scan of a big wiki is to read, such as open ones."""
+        """Pages that the next scans are to read, whatever git says."""
         self._scanning.awaited = frozenset(slugs)
 
     async def snapshot(self) -> Snapshot:
         """Look at every page: one request, and one more for each big page.
 
         The texts that came along are in the snapshot.  Its tag is set only when
-        every page could be seen as it is.  Of a big wiki, a part of the pages is
-        as it was at an earlier scan (``oldest_scan_s``).
+        every page could be seen as it is.
 
         Raises:
             RemoteError: the list cannot be had.

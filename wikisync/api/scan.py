@@ -97,14 +97,6 @@ class Scan(Struct):
         if state.size is not None and state.size < LISTED_BYTES_MAX:
             self.texts[page.slug] = page
 
-    def differs(self, state: PageState) -> bool:
-        """Whether a page that was seen before is another by the list alone."""
-        is_same = (
-            self.formats.get(state.slug) is state.format
-            and self.identities.get(state.slug, "") == state.identity
-        )
-        return not is_same
-
     def fail(self, code: str, slug: str, message: str, hint: str = "") -> None:
         """Note a problem with one page."""
         self.problems.append(Problem(code, slug, message, hint))

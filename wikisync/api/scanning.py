@@ -1,14 +1,14 @@
-"""Scanning a whole wiki: by git, by the list of pages, or in turns.
+"""Scanning a whole wiki: by git, by the list of pages, or page by page.
 
 ``snapshot`` alone decides which: what changed since the last scan is asked of git, and
 only these pages are read.  What git does not say, and what is odd, the list with
 content does; its texts of a mebibyte and more, which the service may cut, and texts
-that are absent (Q9) are read singly.  Without git, big wikis are scanned in turns.
+that are absent (Q9) are read singly, as are all of a list that cannot be had.
 Every text comes from the REST API, whichever way says that it changed: the service may
 give it otherwise than git (Q8), and what is compared has to be of one kind.
 
-Read next: ``scan``, what a list is worth; ``trees``, what git says; ``rotation``, whose
-turn it is; ``known``, what is kept from one scan to the next.
+Read next: ``scan``, what a list is worth; ``trees``, what git says; ``known``, what is
+kept from one scan to the next.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from msgspec.structs import replace
 from wikisync.api.git import WikiHistory
 from wikisync.api.known import KnownPages, Mark
 from wikisync.api.packs import NotAPack, file_id
-from wikisync.api.rotation import ROTATION_BYTES_MIN, Rotation
 from wikisync.api.scan import UNREADABLE, Scan, whole_page
 from wikisync.api.tree_cache import TreeCache
 from wikisync.api.trees import (
@@ -47,7 +46,7 @@ from wikisync.errors import (
     RemoteError,
     Unavailable,
 )
-from wikisync.model import Page, Slug, Snapshot
+from wikisync.model import Slug, Snapshot
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +83,6 @@ class Scanning:
         trees: TreeCache | None,
         *,
         reads_max: int = READS_MAX,
-        rotation_bytes_min: int = ROTATION_BYTES_MIN,
         request_cost_bytes: int = REQUEST_COST_BYTES,
     ) -> None:
         """Args: ``known`` and those of ``WikiReplica``."""
@@ -94,24 +92,11 @@ class Scanning:
         self._trees = trees or TreeCache()
         self._asks_git = trees is not None
         self._reads_max = reads_max
-        self._rotation_bytes_min = rotation_bytes_min
         self._request_cost_bytes = request_cost_bytes
-        self._turns_from: tuple[str, float] | None = None
-        """A commit since which pages are read in turns, and when that was."""
+        self._has_notified = False
         self.awaited: frozenset[Slug] = frozenset()
         self._files: tuple[str, bool, Mapping[str, str]] | None = None
         """What ``files`` gave last, of which commit, and whether with uploads."""
-
-    @property
-    def is_in_turns(self) -> bool:
-        """Whether the last scan was of a part of the pages."""
-        return self._known.rotation is not None
-
-    @property
-    def oldest_s(self) -> float:
-        """How long ago the page was scanned that waits the longest."""
-        rotation = self._known.rotation
-        return rotation.oldest_s(self._now()) if rotation else 0.0
 
     async def snapshot(self) -> Snapshot:
         """What the wiki holds.
@@ -131,10 +116,6 @@ class Scanning:
             except Unexplained as reason:
                 log.info("%s: the pages are listed: %s", self._wiki.owner, reason)
                 is_agreed = not isinstance(reason, Disagreement)
-        is_check = bool(head and known.mark.head) and known.listed_s >= LISTED_S
-        # a command is one scan, which has to show all edits: turns go on from a list
-        if known.mark.is_big and known.pages and (is_check or known.was_listed):
-            return await self._scan_in_turns(known.turns(), head, is_check=is_check)
         return await self._scan_list(head if is_agreed else "")
 
     async def head(self) -> str:
@@ -228,8 +209,9 @@ class Scanning:
             Unexplained: the pages are to be listed.
         """
         known = self._known
-        affordable = max(1, (known.mark.size or 0) // self._request_cost_bytes)
-        if reads > affordable and not known.mark.is_big:
+        size = known.mark.size
+        # a list of unknown size could not be had whole
+        if size is not None and reads > max(1, size // self._request_cost_bytes):
             raise Unexplained(f"{reads} pages changed")
         odd = {problem.subject for problem in scan.problems}
         for slug in touched:
@@ -280,13 +262,13 @@ class Scanning:
         if listed is None:
             return known.unchanged(await self._brought(head))
         scan = Scan.at(listed.pages, listed.odd)
-        if not (is_whole or head) and known.mark.is_too_large:
+        if not (is_whole or head or self._has_notified) and known.mark.is_too_large:
             self._notify_of_reads(len(scan.single))
+            self._has_notified = True
         await self._read_singly(scan, scan.single)
         size = sum(state.size or 0 for state in scan.pages.values())
         became_small = scan.is_complete and size < self._list_bytes_max // 2
-        is_big = not is_whole or size >= self._rotation_bytes_min
-        is_worth_it = is_big or size >= self._request_cost_bytes
+        is_worth_it = not is_whole or size >= self._request_cost_bytes
         if not (is_worth_it and scan.is_complete):
             head = ""
         head, late = await self._settled(await self._brought(head))
@@ -295,13 +277,9 @@ class Scanning:
             head=head,
             late=late,
             size=size if is_whole else None,
-            is_big=is_big,
             is_too_large=known.mark.is_too_large and not (is_whole or became_small),
         )
-        seen = known.take(scan, mark, is_listed=True)
-        if is_big and not mark.head:
-            known.turns()
-        return seen
+        return known.take(scan, mark, is_listed=True)
 
     async def _settled(self, head: str) -> tuple[str, dict[Slug, int]]:
         """HEAD after the list, and the pages that changed since HEAD before it."""
@@ -363,54 +341,13 @@ class Scanning:
     def _list_bytes_max(self) -> int:
         return self._wiki.client.settings.answer_bytes_max
 
-    # -- in turns ----------------------------------------------------------------------
-
-    async def _scan_in_turns(
-        self, rotation: Rotation, head: str, *, is_check: bool
-    ) -> Snapshot:
-        """A scan of a part of the pages; as a check it is of git's word for them."""
-        if not (is_check or self._turns_from):
-            self._turns_from = await self._brought(head), self._now()
-        listed = await self._wiki.poll_pages()
-        assert listed is not None, "unchanged since nothing"
-        scan = Scan.at(listed.pages, listed.odd)
-        rotation.forget(
-            [s for s, one in rotation.seen.items() if scan.differs(one.state)]
-        )
-        turns = rotation.take_turns(scan.formats.keys(), self.awaited, self._now())
-        await self._read_singly(scan, turns)
-        for slug, one in rotation.seen.items():
-            if slug not in scan.pages and slug not in scan.unreadable:
-                scan.pages[slug] = one.state
-        if is_check:
-            self._known.note_listed(scan.pages.keys() | scan.unreadable)
-        else:
-            self._end_turns(rotation, scan)
-        return scan.snapshot()
-
-    def _end_turns(self, rotation: Rotation, scan: Scan) -> None:
-        """Go on by git, or by the list, as soon as that is possible again."""
-        known = self._known
-        since, at = self._turns_from or ("", 0.0)
-        if since and rotation.oldest_s(self._now()) <= self._now() - at:
-            # each page was read since that commit
-            known.take(scan, replace(known.mark, head=since), is_listed=True)
-            self._turns_from = None
-        elif not since:
-            self._turns_from = None
-        if scan.is_complete and rotation.size < self._rotation_bytes_min // 2:
-            # it became small: the next scan is of everything at once
-            known.rotation, known.mark = None, Mark()
-
     # -- single reads ------------------------------------------------------------------
 
     async def _read_singly(self, scan: Scan, slugs: Sequence[Slug]) -> None:
         async def read(slug: Slug) -> None:
-            page = await self._read_anew(slug)
-            if page is not None:
-                whole = Page(slug, scan.formats[slug], page.content, page.title)
-                scan.add(whole)
-                self._known.note_read(scan.pages[slug], page.etag)
+            record = await self._wiki.get_page(slug)
+            page = whole_page(record, slug, self._wiki.owner, self._wiki.web_url)
+            scan.add(replace(page, format=scan.formats[slug]))
 
         await self._each(slugs, scan, read)
 
@@ -450,22 +387,6 @@ class Scanning:
         if failures.fatal is not None:
             raise failures.fatal
 
-    async def _read_anew(self, slug: Slug) -> _Read | None:
-        """A page, or None where the service says that it is as it was seen."""
-        rotation = self._known.rotation
-        seen = rotation.seen.get(slug) if rotation else None
-        listed = await self._wiki.poll_page(slug, seen.etag if seen else None)
-        if listed is None:
-            assert rotation is not None, "only a page seen before is asked about"
-            rotation.note_same(slug, self._now())
-            return None
-        record, etag = listed
-        page = whole_page(record, slug, self._wiki.owner, self._wiki.web_url)
-        return _Read(page.content, page.title, etag)
-
-    def _now(self) -> float:
-        return self._wiki.client.now()
-
 
 def _refuse_shared_identities(scan: Scan) -> None:
     """Leave to the list what says of two pages that they are one.
@@ -479,14 +400,6 @@ def _refuse_shared_identities(scan: Scan) -> None:
     counts = Counter(state.identity for state in scan.pages.values())
     if any(counts[one] > 1 for one in read.values()):
         raise Unexplained("two pages have one identity")
-
-
-class _Read(Struct, frozen=True):
-    """What a single read of a scan gave."""
-
-    content: str
-    title: str
-    etag: str | None
 
 
 class _Failures(Struct):

@@ -139,28 +139,6 @@ class Wiki:
 
         return await self._with_slug(slug, purpose, ask)
 
-    async def poll_page(
-        self, slug: str, etag: str | None = None
-    ) -> tuple[WikiPageRecord, str | None] | None:
-        """One page, unless it is still the one with this ETag.
-
-        Returns:
-            The page with its ETag, if any; None when it is still the same.
-
-        Raises:
-            NotFound: there is no such page, or no such wiki.
-        """
-        purpose = self._purpose(f"read page {one_line(slug)}", "page")
-
-        async def ask(path: str) -> tuple[WikiPageRecord, str | None] | None:
-            answer = await self.client.send(Request("GET", path, purpose, etag=etag))
-            if answer.status == HTTPStatus.NOT_MODIFIED:
-                return None
-            page = decode(answer, WikiPageRecord, purpose)
-            return page, answer.headers.get("etag")
-
-        return await self._with_slug(slug, purpose, ask)
-
     async def create_page(
         self,
         title: str,

@@ -59,7 +59,6 @@ class WatchReport:
             Condition.STARTING,
             Condition.SYNCING,
             Condition.OPEN,
-            Condition.IN_TURNS,
         ):
             if condition in found:
                 return str(condition.value)
@@ -147,24 +146,12 @@ class WatchReport:
             "cycles": wiki_status.cycles,
             "failures": wiki_status.failures,
             "last_good_at": self._epoch(wiki_status.last_good_at),
-            "oldest_scan_s": round(self._oldest_scan_s(wiki_status), 3),
             "next_try_at": (
                 self._epoch(wiki_status.not_before)
                 if wiki_status.not_before > self._daemon.now()
                 else None
             ),
         }
-
-    def _oldest_scan_s(self, wiki_status: WikiStatus) -> float:
-        """How long ago the page was read that waits longest for a scan.
-
-        Infinite before the first scan is an age that JSON does not know: it is that
-        of the watch then.
-        """
-        scanned_s = self._daemon.now() - wiki_status.checked_at
-        if scanned_s == float("inf"):
-            scanned_s = time.time() - self._started_at
-        return max(scanned_s, self._wikis[wiki_status.name].oldest_scan_s)
 
     def health_text(self) -> str:
         """``health`` as a file's content."""
@@ -195,17 +182,14 @@ class WatchReport:
         held = _Metric("wikisync_held_pages", "gauge", "pages that need a decision")
         what = "Unix time of the last sync"
         good = _Metric("wikisync_last_good_seconds", "gauge", what)
-        what = "seconds since the least recently checked page was checked"
-        age = _Metric("wikisync_oldest_scan_seconds", "gauge", what)
         state = _Metric("wikisync_condition", "gauge", "1 for the current condition")
         for one in self._daemon.schedule.values():
             at = self._epoch(one.last_good_at)
             cycles.value(one.cycles, wiki=one.name)
             held.value(len(self._wikis[one.name].synced.held), wiki=one.name)
             good.value(at or 0, wiki=one.name)
-            age.value(round(self._oldest_scan_s(one), 3), wiki=one.name)
             state.value(1, wiki=one.name, condition=one.condition.value)
-        metrics = (up, hooks, pushed, pulled, cycles, held, good, age, state)
+        metrics = (up, hooks, pushed, pulled, cycles, held, good, state)
         return "".join(f"{line}\n" for metric in metrics for line in metric.lines)
 
     def _epoch(self, at: float | None) -> float | None:

@@ -115,14 +115,8 @@ class WatchedWiki:
             needs_person=any(sentences(self.synced)),
             problem=str(trouble) if trouble else "",
             hint=trouble.hint if trouble else "",
-            is_in_turns=self._wiki is not None and self._wiki.replica.is_in_turns,
             open_here=some_of(result.plan.open_here),
         )
-
-    @property
-    def oldest_scan_s(self) -> float:
-        """How long ago the page was read that waits longest; 0 where none does."""
-        return self._wiki.replica.oldest_scan_s if self._wiki else 0.0
 
     def note_saved(self, files: Collection[str] | None) -> None:
         """Remember files of the folder to scan; None where that is all of it."""

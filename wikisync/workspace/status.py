@@ -18,7 +18,6 @@ from wikisync.api.budget import shown_time
 from wikisync.api.client import Client
 from wikisync.config import WikiSection
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
-from wikisync.layout import READ_IN_TURNS
 from wikisync.mentions import unmet_mentions
 from wikisync.model import AttachmentPath, Problem, Slug
 from wikisync.sync.base.state import WikiState
@@ -369,12 +368,7 @@ def notes_of_watch(health: Mapping[str, Any], now: float) -> list[str]:
             f"the service is {service['condition']} ({service['problem']});"
             f" next try at {shown_time(again_at)}"
         )
-    return found + [
-        f"{one['folder']}: {one['condition']}; `wikisync watch` checked the least"
-        f" recent page {ago(one['oldest_scan_s'] + now - health['at'])}"
-        for one in health.get("wikis", ())
-        if one["condition"] == READ_IN_TURNS
-    ]
+    return found
 
 
 def status_as_json(status: WikiStatus) -> dict[str, object]:

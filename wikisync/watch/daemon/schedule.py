@@ -74,10 +74,6 @@ RESTLESS_S = 5.0
 """How long a wiki waits that still has something to do after its turn."""
 JITTER = 0.2
 OPEN_HINT = "close it in the editor; the wiki's changes then arrive immediately"
-IN_TURNS = (
-    "too large to check completely each time; every page is checked within an hour"
-)
-IN_TURNS_HINT = "with a webhook, edits on the wiki arrive immediately"
 
 OnStatus = Callable[[WikiStatus], None]
 """Called after each change of a wiki's condition or problem."""
@@ -214,7 +210,7 @@ class Schedule:
         wiki_status.last_good_at = now
         wiki_status.outcome = outcome
         if why is not Why.FOLDER:
-            wiki_status.full_scan = wiki_status.checked_at = now
+            wiki_status.full_scan = now
             wiki_status.scan_s = now - wiki_status.began_at
         if not outcome.is_quiet:
             self._quicken(wiki_status)
@@ -239,19 +235,13 @@ class Schedule:
             condition = Condition.PARTLY
         elif outcome.open_here:
             condition, problem, hint = Condition.OPEN, outcome.open_here, OPEN_HINT
-        elif outcome.is_in_turns:
-            condition, problem, hint = Condition.IN_TURNS, IN_TURNS, IN_TURNS_HINT
         else:
             condition = Condition.IN_SYNC
         self._set(wiki_status, condition, problem, hint)
 
     def note_long(self, wiki_status: WikiStatus) -> None:
         """Note that a cycle takes long; how the wiki is shows when it ends."""
-        if wiki_status.condition in {
-            Condition.IN_SYNC,
-            Condition.IN_TURNS,
-            Condition.OPEN,
-        }:
+        if wiki_status.condition in {Condition.IN_SYNC, Condition.OPEN}:
             self._set(wiki_status, Condition.SYNCING)
 
     def note_unchanged(self, wiki_status: WikiStatus) -> bool:
@@ -259,7 +249,7 @@ class Schedule:
         is_open = wiki_status.asked or wiki_status.is_working
         if is_open or wiki_status.failures or wiki_status.unsettled:
             return False
-        wiki_status.checked_at = wiki_status.last_good_at = self.clock()
+        wiki_status.last_good_at = self.clock()
         return True
 
     async def is_of_service(self, error: WikisyncError) -> bool:

@@ -13,7 +13,6 @@ from enum import Enum, auto
 from msgspec import Struct, field
 
 from wikisync.errors import WikisyncError
-from wikisync.layout import READ_IN_TURNS
 
 
 class Why(Enum):
@@ -49,8 +48,6 @@ class CycleOutcome(Struct, frozen=True):
     """What kept a part of it back; it is tried again, ever more rarely."""
     hint: str = ""
     """What a person does about that."""
-    is_in_turns: bool = False
-    """The wiki is so big that a scan reads a part of its pages."""
     open_here: str = ""
     """Pages that wait until an editor here closes them; empty for none."""
 
@@ -60,8 +57,6 @@ class Condition(Enum):
 
     STARTING = "starting"
     IN_SYNC = "in sync"
-    IN_TURNS = READ_IN_TURNS
-    """In sync as far as was seen: a scan of so big a wiki reads a part of its pages."""
     SYNCING = "syncing"
     """It was in sync, and a cycle of it takes long: what it found is not known yet."""
     PARTLY = "partly in sync"
@@ -98,8 +93,6 @@ class WikiStatus(Struct):
     """When the first of them failed."""
     full_scan: float = float("-inf")
     """When the whole wiki was last scanned."""
-    checked_at: float = float("-inf")
-    """When the wiki was last known to be as a cycle saw it."""
     scan_s: float = 0.0
     """How long the cycles with that scan took."""
     due_at: float = float("inf")
