@@ -6,7 +6,8 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -264,10 +265,14 @@ def module_name(path: Path) -> str:
     return ".".join(parts)
 
 
+@cache
+def nodes_of(path: Path) -> Sequence[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
 def imported_names(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -280,23 +285,29 @@ def imported_names(path: Path) -> set[str]:
 MODULES = modules()
 
 
-@pytest.mark.parametrize("path", MODULES, ids=module_name)
-def test_module_imports_only_what_its_package_may(path: Path) -> None:
-    package = module_name(path).split(".", maxsplit=1)[0]
-    allowed = ALLOWED[package]
-    ours = {
-        name.removeprefix("wikisync.")
-        for name in imported_names(path)
-        if name.startswith("wikisync.")
-    }
-    ours.discard("__version__")
-    forbidden = {
-        name
-        for name in ours
-        if not any(name == ok or name.startswith(ok + ".") for ok in allowed)
-        and not any(ok.startswith(name + ".") for ok in allowed)
-    }
-    assert not forbidden
+def broken_by(
+    rule: Callable[[Path], Iterable[str]], paths: Iterable[Path] = MODULES
+) -> Mapping[str, Sequence[str]]:
+    """Modules to what in them breaks a rule."""
+    found = {module_name(path): sorted(rule(path)) for path in paths}
+    return {name: wrong for name, wrong in found.items() if wrong}
+
+
+def forbidden_imports(path: Path) -> Iterator[str]:
+    allowed = ALLOWED[module_name(path).split(".", maxsplit=1)[0]]
+    for full in imported_names(path) - {"wikisync.__version__"}:
+        name = full.removeprefix("wikisync.")
+        is_ours = name != full
+        is_allowed = any(
+            f"{name}.".startswith(f"{one}.") or one.startswith(f"{name}.")
+            for one in allowed
+        )
+        if is_ours and not is_allowed:
+            yield name
+
+
+def test_modules_import_only_what_their_package_may() -> None:
+    assert broken_by(forbidden_imports) == {}
 
 
 SYNC_LAYERS: dict[str, set[str]] = {
@@ -391,10 +402,12 @@ def test_every_module_that_must_be_pure_says_so() -> None:
     assert {module_name(path) for path in PURE} >= PURE_BY_DESIGN
 
 
-@pytest.mark.parametrize("path", PURE, ids=module_name)
-def test_pure_module_imports_no_effects(path: Path) -> None:
-    tops = {imported.split(".")[0] for imported in imported_names(path)}
-    assert not tops & EFFECTS
+def effects_of(path: Path) -> set[str]:
+    return {imported.split(".")[0] for imported in imported_names(path)} & EFFECTS
+
+
+def test_pure_modules_import_no_effects() -> None:
+    assert broken_by(effects_of, PURE) == {}
 
 
 RETIRED = {
@@ -421,11 +434,9 @@ BORROWED = {"markup.retarget"}
 """Modules that use such a name of ``model``."""
 
 
-@pytest.mark.parametrize("path", MODULES, ids=module_name)
-def test_no_name_has_a_retired_word(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+def retired_words(path: Path) -> set[str]:
     names = {path.stem}
-    for node in ast.walk(tree):
+    for node in nodes_of(path):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
                 names.add(name)
@@ -442,8 +453,11 @@ def test_no_name_has_a_retired_word(path: Path) -> None:
     }
     package = module_name(path).partition(".")[0]
     is_cleared = package in CLEARED and module_name(path) not in BORROWED
-    retired = RETIRED | RETIRED_IN_CLEARED if is_cleared else RETIRED
-    assert not words & retired
+    return words & (RETIRED | RETIRED_IN_CLEARED if is_cleared else RETIRED)
+
+
+def test_no_name_has_a_retired_word() -> None:
+    assert broken_by(retired_words) == {}
 
 
 MAKERS = {"json_decoder", "msgpack_decoder"}
@@ -453,14 +467,13 @@ MADE_WHEN_ASKED_FOR = {"decoding", "api.answers"}
 
 def typed_decodings(path: Path) -> Iterator[str]:
     """Places that have msgspec find out about a class when they are reached."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     functions = [
         node
-        for node in ast.walk(tree)
+        for node in nodes_of(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
     ]
     inner = {id(node) for function in functions for node in ast.walk(function)}
-    for call in ast.walk(tree):
+    for call in nodes_of(path):
         if not isinstance(call, ast.Call):
             continue
         words = ast.unparse(call.func).split(".")
@@ -473,11 +486,10 @@ def typed_decodings(path: Path) -> Iterator[str]:
             yield f"{path.name}:{call.lineno}"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=module_name)
-def test_decoders_are_made_when_their_module_is_loaded(path: Path) -> None:
+def test_decoders_are_made_when_their_module_is_loaded() -> None:
     """One that is made at its first use, in two threads, ends the process."""
-    found = [] if module_name(path) in MADE_WHEN_ASKED_FOR else typed_decodings(path)
-    assert list(found) == []
+    found = broken_by(typed_decodings)
+    assert found.keys() <= MADE_WHEN_ASKED_FOR
 
 
 @pytest.mark.parametrize(
@@ -507,30 +519,29 @@ STARTS_PROCESSES = re.compile(
     r"|\w+\.subprocess_(exec|shell)"
 )
 """Modules and functions by which a process can be started, as they are written."""
-STARTS_ITSELF_ANEW = {"cli.start": {"os.execv"}}
+STARTS_ITSELF_ANEW = {"cli.start": ["os.execv"]}
 """The program in another mode of Python is no child."""
 
 
 def dotted_names(path: Path) -> set[str]:
     """Every ``a.b`` of a module's code."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
     return {
         f"{node.value.id}.{node.attr}"
-        for node in ast.walk(tree)
+        for node in nodes_of(path)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
     }
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in MODULES if module_name(path) != "processes"],
-    ids=module_name,
-)
-def test_only_one_module_starts_processes(path: Path) -> None:
-    """Elsewhere a child would get the token, or run what lies in the folder."""
+def starts_of_processes(path: Path) -> set[str]:
     names = imported_names(path) | dotted_names(path)
-    found = {name for name in names if STARTS_PROCESSES.match(name)}
-    assert found == STARTS_ITSELF_ANEW.get(module_name(path), set())
+    return {name for name in names if STARTS_PROCESSES.match(name)}
+
+
+def test_only_one_module_starts_processes() -> None:
+    """Elsewhere a child would get the token, or run what is in the folder."""
+    found = dict(broken_by(starts_of_processes))
+    assert found.pop("processes")
+    assert found == STARTS_ITSELF_ANEW
 
 
 def test_one_function_of_the_folder_knows_disks_without_hard_links() -> None:
@@ -617,8 +628,7 @@ MAKERS_OF_FOLDERS = {
 
 def calls_of(path: Path) -> set[str]:
     """Names of the functions and methods that a module calls."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    called = [node.func for node in nodes_of(path) if isinstance(node, ast.Call)]
     return {
         func.attr if isinstance(func, ast.Attribute) else func.id
         for func in called
