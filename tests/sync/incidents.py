@@ -157,6 +157,20 @@ def late_saves(copy: Copy) -> list[LateSave]:
     return [one.late_save() for one in copy.limbo if digest_of(one.text) != one.known]
 
 
+def clashing(copy: Copy, slug: str, text: str) -> str:
+    """What a program appended after a line that is in its page no more.
+
+    Somebody removed that line, or another page has the name.
+    """
+    lines = text.splitlines(keepends=True)
+    known = {file.known for file in copy.limbo if file.slug == slug}
+    for at in range(len(lines), 0, -1):
+        if digest_of("".join(lines[:at])) in known:
+            is_there = lines[at - 1] in copy.pages[slug][0]
+            return "" if is_there else "".join(lines[at:])
+    return ""
+
+
 def acknowledge(copy: Copy, late: LateSave) -> None:
     number, _, digest = late.id.partition(":")
     for file in copy.limbo:
@@ -259,8 +273,9 @@ def take_or_bring_disk(world: World, copy: Copy) -> None:
     below = on_disk(copy)
     there = world.wiki.texts()
     in_sync = [slug for slug in below if copy.pages[slug][0] == there.get(slug)]
-    # fewer may be a person's doing, and of these one may be renamed at the same time
-    if len(in_sync) > EMPTIED_PAGES_MIN:
+    # fewer may be a person's doing, and of these one may be renamed at the same time;
+    # what a process wrote that ended before it could note it, no engine knows of
+    if len(copy.known_pages() & set(in_sync)) > EMPTIED_PAGES_MIN:
         world.trace.append(f"{copy.name}: the disk goes with {below}")
         copy.away = {slug: copy.pages.pop(slug) for slug in below}
         for slug in below:

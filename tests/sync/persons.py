@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from copy import deepcopy
 from dataclasses import dataclass, field
 
@@ -133,7 +133,8 @@ class Copy:
     conflicts: dict[str, str] = field(default_factory=dict)
     """What the engine wrote last into the conflict file of each page."""
     thrown: list[tuple[str, str]] = field(default_factory=list)
-    """Conflict files that the engine removed: page and text."""
+    """Conflict files that the engine removed, and what programs wrote that clashes:
+    page and text."""
     late: list[LateSave] = field(default_factory=list)
     windows: dict[str, str] = field(default_factory=dict)
     """What editor windows still show of files that the engine replaced."""
@@ -154,6 +155,8 @@ class Copy:
     """A copy of all pages, which may be put over them."""
     seen: set[str] = field(default_factory=set)
     """Texts that the engine read or wrote here."""
+    known_pages: Callable[[], Set[str]] = frozenset
+    """Pages that the engine's record has."""
 
     @property
     def is_wiki(self) -> bool:

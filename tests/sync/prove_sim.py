@@ -47,7 +47,7 @@ WEATHERS: Mapping[str, Weather] = {
     ),
     "appending programs": Weather(person=0.12, crash=0.01, programs=0.4),
     "conflict files": Weather(crash=0.005, conflicts=0.3),
-    "disks that come and go": Weather(person=0.1, crash=0.005, disks=0.12),
+    "disks that come and go": Weather(person=0.1, crash=0.005, disks=0.15),
     "spellings": Weather(
         person=0.15, fault=0.3, crash=0.01, spellings=0.3, is_wired=True
     ),
@@ -59,7 +59,7 @@ WEATHERS: Mapping[str, Weather] = {
         person=0.1, fault=0.1, crash=0.005, taken=0.7, is_wired=True, folders=2
     ),
     "older copies of the folder": Weather(
-        person=0.08, fault=0.05, crash=0.002, older=0.2, web=0.15, length=3
+        person=0.08, fault=0.05, crash=0.002, older=0.25, web=0.3, length=3
     ),
     "syncs taken back": Weather(crash=0.01, undo=0.4, revert=0.2),
     "saves": Weather(

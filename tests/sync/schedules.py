@@ -139,10 +139,11 @@ class Client:
         self.world = world
         self.copy = copy
         self._git = git
+        copy.known_pages = lambda: self.known.base().keys()
         self.lose_record()
         self.result: CycleResult | None = None
         self.told: set[str] = set()
-        """Marks in conflict files that a person was told to be in the trash."""
+        """Marks in such texts that a person was told to be in the trash."""
 
     def lose_record(self) -> None:
         """Nothing is known of the folder from now on."""

@@ -51,6 +51,7 @@ from wikisync.model import (
     fold_text,
 )
 from wikisync.sync.replica import GONE_THERE
+from wikisync.sync.run.late import IN_THE_TRASH
 
 LATENCY_S = 0.05
 
@@ -249,6 +250,8 @@ class SimulatedFolder(_Side):
         self.world.step(f"keep {slug}: {why}")
         if not (is_again and text in self.copy.trash):
             self.copy.trash.append(text)
+        if why == IN_THE_TRASH:
+            self.copy.thrown.append((slug, incidents.clashing(self.copy, slug, text)))
 
     async def conflict_file(self, slug: Slug) -> ConflictFile | None:
         self.world.step(f"read conflict {slug}")

@@ -191,6 +191,27 @@ async def test_nothing_is_written_below_a_directory_that_is_left_empty(
     assert copies.texts()["disk/new"] == "new there\n"
 
 
+async def test_held_pages_of_a_directory_that_is_left_empty_are_not_settled(
+    state: State,
+) -> None:
+    """Else the texts that come back with the disk are edits of the wiki's."""
+    copies = await settled(state, MANY)
+    for number in range(3):
+        copies.here.put(f"disk/{number}", f"here {number}\n")
+        copies.there.put(f"disk/{number}", f"there {number}\n")
+    assert len((await copies.rest()).held) == 3
+    away = [copies.here.pages.pop(Slug(f"disk/{number}")) for number in range(3)]
+    copies.here.left_empty = frozenset(page.slug for page in away)
+    for _ in range(4):
+        await copies.cycle()
+    copies.here.left_empty = frozenset()
+    for page in away:
+        copies.here.put(page.slug, page.content)
+    assert len((await copies.rest()).held) == 3
+    assert copies.there.texts()["disk/0"] == "there 0\n"
+    assert len(copies.here.conflicts) == 3
+
+
 async def test_a_disk_stays_away_though_its_pages_go_on_the_wiki(state: State) -> None:
     """Then fewer are left than make a directory an emptied one."""
     copies = await settled(state, {**MANY, **{f"disk/{n}": "x\n" for n in range(3)}})

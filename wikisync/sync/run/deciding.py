@@ -197,7 +197,7 @@ class _Deciding:
             here,
             there,
             emptied=await emptied_pages(
-                self._cycle.local, plan, base, here, self._cycle.state.batches()
+                self._cycle.local, plan, base, here, self._cycle.state
             ),
             rewinding=rewinding,
             stops=self._cycle.options.stops,

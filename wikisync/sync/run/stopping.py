@@ -64,7 +64,7 @@ async def emptied_pages(
     plan: Plan,
     base: Mapping[Slug, BasePage],
     here: Snapshot,
-    known: Sequence[Batch],
+    known: WikiState,
 ) -> frozenset[Slug]:
     """Pages to be deleted on the wiki whose directory here is left empty.
 
@@ -72,6 +72,7 @@ async def emptied_pages(
     hide them, and then they would seem to be deleted here, or their old files to be
     edited.  A directory that a person was asked about stays such a one while a page
     that they were asked about is missing, whatever somebody saves there meanwhile.
+    Held pages count, too, though both sides may never have agreed on them.
     """
     kinds = (CreateLocal, DeleteRemote)
     missing = {a.slug: a.format for a in plan.actions if isinstance(a, kinds)}
@@ -79,18 +80,20 @@ async def emptied_pages(
     missing |= {move.target: base[move.record].format for move in moves}
     if not missing:
         return frozenset()
-    records = base.keys() - here.pages.keys()
+    formats = {slug: page.format for slug, page in known.conflict_files().items()}
+    formats |= {slug: page.format for slug, page in base.items()}
+    records = formats.keys() - here.pages.keys()
     # of a disk that is known to be away, pages may go on the wiki meanwhile
     away = records & {
         member.slug
-        for one in known
+        for one in known.batches()
         if one.kind is BatchKind.EMPTIED and one.decision is Decision.WAITING
         for member in one.members
     }
     least = 1 if away else EMPTIED_PAGES_MIN
     if len(records) < least:
         return frozenset()
-    missing |= {slug: base[slug].format for slug in records}
+    missing |= {slug: formats[slug] for slug in records}
     found = await local.emptied(missing.items())
     gone = found & records | away
     if len(gone) < least:
