@@ -168,6 +168,7 @@ class _Matching:
         self._new = new
         self._gone = set(old)
         self._come = set(come)
+        self._identities = {state.identity for state in new.values()}
         self._trusts_identity = trusts_identity
         self._found: dict[Slug, Slug] = {}
 
@@ -223,8 +224,9 @@ class _Matching:
         if new.startswith(f"{old}/"):
             return  # below itself: no service can move a folder into itself
         before, after = self._old[old].identity, self._new[new].identity
-        if self._trusts_identity and before and after and before != after:
-            return
+        is_other = bool(before and after and before != after)
+        if is_other and (self._trusts_identity or before in self._identities):
+            return  # another page, or this one's file has the name of another page
         self._gone.remove(old)
         self._come.remove(new)
         self._found[old] = new
