@@ -61,6 +61,23 @@ async def test_page_that_comes_back_is_readable_for_nobody_else_than_before(
     )
 
 
+async def test_another_page_of_the_name_is_as_readable_as_any_new_one(
+    cloned: Cloned,
+) -> None:
+    await cloned.run("sync")
+    path = cloned.folder / "guide.md"
+    path.chmod(0o600)
+    await cloned.remove("guide")
+    await cloned.run("sync")
+    await cloned.run("sync")
+    cloned.age_sightings(100)
+    await cloned.run("sync")
+    assert not path.exists()
+    await cloned.edit({"guide": "# Tours\n\nWe show guests round.\n"})
+    await cloned.run("sync")
+    assert path.stat().st_mode == (cloned.folder / "home.md").stat().st_mode
+
+
 async def test_file_removed_here_comes_back_as_last_synced(cloned: Cloned) -> None:
     await pull(cloned, "second\n")
     (cloned.folder / "guide.md").unlink()

@@ -48,6 +48,7 @@ from wikisync.folder.safe_open import (
     open_folder,
     opened_file,
     opened_root,
+    read_all,
     split_path,
 )
 from wikisync.folder.trash import Trash
@@ -388,21 +389,26 @@ class FolderWriter:
             elif self._modes is PERSONS:
                 inherit_owner(parent, new)
                 inherit_access(parent, new)
-                self._give_back(new, write.path)
+                self._give_back(new, write)
         finally:
             os.close(new)
 
-    def _give_back(self, new: int, path: str) -> None:
+    def _give_back(self, new: int, write: FileWrite) -> None:
         """Give a file what the last one of its path had, while the trash keeps that.
 
-        A page that only its owner may read is still such a one when it comes back.
+        A page that only its owner may read is still such a one when it comes back, also
+        as an earlier text; another page that gets its name is none.
 
         Raises:
             FolderError: somebody would lose access by it.
             OSError: the disk refuses it.
         """
-        if self._trash is not None:
-            with suppress(FileNotFoundError), self._trash.opened_file(path) as old:
+        path = write.path
+        if self._trash is None:
+            return
+        with suppress(FileNotFoundError), self._trash.opened_file(path) as old:
+            before = set(read_all(old, path).split(b"\n")) - {b""}
+            if 2 * len(before.intersection(write.content.split(b"\n"))) >= len(before):
                 keep_attributes(old, new, path, mode_max=self._modes.file)
 
     def _link(self, temporary: str, parent: int, name: str) -> None:
