@@ -85,7 +85,6 @@ sync notes/home.md
 watch
 doctor
 diff
-move-service {url} http://127.0.0.1:9 --yes
 project show
 project list
 page list
@@ -131,7 +130,6 @@ build -o out
 check
 render notes/home.md
 log
-records
 pause notes
 resume notes
 adopt
@@ -325,17 +323,3 @@ async def test_what_init_and_clone_write_is_agreed_to(
     assert (await run("sync", "-C", tmp_path / "one")).code == 0
     assert (await run("clone", *named, tmp_path / "two")).code == 0
     assert (await run("sync", "-C", tmp_path / "two")).code == 0
-
-
-async def test_service_that_moved_stays_agreed_to(cloned: Cloned) -> None:
-    new = cloned.service.url.replace("127.0.0.1", "localhost")
-    ran = await cloned.run("move-service", cloned.service.url, new, "--yes")
-    assert ran.code == 0, ran.err
-    assert (await cloned.run("sync")).code == 0
-
-
-def test_move_agrees_to_nothing_that_was_not_agreed_to(foreign: Path) -> None:
-    old = (foreign / "wikisync.toml").read_text().split('"')[1]
-    words = ["move-service", old, "http://127.0.0.1:9", "--yes", "--offline"]
-    assert main(words) == ExitCode.DONE
-    assert main(["build", "--publish"]) == ExitCode.USAGE

@@ -277,9 +277,7 @@ async def test_damaged_state_is_set_aside_and_nothing_is_lost(
     ran = await run(*words, "--json")
     assert ran.problem_codes == ["state-set-aside"]
     assert files(workspace / "handbook") == before
-    with State.open(
-        workspace / ".wikisync/state.db", service_url=handbook.url
-    ) as state:
+    with State.open(workspace / ".wikisync/state.db") as state:
         assert len(state.wiki(HANDBOOK).base()) == 2
 
 

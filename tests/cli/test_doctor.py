@@ -12,7 +12,7 @@ from datetime import date
 import pytest
 
 from tests.support.commands import Ran
-from tests.support.workspaces import Cloned
+from tests.support.workspaces import HANDBOOK, Cloned
 from wikisync.folder.workspace import locked
 from wikisync.service.quirks import Quirk
 from wikisync.workspace.doctor.there import token_findings
@@ -217,6 +217,8 @@ async def test_wiki_that_is_gone_is_told(cloned: Cloned) -> None:
     settings = cloned.root / "wikisync.toml"
     text = settings.read_text().replace("docs/handbook", "docs/gone")
     settings.write_text(text.replace("id = 1\n", ""))
+    with cloned.state() as state:
+        state.begin_anew(HANDBOOK)
     ran = await cloned.run("doctor")
     assert ran.code == 1
     assert any("docs/gone" in line for line in graded(ran, "wrong"))

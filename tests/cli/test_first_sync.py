@@ -68,8 +68,7 @@ async def synced(first: Cloned, progress: Midway) -> Synced:
     async with Client(service.url, service.token) as client:
         with open_workspace(workspace) as opened:
             wiki = await opened.synced(client, workspace.config.wikis[0])
-            options = CycleOptions(puts_new=False)
-            return await sync_wiki(opened, wiki, options, progress=progress)
+            return await sync_wiki(opened, wiki, CycleOptions(), progress=progress)
 
 
 def away() -> None:
@@ -112,11 +111,10 @@ async def test_watch_leaves_the_same_in_every_cycle(first: Cloned) -> None:
     section, service = workspace.config.wikis[0], first.service
     async with Client(service.url, service.token) as client:
         with open_workspace(workspace) as opened:
-            options = CycleOptions(puts_new=False)
-            watched = WatchedWiki(opened, section, client, options)
+            watched = WatchedWiki(opened, section, client, CycleOptions())
             await watched.cycle(Why.EVERYTHING)
             await watched.cycle(Why.EVERYTHING)
-            assert opened.known(section).left_out == {"here"}
+            assert opened.known(section).left_out == frozenset({"here"})
     assert "here.md" not in await first.wiki()
 
 

@@ -58,8 +58,6 @@ build --publish
 check
 preview --port 0
 render home.md
-records
-move-service http://127.0.0.1:9 http://127.0.0.1:8
 clone http://127.0.0.1:9 --project docs/other {above}
 """
 

@@ -517,7 +517,7 @@ from msgspec.structs import replace
 from pathlib import Path
 from wikisync.model import Slug, WikiOwner
 from wikisync.sync.base.state import State
-with State.open(Path("{root}/.wikisync/state.db"), service_url="{url}") as state:
+with State.open(Path("{root}/.wikisync/state.db")) as state:
     wiki = state.wiki(WikiOwner("project", "docs/handbook"))
     record = wiki.conflict_files()[Slug("home")]
     wiki.record_conflict_file(Slug("home"), replace(record, remote="newer\\n"))

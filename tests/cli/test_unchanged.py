@@ -23,7 +23,6 @@ ONLY_SCAN = [
     ("doctor",),
     ("doctor", "--offline"),
     ("log",),
-    ("records",),
 ]
 
 

@@ -82,9 +82,13 @@ class Copies:
     def known(self) -> WikiState:
         return self.state.wiki(OWNER)
 
-    async def cycle(self, options: CycleOptions | None = None) -> CycleResult:
+    async def cycle(
+        self, options: CycleOptions | None = None, *, uploads_new: bool = True
+    ) -> CycleResult:
         """One cycle, and some time."""
         self.now += STEP_S
+        if uploads_new:
+            self.known.note_left_out(None)
         return await run_cycle(
             self.there,
             AliasedFolder(self.here, self.known),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from tests.support.agreed import agree_to
 from tests.support.commands import Ran
 from tests.support.service import EmbeddedService
-from tests.support.workspaces import Cloned, age_sightings
+from tests.support.workspaces import HANDBOOK, PAGES, Cloned, age_sightings
 from wikisync.model import WikiOwner
 
 GUIDE = WikiOwner("project", "docs/guide")
+STRANGE = WikiOwner("project", "docs/strange")
 
 
 async def rename(cloned: Cloned, path: str = "guide") -> None:
@@ -23,6 +24,16 @@ async def put_another_there(cloned: Cloned, pages: dict[str, str]) -> int:
     """Rename the project, and let another team have its path."""
     await rename(cloned)
     return await cloned.service.add_project("docs/handbook", pages)
+
+
+async def give_id_to_a_stranger(cloned: Cloned) -> dict[str, bytes]:
+    """The id that the folder knows is that of another project; gives its files."""
+    pages = dict.fromkeys(PAGES, "strange\n")
+    number = await cloned.service.add_project(STRANGE.full_path, pages)
+    with cloned.state() as state:
+        known = state.wiki(HANDBOOK)
+        known.note_remote_id(f"{known.remote_id.rpartition(' ')[0]} {number}")
+    return await cloned.service.files(STRANGE)
 
 
 def configure(cloned: Cloned, old: str, new: str) -> None:
@@ -56,8 +67,8 @@ async def sync_for_long(cloned: Cloned) -> Ran:
     out, err = ran.out, ran.err
     for _ in range(2):
         with cloned.state() as state:
-            for record in state.records():
-                age_sightings(state.of_record(record.number), 100.0)
+            for owner in (HANDBOOK, GUIDE):
+                age_sightings(state.wiki(owner), 100.0)
         ran = await cloned.run("sync")
         out, err = out + ran.out, err + ran.err
     return Ran(ran.code, out, err)

@@ -84,7 +84,7 @@ class Pair:
         """A new process: only files are left of the old one."""
         if hasattr(self, "state"):
             self.state.close()
-        self.state = State.open(self.private / "state.db", service_url=self.service.url)
+        self.state = State.open(self.private / "state.db")
         wiki = Wiki(self.client, OWNER, self.project)
         git = RemoteRepository(self.client, OWNER, self.private / "cache")
         local = FolderReplica.two_way(self.folder, private=self.private, settle_s=0)
@@ -149,6 +149,7 @@ class Pair:
     async def cycle(self, options: CycleOptions | None = None) -> CycleResult:
         """One cycle, and some time."""
         self.now += STEP_S
+        self.known.note_left_out(None)
         return await run_cycle(
             self.remote,
             self.local,

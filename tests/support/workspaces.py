@@ -75,9 +75,7 @@ class Cloned:
 
     def state(self) -> State:
         """The workspace's state, to be closed."""
-        return State.open(
-            self.root / ".wikisync/state.db", service_url=self.service.url
-        )
+        return State.open(self.root / ".wikisync/state.db")
 
     def age_sightings(self, seconds: float) -> None:
         """Let what was seen missing have been missing for longer."""

@@ -178,6 +178,7 @@ class Client:
         self.wiki.keeps_files = is_for_saves
         thrown = len(self.copy.thrown)
         try:
+            self.state.wiki(OWNER).note_left_out(None)
             self.result = await run_cycle(
                 self.wiki,
                 self.folder,

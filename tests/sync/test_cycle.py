@@ -117,8 +117,7 @@ async def test_two_texts_without_an_ancestor_are_held(state: State) -> None:
 async def test_a_damaged_state_is_a_first_sync(state: State) -> None:
     """What was forgotten cannot look deleted."""
     copies = await settled(state)
-    number = state.begin(OWNER, "another")
-    state.bind(OWNER, number)
+    state.begin_anew(OWNER)
     copies.here.remove("home")
     copies.there.remove("other")
     await copies.rest()
@@ -596,7 +595,7 @@ async def test_another_wiki_under_the_path_is_left_alone(state: State) -> None:
 
     await cycle(first.there, "1")
     first.here.put("mine", "mine\n")
-    with pytest.raises(Halted, match=r"another project now \(id 2, not 1\)"):
+    with pytest.raises(Halted, match=r"another project now \(2, not 1\)"):
         await cycle(second.there, "2")
     assert first.here.texts() == {**pages, "mine": "mine\n"}
     assert "mine" not in second.there.texts()

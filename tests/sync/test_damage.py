@@ -55,7 +55,7 @@ def run_on(path: Path, statement: str) -> None:
 def lived_in(path: Path) -> None:
     """A state in which every kind of record is."""
     home = Slug("home")
-    with State.open(path, service_url=SERVICE) as state:
+    with State.open(path) as state:
         wiki, digest = state.wiki(OWNER), digest_of("text")
         base = BasePage(home, Format.ORG, digest, digest)
         wiki.record([Agreed.of(base, "text")])
@@ -78,11 +78,11 @@ def test_value_that_was_never_written_is_damage(path: Path, damage: str) -> None
     run_on(path, damage)
 
     damaged = pytest.raises(StateDamaged, match=r"state\.db is damaged")
-    with State.open(path, service_url=SERVICE) as state, damaged:
+    with State.open(path) as state, damaged:
         state.wiki(OWNER).read_through()
 
     assert path.with_name("state.db.set-aside-1").exists()
-    with State.open(path, service_url=SERVICE) as state:
+    with State.open(path) as state:
         assert state.set_aside == path.with_name("state.db.set-aside-1")
         state.wiki(OWNER).read_through()
         assert not state.wiki(OWNER).base()
@@ -90,7 +90,7 @@ def test_value_that_was_never_written_is_damage(path: Path, damage: str) -> None
 
 def test_sound_file_stays_when_it_is_closed(path: Path) -> None:
     lived_in(path)
-    with State.open(path, service_url=SERVICE) as state:
+    with State.open(path) as state:
         state.wiki(OWNER).read_through()
         with pytest.raises(UnicodeEncodeError):
             state.wiki(OWNER).text(Slug("\ud800"))
@@ -101,7 +101,7 @@ def test_sound_file_stays_when_it_is_closed(path: Path) -> None:
 
 def test_fault_of_ours_is_no_damage(path: Path) -> None:
     lived_in(path)
-    state = State.open(path, service_url=SERVICE)
+    state = State.open(path)
     wiki = state.wiki(OWNER)
     state.close()
 
@@ -115,7 +115,7 @@ def test_who_only_scans_leaves_a_damaged_file_where_it_is(path: Path) -> None:
     """It may be another process's."""
     lived_in(path)
     run_on(path, DAMAGE["a text"])
-    scanning = State.open(path, service_url=SERVICE, is_held=False)
+    scanning = State.open(path, is_held=False)
     with scanning as state, pytest.raises(StateDamaged):
         state.wiki(OWNER).read_through()
     assert path.exists()

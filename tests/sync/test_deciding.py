@@ -125,7 +125,7 @@ async def test_pages_only_here_are_left_where_nobody_asked_for_them(
 ) -> None:
     copies = Copies(state)
     copies.here.put("home", "mine\n")
-    result = await copies.cycle(CycleOptions(puts_new=False))
+    result = await copies.cycle(uploads_new=False)
     assert result.plan.actions == (Skip(HOME, SkipReason.NOT_ASKED),)
     assert copies.there.changes == []
 

@@ -128,13 +128,6 @@ def test_wikis_of_one_workspace_do_not_mix(state: State) -> None:
     assert group.text(HOME) == "group"
 
 
-def test_wiki_of_another_service_is_another_wiki(path: Path) -> None:
-    with State.open(path, service_url="https://one.example.com") as one:
-        one.wiki(OWNER).record([agreed("home", "one")])
-    with State.open(path, service_url="https://two.example.com") as two:
-        assert not two.wiki(OWNER).base()
-
-
 def test_mentions_are_those_of_the_pages_there_are(wiki: WikiState) -> None:
     wiki.record([agreed("home", f"![p]({PICTURE})"), agreed("b", f"{FOLDER}/b.png")])
     assert wiki.mentions() == (f"{FOLDER}/b.png", PICTURE)
@@ -182,44 +175,70 @@ def test_pages_of_no_mark_are_not_noted(wiki: WikiState) -> None:
 
 
 def test_first_id_is_noted_and_another_one_is_another_wiki(wiki: WikiState) -> None:
-    assert wiki.is_same_wiki("7")
+    assert wiki.is_same_wiki("6")
+    assert wiki.is_same_wiki("7")  # nothing was agreed on with the first one
+    wiki.record([agreed("home", "text")])
     assert wiki.is_same_wiki("7")
     assert not wiki.is_same_wiki("8")
 
 
-def test_another_record_knows_nothing_of_the_old_wiki_which_is_kept(
+def test_what_is_begun_anew_knows_nothing_of_the_old_wiki_but_its_journal(
     state: State, wiki: WikiState
 ) -> None:
     wiki.is_same_wiki("7")
+    wiki.note_left_out(None)
+    wiki.note_done(1.0, HOME, "pulled")
     wiki.record([agreed("home", "text")])
     wiki.record_attachments([FetchedFile(PICTURE, Digest("a" * 64), None)])
     wiki.remember_remote_tag("mark")
     wiki.record_troubles((Problem("page-unwritable", "home", "read-only"),))
     assert wiki.base()
     assert wiki.troubles()
-    other = state.bind(OWNER, state.begin(OWNER, "8"))
+    other = state.begin_anew(OWNER)
     assert state.wiki(OWNER) is other
     assert not other.troubles()
     assert not other.base()
     assert not other.attachments()
     assert not other.remote_tag
+    assert not other.left_out
     assert other.is_same_wiki("8")
-    assert [(one.remote_id, one.is_in_use, one.pages) for one in state.records()] == [
-        ("7", False, 1),
-        ("8", True, 0),
-    ]
-    assert state.bind(OWNER, wiki.number).text(HOME) == "text"
+    assert [one.what for one in other.events(1)] == ["pulled"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param({"a": "x"}, {"b": "x"}, id="path corrected"),
+        pytest.param({"a": "x"}, {"a": "y"}, id="folder renamed"),
+        pytest.param({"a": "x", "b": "y"}, {"b": "x", "a": "y"}, id="swapped"),
+        pytest.param({"a": "x", "b": "y"}, {"b": "x"}, id="path of a wiki left out"),
+    ],
+)
+def test_row_follows_its_folder(
+    state: State, before: dict[str, str], after: dict[str, str]
+) -> None:
+    def configured(folders: dict[str, str]) -> dict[WikiOwner, str]:
+        return {WikiOwner("project", path): name for path, name in folders.items()}
+
+    state.follow_folders(configured(before))
+    for owner, folder in configured(before).items():
+        state.wiki(owner).record([agreed("home", folder)])
+    state.follow_folders(configured(after))
+    known = {
+        folder: state.wiki(o).text(HOME) for o, folder in configured(after).items()
+    }
+    assert known == ({"y": "x"} if after == {"a": "y"} else {f: f for f in known})
 
 
 # -- damage ------------------------------------------------------------------------
 
 
 def test_what_another_process_wrote_is_noticed(path: Path) -> None:
-    with State.open(path, service_url="https://x.example") as ours:
+    with State.open(path) as ours:
         before = ours.seen_writes()
         ours.wiki(OWNER).pause("ours")
         assert ours.seen_writes() == before
-        with State.open(path, service_url="https://x.example") as theirs:
+        with State.open(path) as theirs:
             theirs.wiki(OWNER).pause("theirs")
         assert ours.seen_writes() != before
 
@@ -261,7 +280,7 @@ def test_file_of_another_version_is_set_aside_and_made_anew(
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {version}")
     with pytest.raises(StateDamaged, match="of another version of wikisync"):
-        State.copy(path, service_url="", is_live=False)
+        State.copy(path, is_live=False)
     assert path.exists()
     with State.open(path) as anew:
         assert anew.set_aside == path.with_name("state.db.set-aside-1")

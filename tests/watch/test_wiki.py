@@ -27,6 +27,7 @@ from wikisync.sync.run.options import CycleOptions
 from wikisync.watch.daemon.wiki_status import RemoteHint, Why
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.identity import find_wiki
 from wikisync.workspace.opening import open_workspace
 
 PROJECT = WikiOwner("project", "docs/handbook")
@@ -53,18 +54,20 @@ def watched(
     root: Path,
     owner: WikiOwner,
     *,
-    puts_new: bool = True,
+    uploads_new: bool = True,
     number: int | None = None,
 ) -> Iterator[WatchedWiki]:
     (root / "wikisync.toml").write_text(
         f'[service]\nurl = "{client.address}"\n'
         f'[[wiki]]\n{owner.kind} = "{owner.full_path}"\n'
         + (f"id = {number}\n" if number else "")
+        + 'folder = "handbook"\n'
     )
     workspace = find_workspace(root)
     with open_workspace(workspace) as opened:
         section = workspace.config.wikis[0]
-        yield WatchedWiki(opened, section, client, CycleOptions(puts_new=puts_new))
+        options = CycleOptions()
+        yield WatchedWiki(opened, section, client, options, uploads_new=uploads_new)
 
 
 def emptied(root: Path) -> None:
@@ -129,17 +132,17 @@ async def rename(service: EmbeddedService, client: Client) -> int:
     return project.id
 
 
-@pytest.mark.parametrize("puts_new", [True, False])
+@pytest.mark.parametrize("uploads_new", [True, False])
 async def test_watch_that_begins_again_writes_nothing_into_another_project(
-    service: EmbeddedService, client: Client, tmp_path: Path, *, puts_new: bool
+    service: EmbeddedService, client: Client, tmp_path: Path, *, uploads_new: bool
 ) -> None:
     """Another team has the path since, and the unit says ``--adopt push``."""
-    with watched(client, tmp_path, PROJECT, puts_new=puts_new) as wiki:
+    with watched(client, tmp_path, PROJECT, uploads_new=uploads_new) as wiki:
         await wiki.cycle(Why.EVERYTHING)
     await rename(service, client)
     await service.add_project(PROJECT.full_path, {"payroll": "secret\n"})
     (tmp_path / "handbook/mine.md").write_text("mine\n")
-    with watched(client, tmp_path, PROJECT, puts_new=puts_new) as wiki:
+    with watched(client, tmp_path, PROJECT, uploads_new=uploads_new) as wiki:
         for _ in range(2):
             with pytest.raises(Halted, match="is docs/guide; nothing"):
                 await wiki.cycle(Why.EVERYTHING)
@@ -147,24 +150,24 @@ async def test_watch_that_begins_again_writes_nothing_into_another_project(
     assert not (tmp_path / "handbook/payroll.md").exists()
 
 
-async def test_watch_after_another_id_puts_nothing_on_the_wiki_by_itself(
+async def test_watch_after_another_path_writes_nothing_until_it_is_adopted(
     service: EmbeddedService, client: Client, tmp_path: Path
 ) -> None:
-    """A person chose the other project, and the unit still says ``--adopt push``.
-
-    What is made here from then on goes there, as always.
-    """
+    """A person wrote the other project into the file, and adopted it later."""
     with watched(client, tmp_path, PROJECT) as wiki:
         await wiki.cycle(Why.EVERYTHING)
-    await rename(service, client)
-    number = await service.add_project(PROJECT.full_path, {"start": "theirs\n"})
-    for name in ("first.md", "second.md"):
-        (tmp_path / "handbook" / name).write_text("mine\n")
-        with watched(client, tmp_path, PROJECT, number=number) as wiki:
+    number = await service.add_project(GUIDE.full_path, {"start": "theirs\n"})
+    (tmp_path / "handbook/mine.md").write_text("mine\n")
+    with watched(client, tmp_path, GUIDE, number=number) as wiki:
+        with pytest.raises(Halted, match=r"yours .* is docs/handbook"):
             await wiki.cycle(Why.EVERYTHING)
-            await wiki.cycle(Why.FOLDER)
-    assert set(await service.files(PROJECT)) == {"start.md", "second.md"}
-    assert (tmp_path / "handbook/start.md").read_text() == "theirs\n"
+        assert set(await service.files(GUIDE)) == {"start.md"}
+        await find_wiki(wiki._opened.state, client, wiki.section, adopts=True)
+    with watched(client, tmp_path, GUIDE, number=number, uploads_new=False) as wiki:
+        await wiki.cycle(Why.EVERYTHING)
+        (tmp_path / "handbook/start.md").write_text("edited here\n")
+        await wiki.cycle(Why.FOLDER)
+    assert await service.files(GUIDE) == {"start.md": b"edited here\n"}
 
 
 async def test_running_watch_sees_that_another_project_has_the_path(

@@ -1,200 +1,487 @@
-"""Whose wiki it is: every answer to an id and a path, and which record is its."""
+"""Which wiki a folder is synced with, when projects and services change places."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import nullcontext
+from pathlib import Path
+
 import pytest
-from msgspec.structs import replace
 
-from wikisync.model import Digest, Format, PageState, Slug, Snapshot, WikiOwner
-from wikisync.sync.decide.identity import Between, WikiRecord
+from tests.support.bending import bending_proxy
+from tests.support.moved import (
+    GUIDE,
+    STRANGE,
+    THEIRS,
+    assert_all_is_carried,
+    change_both_sides,
+    configure,
+    give_id_to_a_stranger,
+    put_another_there,
+    rename,
+    sync_for_long,
+    texts,
+    without_id,
+)
+from tests.support.service import EmbeddedService, embedded_service
+from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
+from wikisync.api.client import Client
+from wikisync.config import WikiSection
+from wikisync.errors import Halted
+from wikisync.model import Format, Slug, WikiOwner, digest_of
+from wikisync.service import jobs
+from wikisync.service.projects import tables as project_tables
+from wikisync.sync.base.state import State
+from wikisync.sync.decide.ledger import Agreed
 from wikisync.sync.decide.plan import BasePage
-from wikisync.workspace.identity import (
-    Agreement,
-    Identified,
-    Located,
-    carried_records,
-    record_before,
-    whose,
-)
-
-OLD, NEW = "https://old.example.com", "https://gitlab.example.com"
-OURS = Located(WikiOwner("project", "g/a"), 7)
-MOVED = Located(WikiOwner("project", "g/b"), 7)
-THEIRS = Located(WikiOwner("project", "g/a"), 9)
+from wikisync.workspace.identity import find_wiki
 
 
-@pytest.mark.parametrize(
-    ("by_id", "by_path", "known_id", "is_given", "expected"),
-    [
-        pytest.param(None, OURS, None, False, Identified(OURS), id="never met before"),
-        pytest.param(OURS, None, 7, False, Identified(OURS), id="where it was"),
-        pytest.param(MOVED, MOVED, 7, False, Identified(MOVED), id="renamed"),
-        pytest.param(
-            *(MOVED, None, 7, False, Identified(MOVED, is_certain=False)),
-            id="only the id is the same",
-        ),
-        pytest.param(MOVED, None, 7, True, Identified(MOVED), id="the id is given"),
-        pytest.param(
-            *(MOVED, THEIRS, 7, False, Identified(THEIRS, is_other=True, ours=MOVED)),
-            id="path reused",
-        ),
-        pytest.param(
-            *(MOVED, THEIRS, 7, True, Identified(THEIRS, is_other=True, ours=MOVED)),
-            id="path reused, although the id is given",
-        ),
-        pytest.param(
-            *(None, THEIRS, 7, False, Identified(THEIRS, is_other=True)), id="made anew"
-        ),
-        pytest.param(None, OURS, 7, False, Identified(OURS), id="came back meanwhile"),
-        pytest.param(None, None, 7, False, None, id="gone or hidden"),
-        pytest.param(None, None, None, False, None, id="never there"),
-    ],
-)
-def test_an_id_and_a_path_together_say_whose_wiki_it_is(
-    by_id: Located | None,
-    by_path: Located | None,
-    known_id: int | None,
-    is_given: bool,
-    expected: Identified | None,
+@pytest.fixture
+async def elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[EmbeddedService]:
+    """Another service, whose token is given from now on."""
+    async with embedded_service(tmp_path / "elsewhere") as service:
+        monkeypatch.setenv("WIKISYNC_TOKEN", service.token)
+        yield service
+
+
+# -- another project has the path --------------------------------------------------
+
+
+@pytest.mark.parametrize("has_id", [True, False])
+@pytest.mark.parametrize("words", [(), ("--adopt", "push"), ("--dry-run",)])
+async def test_path_of_another_project_stops_the_wiki(
+    cloned: Cloned, words: tuple[str, ...], *, has_id: bool
 ) -> None:
-    found = whose(by_id, by_path, path="g/a", known_id=known_id, is_given=is_given)
-    assert found == expected
+    if not has_id:
+        without_id(cloned)
+    await put_another_there(cloned, THEIRS)
+    cloned.write("mine.md", "mine\n")
+    before = cloned.files()
 
+    ran = await cloned.run("sync", *words)
 
-def test_paths_are_compared_as_the_service_does() -> None:
-    assert whose(OURS, None, path="G/A", known_id=7, is_given=False) == Identified(OURS)
-
-
-# -- records -----------------------------------------------------------------------
-
-
-RECORD = WikiRecord(1, OLD, OURS.owner, "pages", "7", True, 12, 100.0)
-
-
-def carried(
-    *records: WikiRecord, others: dict[WikiOwner, str] | None = None
-) -> list[int]:
-    found = carried_records(
-        records,
-        service_url=NEW,
-        there=MOVED,
-        folder="pages",
-        others=others or {},
+    assert ran.code == 4
+    assert (
+        "docs/handbook is another project now (id 2); yours (id 1) is docs/guide;"
+        " nothing was changed" in ran.err
     )
-    return [one.number for one in found]
+    assert 'write project = "docs/guide" into wikisync.toml' in ran.err
+    assert "run: wikisync adopt handbook" in ran.err
+    assert cloned.files() == before
+    assert await cloned.wiki() == {f"{s}.md": text for s, text in THEIRS.items()}
+    assert await texts(cloned.service, GUIDE) == FILES
 
 
-def test_record_of_the_same_id_may_be_carried_over() -> None:
-    assert carried(RECORD, replace(RECORD, number=2, folder="")) == [1, 2]
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        pytest.param(replace(RECORD, remote_id="8"), id="another id"),
-        pytest.param(replace(RECORD, remote_id=""), id="no id"),
-        pytest.param(replace(RECORD, owner=WikiOwner("group", "g/a")), id="a group"),
-        pytest.param(replace(RECORD, folder="elsewhere"), id="another folder"),
-        pytest.param(replace(RECORD, pages=0), id="nothing known"),
-    ],
-)
-def test_record_of_something_else_is_not_carried_over(other: WikiRecord) -> None:
-    assert carried(other) == []
-
-
-def test_record_of_another_wiki_of_the_workspace_stays_its_own() -> None:
-    here = replace(RECORD, service_url=NEW)
-    others = {OURS.owner: "pages"}
-    assert carried(here, others=others) == []
-    assert carried(replace(here, folder=""), others=others) == []
-    assert carried(replace(here, is_in_use=False), others=others) == [1]
-    # at the other service that path is nobody's here
-    assert carried(RECORD, others=others) == [1]
-    # that one has the path by now, and its own folder
-    assert carried(here, others={OURS.owner: "elsewhere"}) == [1]
-
-
-def test_record_of_this_service_comes_first_and_then_the_latest() -> None:
-    later = replace(RECORD, number=2, last_good_at=300.0)
-    here = replace(RECORD, number=3, service_url=NEW, last_good_at=None)
-    assert carried(RECORD, later, here) == [3, 2, 1]
-
-
-def test_record_before_is_the_last_one_of_the_folder() -> None:
-    other = replace(RECORD, number=2, last_good_at=50.0)
-    empty = replace(RECORD, number=3, last_good_at=900.0, pages=0)
-    elsewhere = replace(RECORD, number=4, last_good_at=900.0, folder="elsewhere")
-    new = replace(RECORD, number=5, last_good_at=900.0)
-    records = (other, RECORD, empty, elsewhere, new)
-    assert record_before(records, 5, MOVED.owner, "pages") == RECORD
-    assert record_before((new, empty, elsewhere), 5, MOVED.owner, "pages") is None
-
-
-def test_where_no_folder_was_noted_the_path_tells() -> None:
-    old = replace(RECORD, folder="")
-    assert record_before([old], 5, OURS.owner, "pages") == old
-    assert record_before([old], 5, MOVED.owner, "pages") is None
-
-
-# -- pages ---------------------------------------------------------------------------
-
-
-def agreement(pages: int, changed: int) -> Agreement:
-    """A record of so many pages, so many of which the wiki has with another text."""
-    base, there = {}, {}
-    for number in range(pages):
-        slug, digest = Slug(f"p{number}"), Digest(f"d{number}")
-        base[slug] = BasePage(slug, Format.MARKDOWN, digest, digest)
-        seen = Digest("other") if number < changed else digest
-        there[slug] = PageState(slug, Format.MARKDOWN, seen)
-    there[Slug("new")] = PageState(Slug("new"), Format.MARKDOWN, Digest("new"))
-    return Agreement.of(base, there)
-
-
-@pytest.mark.parametrize(
-    ("pages", "changed", "is_enough"),
-    [
-        (100, 90, True),
-        (100, 91, False),
-        (6, 3, True),
-        (6, 4, False),
-        (1, 0, True),
-        (1, 1, False),
-        (0, 0, False),
-    ],
-)
-def test_ten_equal_pages_or_half_of_a_small_wiki_are_enough(
-    pages: int,
-    changed: int,
-    is_enough: bool,
+async def test_edits_that_waited_go_to_the_right_project_once_the_path_is_corrected(
+    cloned: Cloned,
 ) -> None:
-    found = agreement(pages, changed)
-    assert (found.equal, found.pages) == (pages - changed, pages)
-    assert found.is_enough is is_enough
+    without_id(cloned)
+    await put_another_there(cloned, THEIRS)
+    cloned.write("guide.md", "edited here\n")
+    cloned.write("mine.md", "mine\n")
+    assert (await cloned.run("sync")).code == 4
+    configure(cloned, '"docs/handbook"', '"docs/guide"')
+
+    ran = await cloned.run("sync")
+
+    assert (ran.code, ran.out, ran.err) == (0, "handbook: 5 pages, 2 pushed\n", "")
+    expected = {**FILES, "guide.md": "edited here\n", "mine.md": "mine\n"}
+    assert await texts(cloned.service, GUIDE) == expected
+    assert set(await cloned.wiki()) == {"home.md", "payroll.md"}
 
 
-# -- back from another wiki ----------------------------------------------------------
+async def test_attention_and_status_tell_of_the_other_project(cloned: Cloned) -> None:
+    await put_another_there(cloned, {})
+    for _ in range(2):
+        await cloned.run("sync")
+        attention = (cloned.root / "WIKISYNC-ATTENTION.md").read_text()
+        assert "docs/handbook is another project now (id 2)" in attention
+    status, doctor = await cloned.run("status"), await cloned.run("doctor")
+    assert (status.code, doctor.code) == (4, 1)
+    assert "yours (id 1) is docs/guide" in status.err
+    assert "yours (id 1) is docs/guide" in doctor.out
 
 
-def page(slug: str, text: str) -> BasePage:
-    return BasePage(Slug(slug), Format.MARKDOWN, Digest(text), Digest(text))
+async def test_project_made_anew_is_another_one(cloned: Cloned) -> None:
+    without_id(cloned)
+    cloned.service.set_deletion(delay_days=0)
+    url = cloned.service.url
+    gone = await cloned.run_main("project", "delete", url, "docs/handbook", "--yes")
+    assert gone.code == 0, gone.err
+    await jobs.purge(cloned.service.running.service)
+    await cloned.service.add_project("docs/handbook", PAGES)
+
+    ran = await cloned.run("sync", "--adopt", "push")
+
+    assert ran.code == 4
+    assert "yours (id 1) was deleted or is hidden from this token" in ran.err
+    assert "run: wikisync adopt handbook" in ran.err
 
 
-def test_what_another_wiki_changed_here_is_not_ours() -> None:
-    """Nor what is missing since, unless it was here and of no interest there."""
-    slugs = ("same", "edited", "deleted", "gone-there", "left", "kept")
-    base = {Slug(slug): page(slug, "old") for slug in slugs}
-    other = {
-        Slug("same"): page("same", "old"),
-        Slug("edited"): page("edited", "new"),
-        Slug("deleted"): page("deleted", "old"),
-        Slug("theirs"): page("theirs", "new"),
-    }
-    here = Snapshot(
-        {
-            Slug(slug): PageState(Slug(slug), Format.MARKDOWN, Digest("old"))
-            for slug in ("same", "edited", "kept", "theirs")
-        }
+async def test_id_that_is_not_that_of_the_path_stops_the_first_sync(
+    cloned: Cloned,
+) -> None:
+    with cloned.state() as state:
+        state.begin_anew(HANDBOOK)
+    await put_another_there(cloned, THEIRS)
+    ran = await cloned.run("sync")
+    assert ran.code == 4
+    assert "another project now (id 2); yours (id 1) is docs/guide" in ran.err
+
+
+@pytest.mark.parametrize("has_id", [True, False])
+async def test_two_projects_that_changed_places_stop_until_the_paths_are_corrected(
+    cloned: Cloned, *, has_id: bool
+) -> None:
+    service = cloned.service
+    other = WikiOwner("project", "docs/other")
+    await service.add_project("docs/other", {"start": "other\n"})
+    file = cloned.root / "wikisync.toml"
+    file.write_text(
+        f'[service]\nurl = "{service.url}"\n'
+        '[[wiki]]\nproject = "docs/handbook"\nid = 1\nfolder = "handbook"\n'
+        '[[wiki]]\nproject = "docs/other"\nid = 2\nfolder = "other"\n'
     )
-    between = Between(other, frozenset({Slug("left")}))
-    assert between.not_ours(base, here) == {"edited", "gone-there"}
+    if not has_id:
+        file.write_text(
+            file.read_text().replace("id = 1\n", "").replace("id = 2\n", "")
+        )
+    await cloned.run("sync")
+    for number, path in ((1, "third"), (2, "handbook"), (1, "other")):
+        change = project_tables.ProjectChange({"path": path}, {})
+        await service.ask(project_tables.change_project, number, change)
+    cloned.write("home.md", "edited here\n")
+    (cloned.root / "other/start.md").write_text("edited here, too\n")
+
+    stopped = await cloned.run("sync")
+    text = file.read_text().replace('"docs/handbook"', '"third"')
+    text = text.replace('"docs/other"', '"docs/handbook"').replace(
+        "third", "docs/other"
+    )
+    file.write_text(text)
+    dry, ran = await cloned.run("sync", "--dry-run"), await cloned.run("sync")
+    again = await cloned.run("sync")
+
+    assert stopped.code == 4
+    assert "yours (id 1) is docs/other" in stopped.err
+    assert "yours (id 2) is docs/handbook" in stopped.err
+    assert (
+        dry.out == "handbook:\nupdate  home on the wiki\n"
+        "other:\nupdate  start on the wiki\n"
+    )
+    assert (ran.code, ran.out) == (
+        0,
+        "handbook: 4 pages, 1 pushed\nother: 1 page, 1 pushed\n",
+    )
+    assert (again.code, again.err) == (0, "")
+    assert await texts(service, other) == {**FILES, "home.md": "edited here\n"}
+    assert await texts(service, HANDBOOK) == {"start.md": "edited here, too\n"}
+
+
+# -- a project that moved ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("has_id", [True, False])
+async def test_renamed_project_is_followed_and_told(
+    cloned: Cloned, *, has_id: bool
+) -> None:
+    if not has_id:
+        without_id(cloned)
+    await rename(cloned)
+    cloned.write("guide.md", "edited here\n")
+    await cloned.service.add_pages(GUIDE, {"home": "edited there\n"})
+
+    ran, status = await cloned.run("sync"), await cloned.run("status")
+    doctor = await cloned.run("doctor")
+
+    assert (ran.code, ran.out) == (0, "handbook: 4 pages, 1 pulled, 1 pushed\n")
+    for told in (ran.err, status.out, doctor.out):
+        assert "the project docs/handbook is docs/guide now" in told
+        assert 'write project = "docs/guide" into wikisync.toml' in told
+    assert (status.code, doctor.code) == (0, 3)
+    assert (await texts(cloned.service, GUIDE))["guide.md"] == "edited here\n"
+    assert cloned.read("home.md") == "edited there\n"
+
+
+async def test_project_that_moved_to_another_group_is_followed_with_its_files(
+    cloned: Cloned,
+) -> None:
+    """Pictures are asked for where the wiki is now; the old path is a stranger's."""
+    service = cloned.service
+    moved = WikiOwner("project", "team/handbook")
+    await service.add_group("team")
+    space = await service.ask(project_tables.namespace, "team")
+    assert space is not None
+    await service.ask(project_tables.transfer_project, 1, space)
+    picture = "uploads/0123456789abcdef0123456789abcdef/p.txt"
+    await service.put_file(moved, picture, b"ours")
+    await service.add_pages(moved, {"home": f"[p]({picture})\n"})
+
+    ran = await cloned.run("sync")
+
+    assert ran.code == 0, ran.err
+    assert "the project docs/handbook is team/handbook now" in ran.err
+    assert cloned.files()[picture] == "ours"
+    await service.add_project("docs/handbook", {"home": "theirs\n"})
+    await service.put_file(HANDBOOK, picture.replace("p.txt", "q.txt"), b"theirs")
+    assert (await cloned.run("sync")).code == 4
+
+
+async def test_id_whose_old_path_leads_nowhere_needs_a_proof(cloned: Cloned) -> None:
+    """A service that was set up anew gives old ids to strangers."""
+    without_id(cloned)
+    await cloned.run("sync")
+    await rename(cloned)
+    await cloned.service.ask(lambda tables: tables.db.execute("DELETE FROM old_path"))
+    await cloned.service.add_pages(GUIDE, {"home": "edited there\n"})
+    assert (await cloned.run("sync")).code == 0
+    strange = await give_id_to_a_stranger(cloned)
+    cloned.write("mine.md", "mine\n")
+
+    ran = await cloned.run("sync")
+
+    assert ran.code == 4
+    assert "has other pages (0 of 4 pages are the same)" in ran.err
+    assert await cloned.service.files(STRANGE) == strange
+
+
+async def test_project_that_will_be_removed_is_told(cloned: Cloned) -> None:
+    url = cloned.service.url
+    marked = await cloned.run_main("project", "delete", url, "docs/handbook", "--yes")
+    assert marked.code == 0, marked.err
+    ran, status = await cloned.run("sync"), await cloned.run("status")
+    doctor = await cloned.run("doctor")
+    for told in (ran.err, status.out, doctor.out):
+        assert "the project was marked for deletion on 20" in told
+    assert (ran.code, status.code, doctor.code) == (3, 3, 3)
+    attention = (cloned.root / "WIKISYNC-ATTENTION.md").read_text()
+    assert "marked for deletion" in attention
+
+
+async def test_corrected_path_keeps_everything_that_was_known(cloned: Cloned) -> None:
+    """One edit, one new page and one deletion on each side, after a rename."""
+    without_id(cloned)
+    await rename(cloned)
+    configure(cloned, '"docs/handbook"', '"docs/guide"')
+    await change_both_sides(cloned, GUIDE)
+
+    dry = await cloned.run("sync", "--dry-run")
+    ran = await sync_for_long(cloned)
+
+    assert dry.code == 0
+    await assert_all_is_carried(cloned, GUIDE, ran)
+
+
+async def test_clone_into_its_workspace_keeps_what_was_known_too(
+    cloned: Cloned,
+) -> None:
+    await rename(cloned)
+    configure(cloned, '"docs/handbook"', '"docs/guide"')
+    await change_both_sides(cloned, GUIDE)
+    words = ("clone", cloned.service.url, "--project", "docs/guide", cloned.root)
+    again = await cloned.run_main(*words)
+    assert again.code == 0
+    await assert_all_is_carried(cloned, GUIDE, await sync_for_long(cloned))
+
+
+# -- a service at another address --------------------------------------------------
+
+
+@pytest.fixture
+async def alias(service: EmbeddedService) -> AsyncIterator[str]:
+    """A second address of the service."""
+    async with bending_proxy(service.url) as proxy:
+        yield proxy.url
+
+
+async def test_new_address_of_the_service_keeps_everything_that_was_known(
+    cloned: Cloned, alias: str
+) -> None:
+    """Its history has the last commit that was known."""
+    await cloned.run("sync")
+    configure(cloned, cloned.service.url, alias)
+    await change_both_sides(cloned, HANDBOOK)
+    dry, ran = await cloned.run("sync", "--dry-run"), await sync_for_long(cloned)
+    for told in (dry.err, ran.err):
+        assert (
+            f"at the last sync the project had the id 1 at {cloned.service.url}; it is"
+            f" the same wiki as that with the id 1 at {alias}" in told
+        )
+    await assert_all_is_carried(cloned, HANDBOOK, ran)
+    again = await cloned.run("sync")
+    assert (again.code, again.err) == (0, "")
+
+
+async def test_other_pages_at_another_address_stop_the_wiki(
+    cloned: Cloned, elsewhere: EmbeddedService
+) -> None:
+    """With the same id, which every new service gives to its first project."""
+    await elsewhere.add_project("docs/handbook", {**PAGES, "x": "x\n"})
+    configure(cloned, cloned.service.url, elsewhere.url)
+    cloned.write("mine.md", "mine\n")
+    before = cloned.files()
+    for words in (("sync", "--adopt", "push"), ("sync", "--dry-run")):
+        ran = await cloned.run(*words)
+        assert ran.code == 4
+        assert (
+            f"docs/handbook (id 1) at {elsewhere.url} has other pages (4 of 4 pages"
+            " are the same) than the wiki that handbook was synced with" in ran.err
+        )
+        assert "run: wikisync adopt handbook" in ran.err
+    assert cloned.files() == before
+    assert "mine.md" not in await elsewhere.files(HANDBOOK)
+
+
+async def test_clone_from_another_address_stops_too(
+    cloned: Cloned, elsewhere: EmbeddedService
+) -> None:
+    await elsewhere.add_project("docs/handbook", {"home": "another\n"})
+    configure(cloned, cloned.service.url, elsewhere.url)
+    words = ("clone", elsewhere.url, "--project", "docs/handbook", cloned.root)
+    ran = await cloned.run_main(*words)
+    assert ran.code == 4
+    assert "is another project now" in ran.err
+    assert cloned.files() == FILES
+
+
+async def test_equal_pages_at_another_address_are_the_same_wiki_whatever_its_id(
+    cloned: Cloned, elsewhere: EmbeddedService
+) -> None:
+    await elsewhere.add_project("docs/first", {})
+    await elsewhere.add_project("docs/handbook", PAGES)
+    configure(cloned, cloned.service.url, elsewhere.url)
+    cloned.write("mine.md", "mine\n")
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.out) == (0, "handbook: 5 pages, 1 pushed\n")
+    assert "the same wiki as that with the id 2" in ran.err
+    assert "write id = 2 into wikisync.toml" in ran.err
+    assert "mine.md" in await elsewhere.files(HANDBOOK)
+    assert "mine.md" not in await cloned.wiki()
+
+
+@pytest.mark.parametrize(
+    ("known", "there", "is_same"),
+    [(12, 9, False), (12, 10, True), (10, 12, True), (9, 8, False), (9, 9, True)],
+)
+async def test_ten_equal_pages_prove_a_wiki_and_all_of_a_smaller_one(
+    elsewhere: EmbeddedService,
+    tmp_path: Path,
+    known: int,
+    there: int,
+    *,
+    is_same: bool,
+) -> None:
+    pages = [(f"p{number}", f"text {number}\n") for number in range(12)]
+    await elsewhere.add_project("docs/handbook", dict(pages[:there]))
+    section = WikiSection("project", "docs/handbook", "handbook")
+    found = nullcontext() if is_same else pytest.raises(Halted, match="are the same")
+    with State.open(tmp_path / "state.db") as state:
+        wiki = state.wiki(HANDBOOK)
+        wiki.note_remote_id("https://gitlab.example.com project 7")
+        wiki.record(
+            Agreed.of(BasePage(Slug(slug), Format.MARKDOWN, digest, digest), text)
+            for slug, text in pages[:known]
+            for digest in (digest_of(text),)
+        )
+        async with Client(elsewhere.url, elsewhere.token) as client:
+            with found:
+                assert (await find_wiki(state, client, section)).id == 1
+
+
+async def test_pause_goes_with_the_record(cloned: Cloned) -> None:
+    without_id(cloned)
+    await rename(cloned)
+    await cloned.run("pause", "handbook", "moving")
+    configure(cloned, '"docs/handbook"', '"docs/guide"')
+    cloned.write("mine.md", "mine\n")
+    ran = await cloned.run("sync")
+    assert "paused" in ran.out
+    assert "mine.md" not in await texts(cloned.service, GUIDE)
+
+
+# -- adopting another wiki ---------------------------------------------------------
+
+TWO = {"home": PAGES["home"], "guide": "their guide\n", "payroll": "secret\n"}
+
+
+async def test_adopt_shows_the_next_sync_and_changes_nothing_without_a_yes(
+    cloned: Cloned,
+) -> None:
+    await put_another_there(cloned, TWO)
+    ran = await cloned.run("adopt")
+    url = cloned.service.url
+    assert ran.code == 0
+    assert (
+        f"handbook was synced with project 1 at {url}; from now on with project"
+        f" docs/handbook (id 2) at {url}" in ran.err
+    )
+    assert "create  payroll" in ran.out
+    assert "run it again with --yes" in ran.err
+    assert (await cloned.run("sync")).code == 4
+
+
+async def test_adopted_wiki_is_met_as_by_a_folder_whose_state_is_lost(
+    cloned: Cloned,
+) -> None:
+    """Equal texts are agreed, different ones held; nothing goes, on either side."""
+    await put_another_there(cloned, TWO)
+    cloned.write("home.md", "edited here\n")
+    (cloned.folder / "team/rules.md").unlink()
+    before = cloned.files()
+    assert (await cloned.run("adopt", "handbook", "--yes")).code == 0
+
+    ran = await sync_for_long(cloned)
+
+    assert ran.code == 3
+    assert "handbook/guide: created here and on the wiki" in ran.err
+    assert "handbook/home: created here and on the wiki" in ran.err
+    assert "the project of handbook has the id 2, and not 1" in ran.err
+    assert before.items() <= cloned.files().items()
+    assert cloned.read("payroll.md") == "secret\n"
+    assert await cloned.wiki() == {f"{slug}.md": text for slug, text in TWO.items()}
+    assert await texts(cloned.service, GUIDE) == FILES
+    cloned.write("payroll.md", "edited here\n")
+    await cloned.run("sync")
+    assert (await cloned.wiki())["payroll.md"] == "edited here\n"
+
+
+async def test_adopted_wiki_with_the_same_pages_keeps_what_was_agreed_on(
+    cloned: Cloned,
+) -> None:
+    """Exported and imported, a project has another id and the same texts."""
+    await put_another_there(cloned, PAGES)
+    cloned.write("home.md", "one, here\n\ntwo\n\nthree\n")
+    (cloned.folder / "guide.md").unlink()
+    assert (await cloned.run("adopt", "--yes")).code == 0
+    await cloned.edit({"home": "one\n\ntwo\n\nthree, there\n"})
+    ran = await sync_for_long(cloned)
+    assert ran.code == 0, ran.err
+    assert cloned.read("home.md") == "one, here\n\ntwo\n\nthree, there\n"
+    assert set(await cloned.wiki()) == set(FILES)
+
+
+async def test_adopt_of_one_wiki_leaves_the_other_where_it_is(cloned: Cloned) -> None:
+    await cloned.service.add_project("docs/other", {"start": "other\n"})
+    file = cloned.root / "wikisync.toml"
+    more = '\n[[wiki]]\nproject = "docs/other"\nfolder = "other"\n'
+    file.write_text(file.read_text() + more)
+    await cloned.run("sync")
+    await put_another_there(cloned, TWO)
+    cloned.write("guide.md", "edited here\n")
+    ran = await cloned.run("adopt", "other", "--yes")
+    assert ran.code == 0
+    assert "was synced with" not in ran.err
+    assert (await cloned.run("sync")).code == 4
+
+
+async def test_folder_is_adopted_while_its_service_is_away(cloned: Cloned) -> None:
+    configure(cloned, cloned.service.url, "http://127.0.0.1:9")
+    (cloned.root / ".wikisync/folder-id").unlink()
+    ran = await cloned.run("adopt")
+    assert ran.code == 0
+    assert "handbook was not checked" in ran.err
+    configure(cloned, "http://127.0.0.1:9", cloned.service.url)
+    assert (await cloned.run("sync")).code == 0

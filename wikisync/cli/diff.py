@@ -142,7 +142,7 @@ async def _of_wiki(
     section: WikiSection,
     slugs: frozenset[Slug] | None,
 ) -> list[Shown]:
-    wiki = await opened.synced(client, section, is_real=False)
+    wiki = await opened.synced(client, section)
     options = CycleOptions(
         is_dry_run=True,
         pages=slugs,

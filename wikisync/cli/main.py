@@ -45,9 +45,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "doctor": "Check everything that a sync needs.",
     },
     "Workspace repair": {
-        "adopt": "Accept the folders as they are; deletes nothing.",
-        "records": "List the sync records of each wiki, or reuse one.",
-        "move-service": "Change the address of the workspace's service.",
+        "adopt": "Accept the folders and their wikis as they are; deletes nothing.",
     },
     "Single pages and projects": {
         "page": "List, read and change pages of a wiki.",

@@ -84,7 +84,7 @@ def command(ctx: click.Context, /, start: Path, **options: Any) -> int:
     settle_ms = options["settle_ms"]
     request = WatchRequest(
         excluded=options["excluded"],
-        puts_new=options["adopt"] == "push",
+        uploads_new=options["adopt"] == "push",
         settle_s=None if settle_ms is None else settle_ms / 1000,
         has_site=options["site"],
         has_preview=options["preview"],

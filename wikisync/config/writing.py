@@ -37,26 +37,6 @@ def render_config(config: Config) -> str:
     return "\n".join(blocks)
 
 
-def with_service_url(text: str, url: str) -> str | None:
-    """The text of a configuration with another address of its service.
-
-    Everything else stays as it was written, comments too.
-
-    Returns:
-        None where the address is on no line of its own below ``[service]``.
-    """
-    found = re.search(_SERVICE_URL, text)
-    if found is None:
-        return None
-    return f"{text[: found.start('url')]}{_toml(url)}{text[found.end('url') :]}"
-
-
-_SERVICE_URL = re.compile(
-    r"^[ \t]*\[[ \t]*service[ \t]*\][^\n]*\n"
-    r"(?:(?![ \t]*\[)[^\n]*\n)*?"
-    r"[ \t]*url[ \t]*=[ \t]*(?P<url>\"[^\"\n]*\"|'[^'\n]*')",
-    re.MULTILINE,
-)
 _KEY = re.compile(r"^# (\w+) = (.*)$", re.MULTILINE)
 
 

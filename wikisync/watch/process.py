@@ -61,7 +61,7 @@ class WatchRequest(Struct, frozen=True):
 
     excluded: tuple[str, ...] = ()
     """Wikis to leave out, by folder or full path."""
-    puts_new: bool = False
+    uploads_new: bool = False
     """Whether a first sync uploads pages that are only here."""
     settle_s: float | None = None
     """How long a saved file must have been left alone; None as configured."""
@@ -208,12 +208,16 @@ async def _wait_for_others(
 def _wikis(
     opened: OpenWorkspace, client: Client, request: WatchRequest
 ) -> Sequence[WatchedWiki]:
-    asked = CycleOptions(
-        puts_new=request.puts_new,
-        reads_max=opened.workspace.config.sync.reads_max,
-    )
+    asked = CycleOptions(reads_max=opened.workspace.config.sync.reads_max)
     return [
-        WatchedWiki(opened, section, client, asked, settle_s=request.settle_s)
+        WatchedWiki(
+            opened,
+            section,
+            client,
+            asked,
+            uploads_new=request.uploads_new,
+            settle_s=request.settle_s,
+        )
         for section in opened.workspace.synced
     ]
 

@@ -24,9 +24,9 @@ from wikisync.sync.run.result import CycleResult
 from wikisync.watch.daemon.schedule import FULL_SCAN_S
 from wikisync.watch.daemon.wiki_status import CycleOutcome, RemoteHint, Why
 from wikisync.workspace.attention import sentences
+from wikisync.workspace.identity import find_wiki
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 from wikisync.workspace.syncing import Synced
-from wikisync.workspace.whose import find_wiki
 
 NAMED_MAX = 3
 """Pages that one line names."""
@@ -46,11 +46,14 @@ class WatchedWiki:
         client: Client,
         options: CycleOptions,
         *,
+        uploads_new: bool = False,
         settle_s: float | None = None,
     ) -> None:
         self._opened = opened
         self._client = client
         self._options = options
+        self._uploads_new = uploads_new
+        """Whether a first sync uploads pages that are only here."""
         self._settle_s = settle_s
         self._wiki: SyncedWiki | None = None
         self._stamp: FolderStamp | None = None
@@ -81,12 +84,12 @@ class WatchedWiki:
     def path(self) -> str:
         """The full path of its project or group, as far as that is known."""
         found = self._wiki
-        return found.found.there.owner.full_path if found else self.section.path
+        return found.found.owner.full_path if found else self.section.path
 
     @property
     def project_id(self) -> int | None:
         """The id of its project or group; None before its first cycle."""
-        return self._wiki.found.there.id if self._wiki else None
+        return self._wiki.found.id if self._wiki else None
 
     @property
     def paths(self) -> frozenset[str]:
@@ -140,7 +143,8 @@ class WatchedWiki:
 
     async def _exchange(self, why: Why) -> CycleResult:
         wiki = await self._connected(why)
-        puts_new = self._options.puts_new and wiki.found.may_adopt
+        if self._uploads_new:
+            wiki.known.note_left_out(None)
         self._opened.refuse_lost(self.section)
         edits, self._edits = self._edits, {}
         if edits:
@@ -168,9 +172,6 @@ class WatchedWiki:
                         adopts=adopts,
                         is_other_folder=is_other,
                         tries_again=is_first,
-                        between=wiki.found.between if is_first else None,
-                        puts_new=puts_new,
-                        leaves=frozenset() if puts_new else wiki.known.left_out,
                     ),
                 )
         except BaseException:
@@ -186,15 +187,10 @@ class WatchedWiki:
     async def _connected(self, why: Why) -> SyncedWiki:
         """Both sides of the wiki; a whole scan sees where it is now, too."""
         if self._wiki is not None and why is Why.EVERYTHING:
-            found = await find_wiki(
-                self._opened.workspace, self._opened.state, self._client, self.section
-            )
+            found = await find_wiki(self._opened.state, self._client, self.section)
             before = self._wiki.found
-            is_same = found.there.owner == before.there.owner
-            if is_same and found.known is before.known:
-                self._wiki = replace(self._wiki, found=found)
-            else:
-                self._wiki = None
+            is_same = (found.owner, found.id) == (before.owner, before.id)
+            self._wiki = replace(self._wiki, found=found) if is_same else None
         if self._wiki is None:
             self._wiki = await self._opened.synced(
                 self._client, self.section, settle_s=self._settle_s
@@ -236,7 +232,7 @@ class WatchedWiki:
 
     async def hint(self) -> RemoteHint | None:
         """The wiki's newest commit, or else when its project was last active."""
-        found = None if self._wiki is None else self._wiki.found.there
+        found = None if self._wiki is None else self._wiki.found
         owner = self.section.owner if found is None else found.owner
         if self._wiki is not None:
             self._history = self._wiki.replica.history

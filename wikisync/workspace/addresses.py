@@ -70,22 +70,6 @@ async def find_target(url: str, notify: Notify = None) -> Target:
     )
 
 
-async def find_service(url: str) -> None:
-    """See that an address is that of a service, and of no page there.
-
-    Raises:
-        UsageError: it is not; the hint says which is.
-        RemoteError: it cannot be reached.
-    """
-    target = await find_target(url)
-    if target.path:
-        raise UsageError(
-            f"{shown_address(url)} is a page of the service {target.service}, not the"
-            " service",
-            hint=f"give the service as {target.service}",
-        )
-
-
 def may_name_wiki(url: str) -> bool:
     """Whether an address has a path, which may be that of a project or group."""
     return bool(urlsplit(url).path.strip("/"))

@@ -75,12 +75,13 @@ async def clone(
             destination = Destination(
                 private=folder / PRIVATE_FOLDER,
                 folder_of=lambda wiki: folder / workspace.folders[wiki.owner],
+                folders=workspace.folders,
                 is_mirror=False,
                 allow_emptying=allow_emptying,
             )
             try:
                 pulled = await pull_all(client, workspace.wikis, destination, progress)
-                _note_identity(destination.private, workspace, pulled)
+                _note_identity(destination.private, pulled)
             except WikisyncError:
                 if existing is None:
                     _undo(folder, workspace)
@@ -238,16 +239,14 @@ def _write_workspace(folder: Path, workspace: NewWorkspace) -> None:
     agree_to_new(folder, workspace.config)
 
 
-def _note_identity(private: Path, workspace: NewWorkspace, pulled: Pulled) -> None:
+def _note_identity(private: Path, pulled: Pulled) -> None:
     """Let the state know its folders, so that copies of them are recognised."""
-    url = workspace.config.service.url.rstrip("/")
-    with State.open(private / STATE_FILE, service_url=url) as state:
+    with State.open(private / STATE_FILE) as state:
         # a copy that is cloned into again stays one until it is synced
         if not state.recalled(IDENTITY):
             state.remember(IDENTITY, str(adopt(private)))
         for one in pulled.wikis:
             known = state.wiki(one.wiki.owner)
-            known.note_folder(workspace.folders[one.wiki.owner])
             if not known.folder_identity:
                 known.note_folder_identity(str(current_folder(one.folder)))
 

@@ -237,7 +237,7 @@ def build(
         SiteError: the theme or the output folder cannot be used.
     """
     keeping = keeping or Keeping((), service_of(client))
-    kept = _kept(client, keeping, pulled, output, cache)
+    kept = _kept(keeping, pulled, output, cache)
     if not pulled.wikis and pulled.failed:
         raise pulled.failed[0].error
     if not pulled.wikis and not kept:
@@ -286,12 +286,12 @@ def build(
 
 
 def _kept(
-    client: Client, keeping: Keeping, pulled: Pulled, output: Path, cache: Path
+    keeping: Keeping, pulled: Pulled, output: Path, cache: Path
 ) -> list[KeptWiki]:
     """The wikis of the site that were not read this time."""
     if not keeping.published:
         return []
-    with State.open(cache / STATE_FILE, service_url=str(client.address)) as state:
+    with State.open(cache / STATE_FILE) as state:
         return keeping.kept(pulled, state, partial(folder_in, cache), output)
 
 

@@ -1,27 +1,67 @@
-"""Whose wiki it is that a folder is synced with.  Pure.
+"""Which wiki a folder is synced with: a wiki is its id on its service.
 
-A wiki is known by its service and the id of its project or group; path and URL are
-attributes, which change.  What is remembered of a wiki is its *record*.  A record is
-never removed because an id differs: it is set aside, and can be used again.
+The same id under another path is followed and reported.  At another address of the
+service an id means nothing, and under an id whose old path leads nowhere a service that
+was set up anew has a stranger: there the history or the texts have to prove that it is
+the same wiki.  Everything else halts the wiki until a person corrects
+``wikisync.toml``, or takes the wiki that is there by ``wikisync adopt``.
 
-``whose`` says what a path and a known id together mean, ``carried_records`` which
-record may be used under another address, ``Agreement`` whether pages prove it.
+For ten minutes after an answer with which all was well, a cycle that changes nothing
+is not preceded by that question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from contextlib import suppress
+from typing import Self
 
+import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from wikisync.errors import Halted
-from wikisync.model import PageState, Problem, Slug, WikiOwner
-from wikisync.sync.decide.identity import WikiRecord
-from wikisync.sync.decide.plan import BasePage
+from wikisync.api.client import Client, Id
+from wikisync.api.replica import WikiReplica
+from wikisync.api.wikis import Wiki
+from wikisync.config import WikiSection
+from wikisync.decoding import json_decoder
+from wikisync.errors import Halted, NotFound, ProtocolViolation, command_line
+from wikisync.model import Problem, WikiOwner
+from wikisync.sync.base.state import State, WikiState
+from wikisync.workspace.sentences import counted
 
 EQUAL_PAGES = 10
-"""So many pages that are the same prove that two addresses are of one wiki; of a small
-wiki, half of its pages."""
+"""So many pages that are the same prove that it is one wiki; of a smaller one, all."""
+LOCATED_S = 600.0
+"""For so long the location of a wiki without changes is not asked for again.
+
+So much later a sync with nothing to do may report that the wiki was renamed, or that
+another has its path; one that has something to do asks before it.
+"""
+
+
+class RemoteId(Struct, frozen=True):
+    """A wiki's service, and the id of its project or group there."""
+
+    service: str = ""
+    kind: str = ""
+    id: int | None = None
+    """None before a wiki was met."""
+
+    def __str__(self) -> str:
+        return f"{self.service} {self.kind} {self.id}"
+
+    @classmethod
+    def of(cls, client: Client, owner: WikiOwner, number: int) -> Self:
+        """That of a project or group of this service."""
+        return cls(str(client.address).rstrip("/"), owner.kind, number)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """What ``str`` made; of no wiki for an empty text."""
+        service, _, rest = text.partition(" ")
+        kind, _, number = rest.partition(" ")
+        return cls(service, kind, int(number)) if number else cls()
 
 
 class Located(Struct, frozen=True):
@@ -32,18 +72,26 @@ class Located(Struct, frozen=True):
     id: int
     deletion_on: str = ""
     """The day on which it was marked for deletion, or empty."""
+    notes: tuple[Problem, ...] = ()
+    """What a person may want to change in the configuration."""
+    warnings: tuple[Problem, ...] = ()
+    """What needs a person."""
 
 
-class Identified(Struct, frozen=True):
-    """What a path and a known id lead to."""
+class _Answer(Struct, frozen=True):
+    """Where a wiki was when the service was last asked, and all was well."""
 
-    there: Located
-    is_other: bool = False
-    """Another project or group has the path."""
-    ours: Located | None = None
-    """Then, where the known one is now; None where it is deleted or hidden."""
-    is_certain: bool = True
-    """False where the old path leads nowhere: then its pages have to agree."""
+    path: str
+    id: int
+    at: float
+    """In seconds since the epoch."""
+
+    def is_younger_than(self, seconds: float) -> bool:
+        """Whether it is so young; not where the clock was set back since."""
+        return 0 <= time.time() - self.at < seconds
+
+
+_ANSWER = json_decoder(_Answer)
 
 
 def is_same_path(one: str, other: str) -> bool:
@@ -51,163 +99,194 @@ def is_same_path(one: str, other: str) -> bool:
     return one.casefold() == other.casefold()
 
 
-def whose(
-    by_id: Located | None,
-    by_path: Located | None,
-    *,
-    path: str,
-    known_id: int | None,
-    is_given: bool,
-) -> Identified | None:
-    """What the answers to a known id and to a path together mean.
+def wiki_as_found(state: State, client: Client, section: WikiSection) -> Located | None:
+    """Where a wiki was a few minutes ago, which must be confirmed before a write.
+
+    None where the service has to be asked first: the configuration changed, the last
+    answer came with a note or a warning, or a cycle would do something before it has
+    compared the two sides.
+    """
+    owner = section.owner
+    known, answer = state.wiki(owner), _last_answer(state, owner)
+    if answer is None:
+        return None
+    is_same = (
+        answer.is_younger_than(LOCATED_S)
+        and str(RemoteId.of(client, owner, answer.id)) == known.remote_id
+        and section.id in {None, answer.id}
+        and is_same_path(answer.path, section.path)
+    )
+    is_under_way = known.intents() or known.conflict_files() or known.undoing
+    if not is_same or is_under_way or not known.base():
+        return None
+    return Located(WikiOwner(owner.kind, answer.path), answer.id)
+
+
+async def find_wiki(
+    state: State, client: Client, section: WikiSection, *, adopts: bool = False
+) -> Located:
+    """Where the wiki of a folder is now.
 
     Args:
-        by_id: What has the known id; None where none is known, or it is not there.
-        by_path: What has the path; None where it was not asked, or is not there.
-        path: As the configuration has it.
-        known_id: Of the project or group that was synced, or is to be.
-        is_given: Whether the id stands in the configuration.
+        state: What is known of the workspace's wikis.
+        client: For its service.
+        section: Which of its wikis.
+        adopts: Take the wiki that has the path now, whichever it is; what the folder
+            agreed on with another one is forgotten.
 
-    Returns:
-        None where neither is there.
+    Raises:
+        NotFound: the project or group does not exist or is hidden.
+        Halted: it is not known to be the wiki that the folder was synced with.
     """
-    # The id is what a wiki is known by.  The path decides only where nothing has the
-    # id; where another wiki has it, nothing is synced.
-    if by_id is None:
-        if by_path is None:
-            return None
-        return Identified(by_path, known_id is not None and by_path.id != known_id)
-    if is_same_path(by_id.owner.full_path, path):
-        return Identified(by_id)
-    if by_path is not None and by_path.id != by_id.id:
-        return Identified(by_path, is_other=True, ours=by_id)
-    return Identified(by_id, is_certain=is_given or by_path is not None)
+    owner, known = section.owner, state.wiki(section.owner)
+    bound, is_begun = RemoteId.parse(known.remote_id), known.is_begun
+    here = RemoteId.of(client, owner, 0)
+    is_here = (bound.service, bound.kind) == (here.service, here.kind)
+    wanted = bound.id if is_begun and is_here else section.id
+    by_id, at_path = await _both(client, section, wanted)
+    there = at_path or by_id
+    assert there is not None, "the request of a path raises where there is nothing"
+    now = RemoteId.of(client, owner, there.id)
+    error: Halted | None = None
+    notes: list[Problem] = []
+    if not is_begun:
+        if wanted not in {None, there.id} and now != bound:
+            error = _another_wiki(section, there, wanted, by_id)
+    elif now != bound and is_here and not adopts:
+        error = _another_wiki(section, there, wanted, by_id)
+    elif now != bound or at_path is None:
+        why = await _difference(client, there, known)
+        if why:
+            error = _other_pages(section, there, now.service, why)
+        elif now != bound:
+            notes.append(_same_wiki(section, bound, now))
+    if error is not None and not adopts:
+        raise error
+    if error is not None and is_begun:
+        known = state.begin_anew(owner)
+    if known.remote_id != str(now):
+        known.note_remote_id(str(now))
+        known.remember_remote_tag("")
+    if not is_same_path(there.owner.full_path, owner.full_path):
+        notes.append(_moved(owner, there))
+    if section.id not in {None, there.id}:
+        notes.append(_other_id(section, there))
+    warnings = (_deletion(owner, there),) if there.deletion_on else ()
+    found = replace(there, notes=tuple(notes), warnings=warnings)
+    _remember(state, owner, found)
+    return found
 
 
-def stranger_error(owner: WikiOwner, known_id: str, found: Identified) -> Halted:
-    """What is said where another project or group has the path."""
-    path, new = owner.full_path, found.there.id
-    go_on = f"to sync the folder with the new one, add id = {new} next to the path"
-    if found.ours is None:
-        return Halted(
-            f"{path} is another {owner.kind} now (id {new}); yours (id {known_id}) was"
-            f" deleted or is hidden from this token; nothing was changed",
-            hint="restore yours, use a member's token, or check the service's url in"
-            f" wikisync.toml; or {go_on}",
-        )
-    ours = found.ours.owner.full_path
-    return Halted(
-        f"{path} is another {owner.kind} now (id {new}); yours (id {known_id}) is"
-        f" {ours}; nothing was changed",
-        hint=f'write {owner.kind} = "{ours}" into wikisync.toml; or {go_on}',
+async def _both(
+    client: Client, section: WikiSection, number: int | None
+) -> tuple[Located | None, Located | None]:
+    """What has an id, and what has the configured path; one of them at least."""
+    by_id: Located | None = None
+    if number is not None:
+        with suppress(NotFound):
+            by_id = await _ask(client, section.owner, number)
+    if by_id is not None and is_same_path(by_id.owner.full_path, section.path):
+        return by_id, by_id
+    try:
+        return by_id, await _ask(client, section.owner, section.path)
+    except (NotFound, ProtocolViolation):
+        # a proxy that takes %2F apart lets no path through
+        if by_id is None:
+            raise
+        return by_id, None
+
+
+async def _ask(client: Client, owner: WikiOwner, which: Id) -> Located:
+    record = await client.address_of(owner.kind, which, name=owner.full_path)
+    path = record.path or owner.full_path
+    on = record.marked_for_deletion_on or ""
+    return Located(WikiOwner(owner.kind, path), record.id, on)
+
+
+async def _difference(client: Client, there: Located, known: WikiState) -> str:
+    """Why it is not proven to be the wiki that is known; empty where it is."""
+    remote = WikiReplica(Wiki(client, there.owner, there.id))
+    head, earlier = await remote.head(), known.head
+    if head and earlier and (head == earlier or await remote.follows(head, earlier)):
+        return ""
+    base, pages = known.base(), (await remote.snapshot()).pages
+    equal = sum(
+        slug in pages and pages[slug].digest == page.remote
+        for slug, page in base.items()
     )
+    if equal >= min(EQUAL_PAGES, max(len(base), len(pages))) > 0:
+        return ""
+    return f"{equal} of {counted(len(base), 'page')} are the same"
 
 
-def doubtful_error(owner: WikiOwner, there: Located, found: Agreement) -> Halted:
-    """What is said where only the id is the same."""
-    path = there.owner.full_path
-    return Halted(
-        f"{owner} no longer exists, and {path}, which has its id {there.id}, has other"
-        f" pages ({found}); nothing was changed",
-        hint=f"if that is your wiki, add id = {there.id} next to the path in"
-        f" wikisync.toml",
-    )
+def _last_answer(state: State, owner: WikiOwner) -> _Answer | None:
+    try:
+        return _ANSWER.decode(state.recalled(f"located {owner}"))
+    except msgspec.DecodeError:
+        return None
 
 
-# -- records under another address ---------------------------------------------------
-
-
-def carried_records(
-    records: Iterable[WikiRecord],
-    *,
-    service_url: str,
-    there: Located,
-    folder: str,
-    others: Mapping[WikiOwner, str],
-) -> Sequence[WikiRecord]:
-    """Records that may be of this wiki, under another address; the likeliest first.
-
-    Args:
-        records: All of the workspace.
-        service_url: The service that is asked now.
-        there: The wiki's project or group.
-        folder: The folder that the wiki is to be synced with.
-        others: The workspace's other wikis with their folders; their records stay
-            theirs.
-    """
-    found = [
-        one
-        for one in records
-        if one.pages
-        and one.remote_id == str(there.id)
-        and one.owner.kind == there.owner.kind
-        and one.folder in {"", folder}
-        and not (
-            one.is_in_use
-            and one.service_url == service_url
-            and one.owner in others
-            and one.folder in {"", others[one.owner]}
-        )
-    ]
-    return sorted(
-        found,
-        key=lambda one: (one.service_url == service_url, one.last_good_at or 0.0),
-        reverse=True,
-    )
-
-
-def record_before(
-    records: Iterable[WikiRecord], number: int, owner: WikiOwner, folder: str
-) -> WikiRecord | None:
-    """The record of the wiki that the folder was last synced with before this one.
-
-    Args:
-        records: All of the workspace.
-        number: Of the record of this wiki.
-        owner: This wiki; where a record's folder is not known, its path decides.
-        folder: In the workspace.
-    """
-    found = [
-        one
-        for one in records
-        if one.pages
-        and one.number != number
-        and (one.folder == folder if one.folder else one.owner == owner)
-    ]
-    return max(found, key=lambda one: one.last_good_at or 0.0, default=None)
-
-
-class Agreement(Struct, frozen=True):
-    """How many pages of a record the wiki has unchanged."""
-
-    equal: int
-    pages: int
-    """In the record."""
-
-    @classmethod
-    def of(
-        cls, base: Mapping[Slug, BasePage], there: Mapping[Slug, PageState]
-    ) -> Agreement:
-        """Compare a record with a scan of the wiki."""
-        equal = sum(
-            slug in there and there[slug].digest == page.remote
-            for slug, page in base.items()
-        )
-        return cls(equal, len(base))
-
-    @property
-    def is_enough(self) -> bool:
-        """Whether it shows that both are one wiki."""
-        return self.equal >= min(EQUAL_PAGES, (self.pages + 1) // 2) > 0
-
-    def __str__(self) -> str:
-        return f"{self.equal} of {self.pages} pages are the same"
+def _remember(state: State, owner: WikiOwner, found: Located) -> None:
+    """Keep where a wiki is, if nothing has to be said of it."""
+    before = _last_answer(state, owner)
+    if found.notes or found.warnings:
+        if before is not None:
+            state.remember(f"located {owner}", "")
+    elif not (
+        before is not None
+        and (before.path, before.id) == (found.owner.full_path, found.id)
+        and before.is_younger_than(LOCATED_S / 2)
+    ):
+        now = _Answer(found.owner.full_path, found.id, time.time())
+        state.remember(f"located {owner}", msgspec.json.encode(now).decode())
 
 
 # -- what is said --------------------------------------------------------------------
 
 
-def moved_note(owner: WikiOwner, there: Located) -> Problem:
+def _another_wiki(
+    section: WikiSection, there: Located, known_id: int | None, ours: Located | None
+) -> Halted:
+    """What is said where another project or group has the path."""
+    kind, new = section.kind, there.id
+    where, hint = (
+        "was deleted or is hidden from this token",
+        "restore yours, use a member's token, or correct wikisync.toml",
+    )
+    if ours is not None:
+        path = ours.owner.full_path
+        where, hint = f"is {path}", f'write {kind} = "{path}" into wikisync.toml'
+    return Halted(
+        f"{section.path} is another {kind} now (id {new}); yours (id {known_id})"
+        f" {where}; nothing was changed",
+        hint=f"{hint}; or, to sync the folder with the new one, run:"
+        f" {command_line('adopt', section.folder)}",
+    )
+
+
+def _other_pages(
+    section: WikiSection, there: Located, service: str, why: str
+) -> Halted:
+    """What is said where neither history nor texts prove that it is the same wiki."""
+    return Halted(
+        f"{there.owner} (id {there.id}) at {service} has other pages ({why}) than the"
+        f" wiki that {section.folder} was synced with; nothing was changed",
+        hint="correct wikisync.toml; or, to sync the folder with this one, run:"
+        f" {command_line('adopt', section.folder)}",
+    )
+
+
+def _same_wiki(section: WikiSection, bound: RemoteId, now: RemoteId) -> Problem:
+    """One line on a wiki that was proven to be the same one."""
+    return Problem(
+        "wiki-moved",
+        str(section.owner),
+        f"at the last sync the {section.kind} had the id {bound.id} at {bound.service};"
+        f" it is the same wiki as that with the id {now.id} at {now.service}",
+    )
+
+
+def _moved(owner: WikiOwner, there: Located) -> Problem:
     """One line on a wiki that is followed to its new path."""
     path = there.owner.full_path
     return Problem(
@@ -218,7 +297,18 @@ def moved_note(owner: WikiOwner, there: Located) -> Problem:
     )
 
 
-def deletion_warning(owner: WikiOwner, there: Located) -> Problem:
+def _other_id(section: WikiSection, there: Located) -> Problem:
+    """One line on an id in the configuration that is another one's."""
+    return Problem(
+        "wiki-moved",
+        str(section.owner),
+        f"the {section.kind} of {section.folder} has the id {there.id}, and not"
+        f" {section.id}",
+        f"write id = {there.id} into wikisync.toml",
+    )
+
+
+def _deletion(owner: WikiOwner, there: Located) -> Problem:
     """One line on a wiki that will be removed."""
     return Problem(
         "wiki-marked-for-deletion",
@@ -226,40 +316,4 @@ def deletion_warning(owner: WikiOwner, there: Located) -> Problem:
         f"the {owner.kind} was marked for deletion on {there.deletion_on}; the service"
         f" will delete it and its wiki after its retention period",
         f"restore the {owner.kind}, or pause the wiki: wikisync pause",
-    )
-
-
-def carried_note(owner: WikiOwner, record: WikiRecord, service_url: str) -> Problem:
-    """One line on a record that is used under a new address."""
-    was = record.owner.full_path
-    if record.service_url != service_url:
-        was = f"{was} at {record.service_url}"
-    return Problem(
-        "record-carried-over",
-        str(owner),
-        f"at the last sync the {owner.kind} was {was} (id {record.remote_id});"
-        " its sync record stays in use",
-    )
-
-
-def met_again(owner: WikiOwner, between: WikiRecord) -> Problem:
-    """One line on a folder that is back at a wiki after it was with another one."""
-    return Problem(
-        "wiki-again",
-        str(owner),
-        f"its folder was synced with {between} in between; pages from there are not"
-        f" uploaded to this wiki, and pages changed there are held",
-    )
-
-
-def first_meeting(owner: WikiOwner, before: WikiRecord, why: str) -> Problem:
-    """What is said of a folder that is synced with another wiki than before."""
-    return Problem(
-        "wiki-replaced",
-        str(owner),
-        f"its folder was synced with {before} before, and this is another wiki"
-        f" ({why}): it is treated as a first sync: nothing is deleted, and pages that"
-        f" exist only here are not uploaded",
-        f"see wikisync records; if both are the same wiki, run: wikisync records --use"
-        f" {before.number}",
     )

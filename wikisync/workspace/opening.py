@@ -49,8 +49,8 @@ from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.sync.wiki.remembered import RememberedWiki
 from wikisync.sync.wiki.translation import TranslatedWiki
 from wikisync.workspace.configured import ConfiguredWorkspace
+from wikisync.workspace.identity import Located, RemoteId, find_wiki, wiki_as_found
 from wikisync.workspace.links import translated_wiki
-from wikisync.workspace.whose import FoundRecord, find_wiki, wiki_as_found
 
 IDENTITY = "identity"
 """Under this name the state keeps which workspace it belongs to."""
@@ -80,7 +80,7 @@ class Sides(Struct, frozen=True, kw_only=True):
 
     @property
     def remote_id(self) -> str:
-        """The service's id of the project or group; empty while nobody asks it."""
+        """Which wiki it is; empty while nobody asks the service."""
         return ""
 
 
@@ -88,20 +88,17 @@ class SyncedWiki(Sides, frozen=True, kw_only=True):
     """One wiki of an open workspace and of the service."""
 
     folder: Path
-    found: FoundRecord
+    found: Located
     """Where it is on the service now."""
+    known: WikiState
+    client: Client
     replica: WikiReplica
     """The wiki as it is, behind ``remote``."""
 
     @property
     def remote_id(self) -> str:
-        """The service's id of the project or group."""
-        return str(self.found.there.id)
-
-    @property
-    def known(self) -> WikiState:
-        """What is known of it."""
-        return self.found.known
+        """Which wiki it is."""
+        return str(RemoteId.of(self.client, self.found.owner, self.found.id))
 
 
 class OpenWorkspace:
@@ -197,7 +194,7 @@ class OpenWorkspace:
         """Run one cycle of a wiki, or its dry run.
 
         Raises:
-            Halted: the record in use is of a wiki with another id.
+            Halted: the folder was synced with another wiki.
             WikisyncError: the cycle could not go on.
         """
         return await run_cycle(
@@ -238,7 +235,6 @@ class OpenWorkspace:
         wiki: WikiSection,
         *,
         settle_s: float | None = None,
-        is_real: bool = True,
         asks_first: bool = True,
     ) -> SyncedWiki:
         """Both sides of a wiki, with the guards of its folder.
@@ -248,7 +244,6 @@ class OpenWorkspace:
             wiki: Which one.
             settle_s: How long a saved file must have been left alone; as the
                 configuration says where it is None.
-            is_real: False to note nothing of where the wiki is now.
             asks_first: False to ask the service where the wiki is only before a cycle
                 changes something, where it was asked lately.
 
@@ -257,24 +252,21 @@ class OpenWorkspace:
             Halted: another one has its path; or the folder had pages and is empty.
             FolderError: it is gone.
         """
-        found = None if asks_first else wiki_as_found(self.workspace, self.state, wiki)
+        found = None if asks_first else wiki_as_found(self.state, client, wiki)
         confirm = None
         if found is None:
-            found = await find_wiki(
-                self.workspace, self.state, client, wiki, is_real=is_real
-            )
+            found = await find_wiki(self.state, client, wiki)
         else:
-            confirm = self._confirming(client, wiki, found, is_real=is_real)
+            confirm = self._confirming(client, wiki, found)
         # by its present path: the old one may lead to another wiki
-        owner, known = found.there.owner, found.known
-        if is_real:
-            known.end_sync()  # of a run that was killed
+        owner, known = found.owner, self.known(wiki)
+        known.end_sync()  # of a run that was killed
         folder = self.folder_of(wiki)
         if not self.is_read_only and self._is_made(wiki):
             _make_folder(folder)
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
-        behind = Wiki(client, owner, found.there.id)
+        behind = Wiki(client, owner, found.id)
         git = RemoteRepository(client, owner, self.workspace.private / CACHE_FOLDER)
         tag = known.remote_tag
         remote = WikiReplica(
@@ -282,7 +274,7 @@ class OpenWorkspace:
             tag=tag,
             pages=known.remote_pages() if tag else None,
             again=known.remote_again,
-            trees=git.trees(is_kept=not self.is_read_only and is_real),
+            trees=git.trees(is_kept=not self.is_read_only),
             reads_max=self.workspace.config.sync.reads_max,
             attachments=AttachmentSource(behind, git),
             # not in the folder for temporary files, which any writer of them removes
@@ -301,16 +293,16 @@ class OpenWorkspace:
         return SyncedWiki(
             section=wiki,
             remote=translated,
-            local=AliasedFolder(own, self.known(wiki)),
+            local=AliasedFolder(own, known),
             folder=folder,
             found=found,
+            known=known,
+            client=client,
             replica=remote,
             confirm=confirm,
         )
 
-    def _confirming(
-        self, client: Client, wiki: WikiSection, found: FoundRecord, *, is_real: bool
-    ) -> Confirm:
+    def _confirming(self, client: Client, wiki: WikiSection, found: Located) -> Confirm:
         """What raises unless the service says that a wiki is as it was found before."""
         is_confirmed = False
 
@@ -318,10 +310,7 @@ class OpenWorkspace:
             nonlocal is_confirmed
             if is_confirmed:
                 return
-            now = await find_wiki(
-                self.workspace, self.state, client, wiki, is_real=is_real
-            )
-            if (now.there, now.known.number) != (found.there, found.known.number):
+            if await find_wiki(self.state, client, wiki) != found:
                 raise WikiMoved(f"{wiki.owner} is not where it was")
             is_confirmed = True
 
@@ -429,16 +418,15 @@ def open_workspace(
     if not is_held and not is_read_only:
         _make_private(workspace.private)
     lock = locked(workspace.private, f"the workspace {root}", is_watch=is_watch)
-    file, url = workspace.private / STATE_FILE, workspace.config.service.url.rstrip("/")
+    file = workspace.private / STATE_FILE
     with (
         lock if is_held else nullcontext(),
-        State.copy(
-            file, service_url=url, is_live=holder_of(workspace.private) is not None
-        )
+        State.copy(file, is_live=holder_of(workspace.private) is not None)
         if is_read_only
-        else State.open(file, service_url=url, is_held=is_held) as state,
+        else State.open(file, is_held=is_held) as state,
         ExitStack() as stack,
     ):
+        state.follow_folders({one.owner: one.folder for one in workspace.config.wikis})
         recorded = Identity.parse(state.recalled(IDENTITY))
         if adopts:
             adopt(workspace.private)

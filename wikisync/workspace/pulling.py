@@ -54,7 +54,7 @@ from wikisync.sync.run.result import CycleResult, problems_of
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.workspace.attention import next_step
 from wikisync.workspace.discovery import FoundWiki, skipped
-from wikisync.workspace.identity import Located, carried_records
+from wikisync.workspace.identity import RemoteId
 from wikisync.workspace.links import translated_wiki
 from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.sentences import problem_as_json
@@ -165,6 +165,8 @@ class Destination(Struct, frozen=True):
     folder_of: Callable[[FoundWiki], Path]
     is_mirror: bool
     """The folders are private to us; else persons edit them."""
+    folders: Mapping[WikiOwner, str] = {}
+    """The folder of each wiki of a workspace."""
     allow_emptying: bool = False
 
     @property
@@ -175,8 +177,6 @@ class Destination(Struct, frozen=True):
             is_mirror=self.is_mirror,
             allows_emptying=self.allow_emptying,
             is_undoable=False,
-            # what a mirror has more is no page of anybody
-            puts_new=self.is_mirror,
             remote_span_s=MIRROR_SPAN_S if self.is_mirror else REMOTE_SPAN_S,
         )
 
@@ -210,10 +210,10 @@ async def pull_all(
     of_pages = progress if is_one else SilentProgress()
     of_wikis = SilentProgress() if is_one else progress
     of_wikis.start("read wikis", len(wikis))
-    with State.open(
-        destination.private / STATE_FILE, service_url=str(client.address)
-    ) as state:
+    with State.open(destination.private / STATE_FILE) as state:
         pulled.state_problem = _set_aside(state)
+        if destination.folders:
+            state.follow_folders(destination.folders)
 
         async def one(wiki: FoundWiki) -> PulledWiki | FailedWiki | Problem:
             try:
@@ -253,12 +253,11 @@ async def _pull(
     folder = destination.folder_of(wiki)
     own = _local(folder, destination)
     known = state.wiki(wiki.owner)
-    if destination.is_mirror and not known.is_same_wiki(str(wiki.id)):
+    remote_id = str(RemoteId.of(client, wiki.owner, wiki.id))
+    if destination.is_mirror and not known.is_same_wiki(remote_id):
         # pages of another project that had this path would outlive it
-        known = state.bind(wiki.owner, state.begin(wiki.owner, str(wiki.id)))
+        known = state.begin_anew(wiki.owner)
         shutil.rmtree(folder, ignore_errors=True)
-    elif not destination.is_mirror and not known.base():
-        known = _carried(state, wiki, str(client.address), folder, destination)
     behind = _remote(client, wiki, state, destination, has_folder=folder.is_dir())
     if destination.is_mirror or not known.base():
         # a folder that is gone later on may be a disk that is away
@@ -277,8 +276,8 @@ async def _pull(
             local,
             state,
             owner=wiki.owner,
-            remote_id=str(wiki.id),
-            options=replace(destination.options, leaves=known.left_out),
+            remote_id=remote_id,
+            options=destination.options,
             progress=progress,
             linked=linked,
         )
@@ -372,26 +371,6 @@ def _problems(
     if last.has_more or last.next_scan_s is not None:
         message = "pages changed during the run; some are not up to date yet"
         yield Problem("not-at-rest", str(wiki.owner), message, "run it again")
-
-
-def _carried(
-    state: State,
-    wiki: FoundWiki,
-    service_url: str,
-    folder: Path,
-    destination: Destination,
-) -> WikiState:
-    """The record of a wiki, which it may have from before its path was corrected."""
-    found = carried_records(
-        state.records(),
-        service_url=service_url,
-        there=Located(wiki.owner, wiki.id),
-        folder=folder.relative_to(destination.private.parent).as_posix(),
-        others={},
-    )
-    if found and found[0].service_url == service_url:
-        return state.bind(wiki.owner, found[0].number)
-    return state.wiki(wiki.owner)
 
 
 def _local(folder: Path, destination: Destination) -> FolderReplica:

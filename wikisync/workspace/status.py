@@ -133,7 +133,7 @@ async def scan(
     )
     try:
         if client is not None:
-            wiki = await opened.synced(client, section, is_real=False)
+            wiki = await opened.synced(client, section)
             return await _next_sync(opened, status, wiki)
     except (FolderError, Halted) as error:
         return replace(status, failure=error)
@@ -164,9 +164,6 @@ async def _next_sync(
         is_dry_run=True,
         adopts=opened.is_adopting,
         is_other_folder=status.has_other_folder,
-        between=found.between if found else None,
-        puts_new=False,
-        leaves=known.left_out,
         reads_max=opened.workspace.config.sync.reads_max,
     )
     result = await opened.cycle(sides, options)

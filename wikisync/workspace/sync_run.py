@@ -27,7 +27,7 @@ from wikisync.model import Problem, Slug
 from wikisync.parallel import WIKIS_AT_ONCE, each
 from wikisync.progress import Progress
 from wikisync.sync.decide.narrowing import Direction
-from wikisync.sync.decide.plan import CreateRemote
+from wikisync.sync.decide.plan import SkipReason
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult, problems_of
 from wikisync.workspace.attention_file import noting_halts, show_attention
@@ -48,10 +48,6 @@ from wikisync.workspace.transient import LASTING_HINT, LASTING_TRIES, lasting
 
 NAMES_SHOWN_MAX = 5
 """Pages named in one question."""
-AFTER_ANOTHER = (
-    "the folder was synced with another wiki before: give the pages that belong to"
-    " this one, like wikisync sync FOLDER/PAGE"
-)
 
 
 class SyncRequest(Struct, frozen=True):
@@ -308,38 +304,27 @@ class _Run:
         wiki = await opened.synced(
             self._client,
             section,
-            is_real=not request.is_dry_run,
             asks_first=asks_first,
         )
-        known = wiki.known
-        if known.pause_reason is not None:
-            # it was paused under another address
-            return Synced(section, paused=known.pause_reason)
         if slugs is not None:
             slugs = frozenset(opened.page_of(section, slug) for slug in slugs)
         # of the others nothing is said by who names a page, nor by who wants a pull
-        puts_new = (
-            adopt == "push"
-            and slugs is None
-            and request.direction is not Direction.PULL
-            and wiki.found.may_adopt
-        )
+        is_whole = slugs is None and request.direction is not Direction.PULL
+        if adopt == "push" and is_whole:
+            wiki.known.note_left_out(None)
         asked = CycleOptions(
             direction=request.direction,
             pages=slugs,
             is_dry_run=request.is_dry_run,
-            puts_new=puts_new,
-            leaves=frozenset() if puts_new else known.left_out,
             reads_max=opened.workspace.config.sync.reads_max,
         )
-        if adopt is None and _asks(wiki, asked):
+        is_first = not wiki.known.base() and wiki.known.left_out is not None
+        if adopt is None and is_first and is_whole and not request.is_dry_run:
             new = await _only_here(opened, wiki, asked)
             if new and asks is None:
                 return None
-            puts_new = not new or (asks is not None and _asks_first(asks, wiki, new))
-            asked = replace(asked, puts_new=puts_new)
-        if adopt == "push" and not wiki.found.may_adopt:
-            said.note(f"{section.folder}: --adopt does not apply; {AFTER_ANOTHER}")
+            if new and asks is not None and _asks_first(asks, wiki, new):
+                wiki.known.note_left_out(None)
         with asks.progress() if asks else nullcontext(self.watcher) as watcher:
             synced = await sync_wiki(
                 opened, wiki, asked, progress=watcher, waits=request.waits
@@ -372,15 +357,6 @@ def _counted(
     return failure
 
 
-def _asks(wiki: SyncedWiki, asked: CycleOptions) -> bool:
-    """Whether this is a first sync, where a person may be asked."""
-    if asked.puts_new or asked.is_dry_run:
-        return False
-    if asked.pages is not None or asked.direction is Direction.PULL:
-        return False
-    return not wiki.known.base()
-
-
 def unknown_of(
     wiki: SyncedWiki, results: Sequence[CycleResult], slugs: frozenset[Slug] | None
 ) -> frozenset[Slug]:
@@ -407,8 +383,8 @@ async def _only_here(
     """
     if not (await wiki.local.snapshot()).pages:
         return ()
-    seen = await opened.cycle(wiki, replace(asked, is_dry_run=True, puts_new=True))
-    return [one.slug for one in seen.plan.actions if isinstance(one, CreateRemote)]
+    seen = await opened.cycle(wiki, replace(asked, is_dry_run=True))
+    return [one.slug for one in seen.waiting if one.reason is SkipReason.NOT_ASKED]
 
 
 def _asks_first(messages: Messages, wiki: SyncedWiki, new: Sequence[Slug]) -> bool:
@@ -416,9 +392,6 @@ def _asks_first(messages: Messages, wiki: SyncedWiki, new: Sequence[Slug]) -> bo
     more = " ..." if len(new) > NAMES_SHOWN_MAX else ""
     shown = ", ".join(new[:NAMES_SHOWN_MAX]) + more
     what = f"only in {wiki.section.folder}: {counted(len(new), 'page')} ({shown})"
-    if not wiki.found.may_adopt:
-        messages.note(f"{what}; they are not uploaded; {AFTER_ANOTHER}")
-        return False
     answer = messages.ask(f"{what}; upload them to the wiki?")
     if answer is None:
         step = "to upload them, use --adopt push"

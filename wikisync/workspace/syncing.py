@@ -149,7 +149,6 @@ async def sync_wiki(
         options,
         adopts=opened.is_adopting,
         tries_again=True,
-        between=wiki.found.between,
         waits=waits,
     )
     rounds = waited = 0
@@ -163,10 +162,7 @@ async def sync_wiki(
         except WikisyncError as error:
             synced.failure = error
             return synced
-        leaves = options.leaves if options.puts_new else wiki.known.left_out
-        options = replace(
-            options, adopts=False, tries_again=False, between=None, leaves=leaves
-        )
+        options = replace(options, adopts=False, tries_again=False)
         synced.results.append(result)
         synced.has_other_folder |= other
         if options.is_dry_run:

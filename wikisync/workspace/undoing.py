@@ -57,7 +57,7 @@ async def planned_undo(
         refuse_running(workspace, opened, section)
         options = CycleOptions(pages=sync.names, is_dry_run=True, undoes=sync.number)
         async with open_service(workspace, token_file, messages, env) as client:
-            both = await opened.synced(client, section, is_real=False)
+            both = await opened.synced(client, section)
             synced = await sync_wiki(opened, both, options)
     if synced.failure is not None:
         raise synced.failure

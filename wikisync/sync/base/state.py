@@ -13,7 +13,7 @@ it returns; ``together`` joins several.  What is kept, and for how long, stands 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -28,52 +28,37 @@ from wikisync.sync.base.database import ANEW, Database, translated
 from wikisync.sync.base.journal import Journal
 from wikisync.sync.base.observations import Observations
 from wikisync.sync.base.tables import SCHEMA_VERSION, create
-from wikisync.sync.decide.identity import WikiRecord
 from wikisync.sync.decide.ledger import EVENTS_MAX
 
 REBUILT = "was damaged or of another version of wikisync, and is rebuilt"
 """What is said of a file that was set aside."""
-MOVING = "moving"
-"""Under this name it keeps two addresses of a service, between two steps of a move."""
-_RECORD = (
-    "SELECT id, service_url, kind, full_path, folder, remote_id, is_in_use,"
-    " (SELECT count(*) FROM page WHERE page.wiki = wiki.id),"
-    " (SELECT last_good_at FROM health WHERE health.wiki = wiki.id) FROM wiki"
-)
-_OF_THE_FOLDER = {
-    "event": "number, at, level, slug, what, why, cycle",
-    "replaced": "slug, replaced, written, at, is_stale, is_written, is_only",
-}
-"""What is remembered of a folder, whichever wiki it is synced with."""
+OF_THE_FOLDER = ("event", "replaced")
+"""Tables of what is remembered of a folder, whichever wiki it is synced with."""
 
 
 class State:
-    """The open state file of one workspace: its wikis of one service."""
+    """The open state file of one workspace: one row for each of its folders."""
 
     def __init__(
         self,
         database: Database,
         *,
-        service_url: str = "",
         set_aside: Path | None = None,
         is_held: bool = True,
     ) -> None:
         self._database = database
         self._is_held = is_held
-        self._service_url = service_url
-        self._bound: dict[WikiOwner, WikiState] = {}
-        self._wikis: dict[int, WikiState] = {}
+        self._wikis: dict[WikiOwner, WikiState] = {}
         self.path = database.path
         self.set_aside = set_aside
         """Where a predecessor went that could not be used, or None."""
 
     @classmethod
-    def open(cls, path: Path, *, service_url: str = "", is_held: bool = True) -> State:
+    def open(cls, path: Path, *, is_held: bool = True) -> State:
         """Open or create a state file; its folder must exist.
 
         Args:
             path: The file.
-            service_url: Of the service whose wikis are asked for.
             is_held: Whether no other process uses it, so that one that cannot be used
                 may be set aside: now, or at the end where the damage is met on the way.
 
@@ -90,19 +75,14 @@ class State:
                 raise
             set_aside = _move_aside(path)
             database = _prepared(Database.open(path))
-        state = cls(
-            database, service_url=service_url, set_aside=set_aside, is_held=is_held
-        )
-        state.settle_move(service_url)
-        return state
+        return cls(database, set_aside=set_aside, is_held=is_held)
 
     @classmethod
-    def copy(cls, path: Path, *, service_url: str, is_live: bool) -> State:
+    def copy(cls, path: Path, *, is_live: bool) -> State:
         """A copy in memory, for whoever only reads.
 
         Args:
             path: The file, which need not exist.
-            service_url: Of the service whose wikis are asked for.
             is_live: Whether another process has it open.
 
         Raises:
@@ -111,11 +91,7 @@ class State:
         """
         database = _prepared(Database.copy(path, is_live=is_live))
         set_aside = None if path.exists() else _last_set_aside(path)
-        state = cls(
-            database, service_url=service_url, set_aside=set_aside, is_held=False
-        )
-        state.settle_move(service_url)
-        return state
+        return cls(database, set_aside=set_aside, is_held=False)
 
     @property
     def is_damaged(self) -> bool:
@@ -141,132 +117,76 @@ class State:
         self.close()
 
     def wiki(self, owner: WikiOwner) -> WikiState:
-        """The record in use of one wiki, made when it is new."""
-        if owner not in self._bound:
-            self._bound[owner] = self.of_record(self._number_of(owner))
-        return self._bound[owner]
-
-    def of_record(self, number: int) -> WikiState:
-        """A record, in use or not; always the same object."""
-        if number not in self._wikis:
-            self._wikis[number] = WikiState(self._database, number)
-        return self._wikis[number]
-
-    # -- which record is a wiki's --------------------------------------------------
-
-    def records(self) -> tuple[WikiRecord, ...]:
-        """Every wiki that a folder was ever synced with, of any service."""
-        rows = self._database.rows(f"{_RECORD} ORDER BY id")
-        return tuple(
-            WikiRecord(
-                number, url, WikiOwner(kind, path), folder, id_, bool(is_used), *rest
+        """What is known of one wiki; its row is made when it is new."""
+        if owner not in self._wikis:
+            key = owner.kind, owner.full_path
+            rows = self._database.rows(
+                "SELECT id FROM wiki WHERE kind = ? AND full_path = ?", *key
             )
-            for number, url, kind, path, folder, id_, is_used, *rest in rows
-        )
+            number = (
+                rows[0][0]
+                if rows
+                else self._insert("(kind, full_path) VALUES (?, ?)", *key)
+            )
+            self._wikis[owner] = WikiState(self._database, number)
+        return self._wikis[owner]
 
-    def used_since(self, known: WikiState) -> WikiRecord | None:
-        """Another record that the folder of this one was synced with since."""
-        found = self._database.rows(
-            "SELECT wiki.id FROM wiki JOIN health ON health.wiki = wiki.id"
-            " WHERE folder = ? AND folder <> '' AND wiki.id <> ? AND last_started_at >"
-            " (SELECT last_started_at FROM health WHERE wiki = ?)"
-            " ORDER BY last_started_at DESC LIMIT 1",
-            *(known.folder, known.number, known.number),
-        )
-        if not found:
-            return None
-        return next(one for one in self.records() if one.number == found[0][0])
+    def follow_folders(self, folders: Mapping[WikiOwner, str]) -> None:
+        """Let each folder keep its row where ``wikisync.toml`` names its wiki anew.
 
-    def bind(self, owner: WikiOwner, number: int, *, is_real: bool = True) -> WikiState:
-        """Use a record for the wiki at this address; what was in use is set aside.
-
-        One that knows nothing is not worth keeping.
+        Where a folder has another name now, its wiki's row is its.
 
         Args:
-            owner: The wiki by its path on this service.
-            number: Of the record.
-            is_real: False to do so in this process alone, for a dry run.
+            folders: The folder of each wiki of the workspace.
         """
-        if is_real:
-            with self._database.transaction() as connection:
-                address = (self._service_url, owner.kind, owner.full_path)
-                other = "service_url = ? AND kind = ? AND full_path = ? AND id <> ?"
-                connection.execute(
-                    f"DELETE FROM wiki WHERE {other}"  # noqa: S608 - ours
-                    " AND paused IS NULL AND id NOT IN (SELECT wiki FROM page"
-                    " UNION SELECT wiki FROM replaced UNION SELECT wiki FROM event)",
-                    (*address, number),
-                )
-                connection.execute(
-                    f"UPDATE wiki SET is_in_use = 0 WHERE {other}",  # noqa: S608 - ours
-                    (*address, number),
-                )
-                connection.execute(
-                    "UPDATE wiki SET service_url = ?, kind = ?, full_path = ?,"
-                    " is_in_use = 1 WHERE id = ?",
-                    (*address, number),
-                )
-        self._bound[owner] = self.of_record(number)
-        return self._bound[owner]
-
-    def begin(self, owner: WikiOwner, remote_id: str) -> int:
-        """The number of a record, not in use, for a wiki that is met first now."""
-        key = (self._service_url, owner.kind, owner.full_path, remote_id)
-        known = self._database.rows(
-            "SELECT id FROM wiki WHERE service_url = ? AND kind = ? AND full_path = ?"
-            " AND remote_id = ? AND NOT is_in_use"
-            " AND id NOT IN (SELECT wiki FROM page)",
-            *key,
-        )
-        if known:
-            return int(known[0][0])
-        return self._insert(
-            "service_url, kind, full_path, remote_id, is_in_use", (*key, 0)
-        )
-
-    def move_service(self, old_url: str, new_url: str) -> None:
-        """Give every record of one service the address of another.
-
-        Until ``settle_move`` hears that the configuration names the new one, the
-        next process that holds the workspace undoes it.
-        """
-        with self._database.transaction():
-            self.remember(MOVING, f"{old_url}\n{new_url}")
-            self._readdress(old_url, new_url)
-
-    def settle_move(self, service_url: str) -> None:
-        """End a move between services; one that did not come to its end is undone.
-
-        Args:
-            service_url: The service that the configuration names.
-        """
-        old_url, _, new_url = self.recalled(MOVING).partition("\n")
-        if not new_url:
+        rows = self._database.rows("SELECT id, kind, full_path, folder FROM wiki")
+        known = {number: (WikiOwner(kind, path), f) for number, kind, path, f in rows}
+        ours = set(folders.values())
+        of_folder = {folder: number for number, (_, folder) in known.items()}
+        of_owner = {
+            o: number for number, (o, folder) in known.items() if folder not in ours
+        }
+        wanted = {
+            (owner, folder): of_folder.get(folder, of_owner.get(owner))
+            for owner, folder in folders.items()
+        }
+        if all(known.get(number) == key for key, number in wanted.items()):
             return
-        if not self._is_held:
-            # whoever holds it ends the move; until then these are the records
-            self._service_url = new_url if service_url == old_url else service_url
-            return
-        with self._database.transaction():
-            if service_url == old_url:
-                self._readdress(new_url, old_url)
-            self.remember(MOVING, "")
-
-    def _readdress(self, old_url: str, new_url: str) -> None:
         with self._database.transaction() as connection:
-            # what was begun there meanwhile is set aside
-            connection.execute(
-                "UPDATE wiki SET is_in_use = 0 WHERE service_url = ? AND EXISTS"
-                " (SELECT 1 FROM wiki AS moved WHERE moved.service_url = ?"
-                " AND moved.kind = wiki.kind AND moved.full_path = wiki.full_path"
-                " AND moved.is_in_use)",
-                (new_url, old_url),
+            # a row that loses its wiki to another folder waits for its own folder
+            connection.executemany(
+                "UPDATE wiki SET full_path = '' WHERE id = ?",
+                [
+                    (n,)
+                    for n, (o, folder) in known.items()
+                    if o in folders or folder in ours
+                ],
             )
-            connection.execute(
-                "UPDATE wiki SET service_url = ? WHERE service_url = ?",
-                (new_url, old_url),
+            connection.executemany(
+                "INSERT INTO wiki (id, kind, full_path, folder) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (id) DO UPDATE SET kind = excluded.kind,"
+                " full_path = excluded.full_path, folder = excluded.folder",
+                [(n, o.kind, o.full_path, folder) for (o, folder), n in wanted.items()],
             )
-        self._bound.clear()
+        self._wikis.clear()
+
+    def begin_anew(self, owner: WikiOwner) -> WikiState:
+        """Forget what a folder and its wiki agreed on; replaced texts are kept."""
+        old = self.wiki(owner).number
+        columns = "kind, full_path, folder, place, last_batch, paused"
+        with self._database.transaction() as connection:
+            number = self._insert(
+                f"({columns}) SELECT {columns} FROM wiki WHERE id = ?",  # noqa: S608
+                old,
+            )
+            for table in OF_THE_FOLDER:
+                connection.execute(
+                    f"UPDATE {table} SET wiki = ? WHERE wiki = ?",  # noqa: S608 - ours
+                    (number, old),
+                )
+            connection.execute("DELETE FROM wiki WHERE id = ?", (old,))
+        del self._wikis[owner]
+        return self.wiki(owner)
 
     def seen_writes(self) -> int:
         """A number that is another one once another process wrote here."""
@@ -284,24 +204,9 @@ class State:
                 "INSERT OR REPLACE INTO workspace VALUES (?, ?)", (name, value)
             )
 
-    def _number_of(self, owner: WikiOwner) -> int:
-        key = (self._service_url, owner.kind, owner.full_path)
-        known = self._database.rows(
-            "SELECT id FROM wiki WHERE service_url = ? AND kind = ? AND full_path = ?"
-            " AND is_in_use",
-            *key,
-        )
-        if known:
-            return int(known[0][0])
-        return self._insert("service_url, kind, full_path", key)
-
-    def _insert(self, columns: str, values: tuple[object, ...]) -> int:
-        marks = ", ".join("?" for _ in values)
+    def _insert(self, row: str, *values: object) -> int:
         with self._database.transaction() as connection:
-            cursor = connection.execute(
-                f"INSERT INTO wiki ({columns}) VALUES ({marks})",  # noqa: S608 - ours
-                values,
-            )
+            cursor = connection.execute(f"INSERT INTO wiki {row}", values)
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
@@ -384,62 +289,31 @@ class WikiState(Agreements, Journal, Observations):
 
     @property
     def remote_id(self) -> str:
-        """The service's id of the project or group, or empty before it was met."""
+        """Which wiki it is, as ``RemoteId`` writes it; empty before it was met."""
         return str(self._rows("SELECT remote_id FROM wiki WHERE id = ?")[0][0])
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything was agreed on, or is under way, with its wiki."""
+        return bool(self.intents() or self.conflict_files() or self.base())
+
     def is_same_wiki(self, remote_id: str) -> bool:
-        """Whether the service's id is the one met before; the first is noted.
+        """Whether it is the wiki that was met before; a first one is noted.
 
         A project that was deleted and made again under its old path is another
         wiki, whatever its pages are called.
         """
         known = self.remote_id
-        if known == "":
-            self.note_remote_id(remote_id)
-        return known in {"", remote_id}
+        if known == remote_id:
+            return True
+        if known and self.is_begun:
+            return False
+        self.note_remote_id(remote_id)
+        return True
 
     def note_remote_id(self, remote_id: str) -> None:
-        """Note the service's id of the project or group, or that none is known."""
+        """Note which wiki it is."""
         self._write_wiki("remote_id = ?", remote_id)
-
-    @property
-    def folder(self) -> str:
-        """The folder in the workspace that it was synced with, or empty."""
-        return str(self._rows("SELECT folder FROM wiki WHERE id = ?")[0][0])
-
-    def note_folder(self, folder: str) -> None:
-        """Note the folder in the workspace that it is synced with."""
-        if self.folder != folder:
-            self._write_wiki("folder = ?", folder)
-
-    @property
-    def follows(self) -> int | None:
-        """The record of another wiki that the folder was synced with before this.
-
-        None for the first one.  Then nothing is ever put on the wiki because it is
-        here: it may be the other wiki's.
-        """
-        number = self._rows("SELECT follows FROM wiki WHERE id = ?")[0][0]
-        return None if number is None else int(number)
-
-    def follow(self, number: int) -> None:
-        """Note of whose wiki the folder was before, and take over its history."""
-        with self.together():
-            self.note_follows(number)
-            self._write_wiki(
-                "last_batch = (SELECT last_batch FROM wiki WHERE id = ?)", number
-            )
-            for table, columns in _OF_THE_FOLDER.items():
-                self._write(
-                    f"INSERT OR IGNORE INTO {table}"  # noqa: S608 - ours
-                    f" (wiki, {columns})"
-                    f" SELECT ?, {columns} FROM {table} WHERE wiki = ?",
-                    number,
-                )
-
-    def note_follows(self, number: int) -> None:
-        """Note that the folder was synced with the wiki of this record, too."""
-        self._write_wiki("follows = ?", number)
 
     @property
     def folder_identity(self) -> str:
@@ -451,15 +325,22 @@ class WikiState(Agreements, Journal, Observations):
         self._write_wiki("place = ?", identity)
 
     @property
-    def left_out(self) -> frozenset[Slug]:
-        """Pages that a first sync left here, and that nobody asked for since."""
-        names = str(self._rows("SELECT left_out FROM wiki WHERE id = ?")[0][0])
+    def left_out(self) -> frozenset[Slug] | None:
+        """Pages that a first sync left here, and that nobody asked for since.
+
+        None once a person wants what is only here on the wiki.
+        """
+        names = self._rows("SELECT left_out FROM wiki WHERE id = ?")[0][0]
+        if names is None:
+            return None
         return frozenset(Slug(name) for name in names.split("\n") if name)
 
-    def note_left_out(self, slugs: Collection[Slug]) -> None:
-        """Remember these pages and no others as left here."""
-        if self.left_out != frozenset(slugs):
-            self._write_wiki("left_out = ?", "\n".join(sorted(slugs)))
+    def note_left_out(self, slugs: Collection[Slug] | None) -> None:
+        """Remember these pages and no others as left here; None to leave none."""
+        wanted = None if slugs is None else frozenset(slugs)
+        if self.left_out != wanted:
+            names = None if wanted is None else "\n".join(sorted(wanted))
+            self._write_wiki("left_out = ?", names)
 
     def _write_wiki(self, what: str, value: object) -> None:
         with self._database.transaction() as connection:

@@ -1,8 +1,8 @@
 """The tables of the state file.
 
 Texts stand in a table of their own, so that reading the base of ten thousand
-pages walks over no text.  Everything of a wiki goes with its row in ``wiki``: its
-record.  Of those with one address, one is in use; the others are set aside.
+pages walks over no text.  Everything of a wiki goes with its row in ``wiki``: one for
+each folder, under the path that its wiki has in ``wikisync.toml``.
 """
 
 from __future__ import annotations
@@ -17,15 +17,12 @@ _WIKI = "wiki INTEGER NOT NULL REFERENCES wiki (id) ON DELETE CASCADE"
 _SCHEMA = f"""
 CREATE TABLE wiki (
     id INTEGER PRIMARY KEY,
-    service_url TEXT NOT NULL,
     kind TEXT NOT NULL,
     full_path TEXT NOT NULL,
     folder TEXT NOT NULL DEFAULT '',
     remote_id TEXT NOT NULL DEFAULT '',
-    is_in_use INTEGER NOT NULL DEFAULT 1,
-    follows INTEGER,
     place TEXT NOT NULL DEFAULT '',
-    left_out TEXT NOT NULL DEFAULT '',
+    left_out TEXT DEFAULT '',
     remote_tag TEXT NOT NULL DEFAULT '',
     remote_again TEXT NOT NULL DEFAULT '[]',
     head TEXT,
@@ -37,8 +34,6 @@ CREATE TABLE wiki (
     synced_at REAL NOT NULL DEFAULT 0,
     undoing INTEGER NOT NULL DEFAULT 0
 );
-CREATE UNIQUE INDEX wiki_in_use ON wiki (service_url, kind, full_path)
-    WHERE is_in_use = 1;
 CREATE TABLE attachment (
     {_WIKI},
     path TEXT NOT NULL,

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from wikisync.errors import (
     FolderError,
+    Halted,
     NotFound,
     PermissionDenied,
     ProtocolViolation,
@@ -38,7 +39,6 @@ from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.base.state import State
 from wikisync.sync.base.steps import Step
 from wikisync.sync.decide.decided import Decided, Settled
-from wikisync.sync.decide.identity import other_error
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import (
     Action,
@@ -101,8 +101,6 @@ TEXTS_COMPARED_MAX = 20
 SENDS_MAX = 3
 """Pages on their way to the wiki: one is written, the next ones are got ready."""
 
-_OTHER_HINT = "to list the records, run: wikisync records"
-
 
 async def run_cycle(
     remote: RemoteReplica,
@@ -127,7 +125,7 @@ async def run_cycle(
         local: Its folder.
         state: The workspace's base.
         owner: Which wiki it is.
-        remote_id: The service's id of the project or group.
+        remote_id: Its service and the id of the project or group there.
         options: What is asked for; everything by default.
         clock: Seconds since the epoch.
         progress: Notified of long work.
@@ -136,7 +134,7 @@ async def run_cycle(
             one that is meant.
 
     Raises:
-        Halted: the record in use is of a wiki with another id.
+        Halted: the folder was synced with another wiki.
         WikisyncError: the cycle could not go on: the folder is gone, the service
             away, the token refused, the disk full.
     """
@@ -186,7 +184,12 @@ class _Run:
         state, tally = cycle.state, cycle.tally
         started_at = cycle.clock()
         if remote_id and not state.is_same_wiki(remote_id):
-            raise other_error(owner, state.remote_id, remote_id, _OTHER_HINT)
+            raise Halted(
+                f"{owner.full_path} is another {owner.kind} now ({remote_id}, not"
+                f" {state.remote_id}); nothing was changed",
+                hint="correct wikisync.toml; or, to sync the folder with this one, run:"
+                " wikisync adopt",
+            )
         if options.is_undoable:
             state.begin_steps(started_at)
         if not options.is_dry_run:
@@ -216,7 +219,8 @@ class _Run:
             await self._confirmed()
         if not options.is_dry_run:
             # before anything is done: what comes to nothing has left them here, too
-            state.note_left_out(decided.left_out)
+            if state.left_out is not None:
+                state.note_left_out(decided.left_out)
             await self._carry_out(decided)
             self._note_errors(decided.plan)
             await self._note_head(decided, was_rewound=was_rewound)

@@ -138,8 +138,6 @@ class _Deciding:
         if self._cycle.options.adopts or is_other:
             anew = met_anew(self._base(), here, there, is_other_folder=is_other)
             self._forget(anew)
-        if self._cycle.options.between is not None:
-            self._forget(self._cycle.options.between.not_ours(self._base(), here))
         here = _with_elsewhere(self._cycle.state, here, there)
         here = await self._with_likely_copies(here, there)
         # What ``base`` knows from here on is what both sides held under the names of
@@ -433,15 +431,13 @@ class _Deciding:
         self, plan: Plan, base: Mapping[Slug, BasePage], here: Snapshot
     ) -> Plan:
         """The plan without what must wait, or what nobody wants on the wiki."""
-        leaves = self._cycle.options.leaves
-        if not self._cycle.options.puts_new and not base:
-            leaves = frozenset(action.slug for action in plan.sends)
-        if self._cycle.options.between is not None:
-            leaves |= self._cycle.options.between.base.keys() - base.keys()
-        # who names a page asks for it
-        leaves -= self._cycle.options.pages or frozenset()
-        if leaves:
-            plan = narrowing.without_creates(plan, leaves)
+        left = self._cycle.state.left_out
+        if left is not None and not self._cycle.options.is_mirror:
+            if not base:
+                left = frozenset(action.slug for action in plan.sends)
+            # who names a page asks for it
+            left -= self._cycle.options.pages or frozenset()
+            plan = narrowing.without_creates(plan, left) if left else plan
         plan = narrowing.around_editors(plan, here.busy, self._long_open(here))
         refused: Mapping[Slug, Digest] = {}
         if not self._cycle.options.tries_again:

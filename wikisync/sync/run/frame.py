@@ -77,11 +77,7 @@ async def scan(
     """
     options, state = cycle.options, cycle.state
     is_whole = (
-        options.adopts
-        or options.is_other_folder
-        or options.between is not None
-        or state.undoing
-        or state.troubles()
+        options.adopts or options.is_other_folder or state.undoing or state.troubles()
     )
     here = None
     if options.saved is not None and not is_whole:

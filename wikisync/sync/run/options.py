@@ -8,7 +8,6 @@ from typing import Protocol
 from msgspec import Struct
 
 from wikisync.model import Page, PageState, Slug
-from wikisync.sync.decide.identity import Between
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import ALL_KINDS, BatchKind
 
@@ -73,11 +72,6 @@ class CycleOptions(Struct, frozen=True):
     was agreed on, and waits for a person."""
     tries_again: bool = False
     """Send once more what the service refused: its rights may be others by now."""
-    between: Between | None = None
-    """What the folder had of another wiki since the last cycle with this one: it is
-    neither put on this wiki, nor taken for an edit or a deletion."""
-    puts_new: bool = True
-    """In a first sync, put pages that are only here on the wiki."""
     is_mirror: bool = False
     """The folder is private to us: it becomes equal to the wiki, and nothing of it is
     kept."""
@@ -89,8 +83,6 @@ class CycleOptions(Struct, frozen=True):
     """The run goes on when an absence is certain, and its sync with it."""
     undoes: int = 0
     """In a dry run, a sync to take back; else the state says which."""
-    leaves: frozenset[Slug] = frozenset()
-    """Pages that a first sync left here, and that nobody has asked for since."""
     remote_scans: int = 3
     """A page is surely gone from the wiki if so many complete lists lack it ..."""
     remote_span_s: float = REMOTE_SPAN_S

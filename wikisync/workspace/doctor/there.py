@@ -16,10 +16,10 @@ from wikisync.parallel import WIKIS_AT_ONCE, gather
 from wikisync.workspace.addresses import Notify
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.doctor.findings import Finding, Grade
+from wikisync.workspace.identity import find_wiki
 from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.rights import Service, TokenRights, check_token, check_wikis
 from wikisync.workspace.sentences import counted
-from wikisync.workspace.whose import find_wiki
 
 SKEW_MAX_S = 60.0
 """Clocks that differ by more are reported; the sync itself does not go by them."""
@@ -117,10 +117,8 @@ async def _check_wiki(
     is_project = wiki.kind == "project"
     try:
         async with Client(service.url, token, notify=notify) as client:
-            found = await find_wiki(
-                opened.workspace, opened.state, client, wiki, is_real=False
-            )
-        paths = (str(found.there.id),)
+            found = await find_wiki(opened.state, client, wiki)
+        paths = (str(found.id),)
         selection = Selection(paths if is_project else (), () if is_project else paths)
         rights, notes = await check_wikis(service, token, selection, notify)
     except WikisyncError as error:

@@ -1,0 +1,107 @@
+"""Taking the wikis that are there now, whichever a folder was synced with before."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from wikisync.api.settings import ClientSettings
+from wikisync.config import WikiSection
+from wikisync.errors import WikisyncError
+from wikisync.messages import Messages
+from wikisync.sync.decide.ledger import NO_SLUG
+from wikisync.sync.run.options import CycleOptions
+from wikisync.workspace.addresses import ATTEMPTS_MAX
+from wikisync.workspace.configured import ConfiguredWorkspace
+from wikisync.workspace.identity import Located, RemoteId, find_wiki
+from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.reach import is_of_all
+from wikisync.workspace.service import open_service
+from wikisync.workspace.syncing import Synced, sync_wiki
+
+
+class Adoption(Struct, frozen=True):
+    """Another wiki for a folder than before, and what its next sync would do."""
+
+    section: WikiSection
+    there: Located
+    before: RemoteId
+    now: RemoteId
+    is_anew: bool
+    """What was agreed on with the other one is forgotten: it is not proven the same."""
+    planned: Synced
+
+    def __str__(self) -> str:
+        was = f"{self.before.kind} {self.before.id} at {self.before.service}"
+        return (
+            f"{self.section.folder} was synced with {was}; from now on with"
+            f" {self.there.owner} (id {self.there.id}) at {self.now.service}"
+        )
+
+
+async def planned_adoptions(
+    messages: Messages,
+    workspace: ConfiguredWorkspace,
+    wikis: Sequence[WikiSection],
+    token_file: Path | None,
+    env: Mapping[str, str],
+) -> Sequence[Adoption]:
+    """The wikis that are others than before, each with the dry run of its next sync.
+
+    One that cannot be read is reported, and stays as it is.
+    """
+    found: list[Adoption] = []
+    with open_workspace(workspace, is_read_only=True, is_guarded=False) as opened:
+        opened.is_adopting = True
+        # the others can be of no other wiki than before, so nobody has to be asked
+        wikis = [s for s in wikis if s.id is not None or opened.known(s).is_begun]
+        if not wikis:
+            return ()
+        settings = ClientSettings(attempts_max=ATTEMPTS_MAX)
+        async with open_service(
+            workspace, token_file, messages, env, settings=settings
+        ) as client:
+            for section in wikis:
+                known = opened.known(section)
+                before = RemoteId.parse(known.remote_id)
+                try:
+                    there = await find_wiki(opened.state, client, section, adopts=True)
+                    now = RemoteId.of(client, there.owner, there.id)
+                    is_anew = opened.known(section) is not known
+                    is_first = before.id is None and section.id in {None, there.id}
+                    if is_first or (now == before and not is_anew):
+                        continue
+                    sides = await opened.synced(client, section)
+                except WikisyncError as error:
+                    messages.warn(f"{section.folder} was not checked: {error.message}")
+                    if await is_of_all(client, error):
+                        break
+                    continue
+                plan = await sync_wiki(opened, sides, CycleOptions(is_dry_run=True))
+                found.append(Adoption(section, there, before, now, is_anew, plan))
+    return found
+
+
+def adopt_workspace(
+    workspace: ConfiguredWorkspace,
+    adoptions: Sequence[Adoption],
+    *,
+    allows_network_disk: bool,
+) -> None:
+    """Take the folders as they are, and these wikis: the next sync deletes nothing.
+
+    Raises:
+        FolderError: another process holds the workspace, or it cannot be used.
+    """
+    with open_workspace(
+        workspace, allows_network_disk=allows_network_disk, adopts=True
+    ) as opened:
+        for one in adoptions:
+            known = opened.known(one.section)
+            if one.is_anew:
+                known = opened.state.begin_anew(one.section.owner)
+            known.note_remote_id(str(one.now))
+            known.note_done(time.time(), NO_SLUG, f"the user adopts {one.there.owner}")
