@@ -216,6 +216,29 @@ async def test_without_git_nothing_is_asked_for(pair: Pair) -> None:
     assert (result.problems, files_here(pair)) == ((), {})
 
 
+async def test_without_git_another_file_here_does_not_take_the_place_of_the_wiki_s(
+    pair: Pair,
+) -> None:
+    """Also where both sides have the page from the beginning."""
+    put(pair, "img/p.png", BLUE)
+    pair.save("home.md", "![p](img/p.png)\n")
+    pair.save("new.md", "![p](q.png)\n")
+    await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
+    pair.service.quirks = {Quirk.NO_GIT}
+    sent = count_uploads(pair)
+    await pair.cycle()
+    pair.save("home.md", "![p](img/p.png) edited\n")
+    await pair.rest()
+    pair.restart()
+    await pair.rest()
+    assert (await there(pair), sent) == ("![p](img/p.png) edited\n", [])
+    put(pair, "q.png", BLUE)
+    put(pair, "img/p.png", BLUE + b"!")
+    await pair.rest()
+    assert "uploads/" in await there(pair)
+    assert "uploads/" in await there(pair, "new")
+
+
 @pytest.mark.parametrize("pattern", ["/secret/", "*.png", "secret/p.png"])
 async def test_file_that_a_person_keeps_out_is_not_fetched(
     pair: Pair, pattern: str

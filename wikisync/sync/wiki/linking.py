@@ -22,6 +22,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
+from contextlib import suppress
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -375,7 +376,7 @@ class FileLinks:
             return
         for page, mentioned in await asyncio.to_thread(_searched, asked):
             if not self._are_all_sent(page, mentioned):
-                _, links = await self.page_out(page, self._planned)
+                _, links = await self.page_out(page, self._missing_there)
                 if links and self._state.written_links(page.slug) != (tuple(links),):
                     yield page.slug
 
@@ -545,6 +546,20 @@ class FileLinks:
         name = file.path.rpartition("/")[2]
         planned = AttachmentPath(f"uploads/{UNKNOWN_FOLDER}/{name}")
         return self._state.upload_of(file.digest) or planned
+
+    async def _missing_there(self, slug: Slug, file: LooseFile) -> AttachmentPath:
+        """The same, but nowhere for a file of which the wiki has one in its own place.
+
+        Without git nothing has listed that; links lead to it until this one changes.
+        """
+        path = AttachmentPath(file.path)
+        if path not in self._fetched:
+            with suppress(RemoteError):
+                await self._there(path)
+                self._state.record_attachments([FetchedFile(path, file.digest, file)])
+                self._fetched = {**self._fetched, path: path}
+                return NOWHERE
+        return await self._planned(slug, file)
 
     async def _uploaded(self, slug: Slug, file: LooseFile) -> AttachmentPath:
         """Where the wiki has the file; uploaded once, whatever it is called here."""
