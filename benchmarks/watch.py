@@ -426,8 +426,9 @@ async def counting(url: str, traffic: list[int]) -> AsyncIterator[str]:
 async def serving(
     wiki: Path, root: Path, latency_s: float, hooks: list[str]
 ) -> AsyncIterator[tuple[str, str]]:
-    words = [WIKISYNC, "serve", "--data", f"{root}-service", "--load", str(wiki)]
-    words += ["--latency", str(latency_s)]
+    late = str(Path(__file__).with_name("late_service.py"))
+    words = [sys.executable, late, str(latency_s), "serve"]
+    words += ["--data", f"{root}-service", "--load", str(wiki)]
     for hook in hooks:
         words += ["--hook", hook]
     process = await asyncio.create_subprocess_exec(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api import activity as module
 from wikisync.api.activity import GroupActivity
@@ -15,7 +16,6 @@ from wikisync.api.request import Request
 from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, Unavailable
 from wikisync.model import WikiOwner
-from wikisync.service.quirks import Quirk
 
 OWNERS = tuple(
     WikiOwner("project", path) for path in ("docs/a", "docs/b", "docs/sub/c", "other/d")

@@ -12,6 +12,7 @@ from tests.api.faketime import FakeTime
 from tests.api.wire import Wire, http
 from tests.support.bending import SIGN_IN_PAGE, BendingProxy, bending_proxy
 from tests.support.git import needs_git
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.attachments import KEPT_S, AttachmentSource
 from wikisync.api.client import Client
@@ -20,7 +21,6 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, Unavailable
 from wikisync.model import AttachmentPath, WikiOwner
-from wikisync.service.quirks import Quirk
 
 OWNER = WikiOwner("project", "docs/handbook")
 FOLDER = "uploads/" + "0123456789abcdef" * 2

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.api.wire import Wire, http, json_answer
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.client import Client
 from wikisync.api.known import Mark
@@ -15,7 +16,6 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.errors import ProtocolViolation
 from wikisync.model import Slug, Snapshot, WikiOwner
-from wikisync.service.quirks import Quirk
 
 OWNER = WikiOwner("project", "docs/handbook")
 PAGES = {"first": "1", "home": "hello", "other": "2"}

@@ -20,6 +20,7 @@ from tests.support.git_http import (
     redirecting_proxy,
     silent_server,
 )
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api import git, git_fetch
 from wikisync.api.client import Client
@@ -36,7 +37,6 @@ from wikisync.api.git import (
 from wikisync.api.secret import Secret
 from wikisync.errors import FolderError, NotFound, Unavailable
 from wikisync.model import AttachmentPath, WikiOwner
-from wikisync.service.quirks import Quirk
 
 pytestmark = needs_git
 

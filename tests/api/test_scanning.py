@@ -10,6 +10,7 @@ import pytest
 
 from tests.api.faketime import FakeTime
 from tests.api.wire import Wire, cut, http, json_answer
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.answers import Answer
 from wikisync.api.client import Client
@@ -20,7 +21,6 @@ from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.errors import RemoteError
 from wikisync.model import Format, Page, Slug, WikiOwner, digest_of
-from wikisync.service.quirks import Quirk
 
 OWNER = WikiOwner("project", "docs/handbook")
 PAGES = {f"p{number:03}": f"text {number}" for number in range(64)}

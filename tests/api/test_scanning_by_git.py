@@ -9,6 +9,7 @@ import pytest
 
 from tests.api.faketime import FakeTime
 from tests.support.git import clone, commit_and_push, needs_git, run_git
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api import git, scanning
 from wikisync.api.answers import Answer
@@ -23,7 +24,6 @@ from wikisync.api.trees import PageChanges
 from wikisync.api.wikis import Wiki
 from wikisync.errors import AuthenticationFailed, Unavailable
 from wikisync.model import Format, Page, PageState, Slug, WikiOwner, digest_of
-from wikisync.service.quirks import Quirk
 
 pytestmark = needs_git
 

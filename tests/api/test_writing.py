@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from tests.api.faketime import FakeTime
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.client import Client
 from wikisync.api.replica import WikiReplica
@@ -22,7 +23,6 @@ from wikisync.errors import (
     Rejected,
 )
 from wikisync.model import AttachmentPath, Format, Page, Slug, WikiOwner, digest_of
-from wikisync.service.quirks import Quirk
 
 OWNER = WikiOwner("project", "docs/handbook")
 HOME, DIR_A = Slug("home"), Slug("dir/a")

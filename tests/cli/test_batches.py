@@ -9,10 +9,10 @@ import pytest
 
 from tests.support.commands import Run
 from tests.support.git import clone, needs_git, run_git
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import HANDBOOK, PAGES, Cloned, clone_handbook
 from wikisync.folder.workspace import locked
-from wikisync.service.quirks import Quirk
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from tests.support.commands import Run
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.config import load_config
 from wikisync.errors import FolderError
 from wikisync.model import WikiOwner
 from wikisync.progress import SilentProgress
-from wikisync.service.quirks import Quirk
 from wikisync.sync.base.state import State
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.result import CycleResult

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.quirks import Quirk
 from tests.support.workspaces import PAGES, Cloned
-from wikisync.service.quirks import Quirk
 from wikisync.terminal import visible
 from wikisync.workspace.diff_text import BOLD, GREEN, RED, unified
 

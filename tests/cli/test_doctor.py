@@ -12,9 +12,9 @@ from datetime import date
 import pytest
 
 from tests.support.commands import Ran
+from tests.support.quirks import Quirk
 from tests.support.workspaces import HANDBOOK, Cloned
 from wikisync.folder.workspace import locked
-from wikisync.service.quirks import Quirk
 from wikisync.workspace.doctor.there import token_findings
 from wikisync.workspace.rights import TokenRights
 

@@ -13,12 +13,12 @@ from tests.api.wire import Wire, http, json_answer, listening_wire
 from tests.cli.exports import HANDBOOK, NAMED, PICTURE, digest_of_tree, put_handbook
 from tests.support.commands import Run
 from tests.support.git import needs_git
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.site_links import doubled_ids
 from wikisync.cli.theming import theme_choice
 from wikisync.errors import FolderError, UsageError
 from wikisync.layout import SCANS_FOLDER
-from wikisync.service.quirks import Quirk
 from wikisync.workspace.cache import default_cache, held_cache
 
 

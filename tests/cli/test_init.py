@@ -9,6 +9,7 @@ import pytest
 from aiohttp import web
 
 from tests.support.commands import Run
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.config import (
     Config,
@@ -19,7 +20,6 @@ from wikisync.config import (
 from wikisync.errors import FolderError
 from wikisync.folder.patterns import parse_patterns
 from wikisync.model import WikiOwner
-from wikisync.service.quirks import Quirk
 from wikisync.workspace.creating import (
     PATTERNS,
     Planned,

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.quirks import Quirk
 from tests.support.workspaces import HANDBOOK, PAGES, Cloned
 from wikisync.errors import UsageError
 from wikisync.folder.workspace import locked
 from wikisync.model import Slug
-from wikisync.service.quirks import Quirk
 from wikisync.workspace.merge_tools import editor_command
 
 HERE = "ONE\n\ntwo\n\nTHREE here\n"

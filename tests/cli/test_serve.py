@@ -20,13 +20,6 @@ from pathlib import Path
 import pytest
 
 from tests.security.service_readers import ask_and_read_a_little
-from wikisync.cli.console import Console
-from wikisync.cli.serve import complete_quirk, export_selection, kept_port
-from wikisync.model import WikiOwner
-from wikisync.service.quirks import Quirk
-
-ROOT = Path(__file__).resolve().parent.parent.parent
-GUIDE = ROOT / "sample-site/handbook/service/quirks.md"
 
 
 @contextmanager
@@ -244,28 +237,6 @@ def test_allowed_address_is_served_with_a_warning(tmp_path: Path) -> None:
     assert "connections are not encrypted" in stderr.replace("\n", " ")
 
 
-def test_quirks_are_in_force_and_told(tmp_path: Path) -> None:
-    words = ("--quirk", "not-found", "--quirk", "no-etag", "--latency", "0.01")
-    with serving("--data", tmp_path / "data", *words) as process:
-        token, url = (line.partition(": ")[2] for line in url_line(process))
-        with pytest.raises(urllib.error.HTTPError, match="404"):
-            version(url, token)
-        process.send_signal(signal.SIGTERM)
-        _stdout, stderr = process.communicate(timeout=20)
-
-    assert "simulated faults: no-etag, not-found" in stderr
-
-
-def test_unknown_quirk_is_refused_and_all_are_named(tmp_path: Path) -> None:
-    result = run("--data", tmp_path / "data", "--quirk", "empty-lst")
-
-    assert result.returncode == 2
-    assert "there is no quirk 'empty-lst'" in result.stderr
-    for quirk in Quirk:
-        assert quirk in result.stderr
-    assert not (tmp_path / "data").exists()
-
-
 def test_edit_is_told_to_the_hook(tmp_path: Path, folder: Path) -> None:
     told: list[tuple[str | None, object]] = []
 
@@ -320,68 +291,3 @@ def test_hook_that_cannot_be_told_is_refused(
     assert "--hook" in result.stderr
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "data").exists()
-
-
-def test_shell_completes_quirks() -> None:
-    assert complete_quirk(None, None, "fails-b") == ["fails-before-write"]
-    assert complete_quirk(None, None, "") == list(Quirk)
-
-
-def test_every_quirk_is_in_the_guide() -> None:
-    text = GUIDE.read_text(encoding="utf-8")
-
-    assert [quirk for quirk in Quirk if f"`{quirk}`" not in text] == []
-
-
-@pytest.mark.parametrize(
-    ("owners", "flags"),
-    [
-        ([], ""),
-        ([("project", "a/b")], "--project a/b -o site"),
-        ([("group", "a"), ("project", "a/b")], "--group a --all -o site"),
-        (
-            [("group", "a"), ("group", "a/x"), ("project", "c/d")],
-            "--group a --all --project c/d -o site",
-        ),
-        ([("project", f"a/{number}") for number in range(6)], "--all -o site"),
-    ],
-)
-def test_export_line_takes_in_every_wiki(
-    owners: list[tuple[str, str]], flags: str
-) -> None:
-    found = [WikiOwner(kind, path) for kind, path in owners]  # type: ignore[arg-type]
-
-    assert export_selection(found) == flags
-
-
-def test_port_is_kept_in_the_data_folder(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    urls = []
-    for _ in range(2):
-        with serving("--data", data) as process:
-            urls += [line for line in url_line(process) if line.startswith("url: ")]
-            process.send_signal(signal.SIGTERM)
-            process.communicate(timeout=20)
-    assert urls[0] == urls[1]
-
-
-def test_kept_port_that_is_taken_is_said_and_another_one_is_had(tmp_path: Path) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        (data / "port").write_text(f"{port}\n")
-        with serving("--data", data) as process:
-            url = url_line(process)[-1]
-            process.send_signal(signal.SIGTERM)
-            _, stderr = process.communicate(timeout=20)
-    assert str(port) not in url
-    assert (
-        f"port {port}, which this data was served on before, is not available" in stderr
-    )
-
-
-@pytest.mark.parametrize("kept", ["", "nonsense", "-1", "99999"])
-def test_unreadable_kept_port_is_no_reason_to_fail(tmp_path: Path, kept: str) -> None:
-    (tmp_path / "port").write_text(kept)
-    assert kept_port(Console(), tmp_path, "127.0.0.1") == 0

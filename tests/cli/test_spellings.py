@@ -12,9 +12,9 @@ import pytest
 from aiohttp import ClientSession
 from yarl import URL
 
+from tests.support.quirks import Quirk
 from tests.support.workspaces import PAGES, Cloned
 from wikisync.merging.conflict import MARKER
-from wikisync.service.quirks import Quirk
 
 SPACED = {
     "My Notes": "one\n",

@@ -16,10 +16,10 @@ import pytest
 
 from tests.support.agreed import write_config
 from tests.support.commands import Run
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from wikisync.model import WikiOwner
-from wikisync.service.quirks import Quirk
 from wikisync.workspace.syncing import Synced, sync_wiki
 
 # -- the usual ---------------------------------------------------------------------

@@ -15,12 +15,12 @@ import pytest
 
 from tests.support.agreed import agree_to
 from tests.support.commands import Run
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from wikisync.cli.console import Console
 from wikisync.errors import ConfigError, ExitCode, FolderError
 from wikisync.merging.conflict import MARKER
-from wikisync.service.quirks import Quirk
 
 
 async def test_folder_emptied_stops_and_deletes_nothing(cloned: Cloned) -> None:

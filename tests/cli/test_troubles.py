@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import Run
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, PAGES, Cloned
-from wikisync.service.quirks import Quirk
 
 BLOCKED = "plans/2027"
 """A page of the wiki that cannot be written here."""

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import Run
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned, clone_handbook
 from wikisync.folder.workspace import locked
 from wikisync.model import Format, Slug
-from wikisync.service.quirks import Quirk
 
 EDITED = {"guide.md": "edited here\n", "team/people.md": "Ann, Bo\n"}
 

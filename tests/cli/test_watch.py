@@ -18,12 +18,12 @@ import pytest
 from tests.support.agreed import agree_to
 from tests.support.bending import bending_proxy
 from tests.support.preview import Window
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WAIT_S, WatchProcess, watching
 from wikisync.cli.main import main
 from wikisync.folder.workspace import holder_of, locked
 from wikisync.model import WikiOwner
-from wikisync.service.quirks import Quirk
 from wikisync.workspace.attention_file import ATTENTION_FILE
 from wikisync.workspace.times import parse_time
 

@@ -9,12 +9,12 @@ import pytest_asyncio
 from msgspec.structs import replace
 
 from tests.contract.conftest import NUMBERS, new_owner
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
 from wikisync.errors import AuthenticationFailed, NotFound, PermissionDenied
 from wikisync.model import AttachmentPath, WikiOwner
-from wikisync.service.quirks import Quirk
 from wikisync.service.settings import Profile
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, Rejected
 from wikisync.model import AttachmentPath, WikiOwner
-from wikisync.service.quirks import Quirk
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

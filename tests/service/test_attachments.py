@@ -11,10 +11,10 @@ import aiohttp
 import pytest
 
 from tests.service.conftest import GROUP, PROJECT, WIKIS, Answer, Api
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.api.project_schema import AccessLevel
 from wikisync.service.attachments import clean_name, file_headers, markdown_link
-from wikisync.service.quirks import Quirk
 
 FILE = "uploads/0123456789abcdef0123456789abcdef/a.png"
 ROUTE = f"/docs/handbook/-/wikis/{FILE}"

@@ -6,13 +6,13 @@ import pytest
 
 from tests.service.conftest import PROJECT, WIKIS, Api
 from tests.support.commands import Run, run
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.api.project_schema import AccessLevel
 from wikisync.api.wikis import Wiki
 from wikisync.errors import AuthenticationFailed, NotFound
 from wikisync.model import WikiOwner
-from wikisync.service.quirks import Quirk
 
 __all__ = ["run"]
 

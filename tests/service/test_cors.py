@@ -9,8 +9,8 @@ import pytest
 
 from tests.service.conftest import WIKIS, Api
 from tests.support.browser import running_chromium
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
-from wikisync.service.quirks import Quirk
 
 if TYPE_CHECKING:
     from multidict import CIMultiDictProxy

@@ -15,9 +15,9 @@ import pytest
 
 from tests.service.conftest import PROJECT, WIKIS, Api
 from tests.support.git import clone, commit_and_push, needs_git, run_git, with_token
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.project_schema import AccessLevel
-from wikisync.service.quirks import Quirk
 from wikisync.service.settings import GitService, Profile, Settings
 
 pytestmark = needs_git
@@ -691,7 +691,7 @@ async def test_code_of_an_archived_project_takes_no_push(
 async def test_code_that_is_still_to_come_cannot_be_pushed_to(
     handbook: EmbeddedService, api: Api
 ) -> None:
-    handbook.set_faults(import_gate=asyncio.Event())
+    handbook.service.import_gate = asyncio.Event()
     await api.post(f"{SHOWN}/fork", json={"path": "fork"})
 
     answer = await api.get("/root/fork.git/info/refs?service=git-receive-pack")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.service.conftest import WIKIS, Api
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.api.project_schema import AccessLevel
-from wikisync.service.quirks import Quirk
 
 VERSION = "/api/v4/version"
 

@@ -259,7 +259,7 @@ async def test_address_of_a_project_can_be_changed_and_nothing_is_fetched(
 async def test_address_is_not_changed_while_the_import_is_under_way(
     service: EmbeddedService, api: Api
 ) -> None:
-    service.set_faults(import_gate=asyncio.Event())
+    service.service.import_gate = asyncio.Event()
     made = (await create(api, name="a", template_name="hugo")).json
 
     answer = await api.put(
@@ -299,7 +299,7 @@ async def test_project_removed_while_it_is_filled_leaves_nothing(
     service: EmbeddedService, api: Api, caplog: pytest.LogCaptureFixture
 ) -> None:
     gate = asyncio.Event()
-    service.set_faults(import_gate=gate)
+    service.service.import_gate = gate
     service.set_deletion(delay_days=0)
     await source_folder(service)
     made = (await create(api, name="a", template_name="hugo")).json
@@ -373,7 +373,7 @@ async def test_custom_template_is_copied(service: EmbeddedService, api: Api) -> 
 
 async def test_unfinished_template_goes_on_at_the_next_start(tmp_path: Path) -> None:
     async with embedded_service(tmp_path) as service, aiohttp.ClientSession() as http:
-        service.set_faults(import_gate=asyncio.Event())
+        service.service.import_gate = asyncio.Event()
         api = Api(http, service.url, service.token)
         made = (await create(api, name="a", template_name="hugo")).json
 

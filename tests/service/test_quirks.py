@@ -1,4 +1,4 @@
-"""Each quirk of ``serve --quirk`` does what its name says, and only that."""
+"""Each quirk does what its name says, and only that."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import aiohttp
 import pytest
 
 from tests.service.conftest import GROUP, PROJECT, WIKIS, Answer, Api
-from tests.support.service import EmbeddedService, embedded_service
-from wikisync.service.quirk_middleware import (
+from tests.support.quirks import EVERY, Quirk
+from tests.support.quirky_app import (
     BEND_PAGES,
     CUT_TEXT_BYTES,
     RESERVED_TITLES,
 )
-from wikisync.service.quirk_parts import OTHER_PROJECT_ID
-from wikisync.service.quirks import EVERY, Quirk
+from tests.support.quirky_service import OTHER_PROJECT_ID
+from tests.support.service import EmbeddedService, embedded_service
 
 PROJECT_PATH = "/api/v4/projects/docs%2Fhandbook"
 READ_BACK = {"format": "markdown", "slug": "home", "title": "home", "content": "x"}

@@ -11,10 +11,10 @@ import pygit2
 import pytest
 
 from tests.service.conftest import GROUP_WIKIS, PROJECT, WIKIS, Api
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.api.project_schema import AccessLevel
 from wikisync.model import WikiOwner
-from wikisync.service.quirks import Quirk
 
 
 async def last_commit(service: EmbeddedService, owner: WikiOwner) -> pygit2.Commit:
@@ -247,7 +247,7 @@ async def test_storage_fault_lists_nothing(service: EmbeddedService, api: Api) -
 
 
 async def test_latency_delays_an_answer(service: EmbeddedService, api: Api) -> None:
-    service.set_faults(latency_s=0.05)
+    service.service.latency_s = 0.05
 
     answer = await api.get("/api/v4/version")
 

@@ -20,6 +20,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.attachments import AttachmentSource
 from wikisync.api.client import Client
@@ -31,7 +32,6 @@ from wikisync.folder.loose import LooseFiles
 from wikisync.folder.naming import parse_path
 from wikisync.folder.replica import FolderReplica
 from wikisync.model import Format, WikiOwner
-from wikisync.service.quirks import Quirk
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.safety import Decision, decide
 from wikisync.sync.run.cycle import run_cycle

@@ -1,6 +1,6 @@
 """The embedded service for tests: real git, real SQLite, 127.0.0.1, port 0.
 
-Quirks (``wikisync.service.quirks.Quirk``; each is named and described there) are
+Quirks (``quirks.Quirk``; each is named and described there) are
 on from the start with ``embedded_service(data, quirks={Quirk.META_ID})``, and are
 switched while it runs::
 
@@ -29,13 +29,15 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from tests.support.quirks import Quirk
+from tests.support.quirky_app import QuirkyApp
+from tests.support.quirky_service import QuirkyService
 from wikisync.api.project_schema import AccessLevel
 from wikisync.model import OwnerKind, Page, WikiOwner
 from wikisync.service import jobs
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
 from wikisync.service.loading import LoadedFolder
-from wikisync.service.quirks import Quirk
 from wikisync.service.server import RunningService, running_service
 from wikisync.service.settings import Hook, Settings
 from wikisync.service.storage import WikiStorage
@@ -54,6 +56,13 @@ class EmbeddedService:
         self.running = running
         self.token = token
         """The administrator's token."""
+
+    @property
+    def service(self) -> QuirkyService:
+        """Its parts, and the faults that can be switched."""
+        service = self.running.service
+        assert isinstance(service, QuirkyService)
+        return service
 
     @property
     def url(self) -> str:
@@ -213,11 +222,12 @@ class EmbeddedService:
     @property
     def quirks(self) -> frozenset[Quirk]:
         """What it does otherwise than it should."""
-        return self.running.settings.quirks
+        return self.service.quirks
 
     @quirks.setter
     def quirks(self, quirks: Iterable[Quirk]) -> None:
-        self.running.settings = replace(self.running.settings, quirks=frozenset(quirks))
+        self.service.quirks = frozenset(quirks)
+        self.service.turns.restart()
 
     @property
     def hooks(self) -> tuple[Hook, ...]:
@@ -237,13 +247,6 @@ class EmbeddedService:
         scheme, _, rest = self.url.partition("://")
         token = token or self.token
         return f"{scheme}://oauth2:{token}@{rest}/{owner.full_path}.wiki.git"
-
-    def set_faults(self, **faults: Any) -> None:
-        """Switch faults of ``settings.Faults`` on or off."""
-        settings = self.running.settings
-        self.running.settings = replace(
-            settings, faults=replace(settings.faults, **faults)
-        )
 
     def set_deletion(self, **values: Any) -> None:
         """Change how projects are deleted."""
@@ -276,11 +279,16 @@ async def embedded_service(
     data: Path, *, settings: Settings | None = None, quirks: Iterable[Quirk] = ()
 ) -> AsyncIterator[EmbeddedService]:
     """Run a service on ``data / "service"`` while the block lasts."""
-    settings = settings or Settings()
-    settings = replace(settings, quirks=settings.quirks | frozenset(quirks))
-    async with running_service(data / "service", settings=settings) as running:
+    async with running_service(
+        data / "service",
+        settings=settings,
+        service_type=QuirkyService,
+        app_type=QuirkyApp,
+    ) as running:
         token = running.first_token or await running.new_token()
-        yield EmbeddedService(running, token)
+        service = EmbeddedService(running, token)
+        service.quirks = quirks
+        yield service
 
 
 def _texts(pages: Pages) -> Iterable[tuple[str, str]]:

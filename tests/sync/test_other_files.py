@@ -10,7 +10,7 @@ import pytest
 from tests.support.git import needs_git
 from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
-from wikisync.service.quirks import Quirk
+from tests.support.quirks import Quirk
 from wikisync.sync.run.options import CycleOptions
 
 GREEN = RED + b" and green"

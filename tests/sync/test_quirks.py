@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.pair import Pair, paired
+from tests.support.quirks import Quirk
 from wikisync.errors import Halted
-from wikisync.service.quirks import Quirk
 from wikisync.sync.decide.narrowing import Direction
 
 PAGES = {

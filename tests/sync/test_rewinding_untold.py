@@ -20,7 +20,7 @@ from tests.support.memory import nothing_before
 from tests.support.pair import OWNER as PAIRED
 from tests.support.pair import paired
 from tests.support.pictures import RED, put
-from wikisync.service.quirks import Quirk
+from tests.support.quirks import Quirk
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.safety import BatchKind, Decision
 

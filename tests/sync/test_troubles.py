@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.pair import Pair, paired
+from tests.support.quirks import Quirk
 from wikisync.errors import ProtocolViolation
 from wikisync.model import Page, Problem, Slug, Snapshot
-from wikisync.service.quirks import Quirk
 from wikisync.sync.decide.plan import Plan, SkipReason
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.troubles import postponed, put_off

@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 from tests.api.faketime import budget_at
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import (
     OWNER,
@@ -26,7 +27,6 @@ from wikisync.api.client import Client
 from wikisync.cli.console import Console
 from wikisync.config import WikiSection
 from wikisync.errors import Halted, StateDamaged, Unavailable, WikisyncError
-from wikisync.service.quirks import Quirk
 from wikisync.sync.run.options import CycleOptions
 from wikisync.watch import attention as watch_attention
 from wikisync.watch.attention import lasting_in_s, seen, service_sentence

@@ -12,6 +12,7 @@ import pytest
 
 from tests.api.faketime import FakeTime
 from tests.support.bending import BendingProxy, bending_proxy
+from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.api.git import GIT_RETRY_S
@@ -22,7 +23,6 @@ from wikisync.folder.scan import ScannedFolder
 from wikisync.model import WikiOwner
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.tables import ProjectChange
-from wikisync.service.quirks import Quirk
 from wikisync.sync.run.options import CycleOptions
 from wikisync.watch.daemon.wiki_status import RemoteHint, Why
 from wikisync.watch.wiki import WatchedWiki

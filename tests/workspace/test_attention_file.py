@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.agreed import agree_to
+from tests.support.quirks import Quirk
 from tests.support.workspaces import FILES, Cloned
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, NotFound, Unavailable
 from wikisync.model import Problem
-from wikisync.service.quirks import Quirk
 from wikisync.workspace import transient
 from wikisync.workspace.attention_file import (
     ATTENTION_FILE,

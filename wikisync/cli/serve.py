@@ -23,12 +23,10 @@ from wikisync.model import WikiOwner
 from wikisync.private import make_private_file, read_private_file
 from wikisync.running import beside, stop_signal
 from wikisync.service.loading import LoadedFolder
-from wikisync.service.quirks import Quirk
 from wikisync.service.server import RunningService, running_service
-from wikisync.service.settings import Deletion, Faults, Hook, Imports, Profile, Settings
+from wikisync.service.settings import Deletion, Hook, Imports, Profile, Settings
 from wikisync.workspace.hook_secret import hook_secret
 
-LATENCY_S_MAX = 60.0
 PORT_FILE = "port"
 PORT_BYTES_MAX = 16
 PORT_MAX = 65_535
@@ -49,11 +47,6 @@ class ServeOptions(Struct, frozen=True):
     is_remote_allowed: bool
     is_token_wanted: bool
     settings: Settings
-
-
-def complete_quirk(_ctx: object, _parameter: object, incomplete: str) -> list[str]:
-    """The quirks whose names begin so, for the shell."""
-    return [str(quirk) for quirk in Quirk if quirk.startswith(incomplete)]
 
 
 @click.group(
@@ -128,21 +121,6 @@ def complete_quirk(_ctx: object, _parameter: object, incomplete: str) -> list[st
     help="File with the secret sent with each webhook. [default:"
     " $WIKISYNC_HOOK_SECRET]",
 )
-@click.option(
-    "--quirk",
-    "quirks",
-    metavar="NAME",
-    multiple=True,
-    shell_complete=complete_quirk,
-    help="Simulate a fault or an unusual version, for tests; repeatable.",
-)
-@click.option(
-    "--latency",
-    metavar="SECONDS",
-    type=click.FloatRange(0, LATENCY_S_MAX),
-    default=0.0,
-    help="Delay each response by this many seconds.",
-)
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -159,8 +137,6 @@ def command(
     new_token: bool,
     hook_urls: tuple[str, ...],
     hook_secret_file: str,
-    quirks: tuple[str, ...],
-    latency: float,
 ) -> int:
     """Run the embedded GitLab-compatible service on this machine.
 
@@ -176,13 +152,11 @@ def command(
     if connections_per_address is not None:
         connections = replace(connections, per_address_max=connections_per_address)
     settings = Settings(
-        faults=Faults(latency_s=latency),
         profile=Profile(is_enterprise=edition == "enterprise"),
         deletion=Deletion(deletion_delay),
         imports=Imports(frozenset(import_hosts)),
         connections=connections,
         hooks=parse_hooks(hook_urls, hook_secret_file),
-        quirks=parse_quirks(quirks),
     )
     options = ServeOptions(data, folder, host, port, allow_remote, new_token, settings)
     check_host(options)
@@ -190,24 +164,6 @@ def command(
 
 
 command.add_command(serve_admin.command)
-
-
-def parse_quirks(names: Iterable[str]) -> frozenset[Quirk]:
-    """The quirks of those names.
-
-    Raises:
-        UsageError: there is no quirk of that name; the hint lists them all.
-    """
-    found: set[Quirk] = set()
-    for name in names:
-        try:
-            found.add(Quirk(name))
-        except ValueError:
-            raise UsageError(
-                f"there is no quirk {name!r}",
-                hint="the quirks are " + ", ".join(Quirk),
-            ) from None
-    return frozenset(found)
 
 
 def parse_hooks(urls: Iterable[str], secret_file: str) -> tuple[Hook, ...]:
@@ -330,8 +286,6 @@ def announce_token(console: Console, options: ServeOptions, token: str | None) -
 def announce(console: Console, options: ServeOptions, service: RunningService) -> None:
     """Print where the service answers, now that it does."""
     console.result(f"url: {service.url}")
-    if quirks := options.settings.quirks:
-        console.warn("simulated faults: " + ", ".join(sorted(quirks)))
     if options.is_remote_allowed and not is_loopback(options.host):
         console.warn(
             "other machines can reach this service, and connections are not encrypted"

@@ -12,7 +12,7 @@ import logging
 import time
 import uuid
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import nullcontext
 
 from aiohttp import web
@@ -46,10 +46,6 @@ from wikisync.service.disk import disk_refusal
 from wikisync.service.instance import Service
 from wikisync.service.offers import Target, route_table
 from wikisync.service.pages import PART_BYTES
-from wikisync.service.quirk_middleware import (
-    answer_under_quirks,
-    handle_under_quirks,
-)
 from wikisync.service.routing import Match, OtherMethods, Router
 from wikisync.service.settings import MIB, Limits
 
@@ -59,41 +55,37 @@ _GZIP_WBITS = 31
 OLD_PREFIX = "/api/v3/"
 
 
-def answering(
-    service: Service,
-) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
-    """What answers every request to one service; whoever runs it opens the records.
+class App:
+    """Answers every request to one service; whoever runs it opens the records.
 
     Not an ``aiohttp`` application, which asks for a body before anything of ours
     has read the request.
     """
-    router = Router(route_table())
 
-    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self._router = Router(route_table())
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer, with what every answer has."""
         with under_way(request, ends_with_caller=_only_reads(request)):
-            return await _answer(service, router, request)
+            request_id = uuid.uuid4().hex
+            started = time.perf_counter()
+            if (allowed := answer_preflight(request)) is not None:
+                return allowed
+            response = await self.answer(request, request_id)
+            if not response.prepared:
+                add_cross_origin(request, response.headers)
+                response.headers["X-Request-Id"] = request_id
+                response.headers["X-Runtime"] = f"{time.perf_counter() - started:.6f}"
+            return response
 
-    return answer
-
-
-def _only_reads(request: web.BaseRequest) -> bool:
-    """Whether a request is for its caller alone; a write is carried out to its end."""
-    is_fetch = request.rel_url.raw_path.endswith("/" + git_http.UPLOAD_PACK)
-    return is_fetch or request.method in {"GET", "HEAD"}
-
-
-async def _answer(
-    service: Service, router: Router[Target], request: web.BaseRequest
-) -> web.StreamResponse:
-    """The answer with what every one has, whether quirks made it or not."""
-    request_id = uuid.uuid4().hex
-    started = time.perf_counter()
-    if (allowed := answer_preflight(request)) is not None:
-        return allowed
-
-    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+    async def answer(
+        self, request: web.BaseRequest, request_id: str
+    ) -> web.StreamResponse:
+        """Do what a request asks for; an error is an answer, too."""
         try:
-            response = await _dispatch(service, router, request)
+            response = await self._dispatch(request)
         except Refusal as refusal:
             response = refusal_answer(refusal)
         except (asyncio.CancelledError, ConnectionError):
@@ -109,42 +101,46 @@ async def _answer(
                     {"message": "500 Internal Server Error"}, status=500
                 )
         if isinstance(response, web.Response) and not response.prepared:
-            return await _dress(service, request, response)
+            return await _dress(self.service, request, response)
         return response
 
-    response = await answer_under_quirks(service, request, answer)
-    if not response.prepared:
-        add_cross_origin(request, response.headers)
-        response.headers["X-Request-Id"] = request_id
-        response.headers["X-Runtime"] = f"{time.perf_counter() - started:.6f}"
-    return response
+    async def handle(self, call: Call, target: Target) -> web.StreamResponse:
+        """What the handler answers.
+
+        Raises:
+            Refusal: as the handler.
+        """
+        return await target.handler(call)
+
+    async def _dispatch(self, request: web.BaseRequest) -> web.StreamResponse:
+        limits = self.service.limits
+        match await self._router.match(request):
+            case None if request.rel_url.raw_path.startswith(OLD_PREFIX):
+                raise old_version()
+            case None:
+                raise unmatched_route()
+            case OtherMethods(allowed) if request.method == "OPTIONS":
+                return no_content({"Allow": ", ".join(allowed)})
+            case OtherMethods(allowed):
+                raise wrong_method(allowed)
+            case Match(target, segments):
+                raw = read_query(request, limits)
+                call = Call(self.service, request, segments, raw)
+                if not request.can_read_body or target.reads_own_body:
+                    return await self.handle(call, target)
+                bytes_max = await _admit(call, target, limits)
+                await call_for_body(request)
+                is_form = request.content_type == MULTIPART
+                spool = self.service.spool
+                with spool_folder(spool) if is_form else nullcontext(spool) as folder:
+                    raw |= await read_body(request, limits, folder, bytes_max)
+                    return await self.handle(call, target)
 
 
-async def _dispatch(
-    service: Service, router: Router[Target], request: web.BaseRequest
-) -> web.StreamResponse:
-    limits = service.limits
-    match await router.match(request):
-        case None if request.rel_url.raw_path.startswith(OLD_PREFIX):
-            raise old_version()
-        case None:
-            raise unmatched_route()
-        case OtherMethods(allowed) if request.method == "OPTIONS":
-            return no_content({"Allow": ", ".join(allowed)})
-        case OtherMethods(allowed):
-            raise wrong_method(allowed)
-        case Match(target, segments):
-            raw = read_query(request, limits)
-            call = Call(service, request, segments, raw)
-            if not request.can_read_body or target.reads_own_body:
-                return await handle_under_quirks(call, target)
-            bytes_max = await _admit(call, target, limits)
-            await call_for_body(request)
-            is_form = request.content_type == MULTIPART
-            spool = service.spool
-            with spool_folder(spool) if is_form else nullcontext(spool) as folder:
-                raw |= await read_body(request, limits, folder, bytes_max)
-                return await handle_under_quirks(call, target)
+def _only_reads(request: web.BaseRequest) -> bool:
+    """Whether a request is for its caller alone; a write is carried out to its end."""
+    is_fetch = request.rel_url.raw_path.endswith("/" + git_http.UPLOAD_PACK)
+    return is_fetch or request.method in {"GET", "HEAD"}
 
 
 async def _admit(call: Call, target: Target, limits: Limits) -> int:

@@ -13,15 +13,9 @@ from pathlib import Path
 from wikisync.model import OwnerKind
 from wikisync.service.copying import DEFAULT_BRANCH
 from wikisync.service.git_process import GitRunner
+from wikisync.service.hooks import Deliveries
 from wikisync.service.pages import PageCache
 from wikisync.service.projects.tables import note_write
-from wikisync.service.quirk_parts import (
-    QuirkyDeliveries,
-    QuirkyStorage,
-    limits_under,
-    wiki_id_under,
-)
-from wikisync.service.quirks import Quirks, Turns
 from wikisync.service.records import Records
 from wikisync.service.render_pool import RenderPool
 from wikisync.service.repacking import Repacking
@@ -37,15 +31,11 @@ class Service:
     def __init__(self, data: Path, settings: Settings | None = None) -> None:
         self.data = data
         self.settings = settings or Settings()
-        """Replaced as a whole to change limits or switch quirks and faults."""
-        self.turns = Turns()
+        """Replaced as a whole to change limits."""
         self.git = GitRunner(self.settings.git)
         self.repacking = Repacking(self.git, self.settings.packing)
-        self.deliveries = QuirkyDeliveries(
-            self.settings.hook_limits,
-            self.settings.profile.version,
-            self._quirks,
-            self.turns,
+        self.deliveries = Deliveries(
+            self.settings.hook_limits, self.settings.profile.version
         )
         self.records = Records(data / "records.db")
         self.url = "http://127.0.0.1"
@@ -61,7 +51,7 @@ class Service:
     @property
     def limits(self) -> Limits:
         """The limits in force."""
-        return limits_under(self.settings.quirks, self.settings.limits)
+        return self.settings.limits
 
     @property
     def is_free(self) -> bool:
@@ -83,15 +73,14 @@ class Service:
 
     def wiki(self, kind: OwnerKind, owner_id: int) -> WikiStorage:
         """The wiki of a project or group, by the owner's id."""
-        wiki_id = wiki_id_under(self.settings.quirks, owner_id)
-        key = (kind, wiki_id)
+        key = (kind, owner_id)
         if key not in self._wikis:
-            path = self.wiki_folder(wiki_id, kind)
+            path = self.wiki_folder(owner_id, kind)
             repository = WikiRepository(path, limits=self.tree_limits)
             # a group has no activity
             note = partial(self._note_write, owner_id) if kind == "project" else None
             grown = self.repacking.note_change
-            self._wikis[key] = QuirkyStorage(repository, note, grown, self._quirks)
+            self._wikis[key] = WikiStorage(repository, note, grown)
         return self._wikis[key]
 
     def code(self, project_id: int, first_branch: str = DEFAULT_BRANCH) -> WikiStorage:
@@ -168,14 +157,8 @@ class Service:
                 await self._purge_wanted.wait()
         self._purge_wanted.clear()
 
-    async def faults_allow_imports(self) -> None:
-        """Wait while the switch for tests holds imports back."""
-        gate = self.settings.faults.import_gate
-        if gate is not None:
-            await gate.wait()
-
-    def _quirks(self) -> Quirks:
-        return self.settings.quirks
+    async def wait_for_import(self) -> None:
+        """Wait until a repository may be filled: at once."""
 
     def _note_write(self, project_id: int, user_id: int) -> None:
         self.records.note(note_write, user_id, project_id)

@@ -85,7 +85,7 @@ async def run_import(service: Service, project_id: int) -> None:
         return
     project = found[0]
     await records.ask(project_tables.set_import, project_id, "started")
-    await service.faults_allow_imports()
+    await service.wait_for_import()
     try:
         await _fill(service, project)
         if not await records.ask(read_projects, [project_id], None):

@@ -18,7 +18,7 @@ from wikisync.connections import base_url, listening
 from wikisync.errors import ServiceError
 from wikisync.locks import lock, unlock
 from wikisync.private import make_private_folder, private_opener
-from wikisync.service.app import answering
+from wikisync.service.app import App
 from wikisync.service.instance import Service
 from wikisync.service.jobs import running_jobs
 from wikisync.service.loading import LoadedFolder, load_folder
@@ -57,13 +57,11 @@ class RunningService:
 
     @property
     def settings(self) -> Settings:
-        """Limits, quirks and faults; replaced as a whole to change them."""
+        """Replaced as a whole to change limits."""
         return self.service.settings
 
     @settings.setter
     def settings(self, settings: Settings) -> None:
-        if settings.quirks != self.service.settings.quirks:
-            self.service.turns.restart()
         self.service.settings = settings
 
     async def new_token(self) -> str:
@@ -90,6 +88,8 @@ async def running_service(
     host: str = "127.0.0.1",
     port: int = 0,
     settings: Settings | None = None,
+    service_type: type[Service] = Service,
+    app_type: type[App] = App,
 ) -> AsyncIterator[RunningService]:
     """Run a service until the block ends.
 
@@ -97,20 +97,22 @@ async def running_service(
         data: folder for all it keeps; made if it is not there.
         host: address to listen on.
         port: 0 takes a free one, see ``url``.
-        settings: limits, profile, quirks and faults.
+        settings: limits and profile.
+        service_type: its parts.
+        app_type: how it answers.
 
     Raises:
         ServiceError: the folder cannot be written, another process has it, or
             the port is taken.
     """
     with locked_folder(data) as was_open:
-        service = Service(data, settings)
+        service = service_type(data, settings)
         shutil.rmtree(service.spool, ignore_errors=True)
         await service.records.open()
         try:
             first_token = await _first_token(service.records)
             server = web.Server(
-                answering(service),
+                app_type(service),
                 access_log=None,
                 lingering_time=LINGERING_S,
                 max_line_size=service.settings.limits.url_bytes_max,

@@ -1,4 +1,4 @@
-"""Limits, version profile, quirks and faults of the embedded service.
+"""Limits and version profile of the embedded service.
 
 Frozen values: a running service is given a new ``Settings`` as a whole, so that
 one request sees one set.  Limits are those of the real service (``docs/service.md``)
@@ -7,12 +7,9 @@ unless the comment says otherwise.
 
 from __future__ import annotations
 
-import asyncio
-
 from msgspec import Struct, field
 
 from wikisync.connections import ConnectionLimits
-from wikisync.service.quirks import Quirk
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -170,21 +167,11 @@ class HookLimits(Struct, frozen=True):
     body_bytes_max: int = 25 * MIB
 
 
-class Faults(Struct, frozen=True):
-    """Troubles that need more than a name; all off in normal service."""
-
-    latency_s: float = 0.0
-    """Wait this long before each answer."""
-    import_gate: asyncio.Event | None = None
-    """Forks and imports stay ``started`` until it is set."""
-
-
 class Settings(Struct, frozen=True):
     """Everything about a service that is not in its data folder."""
 
     limits: Limits = field(default_factory=Limits)
     profile: Profile = field(default_factory=Profile)
-    faults: Faults = field(default_factory=Faults)
     deletion: Deletion = field(default_factory=Deletion)
     imports: Imports = field(default_factory=Imports)
     git: GitService = field(default_factory=GitService)
@@ -196,4 +183,3 @@ class Settings(Struct, frozen=True):
     measure_interval_s: float = 60.0
     """How often the sizes of projects that changed are measured."""
     hook_limits: HookLimits = field(default_factory=HookLimits)
-    quirks: frozenset[Quirk] = frozenset()

@@ -27,7 +27,7 @@ async def test_fork_is_there_at_once_and_filled_later(
 ) -> None:
     project = await source(service)
     gate = asyncio.Event()
-    service.set_faults(import_gate=gate)
+    service.service.import_gate = gate
 
     made = await api.post(f"{PROJECTS}/{project}/fork")
     waiting = await api.get(f"{PROJECTS}/{made.json['id']}/import")
@@ -266,7 +266,7 @@ async def test_unfinished_fork_goes_on_at_the_next_start(tmp_path: Path) -> None
 
     async with embedded_service(tmp_path) as service, aiohttp.ClientSession() as http:
         project = await source(service)
-        service.set_faults(import_gate=asyncio.Event())
+        service.service.import_gate = asyncio.Event()
         api = Api(http, service.url, service.token)
         made = (await api.post(f"{PROJECTS}/{project}/fork")).json
 

@@ -1,53 +1,90 @@
-"""Quirks of the service's parts: the storage of wikis, webhooks, limits.
-
-The service is built of these.  Each does what its plain class does while no quirk
-is on.
-"""
+"""A service whose storage, webhooks and limits have quirks while they are on."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from msgspec.structs import replace
 
+from tests.support.quirks import Quirk, Quirks, Turns
+from wikisync.model import OwnerKind
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
 from wikisync.service.hooks import Deliveries, WikiEvent
-from wikisync.service.quirks import Quirk, Quirks, Turns
-from wikisync.service.repository import WikiRepository
-from wikisync.service.settings import KIB, Hook, HookLimits, Limits
+from wikisync.service.instance import Service
+from wikisync.service.settings import KIB, Hook, Limits, Settings
 from wikisync.service.storage import WikiStorage
 from wikisync.service.tree import WikiTree
 
 OTHER_PROJECT_ID = 1_000_000
 """Added to the ids of projects under ``another-project``."""
 
-QuirksNow = Callable[[], Quirks]
-"""The quirks that are on at present; they change while a service runs."""
+
+class QuirkyService(Service):
+    """The parts of one service, and which quirks are on."""
+
+    def __init__(self, data: Path, settings: Settings | None = None) -> None:
+        super().__init__(data, settings)
+        self.quirks: Quirks = frozenset()
+        """Replaced as a whole; they change while the service runs."""
+        self.turns = Turns()
+        self.latency_s = 0.0
+        """Wait this long before each answer."""
+        self.import_gate: asyncio.Event | None = None
+        """Forks and imports stay ``started`` until it is set."""
+        self.deliveries = QuirkyDeliveries(self)
+
+    @property
+    def limits(self) -> Limits:
+        """The limits in force."""
+        limits = super().limits
+        if Quirk.SMALL_LIMITS not in self.quirks:
+            return limits
+        return replace(
+            limits,
+            content_bytes_max=64 * KIB,
+            title_bytes_max=60,
+            directory_bytes_max=60,
+            attachment_bytes_max=256 * KIB,
+        )
+
+    def wiki(self, kind: OwnerKind, owner_id: int) -> WikiStorage:
+        """The wiki that is shown as that of a project or group."""
+        if Quirk.ANOTHER_PROJECT in self.quirks:
+            owner_id += OTHER_PROJECT_ID
+        plain = super().wiki(kind, owner_id)
+        if isinstance(plain, QuirkyStorage):
+            return plain
+        self._wikis[kind, owner_id] = quirky = QuirkyStorage(plain, self)
+        return quirky
+
+    async def wait_for_import(self) -> None:
+        """Wait until the gate is open."""
+        if self.import_gate is not None:
+            await self.import_gate.wait()
+
+    def _note_write(self, project_id: int, user_id: int) -> None:
+        super()._note_write(project_id % OTHER_PROJECT_ID, user_id)
 
 
 class QuirkyStorage(WikiStorage):
     """A wiki's repository whose files are seen and changed under quirks."""
 
-    def __init__(
-        self,
-        repository: WikiRepository,
-        note_write: Callable[[int], None] | None,
-        note_change: Callable[[WikiRepository], None],
-        quirks: QuirksNow,
-    ) -> None:
-        super().__init__(repository, note_write, note_change)
-        self._quirks = quirks
+    def __init__(self, plain: WikiStorage, service: QuirkyService) -> None:
+        super().__init__(plain.repository, plain._note_write, plain._note_change)
+        self._service = service
 
     def note_write(self, user_id: int) -> None:
         """Record that this user wrote, unless activity stands still."""
-        if Quirk.ACTIVITY_STANDS_STILL not in self._quirks():
+        if Quirk.ACTIVITY_STANDS_STILL not in self._service.quirks:
             super().note_write(user_id)
 
     async def tree(self, version: str | None = None) -> WikiTree | None:
         """The files that are seen."""
         tree = await super().tree(version)
-        return None if tree is None else _seen(self._quirks(), tree)
+        return None if tree is None else _seen(self._service.quirks, tree)
 
     async def change(
         self,
@@ -57,7 +94,7 @@ class QuirkyStorage(WikiStorage):
         branch: str | None = None,
     ) -> tuple[CommitPlan, WikiTree]:
         """Commit what ``decide`` makes of the files that are seen."""
-        on = self._quirks()
+        on = self._service.quirks
 
         def decide_altered(tree: WikiTree) -> CommitPlan:
             seen = _seen(on, tree)
@@ -72,44 +109,24 @@ class QuirkyStorage(WikiStorage):
 class QuirkyDeliveries(Deliveries):
     """Webhooks of which some get lost or come twice."""
 
-    def __init__(
-        self, limits: HookLimits, version: str, quirks: QuirksNow, turns: Turns
-    ) -> None:
-        super().__init__(limits, version)
-        self._quirks = quirks
-        self._turns = turns
+    def __init__(self, service: QuirkyService) -> None:
+        settings = service.settings
+        super().__init__(settings.hook_limits, settings.profile.version)
+        self._service = service
 
     def announce(self, event: WikiEvent, hooks: Sequence[Hook]) -> None:
         """Let every hook know never, once or twice."""
-        on = self._quirks()
+        on = self._service.quirks
         if Quirk.HOOKS_WITHOUT_VERSION in on:
             event = replace(event, version=None)
         for _ in range(self._count(on)):
             super().announce(event, hooks)
 
     def _count(self, on: Quirks) -> int:
-        is_next = self._turns.is_next
+        is_next = self._service.turns.is_next
         if Quirk.LOSES_HOOKS in on and is_next(Quirk.LOSES_HOOKS):
             return 0
         return 1 + (Quirk.REPEATS_HOOKS in on and is_next(Quirk.REPEATS_HOOKS))
-
-
-def limits_under(on: Quirks, limits: Limits) -> Limits:
-    """The limits in force."""
-    if Quirk.SMALL_LIMITS not in on:
-        return limits
-    return replace(
-        limits,
-        content_bytes_max=64 * KIB,
-        title_bytes_max=60,
-        directory_bytes_max=60,
-        attachment_bytes_max=256 * KIB,
-    )
-
-
-def wiki_id_under(on: Quirks, owner_id: int) -> int:
-    """The owner whose wiki is shown as that of this one."""
-    return owner_id + (OTHER_PROJECT_ID if Quirk.ANOTHER_PROJECT in on else 0)
 
 
 def _seen(on: Quirks, tree: WikiTree) -> WikiTree:

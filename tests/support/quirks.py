@@ -1,8 +1,7 @@
 """Quirks: what other services and bad days do, imitated on purpose for tests.
 
-Pure.  Every quirk is a name that ``serve --quirk`` takes, and is off in normal
-service.  Handlers know nothing of them: ``quirk_middleware`` bends requests and
-answers, ``quirk_parts`` the storage of wikis and the webhooks.
+Pure.  The service knows nothing of them: ``quirky_app`` bends requests and answers,
+``quirky_service`` the storage of wikis and the webhooks.
 
 The numbers Q1 to Q16 are those of ``docs/service.md`` "Quirks".
 """
@@ -98,7 +97,7 @@ class Quirk(StrEnum):
     """Everything is answered with a proxy's sign-in page, 200 and HTML."""
     NOT_FOUND = "not-found"
     """Everything is answered 404."""
-    TOKEN_REVOKED = "token-revoked"  # noqa: S105 - the name of a quirk
+    TOKEN_REVOKED = "token-revoked"
     """Every token is answered 401, as if just revoked."""
     ANOTHER_PROJECT = "another-project"
     """Other projects stand at the same paths: other ids, other wikis."""

@@ -1,8 +1,7 @@
-"""Quirks of requests and answers, around everything that the service does.
+"""A service whose requests and answers have quirks while they are on.
 
-``answer_under_quirks`` stands around a whole request and makes the faults that
-need nothing of the wiki; ``handle_under_quirks`` stands around one handler, whose
-parameters and JSON it bends.  Handlers know of neither.
+``answer`` stands around a whole request and makes the faults that need nothing of the
+wiki; ``handle`` stands around one handler, whose parameters and JSON it bends.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ import msgspec
 from aiohttp import hdrs, web
 from msgspec.structs import replace
 
+from tests.support.quirks import Quirk, Quirks, Turns
+from tests.support.quirky_service import OTHER_PROJECT_ID, QuirkyService
 from wikisync.api.endpoints import OtherEndpoint
 from wikisync.decoding import json_decoder
 from wikisync.markup.frontmatter import split_front_matter
@@ -35,13 +36,12 @@ from wikisync.service.answers import (
     refusal_answer,
     unmatched_route,
 )
+from wikisync.service.app import App
 from wikisync.service.call import Call, Caller
 from wikisync.service.instance import Service
 from wikisync.service.offers import Target
 from wikisync.service.page_ids import page_ids
 from wikisync.service.projects import reading
-from wikisync.service.quirk_parts import OTHER_PROJECT_ID
-from wikisync.service.quirks import Quirk, Quirks, Turns
 from wikisync.service.storage import WikiStorage
 
 CUT_TEXT_BYTES = 1024 * 1024
@@ -81,41 +81,54 @@ _SIGN_IN = (
     "<body><form method=post><input name=user></form></body></html>"
 )
 
-Handle = Callable[[Call, Target], Awaitable[web.StreamResponse]]
+Handle = Callable[[Quirks, Call, Target], Awaitable[web.StreamResponse]]
 
 
 # requests as a whole
 
 
-async def answer_under_quirks(
-    service: Service,
-    request: web.BaseRequest,
-    answer: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
-) -> web.StreamResponse:
-    """Answer a request, or fail before or after it was done.
+class QuirkyApp(App):
+    """What answers every request to a quirky service."""
 
-    Args:
-        service: whose quirks and faults.
-        request: to any route.
-        answer: does what the request asks for; it raises no ``Refusal``.
-    """
-    on, turns = service.settings.quirks, service.turns
-    if service.settings.faults.latency_s:
-        await asyncio.sleep(service.settings.faults.latency_s)
-    early = _answer_instead(on, turns, request)
-    if early is not None:
-        return early
-    if Quirk.NO_ETAG in on and request.method in _READS:
-        response = await answer(_unconditional(request))
-        if not response.prepared:
-            response.headers.popall(hdrs.ETAG, None)
-    else:
-        response = await answer(request)
-    if not _is_api(request):
-        return response
-    if request.method not in _READS:
-        return _lose(on, turns, request, response)
-    return _cut(on, turns, request, response)
+    def __init__(self, service: Service) -> None:
+        super().__init__(service)
+        assert isinstance(service, QuirkyService)
+        self._quirky = service
+
+    async def answer(
+        self, request: web.BaseRequest, request_id: str
+    ) -> web.StreamResponse:
+        """Answer a request, or fail before or after it was done."""
+        on, turns = self._quirky.quirks, self._quirky.turns
+        if self._quirky.latency_s:
+            await asyncio.sleep(self._quirky.latency_s)
+        early = _answer_instead(on, turns, request)
+        if early is not None:
+            return early
+        if Quirk.NO_ETAG in on and request.method in _READS:
+            response = await super().answer(_unconditional(request), request_id)
+            if not response.prepared:
+                response.headers.popall(hdrs.ETAG, None)
+        else:
+            response = await super().answer(request, request_id)
+        if not _is_api(request):
+            return response
+        if request.method not in _READS:
+            return _lose(on, turns, request, response)
+        return _cut(on, turns, request, response)
+
+    async def handle(self, call: Call, target: Target) -> web.StreamResponse:
+        """What the target's handler answers, with parameters and answer altered.
+
+        Raises:
+            Refusal: as the handler, and for what only quirks refuse.
+        """
+        on = self._quirky.quirks
+        handle = _HANDLES.get(target.function) if on else None
+        # the free edition has no wikis of groups, whatever is on
+        if handle is None or (target.kind == "group" and call.service.is_free):
+            return await super().handle(call, target)
+        return await handle(on, call, target)
 
 
 def _answer_instead(
@@ -239,41 +252,28 @@ def _unconditional(request: web.BaseRequest) -> web.BaseRequest:
 # requests to one handler
 
 
-async def handle_under_quirks(call: Call, target: Target) -> web.StreamResponse:
-    """What the target's handler answers, with parameters and answer altered.
-
-    Raises:
-        Refusal: as the handler, and for what only quirks refuse.
-    """
-    handle = _HANDLES.get(target.function) if call.service.settings.quirks else None
-    # the free edition has no wikis of groups, whatever is on
-    if handle is None or (target.kind == "group" and call.service.is_free):
-        return await target.handler(call)
-    return await handle(call, target)
-
-
-async def _token(call: Call, target: Target) -> web.StreamResponse:
-    if Quirk.SILENT_TOKENS in call.service.settings.quirks:
+async def _token(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
+    if Quirk.SILENT_TOKENS in on:
         raise unmatched_route()
     return await target.handler(call)
 
 
-async def _git(call: Call, target: Target) -> web.StreamResponse:
-    if Quirk.NO_GIT in call.service.settings.quirks:
+async def _git(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
+    if Quirk.NO_GIT in on:
         raise unmatched_route()
     return await target.handler(call)
 
 
-async def _project(call: Call, target: Target) -> web.StreamResponse:
+async def _project(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
     response = await target.handler(call)
-    if Quirk.ANOTHER_PROJECT not in call.service.settings.quirks:
+    if Quirk.ANOTHER_PROJECT not in on:
         return response
     record = _RECORD.decode(_body(response))
     return json_answer({**record, "id": int(str(record["id"])) + OTHER_PROJECT_ID})
 
 
-async def _file(call: Call, target: Target) -> web.StreamResponse:
-    if Quirk.FILES_NEED_SESSION in call.service.settings.quirks:
+async def _file(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
+    if Quirk.FILES_NEED_SESSION in on:
         await call.caller()
         # the real route knows browser sessions only, so any token is nobody
         assert target.kind is not None, "the file routes are those of wikis"
@@ -283,8 +283,7 @@ async def _file(call: Call, target: Target) -> web.StreamResponse:
     return await target.handler(call)
 
 
-async def _list(call: Call, target: Target) -> web.StreamResponse:
-    on = call.service.settings.quirks
+async def _list(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
     if not on & (BEND_PAGES | {Quirk.HALF_LIST}):
         return await target.handler(call)
     response = await target.handler(replace(call, request=_unconditional(call.request)))
@@ -295,32 +294,29 @@ async def _list(call: Call, target: Target) -> web.StreamResponse:
     pages = _PAGES.decode(body)
     if Quirk.HALF_LIST in on:
         pages = pages[::2]
-    ids = await _ids(call, target, [str(page["slug"]) for page in pages])
+    ids = await _ids(on, call, target, [str(page["slug"]) for page in pages])
     # without the tag of the list as it should be
     return bytes_answer(await asyncio.to_thread(_altered_list, on, pages, ids))
 
 
-async def _show(call: Call, target: Target) -> web.StreamResponse:
-    on = call.service.settings.quirks
+async def _show(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
     if Quirk.EXTRA_FORMATS in on and call.segments["slug"] == FOREIGN_PAGE["slug"]:
         call.values(OtherEndpoint.PAGE)
         await _enter(call, target, Operation.READ)
         page = {**FOREIGN_PAGE, "content": FOREIGN_TEXT, "encoding": "UTF-8"}
         return json_answer(page)
-    return await _page_answer(call, target)
+    return await _page_answer(on, call, target)
 
 
-async def _create(call: Call, target: Target) -> web.StreamResponse:
-    on = call.service.settings.quirks
+async def _create(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
     values = call.values(OtherEndpoint.PAGE_CREATE)
     await _enter(call, target, Operation.WRITE)
     _check_new_title(on, values["title"])
     raw = {**call.raw, "content": _altered_text(on, values["content"])}
-    return await _page_answer(replace(call, raw=raw), target)
+    return await _page_answer(on, replace(call, raw=raw), target)
 
 
-async def _edit(call: Call, target: Target) -> web.StreamResponse:
-    on = call.service.settings.quirks
+async def _edit(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
     values = call.values(OtherEndpoint.PAGE_EDIT)
     wiki = await _enter(call, target, Operation.WRITE)
     title = values.get("title")
@@ -336,7 +332,7 @@ async def _edit(call: Call, target: Target) -> web.StreamResponse:
     if page is not None and (altered := _altered_title(on, title, page.slug)):
         raw["title"] = altered
     try:
-        return await _page_answer(replace(call, raw=raw), target)
+        return await _page_answer(on, replace(call, raw=raw), target)
     except Refusal as refusal:
         is_renamed = Quirk.NULL_RENAME in on and refusal.body == _COLLISION_BODY
         is_changed = Quirk.LAST_COMMIT_SHA in on and refusal.body == changed().body
@@ -366,20 +362,21 @@ async def _enter(call: Call, target: Target, operation: Operation) -> WikiStorag
     return wiki
 
 
-async def _page_answer(call: Call, target: Target) -> web.StreamResponse:
+async def _page_answer(on: Quirks, call: Call, target: Target) -> web.StreamResponse:
     """The handler's answer, its page altered."""
-    on = call.service.settings.quirks
     response = await target.handler(call)
     if not on & BEND_PAGES:
         return response
     page = _RECORD.decode(_body(response))
-    ids = await _ids(call, target, [str(page["slug"])])
+    ids = await _ids(on, call, target, [str(page["slug"])])
     return json_answer(_altered_page(on, page, ids), status=response.status)
 
 
-async def _ids(call: Call, target: Target, slugs: Sequence[str]) -> Mapping[str, int]:
+async def _ids(
+    on: Quirks, call: Call, target: Target, slugs: Sequence[str]
+) -> Mapping[str, int]:
     """``wiki_page_meta_id`` by slug."""
-    if Quirk.META_ID not in call.service.settings.quirks:
+    if Quirk.META_ID not in on:
         return {}
     assert target.kind is not None, "only pages of wikis have one"
     _caller, owner, _wiki = await call.wiki(target.kind, Operation.READ)
