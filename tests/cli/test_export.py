@@ -11,6 +11,7 @@ import pytest
 
 from tests.api.wire import Wire, http, json_answer, listening_wire
 from tests.cli.exports import HANDBOOK, NAMED, PICTURE, digest_of_tree, put_handbook
+from tests.support.bending import bending_proxy
 from tests.support.commands import Run
 from tests.support.git import needs_git
 from tests.support.quirks import Quirk
@@ -174,7 +175,7 @@ COMMENTS = (
 )
 
 
-async def put_comments(service: EmbeddedService, page: str) -> None:
+async def put_comments(service: EmbeddedService, page: str) -> int:
     """Comments on a page of the handbook, which the service lists with its id."""
     service.quirks |= {Quirk.META_ID}
     wikis = f"{service.url}/api/v4/projects/docs%2Fhandbook"
@@ -184,6 +185,7 @@ async def put_comments(service: EmbeddedService, page: str) -> None:
         for comment in COMMENTS:
             notes = f"{wikis}/wiki_pages/{page_id}/notes"
             assert (await session.post(notes, json=comment)).status == 201
+    return int(page_id)
 
 
 async def test_comments_stand_below_their_page_where_a_person_asks(
@@ -210,6 +212,22 @@ async def test_comments_stand_below_their_page_where_a_person_asks(
     again = await run(*words, "--comments", "--json")
     assert again.json["files"]["written"] == 0
     assert digest_of_tree(site) == before
+
+
+@pytest.mark.parametrize(
+    ("gone", "status", "code"),
+    [("dir/page", 404, 0), ("", 404, 3), ("dir/page", 403, 3)],
+)
+async def test_page_that_is_removed_while_comments_are_read_costs_no_other_page_its_own(
+    handbook: EmbeddedService, run: Run, site: Path, gone: str, status: int, code: int
+) -> None:
+    await put_comments(handbook, "home")
+    removed = await put_comments(handbook, gone) if gone else "[0-9]+"
+    async with bending_proxy(handbook.url) as proxy:
+        proxy.bend(f"wiki_pages/{removed}/notes", status=status, body=b'{"message":""}')
+        ran = await run("export", proxy.url, *NAMED, "-o", site, "--comments")
+    assert ran.code == code, ran.err
+    assert ("Second" in (site / "index.html").read_text()) is (code == 0)
 
 
 async def test_comments_that_cannot_be_read_are_a_problem_of_the_export(

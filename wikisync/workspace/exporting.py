@@ -178,10 +178,13 @@ async def _with_comments(client: Client, one: PulledWiki) -> PulledWiki:
     """A wiki with the comments on its pages; without them is a problem of it."""
     wiki = Wiki(client, one.wiki.owner, one.wiki.id)
 
-    async def of_page(page: WikiPageRecord) -> tuple[PageComment, ...]:
+    async def of_page(page: WikiPageRecord) -> tuple[PageComment, ...] | NotFound:
         if page.wiki_page_meta_id is None:
             raise NotFound("the service has no ids of pages, which version 18 brought")
-        found = await wiki.list_comments(page.wiki_page_meta_id)
+        try:
+            found = await wiki.list_comments(page.wiki_page_meta_id)
+        except NotFound as error:
+            return error  # of one page: somebody removed it since it was listed
         # what only members may read is for no copy
         return tuple(
             PageComment(
@@ -196,6 +199,9 @@ async def _with_comments(client: Client, one: PulledWiki) -> PulledWiki:
     try:
         pages = sorted(await wiki.list_pages(), key=lambda page: page.slug)
         found = await gather(pages, of_page, in_flight=COMMENTS_AT_ONCE)
+        gone = [one for one in found if isinstance(one, NotFound)]
+        if gone and len(gone) == len(pages):
+            raise gone[0]
     except RemoteError as error:
         message = f"its comments could not be read: {error.message}"
         problem = Problem(
@@ -205,7 +211,7 @@ async def _with_comments(client: Client, one: PulledWiki) -> PulledWiki:
     comments = {
         Slug(page.slug): notes
         for page, notes in zip(pages, found, strict=True)
-        if notes
+        if notes and not isinstance(notes, NotFound)
     }
     return replace(one, comments=comments)
 
