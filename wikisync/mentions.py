@@ -9,7 +9,8 @@ Where a name ends is not always clear: ``p.png,window=_blank`` is a picture with
 attribute in one format, and may be a file's name in all of them.  Then every
 spelling is found, and ``unmet_mentions`` says which of them belong together.
 
-Other files of the wiki's repository lie anywhere, and links to them start at the page.
+Other files of the wiki's repository may be in any folder, and links to them start at
+the page.
 So ``linked_ways`` finds everything that may be the way to a file; which of them are
 ways to one, the list of the repository's files says.
 """

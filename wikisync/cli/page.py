@@ -41,6 +41,7 @@ from wikisync.cli.service_command import (
     word_places,
 )
 from wikisync.errors import ExitCode, FolderError, NotFound, UsageError
+from wikisync.markup.frontmatter import split_front_matter, text_without
 from wikisync.model import WRITABLE_FORMATS, Format, WikiOwner
 from wikisync.workspace.addresses import find_target, may_name_wiki
 from wikisync.workspace.configured import find_workspace
@@ -364,8 +365,6 @@ def _without_title(page: str, text: str) -> str:
     Raises:
         UsageError: it has other keys, which would be lost.
     """
-    from wikisync.markup.frontmatter import split_front_matter, text_without
-
     keys = split_front_matter(text.replace("\r\n", "\n")).meta.keys() - {"title"}
     if keys:
         raise UsageError(

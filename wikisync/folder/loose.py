@@ -127,7 +127,7 @@ class LooseFiles:
         Args:
             slug: The page, by the name of its file.
             target: Where the link leads.
-            fetched: Those that are here; of what lies in uploads any counts.
+            fetched: Those that are here; of uploads any counts.
         """
         way = _resolved(slug, target)
         if way is not None and way in fetched and not is_fetched(way):

@@ -255,8 +255,8 @@ class PageFolder:
     def untracked(self, pages: Iterable[tuple[Slug, Format]]) -> frozenset[Slug]:
         """Those of the pages whose absence from the last scan means nothing.
 
-        Their files would be ignored, lie behind a link, in the folder of a program
-        or in one that could not be read, or are stubs.
+        Their files would be ignored, or be in a folder that is a link, that a program
+        made or that could not be read, or they are stubs.
         """
         hidden = self.scanned.hidden
         if not self.patterns and not hidden:

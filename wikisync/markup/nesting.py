@@ -7,8 +7,8 @@ attributes of a tag (100,000 cost 10 s), and elements that switch its mode (``sv
 those get names that switch nothing, start tags beyond a depth are dropped, and so
 are attributes beyond a number; their text stays, and what is dropped is told.
 
-That parser ignores the slash of ``<a name="x"/>``, so that all that follows would lie
-inside; the service's parser closes every element that is written so, and here it gets
+That parser ignores the slash of ``<a name="x"/>``, and takes all that follows into the
+element; the service's parser closes every element that is written so, and here it gets
 an end tag.
 
 ``Nest`` opens and closes elements by the rules of HTML's tree construction

@@ -147,7 +147,7 @@ def read_manifest(folder: Path) -> tuple[ServiceManifest, Path]:
 def scan_wiki(folder: Path) -> WikiFiles:
     """The pages and attachments in a wiki's folder; links are not followed.
 
-    What lies outside ``uploads`` is an attachment where a page links to it.
+    A file outside ``uploads`` is an attachment if a page links to it.
     """
     files: dict[str, Path] = {}
     ignored: list[str] = []

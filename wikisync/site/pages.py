@@ -398,13 +398,13 @@ class _PagesBeside:
         return next(filter(None, found), None)
 
     def html(self, slug: Slug, at: str) -> str | None:
-        """What stands beside the page at a path; None where there is nothing."""
+        """The sidebar or footer of the page at a path; None where it has none."""
         beside = self.of(slug)
         return beside.html(at) if beside else None
 
 
 class _PageBeside:
-    """A ``_sidebar`` or ``_footer``, with links that fit the page it stands beside."""
+    """A ``_sidebar`` or ``_footer``, with links that fit the page it is shown with."""
 
     def __init__(
         self,
@@ -417,7 +417,7 @@ class _PageBeside:
     ) -> None:
         linked = (Slug(target) for target in page.finished.targets)
         self.order = ReadingOrder(reading_order(linked, links.pages))
-        """The pages that it links to: the reading order of those it stands beside."""
+        """The pages that it links to: the reading order of the pages it is shown with."""
         is_long = size > BESIDE_CHARS_MAX
         self.problems = (_too_long(kind, page.slug, size),) if is_long else ()
         self._parsed = None if is_long else parsed

@@ -217,12 +217,12 @@ class ScannedWiki(Struct, frozen=True, dict=True):
 
     @cached_property
     def sidebars(self) -> Mapping[str, Slug]:
-        """The page that stands beside those of a folder and below, by folder."""
+        """The sidebar of the pages in a folder and below, by folder."""
         return pages_named(SIDEBAR, self.pages)
 
     @cached_property
     def footers(self) -> Mapping[str, Slug]:
-        """The page that stands below those of a folder and below, by folder."""
+        """The footer of the pages in a folder and below, by folder."""
         return pages_named(FOOTER, self.pages)
 
     @cached_property

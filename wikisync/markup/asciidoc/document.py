@@ -46,7 +46,7 @@ TAG = re.compile(r"<[A-Za-z][^<>]*>")
 ID = re.compile(rf'(\sid=")(?!{ID_PREFIX}|_footnote(?:ref|def)_)')
 
 MODULE = re.compile(r"((?:.*/)?modules/)([^/]+)/(?:pages/|partials/|[^/]+$)")
-"""Where a page of Antora lies: the folder of all modules, and its own."""
+"""Folders of a page of Antora: that of all modules, and its own."""
 RESOURCE = re.compile(
     r"(?:(?P<module>[\w.-]+):(?!//))?"
     r"(?:(?P<family>page|partial|example|image|attachment)\$)?(?P<path>[^:/$][^:$]*)"
@@ -79,7 +79,7 @@ def to_html(source: str, context: ParseContext) -> str:
 
 
 class Antora:
-    """Addresses of a page that lies as Antora has it, ``modules/name/pages``.
+    """Addresses of a page in a folder of Antora, ``modules/name/pages``.
 
     There ``xref:page.adoc[]`` starts at the folder ``pages`` of the module,
     ``image::x.png[]`` at ``images``, ``include::partial$x.adoc[]`` at ``partials``.

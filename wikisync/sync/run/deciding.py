@@ -641,7 +641,7 @@ def refused_texts(known: WikiState, now: float) -> Mapping[Slug, Digest]:
 def _with_elsewhere(known: WikiState, here: Snapshot, there: Snapshot) -> Snapshot:
     """The scan with what is said of stubs of what the wiki has or links to.
 
-    In a folder of a cloud drive lie stubs, and links to online documents, of which the
+    A folder of a cloud drive has stubs, and links to online documents, of which the
     wiki knows nothing.
     """
     if not here.elsewhere:

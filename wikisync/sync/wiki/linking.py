@@ -398,7 +398,7 @@ class FileLinks:
     ) -> Collection[LinkTarget]:
         """Links to files in hidden folders here that nobody here wrote just now.
 
-        Somebody else may have, who guesses what lies in such folders.
+        Somebody else may have, who guesses what is in such folders.
         """
         hidden = {
             target
