@@ -47,7 +47,7 @@ async def test_folders_of_programs_are_named_once_and_wait_for_nobody(
     cloned.write("node_modules/left-pad/README.md", "text\n")
     ran = await cloned.run("sync")
     assert (ran.code, ran.err.count("warning:")) == (0, 0)
-    assert ran.err.count("makes this folder; nothing in it is published") == 4
+    assert ran.err.count("makes this folder; no page in it is published") == 4
     assert "handbook/team/@eaDir: a Synology NAS" in ran.err
     assert "!/node_modules/ publishes its pages" in " ".join(ran.err.split())
     (cloned.folder / "@eaDir").mkdir()

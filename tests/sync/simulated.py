@@ -491,6 +491,9 @@ class SimulatedFiles:
     async def keep(self) -> None:
         pass
 
+    def is_unlisted(self, path: str) -> bool:
+        return path not in PICTURES
+
     def fetched_path(
         self, slug: Slug, target: LinkTarget, fetched: Container[str]
     ) -> AttachmentPath | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
@@ -274,24 +275,25 @@ async def test_file_that_is_another_one_here_is_sent_only_after_it_changed(
     assert files_here(pair) == {"img/p.png": BLUE + b"!"}
 
 
-async def test_file_of_a_hidden_folder_here_is_sent_for_a_link_written_here(
-    pair: Pair,
+@pytest.mark.parametrize("file", [".ssh/key.pdf", "venv/key.pdf", "%23recycle/a.pdf"])
+async def test_file_of_a_folder_that_is_left_out_is_sent_for_a_link_written_here(
+    pair: Pair, file: str
 ) -> None:
-    """Somebody else may guess what lies in such folders."""
-    put(pair, ".ssh/key.pdf", BLUE)
+    """Somebody else may guess what is in such folders."""
+    put(pair, unquote(file), BLUE)
     pair.save("home.md", "one\n")
     await pair.rest()
-    await pair.edit("home", "one [a](.ssh/key.pdf)\n")
+    await pair.edit("home", f"one [a]({file})\n")
     await pair.rest()
     pair.restart()
     sent = count_uploads(pair)
     await pair.rest()
-    pair.save("home.md", "two [a](.ssh/key.pdf)\n")
+    pair.save("home.md", f"two [a]({file})\n")
     await pair.rest()
-    assert (await there(pair), sent) == ("two [a](.ssh/key.pdf)\n", [])
-    pair.save("mine.md", "[a](.ssh/key.pdf)\n")
+    assert (await there(pair), sent) == (f"two [a]({file})\n", [])
+    pair.save("mine.md", f"[a]({file})\n")
     await pair.rest()
     assert "uploads/" in await there(pair, "mine")
-    put(pair, ".ssh/key.pdf", RED)
+    put(pair, unquote(file), RED)
     await pair.rest()
     assert len(sent) == 2

@@ -140,7 +140,7 @@ COPIES = (
         r"|kopia w konflikcie|çakışan kopya"
         r"|конфликтующая копия|конфліктна копія|競合コピー|冲突副本|衝突複本"
         r"|충돌된 복사본|case clash|(?:case|unicode encoding|white ?space"
-        r"|selective sync) conflict)[^()]*\).*",
+        r"|selective sync) conflict)[^()]*(?:\(\d+\))?\).*",
         "home (Ann's conflicted copy 2024-01-01).md",
     ),
     Names(
@@ -193,7 +193,7 @@ WEAK_COPIES = (
     Names(
         "OneDrive",
         r"-(?:[A-Z0-9-]+-(?:PC|LAPTOP|MBP)"
-        r"|[A-Za-z0-9-]*(?:MacBook|iMac|Mac-mini)[A-Za-z0-9-]*)(?:-\d+)?",
+        r"|[\w'’ -]*(?:MacBook|iMac|Mac[ -]mini|Mac[ -]Studio)[\w -]*)",
         "home-Anns-MacBook-Pro.md",
         is_sure=False,
     ),

@@ -52,8 +52,8 @@ _MAY_BE_COPY = re.compile(
     r"(?i)onfli|case clash|конфл|競合|冲突|衝突|충돌|ขัดแย้ง|strid|bercanggah"
     r"|çakış|~| [2-9]\.| \d\d\.|\(\d\d?\)\.|\.orig|\.bak|\.osync|\.path[12]\."
     r"|[._](?:base|local|remote|backup)[._]"
-    r"|-(?:desktop|laptop|win|minwinpc)-|-(?:pc|laptop|mbp)[-.]|macbook|imac|mac-mini"
-    r"|copy|copi[ae]|cópia|kopi|kopya|копия|副本|コピー"
+    r"|-(?:desktop|laptop|win|minwinpc)-|-(?:pc|laptop|mbp)[-.]|macbook|imac"
+    r"|mac[ -](?:mini|studio)|copy|copi[ae]|cópia|kopi|kopya|копия|副本|コピー"
 )
 """Something of each of them is in it; it is not in most names."""
 _STUBS = {ending: stubs for stubs in STUBS for ending in stubs.endings}

@@ -77,7 +77,7 @@ def folder_of_program(paths: Sequence[str], who: str) -> Problem:
     return Problem(
         "folder-left-out",
         path,
-        f"{who} makes this folder; nothing in it is published{others}",
+        f"{who} makes this folder; no page in it is published{others}",
         f"add a line to {IGNORE_FILE}: {pattern}/ leaves it out silently, !{pattern}/"
         " publishes its pages",
         is_note=True,

@@ -23,7 +23,7 @@ from wikisync.decoding import msgpack_decoder
 from wikisync.errors import NotFound
 from wikisync.folder.contents import file_there, files_there
 from wikisync.folder.ignore import is_ignored_file
-from wikisync.folder.naming import attachment_path, is_fetched, path_of
+from wikisync.folder.naming import attachment_path, is_fetched, is_unlisted, path_of
 from wikisync.folder.pattern_file import read_patterns
 from wikisync.folder.patterns import Patterns
 from wikisync.folder.private import wiki_private_folder
@@ -118,6 +118,10 @@ class LooseFiles:
         if self._cache is not None and self._is_new and self._seen is not None:
             self._is_new = False
             await finish_in_thread(self._cache.keep, self._seen)
+
+    def is_unlisted(self, path: str) -> bool:
+        """Whether a file is in a folder that is hidden, or of a program."""
+        return is_unlisted(path)
 
     def fetched_path(
         self, slug: Slug, target: LinkTarget, fetched: Container[str] = ()

@@ -120,6 +120,8 @@ class ScannedFolder(Struct, frozen=True, dict=True):
     def loose_names(self, besides: Collection[str]) -> frozenset[str]:
         """Names, without folders, of files that a person put beside the pages.
 
+        Of what is in folders of programs the name of that folder is one.
+
         Args:
             besides: Paths of files that are left out.
         """
@@ -127,7 +129,9 @@ class ScannedFolder(Struct, frozen=True, dict=True):
         all_paths = itertools.chain(self.loose, own)
         paths = (path for path in all_paths if path not in besides)
         names = itertools.islice(paths, LOOSE_NAMES_MAX)
-        return frozenset(path.rpartition("/")[2] for path in names)
+        left_out = (p for p, why in self.hidden.items() if why == "folder-left-out")
+        named = itertools.chain(names, left_out)
+        return frozenset(path.rpartition("/")[2] for path in named)
 
 
 def scan_pages(

@@ -417,7 +417,7 @@ class _PageBeside:
     ) -> None:
         linked = (Slug(target) for target in page.finished.targets)
         self.order = ReadingOrder(reading_order(linked, links.pages))
-        """The pages that it links to: the reading order of the pages it is shown with."""
+        """The pages that it links to, as the reading order of those that show it."""
         is_long = size > BESIDE_CHARS_MAX
         self.problems = (_too_long(kind, page.slug, size),) if is_long else ()
         self._parsed = None if is_long else parsed

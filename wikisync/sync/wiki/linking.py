@@ -103,6 +103,10 @@ class _LinkedFiles(Protocol):
         """Keep what the files hold for the next process."""
         ...
 
+    def is_unlisted(self, path: str) -> bool:
+        """Whether a file is in a folder that is hidden, or of a program."""
+        ...
+
     def fetched_path(
         self, slug: Slug, target: LinkTarget, fetched: Container[str]
     ) -> AttachmentPath | None:
@@ -396,7 +400,7 @@ class FileLinks:
         page: Page,
         found: Mapping[LinkTarget, LooseFile | AttachmentPath | None],
     ) -> Collection[LinkTarget]:
-        """Links to files in hidden folders here that nobody here wrote just now.
+        """Links to files in folders that are left out, written here by nobody just now.
 
         Somebody else may have, who guesses what is in such folders.
         """
@@ -404,7 +408,7 @@ class FileLinks:
             target
             for target, file in found.items()
             if isinstance(file, LooseFile)
-            and _HIDDEN.search(file.path)
+            and self._files.is_unlisted(file.path)
             and file.path not in self._fetched
         }
         if not hidden:
