@@ -323,6 +323,16 @@ def test_folder_that_holds_files_of_others_is_not_replaced(tmp_path: Path) -> No
     assert (tmp_path / "uploads" / "x" / "mine").read_text() == "keep"
 
 
+def test_folder_that_somebody_made_in_the_place_of_a_file_is_named(
+    tmp_path: Path,
+) -> None:
+    publish(tmp_path, {"index.html": "1"})
+    (tmp_path / "index.html").unlink()
+    (tmp_path / "index.html").mkdir()
+    with pytest.raises(SiteError, match=r"cannot write the site index\.html: Is a dir"):
+        publish(tmp_path, {"index.html": "2"})
+
+
 def test_name_that_changes_its_case_is_there_afterwards(tmp_path: Path) -> None:
     publish(tmp_path, {"Setup.html": "1"})
     publish(tmp_path, {"setup.html": "1"})

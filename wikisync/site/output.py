@@ -517,7 +517,9 @@ def _failed(root: Path, exc: OSError) -> SiteError:
             hint="free some space and run the same command again; the previous site is"
             " intact",
         )
-    name = f" {exc.filename}" if exc.filename else ""
+    # where a file is moved into its place, the first name is a temporary one
+    found = exc.filename2 or exc.filename
+    name = f" {found}" if found else ""
     return SiteError(
         f"cannot write the site{name}: {exc.strerror}",
         hint="fix the cause and run the same command again",
