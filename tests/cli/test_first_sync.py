@@ -114,7 +114,7 @@ async def test_watch_leaves_the_same_in_every_cycle(first: Cloned) -> None:
             watched = WatchedWiki(opened, section, client, CycleOptions())
             await watched.cycle(Why.EVERYTHING)
             await watched.cycle(Why.EVERYTHING)
-            assert opened.known(section).left_out == frozenset({"here"})
+            assert opened.known(section).memory.left_out == frozenset({"here"})
     assert "here.md" not in await first.wiki()
 
 

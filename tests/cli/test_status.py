@@ -475,7 +475,7 @@ async def test_page_refused_long_ago_is_still_one_that_was_refused(
     await cloned.run("sync")
     with cloned.state() as state:
         known = state.wiki(HANDBOOK)
-        said = known.refusals()[Slug("guide")]
+        said = known.memory.refusals[Slug("guide")]
         known.record_refusal(Slug("guide"), said.local, said.message, said.at - 4000)
     ran = await cloned.run(*words)
     assert ran.code == 3

@@ -15,11 +15,12 @@ from wikisync.errors import Unavailable
 from wikisync.model import Digest, Page, Slug, WikiOwner
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.safety import Decision, decide
-from wikisync.sync.replica import GONE_THERE
+from wikisync.sync.replica import GONE_THERE, LocalReplica
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult
 from wikisync.sync.wiki.aliases import AliasedFolder
+from wikisync.sync.wiki.dry import DryFolder
 
 OWNER = WikiOwner("project", "docs/handbook")
 ROUNDS_MAX = 12
@@ -88,11 +89,22 @@ class Copies:
         """One cycle, and some time."""
         self.now += STEP_S
         if uploads_new:
-            self.known.note_left_out(None)
+            self.known.remember(left_out=None)
+        return await self._run(self.state, options)
+
+    async def plan(self, options: CycleOptions | None = None) -> CycleResult:
+        """What a cycle would do."""
+        self.now += STEP_S
+        self.known.remember(left_out=None)
+        with State.copy(self.state.path, is_live=True) as copy:
+            return await self._run(copy, options)
+
+    async def _run(self, state: State, options: CycleOptions | None) -> CycleResult:
+        here: LocalReplica = DryFolder(self.here) if state.is_copy else self.here
         return await run_cycle(
             self.there,
-            AliasedFolder(self.here, self.known),
-            self.state,
+            AliasedFolder(here, state.wiki(OWNER)),
+            state,
             owner=OWNER,
             options=options,
             clock=lambda: self.now,
@@ -119,11 +131,11 @@ class Copies:
 
     def decide(self, decision: Decision) -> None:
         """A person decides every batch that waits."""
-        batches = self.known.batches()
+        batches = self.known.memory.batches
         for batch in batches:
             if batch.decision is Decision.WAITING:
                 batches = decide(batches, batch.id, decision)
-        self.known.record_batches(batches, self.known.last_batch)
+        self.known.record_batches(batches)
 
     def texts(self) -> dict[str, str]:
         """What both copies hold, which must be the same."""

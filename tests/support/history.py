@@ -14,7 +14,7 @@ NEWEST = {**PAGES, **EDITED, **NEW}
 
 
 def waiting(copies: Copies) -> list[Batch]:
-    return [b for b in copies.known.batches() if b.decision is Decision.WAITING]
+    return [b for b in copies.known.memory.batches if b.decision is Decision.WAITING]
 
 
 class Told(Copies):

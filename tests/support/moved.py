@@ -32,7 +32,9 @@ async def give_id_to_a_stranger(cloned: Cloned) -> dict[str, bytes]:
     number = await cloned.service.add_project(STRANGE.full_path, pages)
     with cloned.state() as state:
         known = state.wiki(HANDBOOK)
-        known.note_remote_id(f"{known.remote_id.rpartition(' ')[0]} {number}")
+        known.remember(
+            remote_id=f"{known.memory.remote_id.rpartition(' ')[0]} {number}"
+        )
     return await cloned.service.files(STRANGE)
 
 

@@ -38,6 +38,7 @@ from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult
 from wikisync.sync.wiki.aliases import AliasedFolder
+from wikisync.sync.wiki.dry import DryFolder
 from wikisync.sync.wiki.linking import FileLinks
 from wikisync.sync.wiki.translation import TranslatedWiki
 from wikisync.workspace.links import ParsedLinks
@@ -85,19 +86,24 @@ class Pair:
         if hasattr(self, "state"):
             self.state.close()
         self.state = State.open(self.private / "state.db")
+        self.local, self.remote = self._sides(self.known)
+
+    def _sides(
+        self, known: WikiState, *, is_dry: bool = False
+    ) -> tuple[AliasedFolder, TranslatedWiki]:
         wiki = Wiki(self.client, OWNER, self.project)
         git = RemoteRepository(self.client, OWNER, self.private / "cache")
         local = FolderReplica.two_way(self.folder, private=self.private, settle_s=0)
-        self.local = AliasedFolder(local, self.known)
         remote = WikiReplica(wiki, attachments=AttachmentSource(wiki, git))
         links = FileLinks(
             remote,
             LooseFiles.of_workspace(local, self.private),
-            self.known,
+            known,
             links=ParsedLinks(),
             clock=lambda: self.now,
         )
-        self.remote = TranslatedWiki(remote, self.known, links)
+        side = DryFolder(local) if is_dry else local
+        return AliasedFolder(side, known), TranslatedWiki(remote, known, links)
 
     local: AliasedFolder = field(init=False)
     remote: TranslatedWiki = field(init=False)
@@ -148,17 +154,32 @@ class Pair:
 
     async def cycle(self, options: CycleOptions | None = None) -> CycleResult:
         """One cycle, and some time."""
+        return await self._run(self.remote, self.local, self.state, options)
+
+    async def plan(self, options: CycleOptions | None = None) -> CycleResult:
+        """What a cycle would do."""
+        with State.copy(self.state.path, is_live=True) as copy:
+            local, remote = self._sides(copy.wiki(OWNER), is_dry=True)
+            return await self._run(remote, local, copy, options)
+
+    async def _run(
+        self,
+        remote: TranslatedWiki,
+        local: AliasedFolder,
+        state: State,
+        options: CycleOptions | None,
+    ) -> CycleResult:
         self.now += STEP_S
-        self.known.note_left_out(None)
+        state.wiki(OWNER).remember(left_out=None)
         return await run_cycle(
-            self.remote,
-            self.local,
-            self.state,
+            remote,
+            local,
+            state,
             owner=OWNER,
             remote_id=self.remote_id or str(self.project),
             options=options,
             clock=lambda: self.now,
-            linked=self.remote,
+            linked=remote,
         )
 
     async def rest(self, options: CycleOptions | None = None) -> CycleResult:
@@ -187,11 +208,11 @@ class Pair:
 
     def approve_all(self) -> None:
         """A person says yes to everything that a safety stop holds."""
-        batches = self.known.batches()
+        batches = self.known.memory.batches
         for batch in batches:
             if batch.decision is Decision.WAITING:
                 batches = decide(batches, batch.id, Decision.APPROVED)
-        self.known.record_batches(batches, self.known.last_batch)
+        self.known.record_batches(batches)
 
 
 async def no_waiting(seconds: float) -> None:

@@ -340,7 +340,7 @@ GUARDS = (
     ),
     Guard(
         "a sync after which no commit was told",
-        f"{SYNC}.base.agreements:Agreements._doubt_head",
+        f"{SYNC}.base.agreements:Agreements.doubt_head",
         answer(None),
         "sync/test_rewinding_untold.py"
         "::test_what_was_pushed_untold_is_held_where_it_is_taken_back",

@@ -178,7 +178,7 @@ class Client:
         self.wiki.keeps_files = is_for_saves
         thrown = len(self.copy.thrown)
         try:
-            self.state.wiki(OWNER).note_left_out(None)
+            self.state.wiki(OWNER).remember(left_out=None)
             self.result = await run_cycle(
                 self.wiki,
                 self.folder,
@@ -222,7 +222,7 @@ class Client:
     @property
     def is_asked(self) -> bool:
         """Whether a batch waits for the person."""
-        batches = self.known.batches()
+        batches = self.known.memory.batches
         return any(one.decision is Decision.WAITING for one in batches)
 
     def approve(self) -> bool:
@@ -230,7 +230,7 @@ class Client:
 
         But to a wiki that went back in time: the newer texts are put back.
         """
-        batches = self.known.batches()
+        batches = self.known.memory.batches
         waiting = [one for one in batches if one.decision is Decision.WAITING]
         for batch in waiting:
             is_back = batch.kind is BatchKind.REWOUND
@@ -246,7 +246,7 @@ class Client:
             self.world.trace.append(f"{self.copy.name}: asked about {batch.kind.name}")
             said = Decision.REFUSED if is_back or is_older else Decision.APPROVED
             batches = decide(batches, batch.id, said)
-        self.known.record_batches(batches, self.known.last_batch)
+        self.known.record_batches(batches)
         return bool(waiting)
 
     def settle_held(self) -> bool:
@@ -347,7 +347,7 @@ class Schedule:
             if self.random.random() >= self.weather.undo:
                 continue
             known = client.known
-            sync = known.sync_of(known.undoing)
+            sync = known.sync_of(known.memory.undoing)
             if sync is None:
                 continue
             self.world.trace.append(f"{client.copy.name}: undo {sync.number}")

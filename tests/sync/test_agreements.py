@@ -120,9 +120,9 @@ def test_what_is_kept_of_a_page_follows_its_rename(known: WikiState) -> None:
     assert known.times_sent(B, digest_of("sent"), 3.0) == 1
     assert known.written_links(B) == ((LINK,),)
     assert set(known.conflict_files()) == {B}
-    assert set(known.refusals()) == {B}
-    assert known.edit_of(A) is None
-    assert known.edit_of(B) == RemoteEdit(digest_of("x"), "ann", 5.0)
+    assert set(known.memory.refusals) == {B}
+    assert known.memory.edits.get(A) is None
+    assert known.memory.edits.get(B) == RemoteEdit(digest_of("x"), "ann", 5.0)
 
 
 def test_dropped_page_leaves_only_what_can_be_restored(known: WikiState) -> None:
@@ -136,8 +136,8 @@ def test_dropped_page_leaves_only_what_can_be_restored(known: WikiState) -> None
     assert not known.base()
     assert not known.times_sent(A, digest_of("sent"), 3.0)
     assert not known.written_links(A)
-    assert not known.refusals()
-    assert known.edit_of(A) is None
+    assert not known.memory.refusals
+    assert known.memory.edits.get(A) is None
     assert known.replaced(A)
 
 

@@ -82,7 +82,7 @@ async def test_name_in_code_is_told_once_and_every_cycle_is_a_good_one(
     assert [(one.code, one.subject) for one in first.absent] == [
         ("attachment-missing", f"{H}/example.png")
     ]
-    assert copies.known.health().last_good_at == copies.now
+    assert copies.known.memory.health.last_good_at == copies.now
     assert (await copies.cycle()).absent == ()
     (event,) = copies.known.events(9, Slug(f"{H}/example.png"))
     assert event.what == first.absent[0].message
@@ -130,7 +130,7 @@ async def test_file_that_cannot_be_had_is_told_every_time(state: State) -> None:
     copies.there.before = keep
     first = await copies.cycle()
     assert first.problems == (await copies.cycle()).problems != ()
-    assert copies.known.health().last_good_at is None
+    assert copies.known.memory.health.last_good_at is None
 
 
 async def test_file_that_somebody_saves_meanwhile_is_not_written_over(

@@ -144,7 +144,7 @@ async def test_pages_removed_one_after_the_other_are_asked_about(state: State) -
             await copies.cycle()
     gone = MANY.keys() - copies.there.texts().keys()
     assert len(gone) == 4
-    assert [b.decision for b in copies.known.batches()] == [Decision.WAITING]
+    assert [b.decision for b in copies.known.memory.batches] == [Decision.WAITING]
 
 
 async def test_pages_removed_over_hours_are_not_asked_about(state: State) -> None:
@@ -165,7 +165,7 @@ async def test_pages_of_a_directory_that_is_left_empty_wait(state: State) -> Non
     for _ in range(4):
         await copies.cycle()
     assert "disk/0" in copies.there.texts()
-    (batch,) = copies.known.batches()
+    (batch,) = copies.known.memory.batches
     assert batch.kind is BatchKind.EMPTIED
 
 
@@ -375,7 +375,7 @@ async def test_a_dry_run_changes_nothing_anywhere(state: State) -> None:
     copies.here.put("home", "mine\n")
     copies.there.put("other", "theirs\n")
     base = dict(copies.known.base())
-    result = await copies.cycle(CycleOptions(is_dry_run=True))
+    result = await copies.plan()
     assert len(result.plan.actions) == 2
     assert copies.here.changes == copies.there.changes == []
     assert copies.known.base() == base
@@ -508,7 +508,7 @@ async def test_a_save_from_an_old_window_is_announced_as_one(state: State) -> No
     """Nobody edited the wiki meanwhile: its edit was here before the save."""
     copies = await pulled(state)
     copies.here.put("home", LONG.replace("two", "TWO"))
-    result = await copies.cycle(CycleOptions(is_dry_run=True))
+    result = await copies.plan()
     assert str(result.plan) == "merge   home: saved here over an older text"
 
 
@@ -676,10 +676,10 @@ async def test_a_cycle_that_failed_says_why_and_the_next_good_one_forgets_it(
     copies.there.before = before
     with pytest.raises(Unavailable):
         await copies.cycle()
-    assert copies.known.health().problem == "the service is away"
+    assert copies.known.memory.health.problem == "the service is away"
     copies.there.before = copies.here.before
     await copies.cycle()
-    assert copies.known.health().problem == ""
+    assert copies.known.memory.health.problem == ""
 
 
 async def test_a_refused_token_removes_nothing(state: State) -> None:

@@ -32,9 +32,9 @@ DAMAGE = {
     "a digest": "UPDATE page SET local_digest = CAST(x'c328' AS TEXT)",
     "an intent": "UPDATE intent SET operation = 'no'",
     "a replaced text": "UPDATE replaced SET written = x'00ff'",
-    "a conflict": "UPDATE bundle SET remote = x'00ff'",
-    "a brake": "UPDATE batch SET members = '[[1'",
-    "a capability": "UPDATE capability SET value = '{'",
+    "a conflict": "UPDATE conflict_file SET remote = x'00ff'",
+    "a brake": "UPDATE wiki SET batches = '[[1'",
+    "a capability": "UPDATE wiki SET capabilities = '[]'",
     "an event": "UPDATE event SET level = 'no'",
     "a column": "ALTER TABLE page RENAME COLUMN size TO syze",
     "a table": "ALTER TABLE page_text RENAME TO page_tuxt",
@@ -66,8 +66,11 @@ def lived_in(path: Path) -> None:
         )
         member = Member(home, digest)
         batch = Batch(1, BatchKind.DELETES_HERE, (member,), 9, Decision.WAITING)
-        wiki.record_batches([batch], 1)
-        wiki.learn(replace(ANY_SERVICE, strips_front_matter_of=frozenset({Format.ORG})))
+        wiki.record_batches([batch])
+        stripping = frozenset({Format.ORG})
+        wiki.remember(
+            capabilities=replace(ANY_SERVICE, strips_front_matter_of=stripping)
+        )
         wiki.note(LogEntry(1.0, home, "done"))
 
 

@@ -56,7 +56,7 @@ async def test_a_dry_run_takes_line_ends_as_known_and_notes_nothing(
 ) -> None:
     copies = await settled(state)
     copies.here.put("home", "one\r\ntwo\r\n")
-    result = await copies.cycle(CycleOptions(is_dry_run=True))
+    result = await copies.plan()
     assert result.plan.actions == ()
     assert copies.known.base()[HOME].local == digest_of(PAGES["home"])
 
@@ -97,7 +97,7 @@ async def test_a_dry_run_of_adopting_tells_what_comes_back_and_forgets_nothing(
 ) -> None:
     copies = await settled(state)
     copies.here.remove("home")
-    result = await copies.cycle(CycleOptions(adopts=True, is_dry_run=True))
+    result = await copies.plan(CycleOptions(adopts=True))
     assert [type(action) for action in result.plan.actions] == [CreateLocal]
     assert HOME in copies.known.base()
 
@@ -161,10 +161,8 @@ async def planned(copies: Copies) -> tuple[Action, ...]:
         async def outdated(self) -> frozenset[Slug]:
             return frozenset({HOME, Slug("no page")})
 
-        async def recognised(
-            self, here: Page, slug: Slug, *, is_kept: bool
-        ) -> PageState | None:
-            raise AssertionError(f"{slug} is known: {here} {is_kept}")
+        async def recognised(self, here: Page, slug: Slug) -> PageState | None:
+            raise AssertionError(f"{slug} is known: {here}")
 
     cycle = Cycle(
         copies.there,

@@ -261,7 +261,7 @@ async def test_a_link_to_a_file_of_the_project_is_no_link_to_the_attachment(
 async def test_a_dry_run_tells_of_the_page_and_remembers_nothing(pair: Pair) -> None:
     put(pair, PICTURE, BLUE)
     before = pair.known.attachments()
-    result = await pair.cycle(CycleOptions(is_dry_run=True))
+    result = await pair.plan()
     assert [type(action) for action in result.plan.actions] == [Push]
     assert pair.known.attachments() == before
 

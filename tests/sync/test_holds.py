@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from tests.support.clash import (
     BASE,
@@ -279,7 +278,7 @@ async def test_a_dry_run_takes_settled_conflict_files_as_the_run_does(
     await pair.edit("home", there)
     conflict_file_of(pair).write_text(settled)
     files = {path: path.read_bytes() for path in pair.folder.iterdir()}
-    dry = await pair.cycle(replace(less, is_dry_run=True))
+    dry = await pair.plan(less)
     assert {path: path.read_bytes() for path in pair.folder.iterdir()} == files
     run = await pair.cycle(less)
     assert (dry.plan, dry.problems) == (run.plan, run.problems)

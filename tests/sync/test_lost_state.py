@@ -11,7 +11,6 @@ from tests.support.git import needs_git
 from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import BLUE, RED, count_uploads, put, there
 from wikisync.sync.decide.plan import HoldReason
-from wikisync.sync.run.options import CycleOptions
 
 PICTURES = {"red.png": RED, "pics/b c.png": BLUE, "pics/gr\u00fcn.png": RED + b"!"}
 LINKED = "# P\n\n![red](red.png) and ![red](./red.png)\n"
@@ -155,7 +154,7 @@ async def test_a_page_that_two_files_may_be_is_taken_for_neither(pair: Pair) -> 
 
 async def test_a_dry_run_tells_the_same_and_remembers_nothing(pair: Pair) -> None:
     await lose(pair, {"My Page.md": LINKED, "home.md": LINKED})
-    dry = await pair.cycle(CycleOptions(is_dry_run=True))
+    dry = await pair.plan()
     assert (pair.known.aliases(), pair.known.uploads()) == ({}, {})
     assert pair.known.pages_with_links() == frozenset()
     assert dry.plan == (await pair.cycle()).plan

@@ -12,7 +12,6 @@ from wikisync.merging.merge import Parts
 from wikisync.model import Format, Page, Slug
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import HoldReason, SkipReason
-from wikisync.sync.run.options import CycleOptions
 
 LOG = "# log\n\n" + "".join(f"Entry {at} of the log.\n\n" for at in range(8))
 NEW = "# log\n\nNew year, new log.\n"
@@ -165,7 +164,7 @@ async def test_new_pages_are_taken_apart_once_however_many_were_rewritten(
     for slug in old:
         copies.here.put(slug, f"Another text of {slug}.\n")
     copies.here.put("new", "A text of nobody.\n")
-    await copies.cycle(CycleOptions(is_dry_run=True))
+    await copies.plan()
     # each step of a cycle that needs its text reads it, and not for each old page
     assert copies.here.reads["new"] < len(old)
     parts = Parts(LOG, Format.MARKDOWN)
@@ -186,7 +185,7 @@ async def test_names_that_are_handed_on_wait_for_each_other_and_not_for_a_person
     rename("log", "log-1")
     side.put("log", NEW)
     other.put("log", LOG + HERE)
-    result = await copies.cycle(CycleOptions(is_dry_run=True))
+    result = await copies.plan()
     assert not result.plan.held
     assert {(one.slug, one.reason) for one in result.plan.skipped} == {
         ("log", SkipReason.NAME_IN_USE),

@@ -40,19 +40,19 @@ def test_sightings_of_a_side_are_replaced_whole(known: WikiState) -> None:
 
 
 def test_batches_are_replaced_whole_and_come_by_number(known: WikiState) -> None:
-    known.record_batches([WAITING, DECIDED], 3)
-    assert known.batches() == (DECIDED, WAITING)
-    known.record_batches([WAITING], 3)
-    assert known.batches() == (WAITING,)
+    known.record_batches([WAITING, DECIDED])
+    assert list(known.memory.batches) == [DECIDED, WAITING]
+    known.record_batches([WAITING])
+    assert list(known.memory.batches) == [WAITING]
 
 
 def test_number_of_a_batch_never_goes_back(known: WikiState) -> None:
     """Or an approval that comes late would name another batch."""
-    known.record_batches([WAITING], 3)
-    known.record_batches([], 0)
-    assert known.last_batch == 3
-    known.record_batches([Batch(9, BatchKind.CHANGES_HERE, (), 1)], 0)
-    assert known.last_batch == 9
+    known.record_batches([WAITING])
+    known.record_batches([])
+    assert known.memory.last_batch == 3
+    known.record_batches([Batch(9, BatchKind.CHANGES_HERE, (), 1)])
+    assert known.memory.last_batch == 9
 
 
 @pytest.mark.parametrize("kind", BatchKind)
@@ -61,35 +61,27 @@ def test_batch_of_every_kind_comes_back(
     known: WikiState, kind: BatchKind, decision: Decision
 ) -> None:
     batch = Batch(1, kind, (), 5, decision)
-    known.record_batches([batch], 1)
-    assert known.batches() == (batch,)
+    known.record_batches([batch])
+    assert known.memory.batches == (batch,)
 
 
 def test_service_is_any_service_until_something_is_learned(known: WikiState) -> None:
-    assert known.capabilities() == ANY_SERVICE
+    assert known.memory.capabilities == ANY_SERVICE
     learned = Capabilities(folds_case=False, takes_empty=False)
-    known.learn(learned)
-    assert known.capabilities() == learned
-    known.learn(ANY_SERVICE)
-    assert known.capabilities() == ANY_SERVICE
-
-
-def test_what_another_version_learned_of_the_service_is_passed_over(
-    known: WikiState,
-) -> None:
-    known._write("INSERT INTO capability VALUES (?, 'sings', 'true')")
-    known.learn(Capabilities(takes_empty=False))
-    assert known.capabilities() == Capabilities(takes_empty=False)
+    known.remember(capabilities=learned)
+    assert known.memory.capabilities == learned
+    known.remember(capabilities=ANY_SERVICE)
+    assert known.memory.capabilities == ANY_SERVICE
 
 
 def test_refusal_is_noted_replaced_and_dropped(known: WikiState) -> None:
     known.record_refusal(HOME, digest_of("a"), "too long", NOW)
     known.record_refusal(HOME, digest_of("b"), "a reserved name", NOW + 1)
     expected = Refusal(digest_of("b"), "a reserved name", NOW + 1)
-    assert known.refusals() == {HOME: expected}
+    assert known.memory.refusals == {HOME: expected}
     known.drop_refusal(OTHER)
     known.drop_refusal(HOME)
-    assert not known.refusals()
+    assert not known.memory.refusals
 
 
 def test_conflict_file_is_noted_replaced_and_dropped(known: WikiState) -> None:
@@ -106,12 +98,12 @@ def test_conflict_file_is_noted_replaced_and_dropped(known: WikiState) -> None:
 
 
 def test_health_is_unknown_at_first(known: WikiState) -> None:
-    assert known.health() == Health()
+    assert known.memory.health == Health()
     health = Health(NOW, NOW - 60, 0.25, HOME, "the service does not answer")
-    known.record_health(health)
-    assert known.health() == health
-    known.record_health(Health(NOW))
-    assert known.health() == Health(NOW)
+    known.remember(health=health)
+    assert known.memory.health == health
+    known.remember(health=Health(NOW))
+    assert known.memory.health == Health(NOW)
 
 
 def test_worst_window_is_the_longest_one() -> None:
@@ -120,17 +112,15 @@ def test_worst_window_is_the_longest_one() -> None:
 
 
 def test_pause_holds_through_a_restart(known: WikiState, state_path: Path) -> None:
-    assert not known.is_paused
-    known.pause("spring cleaning")
+    assert known.memory.paused is None
+    known.remember(paused="spring cleaning")
     with State.open(state_path) as again:
         wiki = again.wiki(WikiOwner("project", "docs/handbook"))
-        assert wiki.is_paused
-        assert wiki.pause_reason == "spring cleaning"
-    known.resume()
-    assert not known.is_paused
-    assert known.pause_reason is None
+        assert wiki.memory.paused == "spring cleaning"
+    known.remember(paused=None)
+    assert known.memory.paused is None
 
 
 def test_pause_needs_no_reason(known: WikiState) -> None:
-    known.pause("")
-    assert known.is_paused
+    known.remember(paused="")
+    assert known.memory.paused is not None

@@ -409,8 +409,8 @@ async def test_wiki_made_anew_under_the_same_path_is_left_alone(pair: Pair) -> N
 async def test_mark_is_kept_when_the_base_is_what_it_stands_for(pair: Pair) -> None:
     pair.remote.tag = "mark"
     await pair.pull()
-    assert pair.state.wiki(OWNER).remote_tag == "mark"
-    assert not pair.state.wiki(OWNER).remote_again
+    assert pair.state.wiki(OWNER).memory.remote_tag == "mark"
+    assert not pair.state.wiki(OWNER).memory.remote_again
 
 
 async def test_mark_is_kept_without_what_waits(pair: Pair) -> None:
@@ -419,20 +419,20 @@ async def test_mark_is_kept_without_what_waits(pair: Pair) -> None:
     pair.remote.put("home", "theirs")
     pair.remote.tag = "mark"
     await pair.pull()
-    assert pair.state.wiki(OWNER).remote_tag == "mark"
-    assert pair.state.wiki(OWNER).remote_again == {"home"}
+    assert pair.state.wiki(OWNER).memory.remote_tag == "mark"
+    assert pair.state.wiki(OWNER).memory.remote_again == {"home"}
 
 
 async def test_mark_is_not_kept_where_it_would_stand_for_little(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await pair.pull()
-    monkeypatch.setattr(frame, "AGAIN_MAX", 0)
+    monkeypatch.setattr(frame, "PAGES_AGAIN_MAX", 0)
     pair.local.put("home", "mine")
     pair.remote.put("home", "theirs")
     pair.remote.tag = "mark"
     await pair.pull()
-    assert not pair.state.wiki(OWNER).remote_tag
+    assert not pair.state.wiki(OWNER).memory.remote_tag
 
 
 async def test_mark_is_kept_without_what_changed_since_the_list(pair: Pair) -> None:
@@ -446,7 +446,7 @@ async def test_mark_is_kept_without_what_changed_since_the_list(pair: Pair) -> N
     pair.remote.before = edit
     await pair.pull()
     assert pair.local.texts()["home"] == "newer"
-    assert pair.state.wiki(OWNER).remote_again == {"home"}
+    assert pair.state.wiki(OWNER).memory.remote_again == {"home"}
 
 
 # -- attachments ---------------------------------------------------------------------

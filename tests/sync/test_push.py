@@ -220,7 +220,7 @@ async def test_a_revoked_token_ends_the_cycle(state: State) -> None:
     failing(copies, "write home", AuthenticationFailed("the token was revoked"))
     with pytest.raises(AuthenticationFailed):
         await copies.cycle()
-    assert copies.known.health().problem == "the token was revoked"
+    assert copies.known.memory.health.problem == "the token was revoked"
 
 
 async def test_one_page_without_an_answer_does_not_stop_the_others(
@@ -323,7 +323,7 @@ async def test_the_worst_window_is_kept(state: State) -> None:
     copies.there.last_window_s = 0.1
     copies.here.put("home", "edited again\n")
     await copies.cycle()
-    health = copies.known.health()
+    health = copies.known.memory.health
     assert (health.worst_window_s, health.worst_window_slug) == (0.25, HOME)
 
 
@@ -398,4 +398,4 @@ async def test_a_removal_that_is_refused_is_held_and_its_text_kept_once(
     copies.there.before = copies.here.before
     await copies.rest(CycleOptions(tries_again=True))
     assert "home" not in copies.texts()
-    assert not copies.known.refusals()
+    assert not copies.known.memory.refusals

@@ -125,7 +125,7 @@ async def test_so_is_what_a_process_pulled_that_was_killed_before_it_noted_that(
     for side in (copies.here, copies.there):
         side.put("page1", "theirs\n")
     await die_at_head(copies)
-    assert copies.known.is_head_old
+    assert copies.known.memory.is_head_old
     copies.there.put("page1", PAGES["page1"])
     await copies.rest()
     assert copies.here.texts()["page1"] == "theirs\n"
@@ -328,7 +328,7 @@ async def test_a_service_whose_git_was_away_is_asked_about_too(tmp_path: Path) -
         pair.restart()
         await pair.rest()
         assert pair.texts()["home"] == "mine\n"
-        (batch,) = pair.known.batches()
+        (batch,) = pair.known.memory.batches
         assert batch.kind is BatchKind.REWOUND
 
 
@@ -354,7 +354,7 @@ async def test_git_shows_whether_a_later_edit_there_is_on_top_of_our_text(
         await pair.rest()
         assert (await pair.wiki_texts())["home"] == "theirs\n"
         assert pair.texts()["home"] == ("mine\n" if is_forced else "theirs\n")
-        kinds = [one.kind for one in pair.known.batches()]
+        kinds = [one.kind for one in pair.known.memory.batches]
         assert kinds == ([BatchKind.REWOUND] if is_forced else [])
 
 
@@ -378,7 +378,7 @@ async def test_a_page_with_a_picture_that_a_person_deletes_is_not_held(
         pair.restart()
         await pair.rest()
         assert "fresh" not in pair.texts()
-        assert not pair.known.batches()
+        assert not pair.known.memory.batches
 
 
 async def test_an_edit_on_top_of_what_was_pushed_untold_is_an_edit(

@@ -212,8 +212,8 @@ async def test_refused_its_front_matter_is_no_edit_where_the_service_strips_it(
 ) -> None:
     block = "---\ntitle: One\n---\n"
     copies = await waited(state, "open", newer=f"{block}newer\n")
-    service = copies.known.capabilities().with_stripped(Format.MARKDOWN)
-    copies.known.learn(service)
+    service = copies.known.memory.capabilities.with_stripped(Format.MARKDOWN)
+    copies.known.remember(capabilities=service)
     copies.decide(Decision.REFUSED)
     await copies.cycle()
     assert copies.known.text(Slug("page1")) == f"{block}{PAGES['page1']}"
@@ -301,7 +301,7 @@ async def test_approved_it_follows_the_wiki_once_it_can(
     copies.decide(Decision.APPROVED)
     for _ in range(2):
         await copies.cycle()
-    assert not copies.known.batches()
+    assert not copies.known.memory.batches
     await let_go(copies)
     assert not waiting(copies)
     name = "page1" if kind == "open" else "taken"
@@ -320,7 +320,7 @@ async def test_a_page_that_waits_and_was_edited_on_the_wiki_is_no_sign(
     for _ in range(3):
         await copies.cycle()
     await let_go(copies)
-    assert not copies.known.batches()
+    assert not copies.known.memory.batches
     name = "page1" if kind == "open" else "taken"
     assert copies.texts()[name] == "edited there\n"
 
@@ -348,7 +348,7 @@ async def test_a_page_whose_conflict_file_shows_its_earlier_text_is_no_sign(
     for _ in range(3):
         await copies.cycle()
     assert copies.there.texts()["page2"] == "sent, and in no commit yet\n"
-    assert not copies.known.batches()
+    assert not copies.known.memory.batches
 
 
 async def test_it_stays_in_conflict_while_another_is_taken_back(state: State) -> None:
@@ -411,7 +411,7 @@ async def test_held_pages_are_no_sign_without_any_history(state: State) -> None:
         copies.rename_here(slug, f"{slug}-taken")
     plan = (await copies.cycle()).plan
     assert {hold.slug for hold in plan.held} >= set(list(EDITED)[:3])
-    assert not copies.known.batches()
+    assert not copies.known.memory.batches
 
 
 async def test_so_is_one_whose_earlier_name_another_file_has(state: State) -> None:

@@ -170,7 +170,7 @@ async def test_a_dry_run_counts_nothing(state: State) -> None:
     copies = await settled(state)
     copies.there.remove("home")
     for _ in range(4):
-        await copies.cycle(CycleOptions(is_dry_run=True))
+        await copies.plan()
     assert copies.known.sightings(Side.REMOTE) == {}
 
 

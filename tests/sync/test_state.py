@@ -150,28 +150,28 @@ def test_mark_of_the_wiki_holds_but_for_pages_that_the_base_has_otherwise(
 ) -> None:
     """Or a wiki that went back to an old state would be taken for the new one."""
     wiki.record([agreed("old", "text"), agreed("gone", "text")])
-    wiki.remember_remote_tag('W/"1"', [Slug("waits")])
+    wiki.remember(remote_tag='W/"1"', remote_again=frozenset({Slug("waits")}))
     wiki.record([agreed("home", "text")])
-    assert wiki.remote_tag == 'W/"1"'
-    assert wiki.remote_again == {"waits", "home"}
+    assert wiki.memory.remote_tag == 'W/"1"'
+    assert wiki.memory.remote_again == {"waits", "home"}
     wiki.record(dropped=[Slug("gone")], renamed={Slug("old"): Slug("new")})
-    assert wiki.remote_again == {"waits", "home", "gone", "old", "new"}
+    assert wiki.memory.remote_again == {"waits", "home", "gone", "old", "new"}
 
 
 def test_mark_of_the_wiki_ends_where_it_would_stand_for_little(
     wiki: WikiState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agreements, "AGAIN_MAX", 1)
-    wiki.remember_remote_tag("mark")
+    monkeypatch.setattr(agreements, "PAGES_AGAIN_MAX", 1)
+    wiki.remember(remote_tag="mark")
     wiki.record([agreed("home", "text")])
-    assert wiki.remote_tag
+    assert wiki.memory.remote_tag
     wiki.record([agreed("other", "text")])
-    assert not wiki.remote_tag
+    assert not wiki.memory.remote_tag
 
 
 def test_pages_of_no_mark_are_not_noted(wiki: WikiState) -> None:
     wiki.record([agreed("home", "text")])
-    assert not wiki.remote_again
+    assert not wiki.memory.remote_again
 
 
 def test_first_id_is_noted_and_another_one_is_another_wiki(wiki: WikiState) -> None:
@@ -186,21 +186,21 @@ def test_what_is_begun_anew_knows_nothing_of_the_old_wiki_but_its_journal(
     state: State, wiki: WikiState
 ) -> None:
     wiki.is_same_wiki("7")
-    wiki.note_left_out(None)
+    wiki.remember(left_out=None)
     wiki.note_done(1.0, HOME, "pulled")
     wiki.record([agreed("home", "text")])
     wiki.record_attachments([FetchedFile(PICTURE, Digest("a" * 64), None)])
-    wiki.remember_remote_tag("mark")
-    wiki.record_troubles((Problem("page-unwritable", "home", "read-only"),))
+    wiki.remember(remote_tag="mark")
+    wiki.remember(troubles=(Problem("page-unwritable", "home", "read-only"),))
     assert wiki.base()
-    assert wiki.troubles()
+    assert wiki.memory.troubles
     other = state.begin_anew(OWNER)
     assert state.wiki(OWNER) is other
-    assert not other.troubles()
+    assert not other.memory.troubles
     assert not other.base()
     assert not other.attachments()
-    assert not other.remote_tag
-    assert not other.left_out
+    assert not other.memory.remote_tag
+    assert not other.memory.left_out
     assert other.is_same_wiki("8")
     assert [one.what for one in other.events(1)] == ["pulled"]
 
@@ -236,10 +236,10 @@ def test_row_follows_its_folder(
 def test_what_another_process_wrote_is_noticed(path: Path) -> None:
     with State.open(path) as ours:
         before = ours.seen_writes()
-        ours.wiki(OWNER).pause("ours")
+        ours.wiki(OWNER).remember(paused="ours")
         assert ours.seen_writes() == before
         with State.open(path) as theirs:
-            theirs.wiki(OWNER).pause("theirs")
+            theirs.wiki(OWNER).remember(paused="theirs")
         assert ours.seen_writes() != before
 
 

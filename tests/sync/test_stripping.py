@@ -24,7 +24,7 @@ async def test_front_matter_removed_on_the_wiki_is_removed_here(state: State) ->
     copies.there.put("notes", "# Notes\n")
     await copies.rest()
     assert copies.texts()["notes"] == "# Notes\n"
-    assert not copies.known.capabilities().strips_front_matter_of
+    assert not copies.known.memory.capabilities.strips_front_matter_of
 
 
 async def test_front_matter_removed_on_the_wiki_stays_removed_with_the_next_edit(
@@ -47,7 +47,7 @@ async def test_a_service_that_strips_is_known_by_its_answer_to_a_write(
         await pair.rest()
         pair.save("notes", PAGES["notes"])
         await pair.rest()
-        known = pair.known.capabilities()
+        known = pair.known.memory.capabilities
         assert known.strips_front_matter_of == MARKDOWN
         assert (await pair.wiki_texts())["notes"] == PAGES["notes"]
         assert pair.texts()["notes"] == PAGES["notes"]
@@ -87,7 +87,7 @@ async def test_a_page_that_shows_its_own_proves_that_it_no_longer_strips(
         await pair.rest()
         pair.service.quirks = frozenset()
         await pair.rest()
-        assert not pair.known.capabilities().strips_front_matter_of
+        assert not pair.known.memory.capabilities.strips_front_matter_of
         await pair.edit("notes", "# Notes\n")
         await pair.rest()
         assert pair.texts() == {"notes": "# Notes\n", "more": BLOCK + "# More\n"}
@@ -109,4 +109,4 @@ async def test_one_answer_without_it_is_no_proof(
     copies.here.put("notes", PAGES["notes"])
     await copies.rest()
     assert copies.texts()["notes"] == PAGES["notes"]
-    assert not copies.known.capabilities().strips_front_matter_of
+    assert not copies.known.memory.capabilities.strips_front_matter_of

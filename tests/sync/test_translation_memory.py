@@ -176,18 +176,18 @@ async def test_mark_of_the_wiki_outlives_a_cycle_that_did_not_scan(pair: Pair) -
     await remembering(pair)
     pair.remote.is_remembering = False
     await pair.cycle()
-    mark = pair.known.remote_tag
+    mark = pair.known.memory.remote_tag
     assert mark
     pair.remote.is_remembering = True
 
     assert (await pair.cycle()).is_quiet
-    assert pair.known.remote_tag == mark
+    assert pair.known.memory.remote_tag == mark
 
     pair.save("home", "edited\n")
     await pair.cycle()
     await pair.cycle()
-    assert pair.known.remote_tag == mark
-    assert pair.known.remote_again == {"home"}, "it stands for another text"
+    assert pair.known.memory.remote_tag == mark
+    assert pair.known.memory.remote_again == {"home"}, "it stands for another text"
     pair.remote.is_remembering = False
     await pair.cycle()
-    assert pair.known.remote_tag not in {"", mark}
+    assert pair.known.memory.remote_tag not in {"", mark}

@@ -13,7 +13,6 @@ from tests.support.quirks import Quirk
 from wikisync.errors import ProtocolViolation
 from wikisync.model import Page, Problem, Slug, Snapshot
 from wikisync.sync.decide.plan import Plan, SkipReason
-from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.troubles import postponed, put_off
 
 PAGES = {"home": "one\n", "guide": "a guide\n", "notes": "notes\n", "old": "old\n"}
@@ -78,7 +77,7 @@ async def test_page_that_cannot_be_written_keeps_no_other_removal_back(
     await pair.cycle()
     await pair.cycle()
     assert set(await pair.wiki_texts()) == {"home", "guide", "plans/2027"}
-    good_at = pair.known.health().last_good_at
+    good_at = pair.known.memory.health.last_good_at
     assert good_at is not None
     assert good_at > pair.now - 60
 
@@ -120,10 +119,10 @@ async def test_page_whose_text_cannot_be_known_keeps_back_what_went_with_it(
 async def test_error_is_forgotten_with_the_cycle_that_has_none(pair: Pair) -> None:
     await blocked(pair)
     await pair.cycle()
-    assert [one.subject for one in pair.known.troubles()] == ["plans/2027"]
+    assert [one.subject for one in pair.known.memory.troubles] == ["plans/2027"]
     (pair.folder / "plans").unlink()
     await pair.rest()
-    assert pair.known.troubles() == ()
+    assert pair.known.memory.troubles == ()
 
 
 def test_plan_without_removals_has_nothing_put_off() -> None:
@@ -143,6 +142,6 @@ async def test_removal_that_fails_is_in_no_other_removals_way(pair: Pair) -> Non
     (pair.private / "trash").write_text("a file\n")
     result = await pair.cycle()
     assert [one.subject for one in result.problems] == ["old"]
-    scanned = await pair.cycle(CycleOptions(is_dry_run=True))
+    scanned = await pair.plan()
     assert [one.slug for one in scanned.plan.deletes] == ["old"]
     assert [one.subject for one in scanned.problems] == ["old"]

@@ -27,7 +27,7 @@ async def undo(copies: Copies) -> CycleResult:
     results = [await copies.cycle()]
     while results[-1].has_more:
         results.append(await copies.cycle())
-    assert not copies.known.undoing
+    assert not copies.known.memory.undoing
     return results[-1]
 
 
@@ -184,7 +184,7 @@ async def test_no_safety_stop_asks_about_what_a_person_takes_back(state: State) 
     await copies.rest()
     await undo(copies)
     assert copies.texts() == PAGES
-    assert not copies.known.batches()
+    assert not copies.known.memory.batches
     kept = {(slug, why) for slug, _, why in copies.here.trash}
     assert {(slug, "taken back with a sync") for slug in MANY} <= kept
 
@@ -384,8 +384,8 @@ async def test_a_dry_run_says_what_it_would_do_and_changes_nothing(
     assert last
     before = copies.texts()
     changes = len(copies.here.changes) + len(copies.there.changes)
-    options = CycleOptions(undoes=last.number, is_dry_run=True)
-    result = await copies.cycle(options)
+    copies.known.undo(last.number)
+    result = await copies.plan()
     said = set(map(str, result.undone))
     assert "update  home here and on the wiki" in said
     assert "rename  manual -> guide here and on the wiki" in said
@@ -418,7 +418,7 @@ async def test_killed_at_any_step_it_goes_on_in_the_next_cycle(
             await killed_at(copies, max(1, at - 2))
         for _ in range(4):
             await copies.cycle()
-        assert not copies.known.undoing
+        assert not copies.known.memory.undoing
         assert copies.texts() == texts[at % 2]
         if not is_killed:
             break
@@ -460,7 +460,7 @@ async def test_a_service_that_is_away_delays_it(state: State) -> None:
     copies.there.before = away
     with pytest.raises(Unavailable):
         await copies.cycle()
-    assert copies.known.undoing
+    assert copies.known.memory.undoing
     copies.there.before = nothing
     await copies.cycle()
     assert copies.texts() == PAGES

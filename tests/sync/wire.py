@@ -72,12 +72,12 @@ def wired_wiki(
     wiki = Wiki(client, owner, 1)
     if git is None:
         return WikiReplica(wiki)
-    tag = known.remote_tag
+    tag = known.memory.remote_tag
     return WikiReplica(
         wiki,
         tag=tag,
         pages=known.remote_pages() if tag else None,
-        again=known.remote_again,
+        again=known.memory.remote_again,
         trees=TreeCache(git.cache / f"{folder}.trees"),
         request_cost_bytes=1,
     )

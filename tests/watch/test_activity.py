@@ -125,13 +125,13 @@ async def test_wiki_that_did_not_change_counts_as_synced_until_now(
     with watched(client, tmp_path, PROJECTS[:1]) as (wiki,):
         await wiki.cycle(Why.EVERYTHING)
         known = wiki._opened.known(wiki.section)
-        before = known.health().last_good_at
+        before = known.memory.health.last_good_at
         assert before is not None
         await wiki.note_unchanged()
-        assert known.health().last_good_at == before, "it was noted just now"
+        assert known.memory.health.last_good_at == before, "it was noted just now"
         monkeypatch.setattr("wikisync.watch.wiki.FULL_SCAN_S", 0.0)
         await wiki.note_unchanged()
-        noted = known.health().last_good_at
+        noted = known.memory.health.last_good_at
         assert noted is not None
         assert noted > before
 
@@ -143,8 +143,8 @@ async def test_wiki_whose_last_cycle_was_not_good_stays_so(
     with watched(client, tmp_path, PROJECTS[:1]) as (wiki,):
         await wiki.cycle(Why.EVERYTHING)
         known = wiki._opened.known(wiki.section)
-        before = known.health().last_good_at
+        before = known.memory.health.last_good_at
         later = (before or 0.0) + 1.0
-        known.record_health(replace(known.health(), last_started_at=later))
+        known.remember(health=replace(known.memory.health, last_started_at=later))
         await wiki.note_unchanged()
-        assert known.health().last_good_at == before
+        assert known.memory.health.last_good_at == before

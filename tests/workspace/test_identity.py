@@ -380,7 +380,7 @@ async def test_ten_equal_pages_prove_a_wiki_and_all_of_a_smaller_one(
     found = nullcontext() if is_same else pytest.raises(Halted, match="are the same")
     with State.open(tmp_path / "state.db") as state:
         wiki = state.wiki(HANDBOOK)
-        wiki.note_remote_id("https://gitlab.example.com project 7")
+        wiki.remember(remote_id="https://gitlab.example.com project 7")
         wiki.record(
             Agreed.of(BasePage(Slug(slug), Format.MARKDOWN, digest, digest), text)
             for slug, text in pages[:known]

@@ -43,8 +43,8 @@ def decide_batch(
         section, batch = find_batch(opened, name)
         known = opened.known(section)
         with known.together():
-            decided = decide(known.batches(), batch.id, decision)
-            known.record_batches(decided, known.last_batch)
+            decided = decide(known.memory.batches, batch.id, decision)
+            known.record_batches(decided)
             known.note_done(time.time(), NO_SLUG, f"{decision} by the user: {batch}")
         console.note(f"{section.folder}:{batch.id} is {decision}: {batch}")
         if holder is not None:

@@ -144,7 +144,6 @@ async def _of_wiki(
 ) -> list[Shown]:
     wiki = await opened.synced(client, section)
     options = CycleOptions(
-        is_dry_run=True,
         pages=slugs,
         adopts=opened.is_adopting,
         is_other_folder=opened.has_other_folder(section),

@@ -35,7 +35,7 @@ def command(console: Console, start: Path, wiki: str | None, reason: str) -> int
     reason = " ".join(reason.split())[:REASON_CHARS_MAX]
     with open_workspace(workspace, is_held=False) as opened:
         for section in wanted:
-            opened.known(section).pause(reason)
+            opened.known(section).remember(paused=reason)
             console.note(
                 f"{section.folder}: paused; to resume, run:"
                 f" {command_line('resume', section.folder)}"

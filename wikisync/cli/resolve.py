@@ -351,7 +351,7 @@ async def _conflict_file(
     file = await local.conflict_file(slug) if record.has_file else None
     text = "" if file is None else file.text
     if file is None:
-        label = remote_label(known.edit_of(slug), record.remote, record.at)
+        label = remote_label(known.memory.edits.get(slug), record.remote, record.at)
         text = write_conflict_file(pieces_again(known, slug), remote_by=label)
     if not record.has_file:
         return OpenedFile(_own_file(asked, record, text), record, is_own=True)

@@ -22,8 +22,8 @@ def command(console: Console, start: Path, wiki: str | None) -> int:
     with open_workspace(workspace, is_held=False) as opened:
         for section in workspace.wikis([wiki] if wiki else []):
             known = opened.known(section)
-            was_paused = known.is_paused
-            known.resume()
+            was_paused = known.memory.paused is not None
+            known.remember(paused=None)
             what = "resumed" if was_paused else "was not paused"
             console.note(f"{section.folder}: {what}")
     return 0

@@ -99,7 +99,7 @@ async def _scan(
 
         async def one(at: int) -> WikiStatus:
             section = wikis[at]
-            if client is None or opened.known(section).is_paused:
+            if client is None or opened.known(section).memory.paused is not None:
                 return await scan(opened, section, None, unseen=unseen)
             if away:
                 return await scan(opened, section, None, unseen=away[min(away)])

@@ -99,7 +99,7 @@ class WatchedWiki:
     @property
     def is_paused(self) -> bool:
         """Whether a person wants it left alone."""
-        return self._opened.known(self.section).is_paused
+        return self._opened.known(self.section).memory.paused is not None
 
     async def cycle(self, why: Why) -> CycleOutcome:
         """One cycle, which scans of each side what may have changed there."""
@@ -144,7 +144,7 @@ class WatchedWiki:
     async def _exchange(self, why: Why) -> CycleResult:
         wiki = await self._connected(why)
         if self._uploads_new:
-            wiki.known.note_left_out(None)
+            wiki.known.remember(left_out=None)
         self._opened.refuse_lost(self.section)
         edits, self._edits = self._edits, {}
         if edits:
@@ -225,10 +225,10 @@ class WatchedWiki:
         if self._wiki is None or now < self._noted_at + FULL_SCAN_S:
             return
         known, self._noted_at = self._wiki.known, now
-        health = known.health()
+        health = known.memory.health
         good_at, began_at = health.last_good_at, health.last_started_at
         if good_at is not None and good_at >= (began_at or 0.0):
-            known.record_health(replace(health, last_good_at=time.time()))
+            known.remember(health=replace(health, last_good_at=time.time()))
 
     async def hint(self) -> RemoteHint | None:
         """The wiki's newest commit, or else when its project was last active."""

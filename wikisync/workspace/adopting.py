@@ -66,7 +66,7 @@ async def planned_adoptions(
         ) as client:
             for section in wikis:
                 known = opened.known(section)
-                before = RemoteId.parse(known.remote_id)
+                before = RemoteId.parse(known.memory.remote_id)
                 try:
                     there = await find_wiki(opened.state, client, section, adopts=True)
                     now = RemoteId.of(client, there.owner, there.id)
@@ -80,7 +80,7 @@ async def planned_adoptions(
                     if await is_of_all(client, error):
                         break
                     continue
-                plan = await sync_wiki(opened, sides, CycleOptions(is_dry_run=True))
+                plan = await sync_wiki(opened, sides, CycleOptions())
                 found.append(Adoption(section, there, before, now, is_anew, plan))
     return found
 
@@ -103,5 +103,5 @@ def adopt_workspace(
             known = opened.known(one.section)
             if one.is_anew:
                 known = opened.state.begin_anew(one.section.owner)
-            known.note_remote_id(str(one.now))
+            known.remember(remote_id=str(one.now))
             known.note_done(time.time(), NO_SLUG, f"the user adopts {one.there.owner}")

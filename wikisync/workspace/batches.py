@@ -17,7 +17,7 @@ def find_batch(opened: OpenWorkspace, name: str) -> tuple[WikiSection, Batch]:
     found = [
         (section, batch)
         for section in wikis
-        for batch in opened.known(section).batches()
+        for batch in opened.known(section).memory.batches
         if str(batch.id) == number.strip()
     ]
     waiting = [one for one in found if one[1].decision is Decision.WAITING]
@@ -42,7 +42,7 @@ def _hint(opened: OpenWorkspace) -> str:
     waiting = [
         f"{section.folder}:{batch.id} ({batch})"
         for section in opened.workspace.config.wikis
-        for batch in opened.known(section).batches()
+        for batch in opened.known(section).memory.batches
         if batch.decision is Decision.WAITING
     ]
     if not waiting:

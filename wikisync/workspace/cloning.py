@@ -247,8 +247,8 @@ def _note_identity(private: Path, pulled: Pulled) -> None:
             state.remember(IDENTITY, str(adopt(private)))
         for one in pulled.wikis:
             known = state.wiki(one.wiki.owner)
-            if not known.folder_identity:
-                known.note_folder_identity(str(current_folder(one.folder)))
+            if not known.memory.folder_identity:
+                known.remember(folder_identity=str(current_folder(one.folder)))
 
 
 def _undo(folder: Path, workspace: NewWorkspace) -> None:

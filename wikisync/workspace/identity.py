@@ -112,11 +112,11 @@ def wiki_as_found(state: State, client: Client, section: WikiSection) -> Located
         return None
     is_same = (
         answer.is_younger_than(LOCATED_S)
-        and str(RemoteId.of(client, owner, answer.id)) == known.remote_id
+        and str(RemoteId.of(client, owner, answer.id)) == known.memory.remote_id
         and section.id in {None, answer.id}
         and is_same_path(answer.path, section.path)
     )
-    is_under_way = known.intents() or known.conflict_files() or known.undoing
+    is_under_way = known.intents() or known.conflict_files() or known.memory.undoing
     if not is_same or is_under_way or not known.base():
         return None
     return Located(WikiOwner(owner.kind, answer.path), answer.id)
@@ -139,7 +139,7 @@ async def find_wiki(
         Halted: it is not known to be the wiki that the folder was synced with.
     """
     owner, known = section.owner, state.wiki(section.owner)
-    bound, is_begun = RemoteId.parse(known.remote_id), known.is_begun
+    bound, is_begun = RemoteId.parse(known.memory.remote_id), known.is_begun
     here = RemoteId.of(client, owner, 0)
     is_here = (bound.service, bound.kind) == (here.service, here.kind)
     wanted = bound.id if is_begun and is_here else section.id
@@ -164,9 +164,8 @@ async def find_wiki(
         raise error
     if error is not None and is_begun:
         known = state.begin_anew(owner)
-    if known.remote_id != str(now):
-        known.note_remote_id(str(now))
-        known.remember_remote_tag("")
+    if known.memory.remote_id != str(now):
+        known.remember(remote_id=str(now), remote_tag="")
     if not is_same_path(there.owner.full_path, owner.full_path):
         notes.append(_moved(owner, there))
     if section.id not in {None, there.id}:
@@ -206,7 +205,7 @@ async def _ask(client: Client, owner: WikiOwner, which: Id) -> Located:
 async def _difference(client: Client, there: Located, known: WikiState) -> str:
     """Why it is not proven to be the wiki that is known; empty where it is."""
     remote = WikiReplica(Wiki(client, there.owner, there.id))
-    head, earlier = await remote.head(), known.head
+    head, earlier = await remote.head(), known.memory.head
     if head and earlier and (head == earlier or await remote.follows(head, earlier)):
         return ""
     base, pages = known.base(), (await remote.snapshot()).pages

@@ -293,7 +293,7 @@ class Keeping:
         reason = self._reasons.get(wiki.owner, "the service no longer lists it")
         folder = folder_of(wiki.owner)
         if _is_copy(wiki, state, folder):
-            read_at = state.wiki(wiki.owner).health().last_started_at
+            read_at = state.wiki(wiki.owner).memory.health.last_started_at
             return KeptWiki(wiki, reason, folder, read_at)
         return KeptWiki(wiki, reason, None, _newest(output / wiki.prefix))
 

@@ -46,6 +46,7 @@ from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.options import Confirm, CycleOptions
 from wikisync.sync.run.result import CycleResult
 from wikisync.sync.wiki.aliases import AliasedFolder
+from wikisync.sync.wiki.dry import DryFolder
 from wikisync.sync.wiki.remembered import RememberedWiki
 from wikisync.sync.wiki.translation import TranslatedWiki
 from wikisync.workspace.configured import ConfiguredWorkspace
@@ -177,7 +178,13 @@ class OpenWorkspace:
 
     def local(self, wiki: WikiSection) -> LocalReplica:
         """The folder's side of a wiki."""
-        return AliasedFolder(self._folder(wiki), self.known(wiki))
+        return self._side(self._folder(wiki), wiki)
+
+    def _side(self, own: FolderReplica, wiki: WikiSection) -> LocalReplica:
+        """A wiki's folder by the wiki's names; one that is only read takes nothing."""
+        return AliasedFolder(
+            DryFolder(own) if self.is_read_only else own, self.known(wiki)
+        )
 
     def _folder(self, wiki: WikiSection, *, settle_s: float = 0.0) -> FolderReplica:
         """The wiki's folder under the names of its files."""
@@ -188,10 +195,29 @@ class OpenWorkspace:
             settle_s=settle_s,
         )
 
+    async def planned(self, sides: Sides, options: CycleOptions) -> CycleResult:
+        """Run one cycle of a wiki dry, on a copy of the state.
+
+        Raises:
+            WikisyncError: the cycle could not go on.
+        """
+        section = sides.section
+        with State.copy(self.state.path, is_live=True) as copy:
+            own = DryFolder(self._folder(section))
+            return await run_cycle(
+                sides.remote,
+                AliasedFolder(own, copy.wiki(section.owner)),
+                copy,
+                owner=section.owner,
+                remote_id=sides.remote_id,
+                options=options,
+                linked=sides.remote,
+            )
+
     async def cycle(
         self, sides: Sides, options: CycleOptions, progress: Progress | None = None
     ) -> CycleResult:
-        """Run one cycle of a wiki, or its dry run.
+        """Run one cycle of a wiki; a dry run where the state is a copy.
 
         Raises:
             Halted: the folder was synced with another wiki.
@@ -227,7 +253,7 @@ class OpenWorkspace:
             self.workspace.private,
             keeps_scans=not self.is_read_only,
         )
-        return Sides(section=wiki, remote=remote, local=AliasedFolder(own, known))
+        return Sides(section=wiki, remote=remote, local=self._side(own, wiki))
 
     async def synced(
         self,
@@ -268,12 +294,12 @@ class OpenWorkspace:
             refuse_emptied(folder, known_pages=len(known.base()))
         behind = Wiki(client, owner, found.id)
         git = RemoteRepository(client, owner, self.workspace.private / CACHE_FOLDER)
-        tag = known.remote_tag
+        tag = known.memory.remote_tag
         remote = WikiReplica(
             behind,
             tag=tag,
             pages=known.remote_pages() if tag else None,
-            again=known.remote_again,
+            again=known.memory.remote_again,
             trees=git.trees(is_kept=not self.is_read_only),
             reads_max=self.workspace.config.sync.reads_max,
             attachments=AttachmentSource(behind, git),
@@ -293,7 +319,7 @@ class OpenWorkspace:
         return SyncedWiki(
             section=wiki,
             remote=translated,
-            local=AliasedFolder(own, known),
+            local=self._side(own, wiki),
             folder=folder,
             found=found,
             known=known,
@@ -340,7 +366,7 @@ class OpenWorkspace:
         return self._is_other(*self._identities(wiki))
 
     @contextmanager
-    def meeting(self, wiki: WikiSection, *, is_real: bool = True) -> Iterator[bool]:
+    def meeting(self, wiki: WikiSection) -> Iterator[bool]:
         """A cycle of a wiki: whether it has another folder than at the last one.
 
         The folder that was there when it began is remembered when it went through:
@@ -349,15 +375,14 @@ class OpenWorkspace:
 
         Args:
             wiki: Which one.
-            is_real: False for a dry run.
 
         Raises:
             FolderError: there is no folder.
         """
         before, now = self._identities(wiki)
         yield self._is_other(before, now)
-        if is_real and now != before:
-            self.known(wiki).note_folder_identity(str(now))
+        if now != before:
+            self.known(wiki).remember(folder_identity=str(now))
 
     def _is_other(self, before: FolderIdentity | None, now: FolderIdentity) -> bool:
         is_known = before is None or now.is_same_folder(before)
@@ -367,7 +392,7 @@ class OpenWorkspace:
         self, wiki: WikiSection
     ) -> tuple[FolderIdentity | None, FolderIdentity]:
         """The wiki's folder at its last cycle, if that is known, and now."""
-        before = FolderIdentity.parse(self.known(wiki).folder_identity)
+        before = FolderIdentity.parse(self.known(wiki).memory.folder_identity)
         return before, current_folder(self.folder_of(wiki), before)
 
     def note_adopted(self) -> None:

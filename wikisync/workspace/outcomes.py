@@ -95,7 +95,7 @@ def batch_as_json(batch: Batch) -> dict[str, object]:
     """What a safety stop holds, for programs."""
     return {
         "id": batch.id or None,
-        "kind": batch.kind.name.lower().replace("_", "-"),
+        "kind": batch.kind,
         "pages": [member.slug for member in batch.members],
         "sentence": str(batch),
     }

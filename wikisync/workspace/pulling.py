@@ -409,12 +409,12 @@ def _remote(
         client, wiki.owner, destination.private / CACHE_FOLDER
     )
     known = state.wiki(wiki.owner)
-    is_known = bool(known.remote_tag) and has_folder
+    is_known = bool(known.memory.remote_tag) and has_folder
     return WikiReplica(
         remote_wiki,
-        tag=known.remote_tag if is_known else "",
+        tag=known.memory.remote_tag if is_known else "",
         pages=known.remote_pages() if is_known else None,
-        again=known.remote_again,
+        again=known.memory.remote_again,
         trees=repository.trees(),
         attachments=AttachmentSource(remote_wiki, repository),
     )

@@ -124,10 +124,10 @@ async def scan(
     known = opened.known(section)
     status = WikiStatus(
         section,
-        known.health(),
+        known.memory.health,
         missing=missing_attachments(known),
         notices=_notices(known),
-        paused=known.pause_reason,
+        paused=known.memory.paused,
         unseen=unseen,
         is_offline=client is None and unseen is None,
     )
@@ -161,16 +161,16 @@ async def _next_sync(
     found = None if wiki is None else wiki.found
     status = replace(status, has_other_folder=opened.has_other_folder(section))
     options = CycleOptions(
-        is_dry_run=True,
         adopts=opened.is_adopting,
         is_other_folder=status.has_other_folder,
         reads_max=opened.workspace.config.sync.reads_max,
     )
+    before = known.memory.batches
     result = await opened.cycle(sides, options)
     batches = {batch.kind: batch for batch in result.batches}
     if wiki is None:
         # what the wiki was stopped for cannot be seen from here
-        waiting = [b for b in known.batches() if b.decision is Decision.WAITING]
+        waiting = [batch for batch in before if batch.decision is Decision.WAITING]
         batches = {batch.kind: batch for batch in waiting} | batches
     return replace(
         status,
@@ -211,7 +211,7 @@ def _differences(
     known: WikiState, folder: str, result: CycleResult
 ) -> tuple[Difference, ...]:
     found: list[Difference] = []
-    failed = {trouble.subject for trouble in known.troubles()}
+    failed = {trouble.subject for trouble in known.memory.troubles}
     held = {one.slug: one for one in result.held}
     for action in result.plan.actions:
         if action.slug in result.settled:

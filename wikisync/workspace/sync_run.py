@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from wikisync.api.client import Client
 from wikisync.config import WikiSection
@@ -261,7 +260,7 @@ class _Run:
         if self._over.is_set():
             return
         opened, request = self._opened, self._request
-        paused = opened.known(section).pause_reason
+        paused = opened.known(section).memory.paused
         if paused is not None:
             self.done[at] = Synced(section, paused=paused)
             return
@@ -311,20 +310,19 @@ class _Run:
         # of the others nothing is said by who names a page, nor by who wants a pull
         is_whole = slugs is None and request.direction is not Direction.PULL
         if adopt == "push" and is_whole:
-            wiki.known.note_left_out(None)
+            wiki.known.remember(left_out=None)
         asked = CycleOptions(
             direction=request.direction,
             pages=slugs,
-            is_dry_run=request.is_dry_run,
             reads_max=opened.workspace.config.sync.reads_max,
         )
-        is_first = not wiki.known.base() and wiki.known.left_out is not None
+        is_first = not wiki.known.base() and wiki.known.memory.left_out is not None
         if adopt is None and is_first and is_whole and not request.is_dry_run:
             new = await _only_here(opened, wiki, asked)
             if new and asks is None:
                 return None
             if new and asks is not None and _asks_first(asks, wiki, new):
-                wiki.known.note_left_out(None)
+                wiki.known.remember(left_out=None)
         with asks.progress() if asks else nullcontext(self.watcher) as watcher:
             synced = await sync_wiki(
                 opened, wiki, asked, progress=watcher, waits=request.waits
@@ -383,7 +381,7 @@ async def _only_here(
     """
     if not (await wiki.local.snapshot()).pages:
         return ()
-    seen = await opened.cycle(wiki, replace(asked, is_dry_run=True))
+    seen = await opened.planned(wiki, asked)
     return [one.slug for one in seen.waiting if one.reason is SkipReason.NOT_ASKED]
 
 

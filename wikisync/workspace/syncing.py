@@ -155,7 +155,7 @@ async def sync_wiki(
     while rounds < ROUNDS_MAX:
         rounds += 1
         try:
-            with opened.meeting(wiki.section, is_real=not options.is_dry_run) as other:
+            with opened.meeting(wiki.section) as other:
                 result = await opened.cycle(
                     wiki, replace(options, is_other_folder=other), progress
                 )
@@ -165,7 +165,7 @@ async def sync_wiki(
         options = replace(options, adopts=False, tries_again=False)
         synced.results.append(result)
         synced.has_other_folder |= other
-        if options.is_dry_run:
+        if opened.is_read_only:
             return synced
         if result.has_more:
             continue

@@ -49,13 +49,15 @@ async def planned_undo(
         if found is None:
             return None
         section, sync = found
-        if opened.known(section).is_paused:
+        if opened.known(section).memory.paused is not None:
             raise UsageError(
                 f"{section.folder} is paused, and an undo is a sync",
                 hint=f"go on with it first: {command_line('resume', section.folder)}",
             )
         refuse_running(workspace, opened, section)
-        options = CycleOptions(pages=sync.names, is_dry_run=True, undoes=sync.number)
+        # in the copied state: the dry run finds that it is wanted
+        opened.known(section).undo(sync.number)
+        options = CycleOptions(pages=sync.names)
         async with open_service(workspace, token_file, messages, env) as client:
             both = await opened.synced(client, section)
             synced = await sync_wiki(opened, both, options)
@@ -69,10 +71,10 @@ def last_sync(
 ) -> tuple[WikiSection, LastSync] | None:
     """The wiki that a sync changed last, and that sync; one under way comes first."""
     syncs = [
-        (section, sync, known.undoing == sync.number)
+        (section, sync, known.memory.undoing == sync.number)
         for section in wikis
         for known in (opened.known(section),)
-        if (sync := known.sync_of(known.undoing)) is not None
+        if (sync := known.sync_of(known.memory.undoing)) is not None
     ]
     latest = max(syncs, key=lambda one: (one[2], one[1].at), default=None)
     return latest and latest[:2]
@@ -88,7 +90,7 @@ def refuse_running(
     Raises:
         SyncError: it is still running, and only half of it could be undone.
     """
-    is_running = opened.known(section).is_under_way
+    is_running = opened.known(section).memory.is_syncing
     if is_running and holder_of(workspace.private) is not None:
         raise SyncError(
             f"a sync of {section.folder} is running",
@@ -105,7 +107,7 @@ def note_undo(opened: OpenWorkspace, planned: PlannedUndo) -> None:
     section, sync = planned.section, planned.sync
     known = opened.known(section)
     with known.together():
-        last = known.sync_of(known.undoing)
+        last = known.sync_of(known.memory.undoing)
         if last is None or last.number != sync.number:
             raise SyncError(
                 f"{section.folder} was synced meanwhile",

@@ -8,13 +8,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from sqlite3 import Connection
-from typing import Any
+from typing import TypeAlias, TypeVar
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.decoding import json_decoder
 from wikisync.mentions import is_upload, ways_lead_to
 from wikisync.model import (
     AttachmentPath,
@@ -26,6 +24,7 @@ from wikisync.model import (
     Slug,
 )
 from wikisync.sync.base.database import Database
+from wikisync.sync.base.memory import PAGES_AGAIN_MAX
 from wikisync.sync.base.steps import Steps
 from wikisync.sync.decide.ledger import (
     NO_DIGEST,
@@ -39,23 +38,24 @@ from wikisync.sync.decide.plan import BasePage
 _FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
 """A lookup in a table is a third of the time of ``Format(text)``."""
 
-AGAIN_MAX = 1000
-"""More pages than this that differ from the base make a mark worth nothing."""
-
 EARLIER_MAX = 50
 """Earlier texts of a page that are known by their digests."""
 
 SETTLED = 0
 """In place of an attempt's number: the wiki is known to hold these links."""
 
-SLUGS = json_decoder(list[Slug])
-"""Pages by their names, as a column of the database holds them."""
+_Attempts: TypeAlias = tuple[tuple[WrittenLink, ...], ...]
+_Links: TypeAlias = dict[int, tuple[WrittenLink, ...]]
+"""Of one page, by the attempts to send it, the newest first."""
+_T = TypeVar("_T")
 
-_NAMED = ("page", "page_text", "written_link", "bundle", "refusal", "edit")
+_NAMED = ("page", "page_text", "written_link", "conflict_file")
 """Tables whose rows follow a page to its new name, where nothing else may stand."""
+_READ = ("page_text", "linked")
+"""What is made of texts, which each record changes."""
 _FOLLOWING = (*_NAMED, "replaced", "own_write", "earlier", "step")
 """These and the ones whose rows join what is kept under the new name."""
-_ENDING = (*_NAMED[:3], "own_write", "refusal", "edit")
+_ENDING = (*_NAMED[:3], "own_write")
 """Tables whose rows end with the page; what was replaced can still be restored, and
 its texts are known again where an older copy brings the page back."""
 
@@ -73,6 +73,17 @@ class _Change(Struct, frozen=True):
         agreed = {one.page.slug for one in self.agreed}
         moved = self.renamed.keys() | self.renamed.values()
         return agreed.union(self.dropped, moved)
+
+    def follow(self, noted: Mapping[Slug, _T]) -> Mapping[Slug, _T]:
+        """What is noted of pages by their names of now, without those that are gone."""
+        if not noted:
+            return noted
+        moved = {new: noted[old] for old, new in self.renamed.items() if old in noted}
+        gone = {*self.renamed, *self.renamed.values(), *self.dropped}
+        kept = {slug: one for slug, one in noted.items() if slug not in gone}
+        # renamed first: a page that was dropped then is gone under its new name
+        moved = {slug: moved[slug] for slug in moved.keys() - set(self.dropped)}
+        return {**kept, **moved}
 
     def apply_to(self, base: dict[Slug, BasePage]) -> None:
         """Do the same to a base that was read before."""
@@ -100,11 +111,6 @@ class Agreements(Steps):
         self._remote: Mapping[Slug, PageState] = {}
         self._remote_of: Mapping[Slug, BasePage] | None = None
         """The base that ``_remote`` was made from."""
-        self._attachments: Mapping[AttachmentPath, FetchedFile] | None = None
-        self._attachments_rollbacks = 0
-        """The same for ``_attachments``, which is read anew after each record."""
-        self._linked: tuple[int, frozenset[AttachmentPath]] | None = None
-        """What ``linked_paths`` gave for all pages, and the rollbacks by then."""
 
     # -- pages ---------------------------------------------------------------------
 
@@ -199,7 +205,8 @@ class Agreements(Steps):
         if not (change.agreed or change.dropped or change.renamed):
             return
         is_step = is_step and self._steps_at is not None
-        with self._database.transaction() as connection:
+        follows = _NAMED if change.dropped or change.renamed else ()
+        with self._writing(*_READ, *follows) as connection:
             # In this order: a rename frees the name that a dropped or a new page has,
             # and the steps of an undo need each page as it was before its part.
             if change.renamed:
@@ -212,43 +219,33 @@ class Agreements(Steps):
                 self._drop(connection, change.dropped)
             if is_step:
                 self._note_agreed(connection, change.agreed)
-                if not was_seen:
-                    # the commit that is known may be one before these pages
-                    self._doubt_head(connection)
             self._note_earlier(connection, change.agreed)
             self._insert(connection, change.agreed)
-            self._doubt_pages(connection, change.slugs)
-        self._linked = None
+            self._doubt(change, is_head=is_step and not was_seen)
+            self.save()
         if self._base is not None:
             self._changes.append(change)
 
-    def _doubt_pages(self, connection: Connection, slugs: Collection[Slug]) -> None:
+    def _doubt(self, change: _Change, *, is_head: bool) -> None:
         """The wiki's mark says nothing of these pages, and of the others what it did.
 
         So a process that ends now costs the next one these pages, and not the list.
+        The commit that is known may be one before these pages.
         """
-        tag, named = connection.execute(
-            "SELECT remote_tag, remote_again FROM wiki WHERE id = ?", (self._number,)
-        ).fetchone()
-        if not tag:
-            return
-        again = set(SLUGS.decode(named)).union(slugs)
-        connection.execute(
-            "UPDATE wiki SET remote_tag = ?, remote_again = ? WHERE id = ?",
-            (
-                tag if len(again) <= AGAIN_MAX else "",
-                msgspec.json.encode(sorted(again)).decode(),
-                self._number,
-            ),
+        memory = self.memory
+        if memory.remote_tag:
+            again = memory.remote_again.union(change.slugs)
+            tag = memory.remote_tag if len(again) <= PAGES_AGAIN_MAX else ""
+            self.remember(remote_tag=tag, remote_again=again)
+        if is_head:
+            self.doubt_head()
+        self.remember(
+            refusals=change.follow(memory.refusals), edits=change.follow(memory.edits)
         )
 
-    def _doubt_head(self, connection: Connection) -> None:
-        """The commit that is known says nothing of what the base holds from now on."""
-        connection.execute(
-            "UPDATE wiki SET is_head_old = 1 WHERE id = ? AND head IS NOT ''"
-            " AND NOT is_head_old",
-            (self._number,),
-        )
+    def doubt_head(self) -> None:
+        """It may be one before what the base holds, or not be in the history at all."""
+        self.remember(is_head_old=self.memory.is_head_old or self.memory.head != "")
 
     def refresh(self, pages: Iterable[BasePage]) -> None:
         """Change what is known of pages whose agreed text stays the same."""
@@ -364,18 +361,18 @@ class Agreements(Steps):
 
         The slug that the file's path stands for, to the page's slug.
         """
-        return dict(self._rows("SELECT path_slug, slug FROM alias WHERE wiki = ?"))
+        query = "SELECT path_slug, slug FROM alias WHERE wiki = ?"
+        return self._once("alias", lambda: dict(self._rows(query)))
 
     def file_of(self, slug: Slug) -> Slug:
         """The slug that the path of a page's file stands for."""
-        rows = self._rows(
-            "SELECT path_slug FROM alias WHERE wiki = ? AND slug = ?", slug
-        )
-        return Slug(rows[-1][0]) if rows else slug
+        files = [file for file, page in self.aliases().items() if page == slug]
+        return files[-1] if files else slug
 
     def record_alias(self, path_slug: Slug, slug: Slug) -> None:
         """Note that a file of this name is the page ``slug``."""
-        self._write("INSERT OR REPLACE INTO alias VALUES (?, ?, ?)", path_slug, slug)
+        insert = "INSERT OR REPLACE INTO alias VALUES (?, ?, ?)"
+        self._write("alias", insert, path_slug, slug)
 
     def keep_file(self, slug: Slug, given: Slug) -> None:
         """Let the file of a page keep its name, which is called ``given`` from now on.
@@ -390,7 +387,8 @@ class Agreements(Steps):
 
     def drop_alias(self, path_slug: Slug) -> None:
         """Forget it: the file's name is the page's again, or the file is gone."""
-        self._write("DELETE FROM alias WHERE wiki = ? AND path_slug = ?", path_slug)
+        delete = "DELETE FROM alias WHERE wiki = ? AND path_slug = ?"
+        self._write("alias", delete, path_slug)
 
     # -- attachments ---------------------------------------------------------------
 
@@ -406,43 +404,46 @@ class Agreements(Steps):
         self, pages: Collection[Slug] | None = None
     ) -> frozenset[AttachmentPath]:
         """Where files may be that pages, all or some, link to; no uploads or pages."""
-        known, rollbacks = self._linked, self._database.rollbacks
-        if pages is None and known is not None and known[0] == rollbacks:
-            return known[1]
-        paths = frozenset(
+        if pages is None:
+            return self._once("linked", lambda: self._linked(self._mentioned()))
+        return self._linked(
+            {s: lines for s, lines in self._mentioned().items() if s in pages}
+        )
+
+    def _linked(
+        self, mentioned: Mapping[Slug, Sequence[str]]
+    ) -> frozenset[AttachmentPath]:
+        return frozenset(
             AttachmentPath(path)
-            for slug, lines in self._mentioned().items()
-            if pages is None or slug in pages
+            for slug, lines in mentioned.items()
             for path in ways_lead_to(slug, [one for one in lines if not is_upload(one)])
         ).difference(self.base())
-        self._linked = (rollbacks, paths) if pages is None else known
-        return paths
 
     def _mentioned(self) -> Mapping[Slug, Sequence[str]]:
-        rows = self._rows(
-            "SELECT slug, mentions FROM page_text WHERE wiki = ? AND mentions <> ''"
+        query = "SELECT slug, mentions FROM page_text WHERE wiki = ? AND mentions <> ''"
+        return self._once(
+            "page_text",
+            lambda: {slug: lines.split("\n") for slug, lines in self._rows(query)},
         )
-        return {slug: joined.split("\n") for slug, joined in rows}
 
     def attachments(self) -> Mapping[AttachmentPath, FetchedFile]:
         """Attachments that were fetched, by path; also those that are gone here."""
-        rollbacks = self._database.rollbacks
-        if self._attachments is None or self._attachments_rollbacks != rollbacks:
-            rows = self._rows(
-                "SELECT path, digest, size, here, stamp, version FROM attachment"
-                " WHERE wiki = ?"
+        return self._once("attachment", self._read_attachments)
+
+    def _read_attachments(self) -> Mapping[AttachmentPath, FetchedFile]:
+        rows = self._rows(
+            "SELECT path, digest, size, here, stamp, version FROM attachment"
+            " WHERE wiki = ?"
+        )
+        return {
+            path: FetchedFile(
+                path,
+                digest,
+                LooseFile(path, here, size, stamp) if here else None,
+                version,
             )
-            self._attachments_rollbacks = rollbacks
-            self._attachments = {
-                path: FetchedFile(
-                    path,
-                    digest,
-                    LooseFile(path, here, size, stamp) if here else None,
-                    version,
-                )
-                for path, digest, size, here, stamp, version in rows
-            }
-        return self._attachments
+            for path, digest, size, here, stamp, version in rows
+        }
 
     def attachments_here(self) -> frozenset[AttachmentPath]:
         """Those of them that are in the folder."""
@@ -465,8 +466,7 @@ class Agreements(Steps):
         ]
         if not (rows or gone):
             return
-        self._attachments = None
-        with self._database.transaction() as connection:
+        with self._writing("attachment") as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO attachment"
                 " (wiki, path, digest, size, here, stamp, version)"
@@ -479,15 +479,15 @@ class Agreements(Steps):
 
     def uploads(self) -> Mapping[Digest, AttachmentPath]:
         """Files that were uploaded: digest of the content to the path it got."""
-        rows = self._rows("SELECT digest, path FROM upload WHERE wiki = ?")
-        return {Digest(digest): AttachmentPath(path) for digest, path in rows}
+        return dict(self._uploads())
+
+    def _uploads(self) -> dict[Digest, AttachmentPath]:
+        query = "SELECT digest, path FROM upload WHERE wiki = ?"
+        return self._once("upload", lambda: dict(self._rows(query)))
 
     def upload_of(self, digest: Digest) -> AttachmentPath | None:
         """Where the service put a file of this content; None where it got none."""
-        rows = self._rows(
-            "SELECT path FROM upload WHERE wiki = ? AND digest = ?", digest
-        )
-        return AttachmentPath(rows[0][0]) if rows else None
+        return self._uploads().get(digest)
 
     def place_on_wiki(self, path: AttachmentPath) -> AttachmentPath:
         """Where pages on the wiki find what their links here find under this path.
@@ -513,45 +513,51 @@ class Agreements(Steps):
             local_path: The file here, relative to the wiki's folder.
             size: In bytes.
         """
+        known = self._uploads()
         self._write(
+            "",
             "INSERT OR REPLACE INTO upload (wiki, digest, path, local_path, size)"
             " VALUES (?, ?, ?, ?, ?)",
             *(digest, path, local_path, size),
         )
+        known[digest] = path
 
-    def written_links(self, slug: Slug) -> tuple[tuple[WrittenLink, ...], ...]:
+    def written_links(self, slug: Slug) -> _Attempts:
         """A page's links to files here, in their order, as they were last sent.
 
         The newest attempt to send the page comes first; there are others until it is
         known which of them the wiki holds.
         """
-        rows = self._rows(
-            "SELECT slug, attempt, path, written, target, is_wikilink FROM written_link"
-            " WHERE wiki = ? AND slug = ? ORDER BY attempt DESC, number",
-            slug,
-        )
-        return _links_of_pages(rows).get(slug, ())
+        return tuple(self._links().get(slug, {}).values())
 
-    def all_written_links(self) -> Mapping[Slug, tuple[tuple[WrittenLink, ...], ...]]:
+    def all_written_links(self) -> Mapping[Slug, _Attempts]:
         """The written links of every page that has some; see ``written_links``."""
+        return {slug: tuple(links.values()) for slug, links in self._links().items()}
+
+    def pages_with_links(self) -> frozenset[Slug]:
+        """Pages that have written links."""
+        return frozenset(self._links())
+
+    def pages_with_unsettled_links(self) -> frozenset[Slug]:
+        """Pages that were sent, and nobody knows whether the wiki holds that text."""
+        return frozenset(
+            s for s, links in self._links().items() if max(links) > SETTLED
+        )
+
+    def _links(self) -> dict[Slug, _Links]:
+        return self._once("written_link", self._read_links)
+
+    def _read_links(self) -> dict[Slug, _Links]:
         rows = self._rows(
             "SELECT slug, attempt, path, written, target, is_wikilink FROM written_link"
             " WHERE wiki = ? ORDER BY attempt DESC, number"
         )
-        return _links_of_pages(rows)
-
-    def pages_with_links(self) -> frozenset[Slug]:
-        """Pages that have written links."""
-        rows = self._rows("SELECT DISTINCT slug FROM written_link WHERE wiki = ?")
-        return frozenset(Slug(slug) for (slug,) in rows)
-
-    def pages_with_unsettled_links(self) -> frozenset[Slug]:
-        """Pages that were sent, and nobody knows whether the wiki holds that text."""
-        rows = self._rows(
-            "SELECT DISTINCT slug FROM written_link WHERE wiki = ? AND attempt > ?",
-            SETTLED,
-        )
-        return frozenset(Slug(slug) for (slug,) in rows)
+        pages: dict[Slug, _Links] = {}
+        for slug, attempt, path, written, target, is_wikilink in rows:
+            link = WrittenLink(path, written, LinkTarget(target, bool(is_wikilink)))
+            attempts = pages.setdefault(slug, {})
+            attempts[attempt] = (*attempts.get(attempt, ()), link)
+        return pages
 
     def begin_written_links(self, slug: Slug, links: Sequence[WrittenLink]) -> None:
         """Remember a page's links as they are being sent, beside what they were."""
@@ -560,24 +566,25 @@ class Agreements(Steps):
         links = tuple(links)
         if not links or self.written_links(slug)[:1] == (links,):
             return
-        with self._database.transaction() as connection:
-            (last,) = connection.execute(
-                "SELECT coalesce(max(attempt), ?) FROM written_link"
-                " WHERE wiki = ? AND slug = ?",
-                (SETTLED, self._number, slug),
-            ).fetchone()
-            self._add_links(connection, slug, last + 1, links)
+        known = self._links().get(slug, {})
+        attempt = max(known, default=SETTLED) + 1
+        with self._writing() as connection:
+            self._add_links(connection, slug, attempt, links)
+        self._links()[slug] = {attempt: links, **known}
 
     def settle_written_links(self, slug: Slug, links: Sequence[WrittenLink]) -> None:
         """Remember that the wiki holds a page with these links and no others."""
         if not links and not self.written_links(slug):
             return
-        with self._database.transaction() as connection:
+        with self._writing() as connection:
             connection.execute(
                 "DELETE FROM written_link WHERE wiki = ? AND slug = ?",
                 (self._number, slug),
             )
             self._add_links(connection, slug, SETTLED, links)
+        self._links().pop(slug, None)
+        if links:
+            self._links()[slug] = {SETTLED: tuple(links)}
 
     def _add_links(
         self,
@@ -596,17 +603,3 @@ class Agreements(Steps):
                 for number, link in enumerate(links)
             ],
         )
-
-
-def _links_of_pages(
-    rows: Iterable[tuple[Any, ...]],
-) -> Mapping[Slug, tuple[tuple[WrittenLink, ...], ...]]:
-    pages: dict[Slug, dict[int, list[WrittenLink]]] = {}
-    for slug, attempt, path, written, target, is_wikilink in rows:
-        link = WrittenLink(
-            AttachmentPath(path), written, LinkTarget(target, bool(is_wikilink))
-        )
-        pages.setdefault(Slug(slug), {}).setdefault(attempt, []).append(link)
-    return {
-        slug: tuple(map(tuple, attempts.values())) for slug, attempts in pages.items()
-    }

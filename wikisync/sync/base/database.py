@@ -106,6 +106,11 @@ class Database:
         """Of its tables; 0 where the file is new."""
         return int(self.rows("PRAGMA user_version")[0][0])
 
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """Another one once another process wrote here, or a transaction was undone."""
+        return self.rollbacks, self.rows("PRAGMA data_version")[0][0]
+
     def close(self) -> None:
         """Close the file; more calls are errors."""
         self._connection.close()
@@ -176,37 +181,6 @@ class Database:
                 raise
             finally:
                 self._depth -= 1
-
-
-class WikiRows:
-    """The rows of one wiki; the parts of ``WikiState`` stand on it."""
-
-    def __init__(self, database: Database, number: int) -> None:
-        self._database = database
-        self._number = number
-
-    @property
-    def number(self) -> int:
-        """Of the record in the file."""
-        return self._number
-
-    @contextlib.contextmanager
-    def together(self) -> Iterator[None]:
-        """Join the writes made inside: all of them are durable at its end, or none.
-
-        Nothing may be awaited inside.
-        """
-        with self._database.transaction():
-            yield
-
-    def _rows(self, query: str, *more: object) -> list[tuple[Any, ...]]:
-        """What a query finds whose first value is the wiki's number."""
-        return self._database.rows(query, self._number, *more)
-
-    def _write(self, statement: str, *more: object) -> None:
-        """Carry out one statement whose first value is the wiki's number."""
-        with self._database.transaction() as connection:
-            connection.execute(statement, (self._number, *more))
 
 
 def _copy(path: Path, connection: sqlite3.Connection, *, is_live: bool) -> None:

@@ -12,7 +12,7 @@ from sqlite3 import Connection
 from typing import Any
 
 from wikisync.model import Digest, Format, Slug, digest_of
-from wikisync.sync.base.database import WikiRows
+from wikisync.sync.base.memory import WikiRows
 from wikisync.sync.decide.ledger import (
     CLOCK_SETTLED_S,
     EVENT_CHARS_MAX,
@@ -43,6 +43,8 @@ class Journal(WikiRows):
 
     def intents(self) -> tuple[Intent, ...]:
         """Calls that were prepared and not settled, oldest first."""
+        if not self._once("intent", self._count_intents):
+            return ()
         rows = self._rows(
             "SELECT operation, slug, target, format, before, after, text, at, id"
             " FROM intent WHERE wiki = ? ORDER BY id"
@@ -50,13 +52,16 @@ class Journal(WikiRows):
         with self._database.reading():
             return tuple(map(_intent, rows))
 
+    def _count_intents(self) -> int:
+        return int(self._rows("SELECT count(*) FROM intent WHERE wiki = ?")[0][0])
+
     def begin(self, intent: Intent) -> int:
         """Note a call before it is sent.
 
         Returns:
             The number that ``settle`` wants; no other intent ever gets it.
         """
-        with self._database.transaction() as connection:
+        with self._writing("intent") as connection:
             cursor = connection.execute(
                 "INSERT INTO intent (wiki, operation, slug, target, format, before,"
                 " after, text, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -77,7 +82,7 @@ class Journal(WikiRows):
 
     def settle(self, number: int) -> None:
         """Forget a call: what came of it is known and recorded."""
-        self._write("DELETE FROM intent WHERE wiki = ? AND id = ?", number)
+        self._write("intent", "DELETE FROM intent WHERE wiki = ? AND id = ?", number)
 
     # -- texts of the folder that were replaced --------------------------------------
 
@@ -160,11 +165,7 @@ class Journal(WikiRows):
                 "SELECT 1 FROM page WHERE wiki = ? AND slug = ? AND local_digest = ?",
                 (self._number, slug, digest_of(replaced)),
             ).fetchone()
-            is_rewound = connection.execute(
-                "SELECT 1 FROM batch WHERE wiki = ? AND kind = 'REWOUND'",
-                (self._number,),
-            ).fetchone()
-            is_only = is_rewound or not (is_agreed or is_contained)
+            is_only = self.memory.is_rewound or not (is_agreed or is_contained)
             # The row is there before the file is written: after a crash in between it
             # says that the new text was not seen in place, and no merge takes it for a
             # base.
@@ -207,7 +208,9 @@ class Journal(WikiRows):
 
     def keep_replaced(self) -> None:
         """Keep all of them for good: the wiki's history may hold none any more."""
-        self._write("UPDATE replaced SET is_only = 1 WHERE wiki = ? AND NOT is_only")
+        self._write(
+            "replaced", "UPDATE replaced SET is_only = 1 WHERE wiki = ? AND NOT is_only"
+        )
 
     def confirm_replaced(self, numbers: Iterable[int]) -> None:
         """Note that these texts were really replaced by what was to be written."""
@@ -273,7 +276,9 @@ class Journal(WikiRows):
 
     def forget_writes(self, slug: Slug) -> None:
         """Count anew: a person wrote something."""
-        self._write("DELETE FROM own_write WHERE wiki = ? AND slug = ?", slug)
+        self._write(
+            "own_write", "DELETE FROM own_write WHERE wiki = ? AND slug = ?", slug
+        )
 
     # -- the log that a person reads -------------------------------------------------
 

@@ -13,17 +13,15 @@ it returns; ``together`` joins several.  What is kept, and for how long, stands 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import msgspec
-
 from wikisync.errors import StateDamaged, StateError
-from wikisync.model import Slug, WikiOwner
-from wikisync.sync.base.agreements import SLUGS, Agreements
+from wikisync.model import WikiOwner
+from wikisync.sync.base.agreements import Agreements
 from wikisync.sync.base.database import ANEW, Database, translated
 from wikisync.sync.base.journal import Journal
 from wikisync.sync.base.observations import Observations
@@ -45,10 +43,16 @@ class State:
         *,
         set_aside: Path | None = None,
         is_held: bool = True,
+        is_copy: bool = False,
     ) -> None:
         self._database = database
+        self.is_copy = is_copy
+        """Nothing of it lasts: a cycle on it is a dry run."""
         self._is_held = is_held
         self._wikis: dict[WikiOwner, WikiState] = {}
+        self._notes: dict[str, str] = {}
+        """Of the workspace."""
+        self._notes_of: object = None
         self.path = database.path
         self.set_aside = set_aside
         """Where a predecessor went that could not be used, or None."""
@@ -91,7 +95,7 @@ class State:
         """
         database = _prepared(Database.copy(path, is_live=is_live))
         set_aside = None if path.exists() else _last_set_aside(path)
-        return cls(database, set_aside=set_aside, is_held=False)
+        return cls(database, set_aside=set_aside, is_held=False, is_copy=True)
 
     @property
     def is_damaged(self) -> bool:
@@ -173,7 +177,7 @@ class State:
     def begin_anew(self, owner: WikiOwner) -> WikiState:
         """Forget what a folder and its wiki agreed on; replaced texts are kept."""
         old = self.wiki(owner).number
-        columns = "kind, full_path, folder, place, last_batch, paused"
+        columns = "kind, full_path, folder, folder_identity, last_batch, paused"
         with self._database.transaction() as connection:
             number = self._insert(
                 f"({columns}) SELECT {columns} FROM wiki WHERE id = ?",  # noqa: S608
@@ -190,12 +194,15 @@ class State:
 
     def seen_writes(self) -> int:
         """A number that is another one once another process wrote here."""
-        return int(self._database.rows("PRAGMA data_version")[0][0])
+        return self._database.stamp[1]
 
     def recalled(self, name: str) -> str:
         """What was remembered of the workspace under a name, or empty."""
-        rows = self._database.rows("SELECT value FROM workspace WHERE name = ?", name)
-        return str(rows[0][0]) if rows else ""
+        stamp = self._database.stamp
+        if self._notes_of != stamp:
+            self._notes = dict(self._database.rows("SELECT name, value FROM workspace"))
+            self._notes_of = stamp
+        return self._notes.get(name, "")
 
     def remember(self, name: str, value: str) -> None:
         """Remember something of the workspace, not of one wiki."""
@@ -203,6 +210,7 @@ class State:
             connection.execute(
                 "INSERT OR REPLACE INTO workspace VALUES (?, ?)", (name, value)
             )
+        self._notes_of = None
 
     def _insert(self, row: str, *values: object) -> int:
         with self._database.transaction() as connection:
@@ -226,71 +234,18 @@ class WikiState(Agreements, Journal, Observations):
         self.sync_of()
         self.intents()
         self.conflict_files()
-        self.batches()
-        self.capabilities()
+        self._read_memory()
         self.events(EVENTS_MAX)
-
-    @property
-    def remote_tag(self) -> str:
-        """The wiki's own mark of the state that the base holds, or empty."""
-        return str(self._rows("SELECT remote_tag FROM wiki WHERE id = ?")[0][0])
-
-    @property
-    def remote_again(self) -> frozenset[Slug]:
-        """Pages that the base has otherwise than the wiki had them at its mark."""
-        named = self._rows("SELECT remote_again FROM wiki WHERE id = ?")[0][0]
-        return frozenset(SLUGS.decode(named))
-
-    @property
-    def head(self) -> str | None:
-        """The wiki's newest commit at the last sync that it moved in.
-
-        Empty where it is not known, None where it was never asked for.
-        """
-        head = self._rows("SELECT head FROM wiki WHERE id = ?")[0][0]
-        return None if head is None else str(head)
-
-    @property
-    def is_head_old(self) -> bool:
-        """Whether a sync recorded pages since, and no newer commit is known.
-
-        Also where the wiki went back in time, or ``head`` was forgotten since; never
-        for a wiki that tells none.
-        """
-        return bool(self._rows("SELECT is_head_old FROM wiki WHERE id = ?")[0][0])
 
     def remember_head(self, head: str) -> None:
         """Note a commit that the wiki's history holds from now on; empty for none.
 
         It has all that was recorded until now.
         """
-        is_first = self.head is None
-        is_old = not (head or is_first) and bool(self.head or self.is_head_old)
-        if (self.head, self.is_head_old) != (head, is_old):
-            self._write_wiki(f"is_head_old = {is_old:d}, head = ?", head)
-
-    def doubt_head(self) -> None:
-        """It may be one before what the base holds, or not be in the history at all."""
-        with self._database.transaction() as connection:
-            self._doubt_head(connection)
-
-    def remember_remote_tag(self, tag: str, again: Collection[Slug] = ()) -> None:
-        """Note the mark under which the wiki held what the base holds.
-
-        Args:
-            tag: The mark; empty for none.
-            again: Pages that the wiki held otherwise.
-        """
-        named = msgspec.json.encode(sorted(again)).decode()
-        # both or neither: a mark with the pages of another one would hide an edit
-        with self._database.transaction():
-            self._write_wiki("remote_again = ?", named)
-            self._write_wiki("remote_tag = ?", tag)
-
-    @property
-    def remote_id(self) -> str:
-        """Which wiki it is, as ``RemoteId`` writes it; empty before it was met."""
-        return str(self._rows("SELECT remote_id FROM wiki WHERE id = ?")[0][0])
+        memory = self.memory
+        is_first = memory.head is None
+        is_old = not (head or is_first) and bool(memory.head or memory.is_head_old)
+        self.remember(head=head, is_head_old=is_old)
 
     @property
     def is_begun(self) -> bool:
@@ -303,51 +258,13 @@ class WikiState(Agreements, Journal, Observations):
         A project that was deleted and made again under its old path is another
         wiki, whatever its pages are called.
         """
-        known = self.remote_id
+        known = self.memory.remote_id
         if known == remote_id:
             return True
         if known and self.is_begun:
             return False
-        self.note_remote_id(remote_id)
+        self.remember(remote_id=remote_id)
         return True
-
-    def note_remote_id(self, remote_id: str) -> None:
-        """Note which wiki it is."""
-        self._write_wiki("remote_id = ?", remote_id)
-
-    @property
-    def folder_identity(self) -> str:
-        """Which folder it was synced with last, as ``folder.identity`` writes it."""
-        return str(self._rows("SELECT place FROM wiki WHERE id = ?")[0][0])
-
-    def note_folder_identity(self, identity: str) -> None:
-        """Note which folder it was synced with."""
-        self._write_wiki("place = ?", identity)
-
-    @property
-    def left_out(self) -> frozenset[Slug] | None:
-        """Pages that a first sync left here, and that nobody asked for since.
-
-        None once a person wants what is only here on the wiki.
-        """
-        names = self._rows("SELECT left_out FROM wiki WHERE id = ?")[0][0]
-        if names is None:
-            return None
-        return frozenset(Slug(name) for name in names.split("\n") if name)
-
-    def note_left_out(self, slugs: Collection[Slug] | None) -> None:
-        """Remember these pages and no others as left here; None to leave none."""
-        wanted = None if slugs is None else frozenset(slugs)
-        if self.left_out != wanted:
-            names = None if wanted is None else "\n".join(sorted(wanted))
-            self._write_wiki("left_out = ?", names)
-
-    def _write_wiki(self, what: str, value: object) -> None:
-        with self._database.transaction() as connection:
-            connection.execute(
-                f"UPDATE wiki SET {what} WHERE id = ?",  # noqa: S608 - ours
-                (value, self._number),
-            )
 
 
 def _prepared(database: Database) -> Database:

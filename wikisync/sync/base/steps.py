@@ -15,11 +15,10 @@ from sqlite3 import Connection
 from msgspec import Struct
 
 from wikisync.model import Digest, Format, Slug, digest_of
-from wikisync.sync.base.database import WikiRows
+from wikisync.sync.base.memory import WikiRows
 from wikisync.sync.decide.ledger import NO_DIGEST, NO_SLUG, Agreed, pack, unpack
 
 _NO_TEXT = pack("")
-_OVER, _UNDER_WAY = range(2)
 
 
 class Step(Struct, frozen=True):
@@ -88,19 +87,10 @@ class Steps(WikiRows):
         """A cycle both ways begins, whose steps can be taken back."""
         self._steps_at = at
 
-    @property
-    def is_under_way(self) -> bool:
-        """Whether a sync has begun and not ended: it has more to do, or was killed."""
-        state = self._rows("SELECT is_syncing FROM wiki WHERE id = ?")[0][0]
-        return bool(state == _UNDER_WAY)
-
     def end_sync(self) -> None:
         """The next step is of another sync, unless one that is taken back goes on."""
-        if self.is_under_way and not self.undoing:
-            with self._database.transaction() as connection:
-                connection.execute(
-                    "UPDATE wiki SET is_syncing = ? WHERE id = ?", (_OVER, self._number)
-                )
+        if not self.memory.undoing:
+            self.remember(is_syncing=False)
 
     def sync_of(self, number: int = 0) -> LastSync | None:
         """A sync that is remembered; the last one where none is named."""
@@ -113,7 +103,6 @@ class Steps(WikiRows):
         )
         if not rows:
             return None
-        (at,) = self._rows("SELECT synced_at FROM wiki WHERE id = ?")[0]
         with self._database.reading():
             steps = tuple(
                 Step(
@@ -122,25 +111,14 @@ class Steps(WikiRows):
                 )
                 for _, slug, was, markup, before, after in rows
             )
-        return LastSync(rows[0][0], at, steps)
-
-    @property
-    def undoing(self) -> int:
-        """The sync that a person wants taken back, and that is not yet; else 0."""
-        return int(self._rows("SELECT undoing FROM wiki WHERE id = ?")[0][0])
+        return LastSync(rows[0][0], self.memory.synced_at, steps)
 
     def undo(self, number: int) -> None:
         """Note that a sync is to be taken back; 0 once it is."""
-        with self._database.transaction() as connection:
-            connection.execute(
-                "UPDATE wiki SET undoing = ? WHERE id = ?", (number, self._number)
-            )
-            if number:
-                # what is done from now on is no part of it
-                connection.execute(
-                    "UPDATE wiki SET is_syncing = ? WHERE id = ? AND sync = ?",
-                    (_OVER, self._number, number),
-                )
+        # what is done from now on is no part of it
+        is_over = number and number == self.memory.sync
+        goes_on = self.memory.is_syncing and not is_over
+        self.remember(undoing=number, is_syncing=goes_on)
 
     def note_replaced_there(self, slug: Slug, text: str, page_format: Format) -> None:
         """Remember what the wiki has of a page that is about to be replaced there.
@@ -216,24 +194,17 @@ class Steps(WikiRows):
         """Of the sync under way, which begins with its first step."""
         # The first step gives a sync its number.  So one that changes nothing has none,
         # and the one before it can still be taken back.
-        begun = connection.execute(
-            "UPDATE wiki SET sync = sync + 1, synced_at = ? WHERE id = ?"
-            " AND is_syncing <> ?",
-            (self._steps_at, self._number, _UNDER_WAY),
-        )
-        connection.execute(
-            "UPDATE wiki SET is_syncing = ? WHERE id = ?", (_UNDER_WAY, self._number)
-        )
-        (number,) = connection.execute(
-            "SELECT sync FROM wiki WHERE id = ?", (self._number,)
-        ).fetchone()
-        if begun.rowcount:
+        number = self.memory.sync
+        if not self.memory.is_syncing:
+            number += 1
+            self.remember(sync=number, synced_at=self._steps_at, is_syncing=True)
             # two are kept: the last one, and the one that it may be the undo of
             connection.execute(
                 "DELETE FROM step WHERE wiki = ? AND sync < ?",
                 (self._number, number - 1),
             )
-        return int(number)
+        self.save()
+        return number
 
 
 _LOCAL = "SELECT local_digest, format FROM page WHERE wiki = ? AND slug = ?"

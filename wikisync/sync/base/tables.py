@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import sqlite3
 
+from wikisync.sync.base.memory import FIELDS
+
 SCHEMA_VERSION = 1
 """A file of any other version is set aside, and the folder is adopted anew."""
 
@@ -20,19 +22,7 @@ CREATE TABLE wiki (
     kind TEXT NOT NULL,
     full_path TEXT NOT NULL,
     folder TEXT NOT NULL DEFAULT '',
-    remote_id TEXT NOT NULL DEFAULT '',
-    place TEXT NOT NULL DEFAULT '',
-    left_out TEXT DEFAULT '',
-    remote_tag TEXT NOT NULL DEFAULT '',
-    remote_again TEXT NOT NULL DEFAULT '[]',
-    head TEXT,
-    is_head_old INTEGER NOT NULL DEFAULT 0,
-    last_batch INTEGER NOT NULL DEFAULT 0,
-    paused TEXT,
-    sync INTEGER NOT NULL DEFAULT 0,
-    is_syncing INTEGER NOT NULL DEFAULT 0,
-    synced_at REAL NOT NULL DEFAULT 0,
-    undoing INTEGER NOT NULL DEFAULT 0
+    {", ".join(FIELDS)}
 );
 CREATE TABLE attachment (
     {_WIKI},
@@ -121,39 +111,7 @@ CREATE TABLE event (
 ) WITHOUT ROWID;
 CREATE INDEX event_of_page ON event (wiki, slug, number);
 CREATE INDEX event_by_age ON event (wiki, at);
-CREATE TABLE batch (
-    {_WIKI},
-    number INTEGER NOT NULL,
-    kind TEXT NOT NULL,
-    members TEXT NOT NULL,
-    tracked INTEGER NOT NULL,
-    decision TEXT NOT NULL,
-    PRIMARY KEY (wiki, number)
-) WITHOUT ROWID;
-CREATE TABLE capability (
-    {_WIKI},
-    name TEXT NOT NULL,
-    value TEXT NOT NULL,
-    PRIMARY KEY (wiki, name)
-) WITHOUT ROWID;
-CREATE TABLE sighting (
-    {_WIKI},
-    side TEXT NOT NULL,
-    slug TEXT NOT NULL,
-    count INTEGER NOT NULL,
-    first_at REAL NOT NULL,
-    last_at REAL NOT NULL,
-    PRIMARY KEY (wiki, side, slug)
-) WITHOUT ROWID;
-CREATE TABLE refusal (
-    {_WIKI},
-    slug TEXT NOT NULL,
-    local_digest TEXT NOT NULL,
-    message TEXT NOT NULL,
-    at REAL NOT NULL,
-    PRIMARY KEY (wiki, slug)
-) WITHOUT ROWID;
-CREATE TABLE bundle (
+CREATE TABLE conflict_file (
     {_WIKI},
     slug TEXT NOT NULL,
     format TEXT NOT NULL,
@@ -166,24 +124,6 @@ CREATE TABLE bundle (
 CREATE TABLE workspace (
     name TEXT PRIMARY KEY,
     value TEXT NOT NULL
-) WITHOUT ROWID;
-CREATE TABLE health (
-    {_WIKI},
-    last_started_at REAL,
-    last_good_at REAL,
-    worst_window_s REAL NOT NULL,
-    worst_window_slug TEXT NOT NULL,
-    problem TEXT NOT NULL,
-    PRIMARY KEY (wiki)
-) WITHOUT ROWID;
--- who edited a page on the wiki, where the service says so
-CREATE TABLE edit (
-    {_WIKI},
-    slug TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    who TEXT NOT NULL,
-    at REAL NOT NULL,
-    PRIMARY KEY (wiki, slug)
 ) WITHOUT ROWID;
 -- asked in every cycle, and few texts mention an attachment
 CREATE INDEX mentions_of_pages ON page_text (wiki, mentions) WHERE mentions <> '';
@@ -198,16 +138,6 @@ CREATE TABLE written_link (
     is_wikilink INTEGER NOT NULL,
     PRIMARY KEY (wiki, slug, attempt, number)
 ) WITHOUT ROWID;
--- what went wrong with single pages in the last cycle
-CREATE TABLE trouble (
-    {_WIKI},
-    number INTEGER NOT NULL,
-    code TEXT NOT NULL,
-    subject TEXT NOT NULL,
-    message TEXT NOT NULL,
-    hint TEXT NOT NULL,
-    PRIMARY KEY (wiki, number)
-) WITHOUT ROWID;
 -- texts that pages had, by which a wiki that went back in time is known
 CREATE TABLE earlier (
     id INTEGER PRIMARY KEY,
@@ -216,14 +146,6 @@ CREATE TABLE earlier (
     digest TEXT NOT NULL
 );
 CREATE INDEX earlier_of_page ON earlier (wiki, slug, id);
--- what was removed unasked within an hour
-CREATE TABLE removal (
-    {_WIKI},
-    kind TEXT NOT NULL,
-    slug TEXT NOT NULL,
-    at REAL NOT NULL,
-    PRIMARY KEY (wiki, kind, slug)
-) WITHOUT ROWID;
 -- what the last sync made of each page
 CREATE TABLE step (
     id INTEGER PRIMARY KEY,

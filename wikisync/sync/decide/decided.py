@@ -9,7 +9,7 @@ from msgspec import Struct
 from wikisync.merging.conflict import MergedText
 from wikisync.model import Page, Slug, Snapshot
 from wikisync.sync.decide.ledger import Replaced
-from wikisync.sync.decide.plan import BasePage, Plan, SkipReason
+from wikisync.sync.decide.plan import Plan, SkipReason
 from wikisync.sync.decide.safety import Batch
 
 
@@ -24,18 +24,6 @@ class MergedPage(Struct, frozen=True):
     result: MergedText
     stale: Replaced | None = None
     """The text that the save here really was an edit of, if not the base's."""
-
-
-class Settled(Struct, frozen=True):
-    """What a settled conflict file makes of its page."""
-
-    before: Page | None
-    """The page as it was found here; None where its file was removed."""
-    after: Page
-    agreed: BasePage
-    """The wiki's text of then counts as agreed on."""
-    remote: str
-    """That text."""
 
 
 class Decided(Struct, frozen=True):

@@ -154,7 +154,7 @@ class FetchedFile(Struct, frozen=True):
     for a person's own file in the place of the wiki's."""
 
 
-class Sighting(Struct, frozen=True):
+class Sighting(Struct, frozen=True, array_like=True):
     """How often a page was missing from a scan, in a row."""
 
     count: int

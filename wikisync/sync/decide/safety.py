@@ -61,24 +61,33 @@ NO_ID = 0
 
 
 class BatchKind(StrEnum):
-    """What a batch holds; the value says why, after "because"."""
+    """What a batch holds."""
 
-    DELETES_HERE = "they are missing on the wiki"
-    DELETES_THERE = "their files are missing here"
-    CHANGES_HERE = "many pages changed on the wiki at once"
-    CHANGES_THERE = "many files changed here at once"
-    SHRUNK_HERE = "nearly all of their text was removed on the wiki"
-    SHRUNK_THERE = "nearly all of their text was removed here"
-    EMPTIED = "their directory here is empty, as if its disk were not mounted"
-    REWOUND = (
-        "the wiki returned to an older state, as after a restored backup or a"
-        " forced push"
-    )
-    REWOUND_THERE = (
-        "the folder returned to an older state, as after an older copy was put over it"
-    )
+    DELETES_HERE = "deletes-here"
+    DELETES_THERE = "deletes-there"
+    CHANGES_HERE = "changes-here"
+    CHANGES_THERE = "changes-there"
+    SHRUNK_HERE = "shrunk-here"
+    SHRUNK_THERE = "shrunk-there"
+    EMPTIED = "emptied"
+    REWOUND = "rewound"
+    REWOUND_THERE = "rewound-there"
 
 
+WHY = {
+    BatchKind.DELETES_HERE: "they are missing on the wiki",
+    BatchKind.DELETES_THERE: "their files are missing here",
+    BatchKind.CHANGES_HERE: "many pages changed on the wiki at once",
+    BatchKind.CHANGES_THERE: "many files changed here at once",
+    BatchKind.SHRUNK_HERE: "nearly all of their text was removed on the wiki",
+    BatchKind.SHRUNK_THERE: "nearly all of their text was removed here",
+    BatchKind.EMPTIED: "their directory here is empty, as if its disk were not mounted",
+    BatchKind.REWOUND: "the wiki returned to an older state, as after a restored backup"
+    " or a forced push",
+    BatchKind.REWOUND_THERE: "the folder returned to an older state, as after an older"
+    " copy was put over it",
+}
+"""Why a batch waits, after "because"."""
 ALL_KINDS = frozenset(BatchKind)
 NOTHING_REMOVED: Mapping[BatchKind, frozenset[Slug]] = {}
 
@@ -91,7 +100,7 @@ class Decision(StrEnum):
     REFUSED = "refused"
 
 
-class Member(Struct, frozen=True, order=True):
+class Member(Struct, frozen=True, order=True, array_like=True):
     """One page of a batch; a later text of it is not what was decided on."""
 
     slug: Slug
@@ -129,7 +138,7 @@ class Batch(Struct, frozen=True):
 
     def __str__(self) -> str:
         verb = _VERBS[self.kind]
-        return f"{self.share} would be {verb} because {self.kind}: {self.names}"
+        return f"{self.share} would be {verb} because {WHY[self.kind]}: {self.names}"
 
 
 _VERBS = {

@@ -36,7 +36,7 @@ STALE_SAVE = (
 
 async def remove_here(cycle: Cycle, action: DeleteLocal) -> None:
     """Move a page's file to the trash; a mirror has none."""
-    if cycle.state.is_rewound:
+    if cycle.state.memory.is_rewound:
         # the trash gives a text up after some weeks
         state, now = cycle.state, cycle.clock()
         text = state.text(action.slug) or ""

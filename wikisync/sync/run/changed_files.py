@@ -46,7 +46,7 @@ def held_in_other_folder(
     """
     planned = {action.slug for action in plan.actions}
     pages = (there.pages.keys() & frozenset(outdated)) - planned
-    if pages and not cycle.options.is_dry_run:
+    if pages:
         cycle.state.record(dropped=pages)
         texts = {slug: text for slug, text in there.texts.items() if slug not in pages}
         there = replace(there, texts=texts)

@@ -38,7 +38,7 @@ from wikisync.parallel import each
 from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.base.state import State
 from wikisync.sync.base.steps import Step
-from wikisync.sync.decide.decided import Decided, Settled
+from wikisync.sync.decide.decided import Decided
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import (
     Action,
@@ -64,7 +64,7 @@ from wikisync.sync.decide.plan import (
     Send,
     Skip,
 )
-from wikisync.sync.decide.safety import Batch, BatchKind, Decision
+from wikisync.sync.decide.safety import NO_ID, Batch, BatchKind, Decision
 from wikisync.sync.replica import LocalReplica, RemoteReplica, Replica
 from wikisync.sync.run.arrive import merge_here, move_here, rebase_here, remove_here
 from wikisync.sync.run.attachments import fetch_attachments, note_unmet
@@ -92,7 +92,7 @@ from wikisync.sync.run.troubles import (
     put_off,
     waiting_removals,
 )
-from wikisync.sync.run.undoing import Undone, undo_sync
+from wikisync.sync.run.undoing import Undone, leave, undo_sync
 
 log = logging.getLogger(__name__)
 
@@ -147,14 +147,18 @@ async def run_cycle(
         progress or SilentProgress(),
         linked,
     )
-    try:
-        return await _Run(cycle, confirm).run(owner, remote_id)
-    except WikisyncError as error:
-        if not cycle.options.is_dry_run:
-            health = cycle.state.health()
-            cycle.state.record_health(replace(health, problem=error.message))
-            cycle.state.end_sync()
-        raise
+    known = cycle.state
+    with known.cycle():
+        try:
+            if state.is_copy:
+                return await _Run(cycle, confirm).plan(owner, remote_id)
+            return await _Run(cycle, confirm).run(owner, remote_id)
+        except WikisyncError as error:
+            health = replace(known.memory.health, problem=error.message)
+            known.remember(health=health)
+            known.end_sync()
+            known.save()
+            raise
 
 
 class _Run:
@@ -164,7 +168,7 @@ class _Run:
         self._cycle = cycle
         self._confirm = confirm
         self._holds = Holds(cycle)
-        self._settled: Mapping[Slug, Settled] = {}
+        self._settled: frozenset[Slug] = frozenset()
         self._shown: Mapping[Slug, str | FolderError] = {}
         """Conflict files of held pages, or what is in their way."""
         self._agreed: Mapping[Slug, BasePage] | None = None
@@ -183,24 +187,77 @@ class _Run:
         cycle, options = self._cycle, self._cycle.options
         state, tally = cycle.state, cycle.tally
         started_at = cycle.clock()
-        if remote_id and not state.is_same_wiki(remote_id):
+        self._refuse_other(owner, remote_id)
+        if options.is_undoable:
+            state.begin_steps(started_at)
+        # Both change what the scans will find, so they come first: the base is then as
+        # the wiki is, and the folder has every text that was saved.
+        await settle_intents(cycle)
+        for late in await cycle.local.late_saves():
+            await take_late_save(cycle, late)
+        # a commit that was noted since is of the history of now
+        was_rewound = state.memory.is_rewound and state.memory.is_head_old
+        decided, undone = await self._decide()
+        # before anything is done: what comes to nothing has left them here, too
+        if state.memory.left_out is not None:
+            state.remember(left_out=decided.left_out)
+        state.save()
+        await self._carry_out(decided)
+        self._note_errors(decided.plan)
+        await self._note_head(decided, was_rewound=was_rewound)
+        if undone is not None:
+            self._undo_goes_on = bool(
+                (undone.has_more and tally.renamed) or tally.superseded
+            )
+            if not undone.has_more:
+                self._say_left(undone)
+            if not self._undo_goes_on:
+                state.undo(0)
+        decided, problems, notes = self._found(decided)
+        note_health(cycle, problems, decided, started_at)
+        # a site has a placeholder for each absent file, and says so every time
+        absent = () if options.is_mirror else tally.absent
+        self._note_trouble((*problems, *absent), decided.plan)
+        result = self._result(decided, problems, new_notes(cycle, notes))
+        waits = options.waits and result.next_scan_s is not None
+        if options.is_undoable and not (result.has_more or waits):
+            state.end_sync()
+        if not problems:
+            remember_tag(state, decided.there)
+        return result
+
+    async def plan(self, owner: WikiOwner, remote_id: str) -> CycleResult:
+        """A dry run: what the cycle would do, and what went wrong last time."""
+        cycle = self._cycle
+        known = {batch.id for batch in cycle.state.memory.batches}
+        self._refuse_other(owner, remote_id)
+        decided, undone = await self._decide()
+        if undone is not None:
+            self._say_left(undone)
+        await self._expect_errors(decided)
+        if cycle.state.conflict_files():
+            self._shown = await self._holds.shown(decided)
+        # nobody can decide on what is not remembered
+        batches = tuple(
+            batch if batch.id in known else replace(batch, id=NO_ID)
+            for batch in decided.batches
+        )
+        return self._result(*self._found(replace(decided, batches=batches)))
+
+    def _refuse_other(self, owner: WikiOwner, remote_id: str) -> None:
+        known = self._cycle.state
+        if remote_id and not known.is_same_wiki(remote_id):
             raise Halted(
                 f"{owner.full_path} is another {owner.kind} now ({remote_id}, not"
-                f" {state.remote_id}); nothing was changed",
+                f" {known.memory.remote_id}); nothing was changed",
                 hint="correct wikisync.toml; or, to sync the folder with this one, run:"
                 " wikisync adopt",
             )
-        if options.is_undoable:
-            state.begin_steps(started_at)
-        if not options.is_dry_run:
-            # Both change what the scans will find, so they come first: the base is
-            # then as the wiki is, and the folder has every text that was saved.
-            await settle_intents(cycle)
-            for late in await cycle.local.late_saves():
-                await take_late_save(cycle, late)
-        # a commit that was noted since is of the history of now
-        was_rewound = state.is_rewound and state.is_head_old
-        if state.conflict_files():
+
+    async def _decide(self) -> tuple[Decided, Undone | None]:
+        """Scan both sides and decide."""
+        cycle = self._cycle
+        if cycle.state.conflict_files():
             self._settled = await self._holds.take_resolved()
         cycle.progress.start("list", None)
         try:
@@ -212,27 +269,16 @@ class _Run:
         undone = await self._take_back(here, there)
         if undone is not None:
             here, self._undone = undone.here, undone.steps
-        # what a real run has written by now
-        settled = self._settled if options.is_dry_run else {}
-        decided = await decide_cycle(cycle, here, there, settled=settled, undone=undone)
+        decided = await decide_cycle(cycle, here, there, undone=undone)
         if decided.whole.actions or decided.superseded:
             await self._confirmed()
-        if not options.is_dry_run:
-            # before anything is done: what comes to nothing has left them here, too
-            if state.left_out is not None:
-                state.note_left_out(decided.left_out)
-            await self._carry_out(decided)
-            self._note_errors(decided.plan)
-            await self._note_head(decided, was_rewound=was_rewound)
-            self._undo_goes_on = undone is not None and bool(
-                (undone.has_more and tally.renamed) or tally.superseded
-            )
-            if undone is not None and not self._undo_goes_on:
-                state.undo(0)
-        else:
-            await self._expect_errors(decided)
-            if state.conflict_files():
-                self._shown = await self._holds.show(decided)
+        return decided, undone
+
+    def _found(
+        self, decided: Decided
+    ) -> tuple[Decided, tuple[Problem, ...], tuple[Problem, ...]]:
+        """The decision as it came out, what is wrong, and what is only named."""
+        tally = self._cycle.tally
         decided, postponed = self._without_removals(decided)
         found = (
             *self._without_taken(decided),
@@ -242,20 +288,11 @@ class _Run:
             *tally.missing,
             *postponed,
         )
-        problems, notes = problems_and_notes(cycle, found, decided.here)
-        if not options.is_dry_run:
-            note_health(cycle, problems, decided, started_at)
-            # a site has a placeholder for each absent file, and says so every time
-            absent = () if options.is_mirror else tally.absent
-            self._note_trouble((*problems, *absent), decided.plan)
-            notes = new_notes(cycle, notes)
-        result = self._result(decided, problems, notes)
-        waits = options.waits and result.next_scan_s is not None
-        if options.is_undoable and not (result.has_more or waits or options.is_dry_run):
-            state.end_sync()
-        if not problems and not options.is_dry_run:
-            remember_tag(state, decided.there)
-        return result
+        return decided, *problems_and_notes(self._cycle, found, decided.here)
+
+    def _say_left(self, undone: Undone) -> None:
+        for step, why in undone.left.items():
+            leave(self._cycle, step, why)
 
     async def _confirmed(self) -> None:
         """Make sure that the wiki is the one that is meant, where nobody has yet."""
@@ -266,7 +303,7 @@ class _Run:
 
     async def _take_back(self, here: Snapshot, there: Snapshot) -> Undone | None:
         """Change the folder where a person wants a sync taken back."""
-        number = self._cycle.options.undoes or self._cycle.state.undoing
+        number = self._cycle.state.memory.undoing
         sync = self._cycle.state.sync_of(number) if number else None
         if sync is None:
             return None
@@ -404,7 +441,7 @@ class _Run:
             return  # a clone or an export; the first sync remembers it
         # A kill before this point leaves the older commit, which is marked as old: the
         # next cycle asks again.
-        tally, earlier = self._cycle.tally, self._cycle.state.head
+        tally, earlier = self._cycle.tally, self._cycle.state.memory.head
         is_first = earlier is None
         undone = {Decision.WAITING}
         if tally.errors or tally.superseded:
@@ -420,7 +457,7 @@ class _Run:
         moved = (
             is_sent or tally.pulled or tally.merged or tally.renamed or tally.removed
         )
-        is_old = self._cycle.state.is_head_old
+        is_old = self._cycle.state.memory.is_head_old
         if not (moved or decided.head or is_old or is_first):
             return
         head = decided.head
@@ -442,9 +479,9 @@ class _Run:
         options = self._cycle.options
         if options.is_partial:
             tried = {action.slug for action in plan.actions}
-            before = self._cycle.state.troubles()
+            before = self._cycle.state.memory.troubles
             errors += [one for one in before if Slug(one.subject) not in tried]
-        self._cycle.state.record_troubles(tuple(dict.fromkeys(errors)))
+        self._cycle.state.remember(troubles=tuple(dict.fromkeys(errors)))
 
     async def _expect_errors(self, decided: Decided) -> None:
         """What went wrong last time, and would again."""
@@ -540,7 +577,7 @@ class _Run:
             absent=tuple(tally.absent),
             notes=notes,
             pages=self._count(decided.there),
-            settled=frozenset(self._settled),
+            settled=self._settled,
             has_more=bool(
                 tally.merged or tally.renamed or tally.superseded or self._is_way_free
             )

@@ -41,7 +41,7 @@ from wikisync.sync.decide.comparing import (
     met_anew,
     mirror_base,
 )
-from wikisync.sync.decide.decided import Decided, Settled
+from wikisync.sync.decide.decided import Decided
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import (
     Action,
@@ -90,7 +90,6 @@ async def decide_cycle(
     here: Snapshot,
     there: Snapshot,
     *,
-    settled: Mapping[Slug, Settled] | None = None,
     undone: Undone | None = None,
 ) -> Decided:
     """Decide one cycle.
@@ -99,36 +98,24 @@ async def decide_cycle(
         cycle: What it works with.
         here: The scan of the folder.
         there: The scan of the wiki.
-        settled: Pages to take as if their settled conflict files were written.
         undone: What is taken back: nobody is asked about it once more.
     """
-    return await _Deciding(cycle, settled or {}, undone).run(here, there)
+    return await _Deciding(cycle, undone).run(here, there)
 
 
 class _Deciding:
-    def __init__(
-        self, cycle: Cycle, settled: Mapping[Slug, Settled], undone: Undone | None
-    ) -> None:
+    def __init__(self, cycle: Cycle, undone: Undone | None) -> None:
         self._cycle = cycle
-        self._settled = settled
         self._undone = undone
         self._head = ""
         self._is_unanswered = False
         """Nobody could say whether the wiki went back in time."""
-        self._forgotten: frozenset[Slug] = frozenset()
-        """Pages that a dry run takes for new ones, as the real run would."""
 
     def _base(self) -> Mapping[Slug, BasePage]:
-        base = self._cycle.state.base()
-        if self._settled:
-            base = {**base, **{s: one.agreed for s, one in self._settled.items()}}
-        if not self._forgotten:
-            return base
-        return {slug: base[slug] for slug in base.keys() - self._forgotten}
+        return self._cycle.state.base()
 
     async def run(self, here: Snapshot, there: Snapshot) -> Decided:
         """From two scans to a plan."""
-        here = _with_settled(here, self._settled)
         here, ignored = await without_ignored(
             self._cycle.local, self._base(), here, there
         )
@@ -182,9 +169,7 @@ class _Deciding:
         unmerged |= {a for a in rewinding.sent if isinstance(a, Push | Merge)}
         plan = plan.map(lambda a: None if a in unmerged else a)
         plan = await without_pointers(self._cycle, plan, here, there)
-        plan, merges, superseded = await merge_texts(
-            self._cycle, plan, there, self._settled
-        )
+        plan, merges, superseded = await merge_texts(self._cycle, plan, there)
         plan = Plan.from_actions([*plan.actions, *unmerged])
         plan = narrowing.holding(plan, await self._with_markers(plan))
         plan = await self._without_empty(plan)
@@ -201,7 +186,6 @@ class _Deciding:
             stops=self._cycle.options.stops,
             agreed_to=self._agreed_to(plan),
             now=self._cycle.clock(),
-            is_dry_run=self._cycle.options.is_dry_run,
         )
         # after the safety stops, so that these count also the removals that are not
         # certain yet
@@ -251,19 +235,15 @@ class _Deciding:
 
     def _forget(self, pages: frozenset[Slug]) -> None:
         """Forget pages, so that what either side has of them is a new page."""
-        if self._cycle.options.is_dry_run:
-            self._forgotten |= pages
-        elif pages:
-            self._cycle.state.record(dropped=pages)
+        self._cycle.state.record(dropped=pages)
 
     def _capabilities(self, there: Snapshot) -> Capabilities:
         """What is known of the service, with what this scan shows."""
-        service = self._cycle.state.capabilities()
+        service = self._cycle.state.memory.capabilities
         if not service.strips_front_matter_of:
             return service
         service = service.without_shown(there)
-        if not self._cycle.options.is_dry_run:
-            self._cycle.state.learn(service)
+        self._cycle.state.remember(capabilities=service)
         return service
 
     # -- what counts as an edit --------------------------------------------------
@@ -286,8 +266,7 @@ class _Deciding:
         }
         if not refreshed:
             return base
-        if not self._cycle.options.is_dry_run:
-            self._cycle.state.refresh(refreshed.values())
+        self._cycle.state.refresh(refreshed.values())
         return {**base, **refreshed}
 
     def _refreshed(
@@ -327,8 +306,7 @@ class _Deciding:
 
     def _is_folded(self, seen: PageState) -> bool:
         """Whether a text differs from the agreed one by line ends alone."""
-        settled = self._settled.get(seen.slug)
-        text = settled.remote if settled else self._cycle.state.text(seen.slug)
+        text = self._cycle.state.text(seen.slug)
         if text is None:
             return False
         return (seen.folded or seen.digest) == digest_of(fold_text(text))
@@ -354,7 +332,7 @@ class _Deciding:
     def _is_stripped(self, seen: PageState, there: Snapshot) -> bool:
         """Whether a text differs from the agreed one by front matter alone."""
         page = there.texts.get(seen.slug)
-        formats = self._cycle.state.capabilities().strips_front_matter_of
+        formats = self._cycle.state.memory.capabilities.strips_front_matter_of
         text = self._cycle.state.text(seen.slug)
         if page is None or text is None or page.format not in formats:
             return False
@@ -381,7 +359,7 @@ class _Deciding:
         """
         if self._cycle.options.is_mirror:
             return False  # it follows, wherever the wiki goes
-        earlier = self._cycle.state.head
+        earlier = self._cycle.state.memory.head
         is_renamed = any(isinstance(move, MoveLocal) for move in plan.moves)
         if not earlier or not (
             seen.texts.keys() - seen.shown or seen.missing or is_renamed
@@ -389,7 +367,7 @@ class _Deciding:
             return None
         self._head = await self._cycle.remote.head()
         # then the last sync made, or brought, a later commit that nobody knows
-        is_old = self._cycle.state.is_head_old
+        is_old = self._cycle.state.memory.is_head_old
         if self._head == earlier and is_old:
             return True
         self._is_unanswered = not self._head
@@ -431,7 +409,7 @@ class _Deciding:
         self, plan: Plan, base: Mapping[Slug, BasePage], here: Snapshot
     ) -> Plan:
         """The plan without what must wait, or what nobody wants on the wiki."""
-        left = self._cycle.state.left_out
+        left = self._cycle.state.memory.left_out
         if left is not None and not self._cycle.options.is_mirror:
             if not base:
                 left = frozenset(action.slug for action in plan.sends)
@@ -458,8 +436,7 @@ class _Deciding:
         found = renames_under_way(missing, there.pages.keys() - base.keys())
         before = self._cycle.state.sightings(Side.RENAME)
         seen = seen_again(before, found.keys(), now)
-        if seen != before and not self._cycle.options.is_dry_run:
-            self._cycle.state.record_sightings(Side.RENAME, seen)
+        self._cycle.state.record_sightings(Side.RENAME, seen)
         found = {
             slug: name
             for slug, name in found.items()
@@ -482,8 +459,7 @@ class _Deciding:
         now = self._cycle.clock()
         before = self._cycle.state.sightings(Side.EDITOR)
         seen = seen_again(before, here.busy.keys(), now)
-        if not self._cycle.options.is_dry_run:
-            self._cycle.state.record_sightings(Side.EDITOR, seen)
+        self._cycle.state.record_sightings(Side.EDITOR, seen)
         span_s = self._cycle.options.editor_span_s
         return frozenset(
             [slug for slug, one in seen.items() if now - one.first_at >= span_s]
@@ -588,7 +564,7 @@ class _Deciding:
         A note that was just made waits for its text; a page that lost its text is a
         person's to decide.
         """
-        if self._cycle.state.capabilities().takes_empty or not plan.sends:
+        if self._cycle.state.memory.capabilities.takes_empty or not plan.sends:
             return plan
         sent = _sent_files(plan)
         empty = {sent[file] for file in await self._cycle.local.having(sent, is_blank)}
@@ -633,7 +609,7 @@ def refused_texts(known: WikiState, now: float) -> Mapping[Slug, Digest]:
     """Texts that the service refused so lately that they are not sent as they are."""
     return {
         slug: one.local
-        for slug, one in known.refusals().items()
+        for slug, one in known.memory.refusals.items()
         if now - one.at < REFUSAL_S
     }
 
@@ -676,17 +652,6 @@ def _without_copies(plan: Plan, here: Snapshot) -> tuple[Plan, Snapshot]:
     left = [one.slug for one in plan.skipped if one.reason is SkipReason.COPY]
     problems = tuple(here.copies[slug] for slug in left if slug in here.copies)
     return plan, replace(here, problems=(*here.problems, *problems))
-
-
-def _with_settled(here: Snapshot, settled: Mapping[Slug, Settled]) -> Snapshot:
-    """The scan of the folder as it would be with these conflict files taken."""
-    if not settled:
-        return here
-    pages = dict(here.pages)
-    for slug, one in settled.items():
-        if slug in pages:
-            pages[slug] = one.after.state(pages[slug].identity)
-    return replace(here, pages=pages)
 
 
 def _is_agreed(action: Push, base: Mapping[Slug, BasePage]) -> bool:

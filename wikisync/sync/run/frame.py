@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from wikisync.errors import FolderError, NotFound
 from wikisync.model import PageState, Problem, Slug, Snapshot
 from wikisync.parallel import plain_errors
-from wikisync.sync.base.agreements import AGAIN_MAX
+from wikisync.sync.base.memory import PAGES_AGAIN_MAX
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.comparing import (
     given_names,
@@ -77,7 +77,10 @@ async def scan(
     """
     options, state = cycle.options, cycle.state
     is_whole = (
-        options.adopts or options.is_other_folder or state.undoing or state.troubles()
+        options.adopts
+        or options.is_other_folder
+        or state.memory.undoing
+        or state.memory.troubles
     )
     here = None
     if options.saved is not None and not is_whole:
@@ -149,11 +152,11 @@ def note_health(
     It was good where all was seen and nothing failed but pages that would fail
     again: one that can never be read says nothing of all others.
     """
-    health = cycle.state.health()
+    health = cycle.state.memory.health
     is_whole = decided.here.is_complete and decided.there.is_complete
     is_good = is_whole and all(one.code in LASTING for one in problems)
-    cycle.state.record_health(
-        replace(
+    cycle.state.remember(
+        health=replace(
             health,
             last_started_at=started_at,
             last_good_at=cycle.clock() if is_good else health.last_good_at,
@@ -176,10 +179,8 @@ def remember_tag(known: WikiState, there: Snapshot) -> None:
             for slug in agreed.keys() | there.pages.keys()
             if agreed.get(slug) != there.pages.get(slug)
         )
-    tag = there.tag if len(again) <= AGAIN_MAX else ""
-    # a write waits for the disk, and most cycles find the mark that they know
-    if (tag, again) != (known.remote_tag, known.remote_again):
-        known.remember_remote_tag(tag, again)
+    tag = there.tag if len(again) <= PAGES_AGAIN_MAX else ""
+    known.remember(remote_tag=tag, remote_again=again)
 
 
 async def met_again(
@@ -190,10 +191,9 @@ async def met_again(
     A record knew which file is which page where the service writes its name otherwise,
     and which upload a link to a file is.
     """
-    names, is_kept = given_names(base, here, there), not cycle.options.is_dry_run
-    for file, name in names.items() if is_kept else ():
+    names = given_names(base, here, there)
+    for file, name in names.items():
         cycle.state.record_alias(file, name)
-    files = {} if is_kept else {name: file for file, name in names.items()}
     if names:
         pages = {names.get(slug, slug): page for slug, page in here.pages.items()}
         pages |= {name: replace(pages[name], slug=name) for name in names.values()}
@@ -209,9 +209,8 @@ async def met_again(
         if text is not None and "uploads/" not in text.content:
             continue  # no file of here has a link in it
         with suppress(NotFound, FolderError):
-            page = await cycle.local.read(files.get(slug, slug))
-            page = replace(page, slug=slug)
-            state = await cycle.linked.recognised(page, slug, is_kept=is_kept)
+            page = await cycle.local.read(slug)
+            state = await cycle.linked.recognised(page, slug)
             if state is not None:
                 found[slug] = replace(state, identity=theirs.identity)
     if found:

@@ -9,8 +9,9 @@ somebody who has begun to settle it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.errors import (
@@ -29,7 +30,7 @@ from wikisync.merging.conflict import (
 )
 from wikisync.merging.merge import merge
 from wikisync.model import NO_FILE, ConflictFile, Digest, Page, Problem, Slug, digest_of
-from wikisync.sync.decide.decided import Decided, MergedPage, Settled
+from wikisync.sync.decide.decided import Decided, MergedPage
 from wikisync.sync.decide.ledger import (
     NO_DIGEST,
     Agreed,
@@ -57,6 +58,18 @@ SETTLED = "the wiki's text when its conflict was resolved"
 """Why the text is in the trash."""
 
 
+class _Settled(Struct, frozen=True):
+    """What a settled conflict file makes of its page."""
+
+    before: Page | None
+    """The page as it was found here; None where its file was removed."""
+    after: Page
+    agreed: BasePage
+    """The wiki's text of then counts as agreed on."""
+    remote: str
+    """That text."""
+
+
 class Holds:
     """The conflict files of one wiki's folder."""
 
@@ -67,13 +80,13 @@ class Holds:
 
     # -- what a person saved -----------------------------------------------------
 
-    async def take_resolved(self) -> Mapping[Slug, Settled]:
+    async def take_resolved(self) -> frozenset[Slug]:
         """Make every conflict file that was saved without marker lines the page.
 
         Returns:
-            What became of each of these pages, or would.
+            These pages.
         """
-        settled: dict[Slug, Settled] = {}
+        settled: set[Slug] = set()
         for slug, record in self._cycle.state.conflict_files().items():
             if not (record.has_file and self._cycle.options.writes_here(slug)):
                 continue
@@ -90,9 +103,8 @@ class Holds:
             conflict_file = await _read(file.text)
             if conflict_file.text is not None:
                 taken = digest_of(file.text)
-                one = await self._resolve(slug, record, conflict_file.text, taken)
-                if one is not None:
-                    settled[slug] = one
+                if await self._resolve(slug, record, conflict_file.text, taken):
+                    settled.add(slug)
             elif conflict_file.problem:
                 self._cycle.tally.warn(
                     Problem(
@@ -102,7 +114,7 @@ class Holds:
                         "keep or remove whole blocks with their marker lines",
                     )
                 )
-        return settled
+        return frozenset(settled)
 
     def _warn_open(self, slug: Slug, file: ConflictFile) -> None:
         self._cycle.tally.warn(
@@ -130,7 +142,7 @@ class Holds:
 
     async def _resolve(
         self, slug: Slug, record: ConflictFileRecord, text: str, taken: Digest
-    ) -> Settled | None:
+    ) -> Page | None:
         try:
             return await self.settle(slug, record, text, taken)
         except NotFound as error:
@@ -150,7 +162,7 @@ class Holds:
         record: ConflictFileRecord,
         text: str,
         taken: Digest | None = None,
-    ) -> Settled | None:
+    ) -> Page | None:
         """Write the page, and take the wiki's text of then as agreed on.
 
         A page whose file was removed comes back with that text: somebody settled it.
@@ -162,7 +174,7 @@ class Holds:
             taken: Of the conflict file where that is what it says.
 
         Returns:
-            What became of the page; None where it has to be settled once more.
+            The page; None where it has to be settled once more.
 
         Raises:
             NotFound: the page was renamed here, or both sides never agreed on it:
@@ -192,24 +204,23 @@ class Holds:
                 return None
             text = again.text
         settled = self._settled(slug, record, page, text)
-        if not self._cycle.options.is_dry_run:
-            await self._write(settled, record, saved, taken)
-        return settled
+        await self._write(settled, record, saved, taken)
+        return settled.after
 
     def _settled(
         self, slug: Slug, record: ConflictFileRecord, page: Page | None, text: str
-    ) -> Settled:
+    ) -> _Settled:
         # agreed is what the person saw: a later edit there is merged, not pushed over
         agreed = BasePage.agreed(
             Page(slug, record.format, record.remote),
             known=self._cycle.state.base().get(slug),
         )
         page_format = record.format if page is None else page.format
-        return Settled(page, Page(slug, page_format, text), agreed, record.remote)
+        return _Settled(page, Page(slug, page_format, text), agreed, record.remote)
 
     async def _write(
         self,
-        settled: Settled,
+        settled: _Settled,
         record: ConflictFileRecord,
         saved: str,
         taken: Digest | None,
@@ -436,16 +447,25 @@ class Holds:
             The paths of the conflict files that are there to be settled, and what is
             in the way of others.
         """
+        is_pushed = self._cycle.options.direction is Direction.PUSH
+        show = self._shown if is_pushed else self._show
+        return await self._places(decided, show)
+
+    async def shown(self, decided: Decided) -> Mapping[Slug, str | FolderError]:
+        """The same, of the conflict files as they are."""
+        return await self._places(decided, self._shown)
+
+    async def _places(
+        self, decided: Decided, show: Callable[[MergedPage], Awaitable[str]]
+    ) -> Mapping[Slug, str | FolderError]:
         shown: dict[Slug, str | FolderError] = {}
-        options = self._cycle.options
-        writes = options.direction is not Direction.PUSH and not options.is_dry_run
         for action in decided.plan.held:
             merged = decided.merges.get(action.slug)
             if action.slug in self._cycle.tally.lost_names:
                 continue  # it stands beside the page's old name
             if action.reason in WITH_CONFLICT_FILE and merged is not None:
                 try:
-                    path = await (self._show if writes else self._shown)(merged)
+                    path = await show(merged)
                     if path:
                         shown[action.slug] = path
                 except PreconditionFailed as error:
@@ -482,7 +502,7 @@ class Holds:
         remote = merged.remote.content
         is_seen = known is not None and known.remote == remote
         at = known.at if known is not None and is_seen else self._cycle.clock()
-        label = remote_label(self._cycle.state.edit_of(slug), remote, at)
+        label = remote_label(self._cycle.state.memory.edits.get(slug), remote, at)
         pieces = merged.result.pieces
         text = await on_texts(
             lambda: write_conflict_file(pieces, remote_by=label), remote
@@ -544,13 +564,12 @@ class Holds:
             lambda: write_conflict_file(pieces, remote_by="your resolution"),
             page.content,
         )
-        if not self._cycle.options.is_dry_run:
-            await self._cycle.local.write_conflict(
-                page.slug, page.format, text, expected=taken
-            )
-            self._cycle.state.record_conflict_file(
-                page.slug, replace(record, local=page.content)
-            )
+        await self._cycle.local.write_conflict(
+            page.slug, page.format, text, expected=taken
+        )
+        self._cycle.state.record_conflict_file(
+            page.slug, replace(record, local=page.content)
+        )
         self._cycle.tally.warn(
             Problem(
                 "conflict-again",

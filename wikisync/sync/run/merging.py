@@ -23,7 +23,7 @@ from wikisync.merging.conflict import Clash, MergedText, Piece
 from wikisync.merging.diff import changes
 from wikisync.merging.merge import Parts, kept_share, merge
 from wikisync.model import Format, Page, PageState, Slug, Snapshot
-from wikisync.sync.decide.decided import MergedPage, Settled
+from wikisync.sync.decide.decided import MergedPage
 from wikisync.sync.decide.ledger import Replaced
 from wikisync.sync.decide.plan import (
     Action,
@@ -53,7 +53,7 @@ Candidate: TypeAlias = Merge | Push | Hold
 
 
 async def merge_texts(
-    cycle: Cycle, plan: Plan, there: Snapshot, settled: Mapping[Slug, Settled]
+    cycle: Cycle, plan: Plan, there: Snapshot
 ) -> tuple[Plan, Mapping[Slug, MergedPage], frozenset[Slug]]:
     """Find out what comes of the merges of a plan; change nothing.
 
@@ -62,7 +62,7 @@ async def merge_texts(
         clashes included; and the pages whose text is not the one that the plan was
         made on.
     """
-    merging = _Merging(cycle, there, settled)
+    merging = _Merging(cycle, there)
     plan, merges = await merging.run(plan)
     superseded = frozenset(merging.superseded)
     plan = plan.map(lambda a: None if a.slug in superseded else a)
@@ -164,12 +164,9 @@ async def _taken(
 
 
 class _Merging:
-    def __init__(
-        self, cycle: Cycle, there: Snapshot, settled: Mapping[Slug, Settled]
-    ) -> None:
+    def __init__(self, cycle: Cycle, there: Snapshot) -> None:
         self._cycle = cycle
         self._there = there
-        self._settled = settled
         self.superseded: set[Slug] = set()
 
     async def run(self, plan: Plan) -> tuple[Plan, Mapping[Slug, MergedPage]]:
@@ -195,23 +192,16 @@ class _Merging:
         """The merge of one page; None for a plain push."""
         slug = action.slug
         record = names.record.get(slug, slug)
-        settled = self._settled.get(record)
         replaced = self._replaced(record) if not isinstance(action, Hold) else []
-        if settled is not None:
-            replaced = []  # a person chose it: that is no save from an old window
         if isinstance(action, Push) and not replaced:
             return None
-        mine = (
-            settled.after
-            if settled is not None
-            else await self._cycle.local.read(names.here.get(slug, slug))
-        )
+        mine = await self._cycle.local.read(names.here.get(slug, slug))
         _require(mine, action)
         now = self._cycle.clock()
         stale = await on_texts(
             lambda: stale_ancestor(mine.content, replaced, now), mine.content
         )
-        base = settled.remote if settled else self._cycle.state.text(record) or ""
+        base = self._cycle.state.text(record) or ""
         if isinstance(action, Push) and (stale is None or mine.content == base):
             # what both sides agreed on is sent for its pictures, and is no save
             return None

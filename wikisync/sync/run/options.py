@@ -31,9 +31,7 @@ class LinkedPages(Protocol):
         """Pages whose attachments here are other ones than the wiki's."""
         ...
 
-    async def recognised(
-        self, here: Page, slug: Slug, *, is_kept: bool
-    ) -> PageState | None:
+    async def recognised(self, here: Page, slug: Slug) -> PageState | None:
         """What a page of the wiki is as the folder writes it, if it is that one.
 
         Nothing is known of its links; those to files are compared by the files.
@@ -41,7 +39,6 @@ class LinkedPages(Protocol):
         Args:
             here: The page in the folder, by its name on the wiki.
             slug: The same.
-            is_kept: Whether the links are remembered.
         """
         ...
 
@@ -60,8 +57,6 @@ class CycleOptions(Struct, frozen=True):
     """Files of the folder that were saved since the last cycle, where nothing else is
     known to have happened to it: a scan of them may be enough.  None where anything may
     have happened."""
-    is_dry_run: bool = False
-    """Decide, and change nothing anywhere."""
     adopts: bool = False
     """Take both sides as they are: what one of them lacks was not deleted."""
     is_shared: bool = False
@@ -81,8 +76,6 @@ class CycleOptions(Struct, frozen=True):
     """What it does can be taken back by an undo."""
     waits: bool = False
     """The run goes on when an absence is certain, and its sync with it."""
-    undoes: int = 0
-    """In a dry run, a sync to take back; else the state says which."""
     remote_scans: int = 3
     """A page is surely gone from the wiki if so many complete lists lack it ..."""
     remote_span_s: float = REMOTE_SPAN_S

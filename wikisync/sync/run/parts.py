@@ -129,7 +129,7 @@ class Cycle(Struct, frozen=True):
         page = there.texts.get(slug) or await self.remote.read(slug)
         if expected is not None and page.digest != expected:
             raise PreconditionFailed(f"{slug} was edited on the wiki meanwhile")
-        if page.format not in self.state.capabilities().strips_front_matter_of:
+        if page.format not in self.state.memory.capabilities.strips_front_matter_of:
             return page
         content = with_front_matter(page.content, known)
         return Page(page.slug, page.format, content, page.title)

@@ -209,7 +209,7 @@ class _Pulls:
         if mine.digest != expected:
             return page  # nor will the write replace it, and it is not to be kept
         content = page.content
-        if page.format in self._cycle.state.capabilities().strips_front_matter_of:
+        if page.format in self._cycle.state.memory.capabilities.strips_front_matter_of:
             content = with_front_matter(content, mine.content)
         content = with_line_ends_of(content, mine.content)
         self._keeping[page.slug] = self._cycle.state.remember_replaced(

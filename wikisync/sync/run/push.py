@@ -211,7 +211,7 @@ class _Pushes:
         One answer may show an edit of somebody else, so the page is read once more.
         """
         normalisation = normalisation_of(sent.content, answer.content)
-        known = self._cycle.state.capabilities()
+        known = self._cycle.state.memory.capabilities
         is_known = sent.format in known.strips_front_matter_of
         if normalisation is Normalisation.FRONT_MATTER and not is_known:
             again = await self._cycle.remote.read(answer.slug)
@@ -220,7 +220,9 @@ class _Pushes:
                 normalisation is Normalisation.FRONT_MATTER
                 and again.digest == answer.digest
             ):
-                self._cycle.state.learn(known.with_stripped(sent.format))
+                self._cycle.state.remember(
+                    capabilities=known.with_stripped(sent.format)
+                )
             else:
                 normalisation = Normalisation.OTHER
         return normalisation
@@ -362,7 +364,7 @@ class _Pushes:
         # copy too many, never one too few.
         text = self._cycle.state.text(action.slug)
         if text is not None:
-            refusal = self._cycle.state.refusals().get(action.slug)
+            refusal = self._cycle.state.memory.refusals.get(action.slug)
             await self._cycle.local.keep(
                 action.slug,
                 text,
@@ -404,9 +406,9 @@ class _Pushes:
     def _note_window(self, slug: Slug) -> None:
         """Right after the answer: the next write has a window of its own."""
         window_s = self._cycle.remote.last_window_s
-        health = self._cycle.state.health()
+        health = self._cycle.state.memory.health
         if window_s > health.worst_window_s:
-            self._cycle.state.record_health(health.with_window(window_s, slug))
+            self._cycle.state.remember(health=health.with_window(window_s, slug))
 
     # -- what goes wrong ---------------------------------------------------------
 
@@ -431,8 +433,8 @@ class _Pushes:
         """The service said no: not asked again until the page is another."""
         if isinstance(error, Rejected) and await self._is_blank(action):
             # the next cycle leaves it here, as all such texts from now on
-            known = self._cycle.state.capabilities()
-            self._cycle.state.learn(replace(known, takes_empty=False))
+            known = self._cycle.state.memory.capabilities
+            self._cycle.state.remember(capabilities=replace(known, takes_empty=False))
             self._superseded(action, error)
             return
         if isinstance(error, Rejected | PermissionDenied):

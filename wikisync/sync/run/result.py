@@ -55,7 +55,7 @@ class Held(Struct, frozen=True):
         slug, reason = hold.slug, hold.reason
         if isinstance(shown, FolderError):
             return cls(slug, reason, "", shown.message, shown.hint or "")
-        refusal = known.refusals().get(slug)
+        refusal = known.memory.refusals.get(slug)
         if reason is HoldReason.REFUSED and refusal is not None:
             return cls(slug, reason, shown, refusal.message)
         return cls(slug, reason, shown, hold.target or "", file=hold.file or "")

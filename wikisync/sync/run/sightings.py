@@ -79,7 +79,6 @@ async def watch_absences(
     the safety stop holds them anyway, for one.
     """
     known, now, options = cycle.state, cycle.clock(), cycle.options
-    is_dry_run = options.is_dry_run
     gone_there = [a.slug for a in plan.actions if isinstance(a, DeleteLocal)]
     forgotten = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
     gone_here = [a.slug for a in plan.actions if isinstance(a, DeleteRemote)]
@@ -87,8 +86,7 @@ async def watch_absences(
     new_here = await _new_unread(cycle, plan, here, Side.LOCAL)
     new_there = await _new_unread(cycle, plan, there, Side.REMOTE)
     unread = seen_again(known.sightings(Side.UNREAD), new_here | new_there, now)
-    if not is_dry_run:
-        known.record_sightings(Side.UNREAD, unread)
+    known.record_sightings(Side.UNREAD, unread)
     waiting: dict[Slug, SkipReason] = {}
     due: list[float] = []
     for side, new, slugs, scans, span_s, reason in (
@@ -114,8 +112,7 @@ async def watch_absences(
         # What another machine saw says nothing of what is here.
         before = {} if options.is_shared else known.sightings(side)
         seen = seen_again(before, slugs, now)
-        if not is_dry_run:
-            known.record_sightings(side, seen)
+        known.record_sightings(side, seen)
         for slug, one in seen.items():
             if not is_certain(one, scans, span_s):
                 waiting[slug] = reason

@@ -43,7 +43,6 @@ from wikisync.sync.decide.rewinding import (
 from wikisync.sync.decide.safety import (
     ALL_KINDS,
     EMPTIED_PAGES_MIN,
-    NO_ID,
     REMOVALS_WITHIN_S,
     Batch,
     BatchKind,
@@ -86,7 +85,7 @@ async def emptied_pages(
     # of a disk that is known to be away, pages may go on the wiki meanwhile
     away = records & {
         member.slug
-        for one in known.batches()
+        for one in known.memory.batches
         if one.kind is BatchKind.EMPTIED and one.decision is Decision.WAITING
         for member in one.members
     }
@@ -114,22 +113,21 @@ def with_safety_stops(
     emptied: frozenset[Slug],
     rewinding: Rewinding,
     now: float,
-    is_dry_run: bool,
     stops: Collection[BatchKind] = ALL_KINDS,
     agreed_to: frozenset[Slug] = frozenset(),
 ) -> tuple[Plan, tuple[Batch, ...]]:
     """The plan without what must have a person's yes, and what they are asked."""
-    last = known.last_batch
+    last = known.memory.last_batch
     shrunk: frozenset[Slug] = frozenset()
     if plan.actions:
         shrunk = shrunk_pages(plan, base, here, there)
     # a name that could not be put back at once is one to be put back still
-    refused = _refused_renames(plan, known.batches())
+    refused = _refused_renames(plan, known.memory.batches)
     renamed = {**renamed_back(refused, base, there), **rewinding.renamed}
     stopped = hold_batches(
         plan,
         base,
-        known.batches(),
+        known.memory.batches,
         shrunk=shrunk,
         emptied=emptied,
         rewinding=replace(rewinding, renamed=renamed),
@@ -139,19 +137,11 @@ def with_safety_stops(
         last_id=last,
     )
     batches = stopped.batches
-    if not is_dry_run:
-        known.note_removed(removed_unasked(stopped, agreed_to), now)
-        known.record_batches(batches, last)
-        if any(batch.kind is BatchKind.REWOUND for batch in batches):
-            known.keep_replaced()
-            known.doubt_head()
-    else:
-        # nobody can decide on what is not remembered
-        numbers = {batch.id for batch in known.batches()}
-        batches = tuple(
-            batch if batch.id in numbers else replace(batch, id=NO_ID)
-            for batch in batches
-        )
+    known.note_removed(removed_unasked(stopped, agreed_to), now)
+    known.record_batches(batches)
+    if any(batch.kind is BatchKind.REWOUND for batch in batches):
+        known.keep_replaced()
+        known.doubt_head()
     plan = narrowing.without_twins(stopped.plan, there.pages)
     return Plan.from_actions([*plan.actions, *stopped.skipped]), batches
 
@@ -199,7 +189,7 @@ def _folder_rewinding(
     """
     decisions = {
         batch.decision
-        for batch in known.batches()
+        for batch in known.memory.batches
         if batch.kind is BatchKind.REWOUND_THERE
     }
     records = plan.records
@@ -256,11 +246,11 @@ def _rewinding(
         return rewinding_by_history(plan, seen, base, there)
     gone = seen.missing
     if gone:
-        last = known.sync_of() if known.is_head_old else None
+        last = known.sync_of() if known.memory.is_head_old else None
         gone &= last.names if last is not None else frozenset()
-    is_known = known.is_head_old or any(
+    is_known = known.memory.is_head_old or any(
         batch.kind is BatchKind.REWOUND and batch.decision is not Decision.APPROVED
-        for batch in known.batches()
+        for batch in known.memory.batches
     )
     may_be = is_known or len(brought_pages(plan, seen)) >= REWOUND_PAGES_MIN
     if not (gone or (seen.texts and may_be)):
@@ -298,5 +288,5 @@ def is_followed(known: WikiState) -> bool:
     """Whether a person said to follow the wiki to where it went back."""
     return any(
         batch.kind is BatchKind.REWOUND and batch.decision is Decision.APPROVED
-        for batch in known.batches()
+        for batch in known.memory.batches
     )

@@ -49,7 +49,7 @@ def lasting(
         is_wiki_seen: False where the plan was made without a scan of the wiki: then
             it does not show that a page is in sync by now.
     """
-    troubles = known.troubles()
+    troubles = known.memory.troubles
     if not troubles:
         return ()
     waiting = {str(a.slug) for a in plan.actions if isinstance(a, Hold | Skip)}

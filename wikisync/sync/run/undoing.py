@@ -16,12 +16,10 @@ from enum import Enum, auto
 from typing import assert_never
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, command_line
 from wikisync.model import (
     Page,
-    PageState,
     Problem,
     Slug,
     Snapshot,
@@ -59,6 +57,8 @@ class Undone(Struct, frozen=True):
     """What is taken back."""
     has_more: bool
     """Something is left for the next cycle."""
+    left: Mapping[Step, str]
+    """What is left alone, and why; to be said once nothing is left to do."""
 
     @property
     def names(self) -> frozenset[Slug]:
@@ -139,42 +139,32 @@ async def undo_sync(
         if way in {_Way.MOVE, _Way.FOLLOW}
     )
     taken: list[Step] = []
-    pages = dict(here.pages)
     for step, way in ways.items():
         match way:
             case str():
-                if cycle.options.is_dry_run or not has_more:
-                    _leave(cycle, step, way)
+                pass
             case _Way.NOTHING:
                 pass
             case _Way.FOLLOW:
                 taken.append(step)
             case _Way.WRITE | _Way.MOVE | _Way.REMOVE:
-                if await _do(cycle, step, way, pages):
+                if await _do(cycle, step, way, here):
                     taken.append(step)
             case _:
                 assert_never(way)
-    if cycle.options.is_dry_run:
-        after, has_more = replace(here, pages=pages), False
-    else:
-        after = await cycle.local.snapshot()
-    return Undone(after, tuple(taken), has_more)
+    left = {step: way for step, way in ways.items() if isinstance(way, str)}
+    return Undone(await cycle.local.snapshot(), tuple(taken), has_more, left)
 
 
-async def _do(
-    cycle: Cycle, step: Step, way: _Way, pages: dict[Slug, PageState]
-) -> bool:
-    """Change one file, or what a dry run takes for the folder."""
-    if cycle.options.is_dry_run:
-        _imagine(step, pages)
-        return True
-    seen = pages.get(step.slug)
+async def _do(cycle: Cycle, step: Step, way: _Way, here: Snapshot) -> bool:
+    """Change one file."""
+    seen = here.pages.get(step.slug)
     try:
         if way is _Way.WRITE:
             # read once more: it may have been saved since the scan
             current = await cycle.local.read(step.slug) if seen else None
             if seen and current and current.digest != seen.digest:
-                _leave(cycle, step, "it was edited here since")
+                leave(cycle, step, "it was edited here since")
                 return False
             local, state, now = cycle.local, cycle.state, cycle.clock()
             page = Page(step.was, step.format, step.before)
@@ -185,7 +175,7 @@ async def _do(
         elif seen is not None:
             await cycle.local.delete(step.slug, expected=seen.digest, why=WHY)
     except (PreconditionFailed, NotFound) as error:
-        _leave(cycle, step, error.message)
+        leave(cycle, step, error.message)
         return False
     except FolderError as error:
         cycle.tally.fail("page-unwritable", step.name, error)
@@ -193,7 +183,8 @@ async def _do(
     return True
 
 
-def _leave(cycle: Cycle, step: Step, why: str) -> None:
+def leave(cycle: Cycle, step: Step, why: str) -> None:
+    """Say that a page is left alone, and how to get at its earlier texts."""
     name = f"{cycle.local.name}/{step.name}"
     cycle.tally.warn(
         Problem(
@@ -236,11 +227,3 @@ async def put_back(
     kept = known.remember_replaced(page.slug, current.content, page.content, now)
     await local.write(page, expected=current.digest)
     known.confirm_replaced([kept])
-
-
-def _imagine(step: Step, pages: dict[Slug, PageState]) -> None:
-    """The scan of the folder as it would be with one page taken back."""
-    before = pages.pop(step.slug, None)
-    if step.was:
-        page = Page(step.was, step.format, step.before)
-        pages[step.was] = page.state(before.identity if before else "")

@@ -268,9 +268,7 @@ class FileLinks:
         links = await self._as_on_the_wiki(page, set(paths.values())) | links
         return replace(page, content=content), [links[start] for start in sorted(links)]
 
-    async def recognised(
-        self, here: Page, there: Page, *, is_kept: bool
-    ) -> Sequence[WrittenLink] | None:
+    async def recognised(self, here: Page, there: Page) -> Sequence[WrittenLink] | None:
         """The links of a page to files, where nothing but these differs.
 
         For pages whose record was lost.  A link here and an upload there are the same
@@ -301,7 +299,7 @@ class FileLinks:
         back = await self.page_in(there, [tuple(links)])
         if not links or fold_text(back.content) != fold_text(here.content):
             return None
-        for file, path in used if is_kept else ():
+        for file, path in used:
             self._state.record_upload(file.digest, path, file.path, file.size)
         return links
 

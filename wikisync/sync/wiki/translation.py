@@ -122,22 +122,18 @@ class TranslatedWiki:
         self._problems = seen.problems
         return replace(seen, pages=pages, texts=texts)
 
-    async def recognised(
-        self, here: Page, slug: Slug, *, is_kept: bool
-    ) -> PageState | None:
+    async def recognised(self, here: Page, slug: Slug) -> PageState | None:
         """The page's state as the folder writes it, if only links to files differ."""
         there = await self._wiki.read(slug)
-        links = await self._links.recognised(here, there, is_kept=is_kept)
+        links = await self._links.recognised(here, there)
         if links is None:
             return None
         translated = await self._links.page_in(there, [tuple(links)])
-        if is_kept:
-            self._state.settle_written_links(slug, links)
-            state = self._note(there, translated)
-            if self._last is not None:
-                self._last[slug] = state
-            return state
-        return translated.state()
+        self._state.settle_written_links(slug, links)
+        state = self._note(there, translated)
+        if self._last is not None:
+            self._last[slug] = state
+        return state
 
     async def _state_in(self, there: PageState, page: Page | None) -> PageState:
         known = self._state.base().get(there.slug)

@@ -166,8 +166,8 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
             f" get distinct names",
         )
     yield from _check_writable(opened, folder, name)
-    if known.is_paused:
-        because = f" ({known.pause_reason})" if known.pause_reason else ""
+    if known.memory.paused is not None:
+        because = f" ({known.memory.paused})" if known.memory.paused else ""
         resume = command_line("resume", name)
         yield Finding(Grade.LOOK, f"{name}: paused{because}", resume)
     for slug, record in known.conflict_files().items():
@@ -177,7 +177,7 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
                 f"{name}/{slug} is held, and its conflict file could not be written",
                 f"see {command_line('status', name)}",
             )
-    if problem_now := known.health().problem:
+    if problem_now := known.memory.health.problem:
         yield Finding(
             Grade.LOOK,
             f"{name}: the last sync had a problem: {problem_now}",

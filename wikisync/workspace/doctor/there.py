@@ -138,7 +138,7 @@ async def _check_wiki(
 
 def _ways(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[str]:
     """What was learned of the service from its answers."""
-    known = opened.known(wiki).capabilities()
+    known = opened.known(wiki).memory.capabilities
     if formats := ", ".join(sorted(known.strips_front_matter_of)):
         yield (
             f"the service removes the front matter of {formats} pages; the file here"

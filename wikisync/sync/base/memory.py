@@ -1,0 +1,216 @@
+"""The memory of a wiki: what is known of it beside its pages, one value in one row.
+
+It is read at once and kept; who changes it gives the fields that change, and only
+these are written, so that another process (``wikisync pause``) may change others
+meanwhile.  A cycle holds its changes back until it carries something out, and writes
+what is left at its end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from sqlite3 import Connection
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from wikisync.decoding import convert
+from wikisync.model import Problem, Slug
+from wikisync.sync.base.database import Database
+from wikisync.sync.decide.capabilities import Capabilities
+from wikisync.sync.decide.ledger import Health, Refusal, RemoteEdit, Side, Sighting
+from wikisync.sync.decide.safety import Batch, BatchKind
+
+_T = TypeVar("_T")
+PAGES_AGAIN_MAX = 1000
+"""More pages than this that differ from the base make a mark worth nothing."""
+
+
+class WikiMemory(Struct, frozen=True, kw_only=True):
+    """What is known of one wiki beside its pages, files and texts."""
+
+    remote_id: str = ""
+    """Which wiki it is, as ``RemoteId`` writes it; empty before it was met."""
+    folder_identity: str = ""
+    """Which folder it was synced with last, as ``folder.identity`` writes it."""
+    left_out: frozenset[Slug] | None = frozenset()
+    """Pages that a first sync left here, and that nobody asked for since; None once a
+    person wants what is only here on the wiki."""
+    paused: str | None = None
+    """Why a person wants this wiki left alone; None where it is synced."""
+    # -- the wiki as it was seen last
+    remote_tag: str = ""
+    """The wiki's own mark of the state that the base holds, or empty."""
+    remote_again: frozenset[Slug] = frozenset()
+    """Pages that the base has otherwise than the wiki had them at its mark."""
+    head: str | None = None
+    """The wiki's newest commit at the last sync that it moved in; empty where it is not
+    known, None where it was never asked for."""
+    is_head_old: bool = False
+    """Whether a sync recorded pages since, and no newer commit is known.  Also where
+    the wiki went back in time, or ``head`` was forgotten since; never for a wiki that
+    tells none."""
+    capabilities: Capabilities = Capabilities()
+    """What is known of the service; careful where nothing is."""
+    # -- what a person decides on
+    batches: tuple[Batch, ...] = ()
+    """Actions that wait for a person or were decided on, by number."""
+    last_batch: int = 0
+    """The highest number that a batch of this wiki ever had; 0 at first."""
+    # -- what one cycle leaves for the next
+    sightings: Mapping[Side, Mapping[Slug, Sighting]] = field(default_factory=dict)
+    """What was seen of pages that are missing, or wait for something else."""
+    refusals: Mapping[Slug, Refusal] = field(default_factory=dict)
+    """Pages that the service did not take as they are here."""
+    removals: Mapping[BatchKind, Mapping[Slug, float]] = field(default_factory=dict)
+    """When pages were removed unasked, for as long as that counts."""
+    edits: Mapping[Slug, RemoteEdit] = field(default_factory=dict)
+    """The last edits on the wiki that were heard of."""
+    troubles: tuple[Problem, ...] = ()
+    """Errors with single pages and attachments, in their order."""
+    health: Health = Health()
+    """How the sync stands."""
+    # -- the sync that can be taken back
+    sync: int = 0
+    synced_at: float = 0.0
+    is_syncing: bool = False
+    """Whether a sync has begun and not ended: it has more to do, or was killed."""
+    undoing: int = 0
+    """The sync that a person wants taken back, and that is not yet; else 0."""
+
+    @property
+    def is_rewound(self) -> bool:
+        """Whether the wiki went back in time, and what comes of it is not done yet."""
+        return any(batch.kind is BatchKind.REWOUND for batch in self.batches)
+
+
+FIELDS = WikiMemory.__struct_fields__
+"""Columns of the table ``wiki``, as JSON; NULL for what a new wiki has."""
+
+
+class WikiRows:
+    """The rows of one wiki, and its memory; the parts of ``WikiState`` stand on it."""
+
+    def __init__(self, database: Database, number: int) -> None:
+        self._database = database
+        self._number = number
+        self._memory = WikiMemory()
+        self._memory_of: object = None
+        """The stamp of the file that ``_memory`` was read from."""
+        self._changed: set[str] = set()
+        """Fields of ``_memory`` that are not written yet."""
+        self._is_in_cycle = False
+        self._kept: dict[str, Any] = {}
+        self._kept_rollbacks = 0
+
+    @property
+    def number(self) -> int:
+        """Of the record in the file."""
+        return self._number
+
+    # -- the memory ----------------------------------------------------------------
+
+    @property
+    def memory(self) -> WikiMemory:
+        """What is known beside the rows of pages, with what is not written yet."""
+        stamp = self._database.stamp
+        if stamp != self._memory_of:
+            own = {name: getattr(self._memory, name) for name in self._changed}
+            self._memory, self._memory_of = replace(self._read_memory(), **own), stamp
+        return self._memory
+
+    def _read_memory(self) -> WikiMemory:
+        columns = ", ".join(FIELDS)
+        (row,) = self._rows(f"SELECT {columns} FROM wiki WHERE id = ?")  # noqa: S608
+        with self._database.reading():
+            # and not msgspec, which refuses slugs that are no whole Unicode
+            known = {
+                name: json.loads(value)
+                for name, value in zip(FIELDS, row, strict=True)
+                if value is not None
+            }
+            return convert(known, WikiMemory)
+
+    def remember(self, **changes: object) -> None:
+        """Change fields of the memory; durable at once, but in a cycle."""
+        memory = self.memory
+        changed = [name for name in changes if getattr(memory, name) != changes[name]]
+        # most cycles find what they know, and a write costs a wait for the disk
+        if changed:
+            self._memory = replace(memory, **changes)
+            self._changed.update(changed)
+            if not self._is_in_cycle:
+                self.save()
+
+    def save(self) -> None:
+        """Write the fields that changed: they are durable when this returns."""
+        if not self._changed:
+            return
+        names = sorted(self._changed)
+        values = [_as_json(getattr(self._memory, name)) for name in names]
+        columns = ", ".join(f"{name} = ?" for name in names)
+        with self._database.transaction() as connection:
+            connection.execute(
+                f"UPDATE wiki SET {columns} WHERE id = ?",  # noqa: S608 - ours
+                (*values, self._number),
+            )
+        self._changed.clear()
+
+    @contextlib.contextmanager
+    def cycle(self) -> Iterator[None]:
+        """Hold changes of the memory back until ``save`` or ``record``, or the end.
+
+        One that is killed leaves the memory as it was: what it saw is seen again.
+        """
+        self._is_in_cycle = True
+        try:
+            yield
+            self.save()
+        finally:
+            self._is_in_cycle = False
+
+    # -- rows ----------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Join the writes made inside: all of them are durable at its end, or none.
+
+        Nothing may be awaited inside.
+        """
+        with self._database.transaction():
+            yield
+
+    def _rows(self, query: str, *more: object) -> list[tuple[Any, ...]]:
+        """What a query finds whose first value is the wiki's number."""
+        return self._database.rows(query, self._number, *more)
+
+    def _once(self, table: str, read: Callable[[], _T]) -> _T:
+        """What is made of a table that only this process writes, until it does so."""
+        if self._kept_rollbacks != self._database.rollbacks:
+            self._kept.clear()
+            self._kept_rollbacks = self._database.rollbacks
+        if table not in self._kept:
+            self._kept[table] = read()
+        found: _T = self._kept[table]
+        return found
+
+    def _write(self, table: str, statement: str, *more: object) -> None:
+        """Carry out one statement on a table whose first value is the wiki's number."""
+        with self._writing(table) as connection:
+            connection.execute(statement, (self._number, *more))
+
+    @contextlib.contextmanager
+    def _writing(self, *tables: str) -> Iterator[Connection]:
+        """A transaction after which what was kept of some tables is read anew."""
+        with self._database.transaction() as connection:
+            yield connection
+        for table in tables:
+            self._kept.pop(table, None)
+
+
+def _as_json(value: object) -> str:
+    return json.dumps(msgspec.to_builtins(value, order="deterministic"))

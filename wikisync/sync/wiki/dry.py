@@ -1,0 +1,147 @@
+"""The folder of a dry run: what is written to it is remembered, and never made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from msgspec.structs import replace
+
+from wikisync.errors import NotFound
+from wikisync.model import (
+    STRAY_CONFLICT,
+    ConflictFile,
+    Digest,
+    Format,
+    LateSave,
+    Page,
+    PageState,
+    Slug,
+    Snapshot,
+)
+from wikisync.sync.replica import GONE_THERE, LocalReplica
+
+
+class DryFolder:
+    """What the engine decides with is as it would be; the folder stays as it is.
+
+    Pages that a cycle writes before it decides: those whose conflicts were settled, and
+    those of a sync that is taken back.
+    """
+
+    def __init__(self, folder: LocalReplica) -> None:
+        self._folder = folder
+        self._pages: dict[Slug, Page | None] = {}
+        """Pages as they were written; None for those that were removed."""
+        self._moved: dict[Slug, Slug] = {}
+        """What pages that have another name were called."""
+        self._settled: set[Slug] = set()
+        """Pages whose conflict files were removed."""
+        self.name = folder.name
+        self.keeps_out = folder.keeps_out
+        self.attachments = folder.attachments
+        self.read_attachment = folder.read_attachment
+        self.write_attachment = folder.write_attachment
+        self.write_pages = folder.write_pages
+        self.untracked = folder.untracked
+        self.emptied = folder.emptied
+
+    async def snapshot(self) -> Snapshot:
+        """The scan as it would be."""
+        seen = await self._folder.snapshot()
+        pages = {s: one for s, one in seen.pages.items() if s not in self._pages}
+        problems = tuple(
+            one
+            for one in seen.problems
+            if one.code != STRAY_CONFLICT or one.subject not in self._settled
+        )
+        return replace(seen, pages=pages | self._written(seen), problems=problems)
+
+    def _written(self, seen: Snapshot) -> dict[Slug, PageState]:
+        found: dict[Slug, PageState] = {}
+        for slug, page in self._pages.items():
+            before = seen.pages.get(self._moved.get(slug, slug))
+            if page is not None:
+                found[slug] = page.state(before.identity if before else "")
+        return found
+
+    async def saved(self, paths: Collection[str]) -> Snapshot | None:
+        """A dry run scans everything."""
+        del paths
+        return None
+
+    async def read(self, slug: Slug) -> Page:
+        """The page as it was written, or is."""
+        if slug not in self._pages:
+            return await self._folder.read(slug)
+        page = self._pages[slug]
+        if page is None:
+            raise NotFound(f"there is no page {slug} in {self.name}")
+        return page
+
+    async def having(
+        self, slugs: Iterable[Slug], is_sought: Callable[[str], bool]
+    ) -> frozenset[Slug]:
+        """Those of the pages whose text is sought."""
+        asked = frozenset(slugs)
+        found = await self._folder.having(asked - self._pages.keys(), is_sought)
+        return found.union(
+            slug
+            for slug in asked & self._pages.keys()
+            if (page := self._pages[slug]) and is_sought(page.content)
+        )
+
+    async def write(self, page: Page, *, expected: Digest | None) -> Page:
+        """Remember a page."""
+        del expected
+        self._pages[page.slug] = page
+        return page
+
+    async def move(self, slug: Slug, target: Slug, *, expected: Digest) -> Page:
+        """Remember a page under another name."""
+        page = replace(await self.read(slug), slug=target)
+        await self.delete(slug, expected=expected)
+        self._moved[target] = slug
+        return await self.write(page, expected=None)
+
+    async def delete(
+        self, slug: Slug, *, expected: Digest, why: str = GONE_THERE
+    ) -> None:
+        """Remember that a page is gone."""
+        del expected, why
+        self._pages[slug] = None
+
+    async def late_saves(self) -> Sequence[LateSave]:
+        """Nobody takes them in a dry run."""
+        return ()
+
+    async def acknowledge(self, late: LateSave) -> None:
+        """Nothing was taken."""
+
+    async def keep(
+        self, slug: Slug, text: str, why: str, *, is_again: bool = False
+    ) -> None:
+        """Nothing is replaced."""
+
+    async def conflict_file(self, slug: Slug) -> ConflictFile | None:
+        """The page's conflict file; none where it was taken."""
+        return None if slug in self._settled else await self._folder.conflict_file(slug)
+
+    async def write_conflict(
+        self,
+        slug: Slug,
+        page_format: Format,
+        text: str,
+        *,
+        expected: Digest | None = None,
+    ) -> str:
+        """The one that is there stays."""
+        del page_format, text, expected
+        file = await self.conflict_file(slug)
+        return file.path if file else ""
+
+    async def remove_conflict(
+        self, slug: Slug, *, expected: Digest | None = None
+    ) -> None:
+        """Remember that the page's conflict file was taken."""
+        del expected
+        self._settled.add(slug)
