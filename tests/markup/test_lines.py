@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 
+import msgspec
 import pytest
 
 from tests.support.markup import parse, render
 from wikisync.markup.lines import FOUND_MAX, LineMap, located
-from wikisync.markup.page import parse_page
+from wikisync.markup.page import Source, parse_page, parse_pages
 from wikisync.markup.record import LinkRef, MarkdownEngine, MarkupOptions
 from wikisync.model import Format, Page, Slug
 
@@ -81,6 +82,33 @@ def test_every_kind_of_link_bears_the_line_of_the_page(engine: MarkdownEngine) -
         "l26": 26,
         "l29": 29,
     }
+
+
+@pytest.mark.parametrize("page_format", [Format.MARKDOWN, Format.ORG])
+@pytest.mark.parametrize("engine", ["comrak", "markdown-it"])
+def test_page_without_lines_is_the_same_but_for_them(
+    engine: MarkdownEngine, page_format: Format
+) -> None:
+    page = Page(Slug("a"), page_format, PAGE)
+    options = MarkupOptions(engine=engine)
+    bare, lined = (
+        parse_pages([Source(page, options, has_lines=has_lines)])[0]
+        for has_lines in (False, True)
+    )
+    assert {ref.line for ref in bare.refs} == {0}
+    assert any(ref.line for ref in lined.refs)
+    refs = tuple(msgspec.structs.replace(ref, line=0) for ref in lined.refs)
+    assert bare == msgspec.structs.replace(lined, refs=refs)
+
+
+@pytest.mark.parametrize("sign", ["~", "-", "&amp;", "&#33;", "é", "x"])
+def test_sign_of_a_box_needs_no_lines(sign: str) -> None:
+    page = Page(Slug("a"), Format.MARKDOWN, f"- [{sign}] a\n")
+    bare, lined = (
+        parse_pages([Source(page, MarkupOptions(engine="comrak"), has_lines=has_lines)])
+        for has_lines in (False, True)
+    )
+    assert bare == lined
 
 
 @pytest.mark.parametrize("engine", ["comrak", "markdown-it"])

@@ -4,8 +4,8 @@ Each format is one function ``to_html(source, context) -> str`` that gives HTML
 which is not yet safe: headings without ids, code as
 ``<pre data-canonical-lang="x"><code>``, math as an element with
 ``data-math-style="inline"`` or ``"display"``, wiki links with ``data-wikilink``.
-What only the filters read, links' lines and the signs in boxes, is there when they
-follow, and not in what ``render --stage parse`` shows.
+What only the filters read, the signs in boxes and links' lines if they are wanted, is
+there when they follow, and not in what ``render --stage parse`` shows.
 ``markup.page`` sanitises it and runs the filters, the same for all formats.
 """
 
@@ -50,10 +50,7 @@ class ParseContext(Struct, frozen=True):
     """What parses markdown."""
     asciidoc_engine: AsciidocEngine = "auto"
     """What renders asciidoc; the other formats have one parser each."""
+    has_filters: bool = False
+    """Whether filters follow, which read the signs in boxes."""
     first_line: int = 0
-    """Line of the page where the source begins, from 1; 0 where no filters follow."""
-
-    @property
-    def has_filters(self) -> bool:
-        """Whether the HTML is to bear what only filters read."""
-        return self.first_line > 0
+    """Line of the page where the source begins, from 1; 0: links bear no lines."""

@@ -31,6 +31,8 @@ BEHIND_POSITION = (ITEM_BOX, CELL_BOX)
 ITEM_START = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]*")
 NEXT_LINE_START = re.compile(r"[ \t>]*")
 SIGN_IN_BOX = re.compile(r"\[(&(?:[A-Za-z][A-Za-z0-9]*|#[0-9A-Fa-fXx]+);|.)\]")
+OTHER_BOX = re.compile(r"\[(?:[^\sxX\]]|&[A-Za-z0-9#]++;)\]")
+"""What may be a box with another sign than ``x``."""
 ITEM_BYTES_MAX = 256
 """A marker, a sign and the spaces between them are shorter."""
 ESCAPED = "<span data-escaped-char>"
@@ -56,7 +58,7 @@ def parse(source: str, lines: LineMap | None = None, *, has_signs: bool = False)
     Raises:
         ImportError: the extra ``fast`` is not installed.
     """
-    if lines is None and not (has_signs and "]" in source):
+    if lines is None and not (has_signs and OTHER_BOX.search(source)):
         html = renderer()(source)
     else:
         html = renderer(with_positions=True)(source)

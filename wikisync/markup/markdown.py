@@ -38,7 +38,7 @@ def to_html(source: str, context: ParseContext) -> str:
         RenderError: what the text includes is too large, or the engine that the
             options name is not installed.
     """
-    lines = LineMap(context.first_line) if context.has_filters else None
+    lines = LineMap(context.first_line) if context.first_line else None
     text = include_files(source, context.include, lines)
     parse = functools.partial(
         parser_for(text, context.engine), has_signs=context.has_filters

@@ -194,6 +194,9 @@ class Source(NamedTuple):
     page: Page
     options: MarkupOptions = MarkupOptions()
     include: Include = include_nothing
+    has_lines: bool = True
+    """Whether links bear their lines, which are needed of broken ones alone: without
+    them a page is parsed sooner, and can be parsed again with them."""
     clock: AbstractContextManager[object] = nullcontext()
     """Entered around each step, for a limit on the time of all of them together."""
 
@@ -232,13 +235,14 @@ def parse_pages(sources: Sequence[Source]) -> list[ParsedPage]:
 
 def parse_steps(source: Source) -> Generator[None, None, ParsedPage]:
     """Parse one page; each ``next`` is a step."""
-    page, options, include, _ = source
+    page, options, include, has_lines, _ = source
     text = clean_source(page.content)
     try:
         check_size(text, options)
         front = split_front_matter(text)
+        line = first_line(text, front) if has_lines else 0
         html = front_html(
-            page, front, options, include, first_line=first_line(text, front)
+            page, front, options, include, has_filters=True, first_line=line
         )
         yield
         dropped: list[Dropped] = []
@@ -260,7 +264,7 @@ def parse_steps(source: Source) -> Generator[None, None, ParsedPage]:
         return shown_as_source(page, text, TOO_MUCH_MEMORY, breach="memory")
     except Exception as error:  # noqa: BLE001 - a parser's bug must not end a build
         return shown_as_source(page, text, f"its parser failed: {error!r:.200}")
-    return record_of(draft, front, text)
+    return record_of(draft, front, text if has_lines else "")
 
 
 def report_dropped(
@@ -353,12 +357,18 @@ def front_html(
     options: MarkupOptions,
     include: Include,
     *,
+    has_filters: bool = False,
     first_line: int = 0,
 ) -> str:
     """What the format's parser gives of a page that is split at its front matter."""
     module = load_parser(page.format)
     context = ParseContext(
-        page.slug, include, options.engine, options.asciidoc_engine, first_line
+        page.slug,
+        include,
+        options.engine,
+        options.asciidoc_engine,
+        has_filters,
+        first_line,
     )
     html: str = module.to_html(front.body, context)
     shown = code_html(front.shown, front.language) if front.language else ""
@@ -412,7 +422,7 @@ def check_size(source: str, options: MarkupOptions) -> None:
 
 
 def record_of(draft: Draft, front: FrontMatter, source: str) -> ParsedPage:
-    """The filters' results as a record."""
+    """The filters' results as a record; links are looked for in ``source``, if any."""
     parts, refs = draft.document.pieces()
     given = front.meta.get("title")
     title = given if isinstance(given, str) and given else opening_heading(draft)
@@ -421,7 +431,7 @@ def record_of(draft: Draft, front: FrontMatter, source: str) -> ParsedPage:
         format=draft.page.format,
         title=title or title_of(draft.page),
         parts=parts,
-        refs=located(refs, source),
+        refs=located(refs, source) if source else refs,
         toc=tuple(draft.toc),
         ids=frozenset(draft.ids),
         sections=tuple(draft.sections),

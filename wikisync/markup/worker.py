@@ -84,7 +84,7 @@ def serve(
                     job.page,
                     job.options,
                     partial(include, number),
-                    PageClock(job.seconds_max),
+                    clock=PageClock(job.seconds_max),
                 )
                 for number, job in numbered
             ]
