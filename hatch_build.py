@@ -1,6 +1,6 @@
 """Build hook: puts Asciidoctor's JavaScript edition into wheels and editable installs.
 
-With it come the notices of its makers, and of those of the Ruby runtime in it.
+With it comes the notice of its makers.
 
 The file is pinned three times over: by version in ``package.json``, by npm's
 integrity hash in ``package-lock.json``, and by the SHA-256 below of the very
@@ -12,7 +12,7 @@ script of any package runs.
 from __future__ import annotations
 
 import hashlib
-import re
+import json
 import shutil
 import subprocess
 import tempfile
@@ -22,12 +22,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LIBRARY = "@asciidoctor/core"
-SCRIPT = "dist/browser/asciidoctor.min.js"
-SCRIPT_SHA256 = "7e66597f71ef53f683f56351e7b3fca024ee482dc9e0adaa39c56e8119fafeaf"
-RUNTIME = "@asciidoctor/opal-runtime"
-"""The package whose Ruby runtime, Opal, is part of the script."""
-OPAL_COPYRIGHT = re.compile(rb'"opal - (Copyright \(C\) [^"]+)"')
-"""How the script itself says who made Opal; its package has its packer's name only."""
+SCRIPT = "build/browser/index.js"
+SCRIPT_SHA256 = "208694685d3087a8f617e896947d1813befe68ad9616f229300ab09cc97c3588"
 VENDOR = "wikisync/vendor"
 SHIPPED = ("themes", "sample-site", "docs/themes.md")
 """Folders and files of the checkout that a wheel holds inside the package."""
@@ -54,8 +50,8 @@ class VendorHook(BuildHookInterface[Any]):
 def provide_library(root: Path) -> Path:
     """The library's file below ``root``, fetched unless the right one is there."""
     script = root / VENDOR / "asciidoctor.js"
-    notices = (script.with_suffix(".LICENSE"), script.with_name("opal.LICENSE"))
-    if is_right(script) and all(notice.is_file() for notice in notices):
+    notice = script.with_suffix(".LICENSE")
+    if is_right(script) and notice.is_file():
         return script
     with tempfile.TemporaryDirectory(prefix="wikisync-npm-") as folder:
         package = fetch_package(root, Path(folder))
@@ -65,28 +61,28 @@ def provide_library(root: Path) -> Path:
                 " one; package-lock.json and SCRIPT_SHA256 must change together"
             )
         script.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(package / "LICENSE", notices[0])
-        notices[1].write_text(opal_notice(package), encoding="utf-8")
+        notice.write_text(license_notice(root, package), encoding="utf-8")
         partial = script.with_suffix(".partial")
         shutil.copyfile(package / SCRIPT, partial)
         partial.replace(script)
     return script
 
 
-def opal_notice(package: Path) -> str:
-    """Who made the Ruby runtime in the script, and the license that both give.
+def license_notice(root: Path, package: Path) -> str:
+    """Who made the library, and the MIT license that it has in common with us.
+
+    The package names both and holds no text of the license.
 
     Raises:
-        SystemExit: the package does not say it.
+        SystemExit: it has another license.
     """
-    license_text = package.parent.parent / RUNTIME / "LICENSE"
-    found = OPAL_COPYRIGHT.search((package / SCRIPT).read_bytes())
-    if found is None or not license_text.is_file():
-        raise SystemExit(f"wikisync build: {LIBRARY} does not say who made Opal")
-    return (
-        f"Opal, https://opalrb.com/\n{found[1].decode('utf-8')}\n\n"
-        f"Packed as {RUNTIME}:\n\n{license_text.read_text('utf-8')}"
-    )
+    named = json.loads((package / "package.json").read_text("utf-8"))
+    if named["license"] != "MIT":
+        raise SystemExit(f"wikisync build: {LIBRARY} is not under the MIT license")
+    title, _, terms = (root / "LICENSE").read_text("utf-8").split("\n\n", 2)
+    makers = ", ".join(named["authors"])
+    copyright_line = f"Copyright (c) {makers} and the other contributors to {LIBRARY}"
+    return f"{title}\n\n{copyright_line}\n\n{terms}"
 
 
 def is_right(script: Path) -> bool:

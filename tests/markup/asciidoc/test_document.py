@@ -37,6 +37,22 @@ def html_with(source: str, pages: Mapping[str, str]) -> str:
     [
         pytest.param("= Title\n\ntext", "<h1>Title</h1>", id="title is shown"),
         pytest.param(
+            "* a footnote:n[x]\n* b footnote:n[]",
+            '<sup class="footnoteref">[<a class="footnote" href="#_footnotedef_1"'
+            ' title="View footnote.">1</a>]</sup></p></li></ul>',
+            id="note that another item mentions",
+        ),
+        pytest.param(
+            "include::x.adoc[]\n\n----\ninclude::y z.adoc[indent=4]\n----",
+            "<pre>link:pass:c[y z.adoc][role=include]</pre>",
+            id="include of a page that stands alone",
+        ),
+        pytest.param(
+            "Title\n=====\n\ninclude::x.adoc[]",
+            '<p><a href="x.adoc">role=include</a></p>',
+            id="include of a page in the older syntax",
+        ),
+        pytest.param(
             "== One Two", '<h2 id="user-content-one-two">', id="heading has its id"
         ),
         pytest.param(
@@ -213,7 +229,7 @@ def nested_blocks(count: int) -> str:
             "out of memory",
             id="memory",
         ),
-        pytest.param(WorkerLimits(), nested_blocks(200), "call stack", id="stack"),
+        pytest.param(WorkerLimits(), nested_blocks(400), "call stack", id="stack"),
         pytest.param(
             WorkerLimits(source_bytes_max=9), "0123456789", "over 9 bytes", id="size"
         ),

@@ -21,8 +21,9 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, cast
 
@@ -44,46 +45,50 @@ in MB, keeps a long build flat.  To have it collect all it can every few pages d
 so too, but throws compiled code away: pages took a third longer."""
 
 
-Render = Callable[[dict[str, object]], str]
-"""A page's message to its HTML; raises PageError, or MemoryError."""
+Call = Callable[..., object]
+"""A function of the scripts by its name, with its arguments, to its value; all that
+the scripts then have to do is done when it comes back."""
+NAMED = re.compile(r"([\w$]+) as ([\w$]+)")
 
 
-def quickjs_renderer(scripts: list[str], memory_bytes_max: int, ask: Ask) -> Render:
-    """Pages in ``quickjs``, which calls out for each include while it runs."""
+def as_script(library: str) -> str:
+    """The library, which is a module, as a script: its exports are one object."""
+    code, _, exports = library.replace("import.meta", "null").rpartition("export {")
+    named = NAMED.sub(r"\2: \1", exports.partition("}")[0])
+    return f"const asciidoctor = (() => {{ {code}\nreturn {{{named}}}; }})();"
+
+
+def quickjs_engine(scripts: Sequence[str], memory_bytes_max: int) -> Call:
+    """The scripts in ``quickjs``, which leaves to its caller when promises go on."""
     import quickjs
 
     context = quickjs.Context()
     context.set_max_stack_size(STACK_BYTES)
     context.set_memory_limit(memory_bytes_max)
-    context.add_callable("include", lambda text: json.dumps(ask(json.loads(text))))
     for script in scripts:
         context.eval(script)
-    function = context.get("render")
     uncollected = 0
 
-    def render(page: dict[str, object]) -> str:
+    def call(name: str, *arguments: object) -> object:
         nonlocal uncollected
-        attributes = json.dumps(page["attributes"])
-        uncollected += len(str(page["source"])) + PAGE_COST_CHARS
+        uncollected += PAGE_COST_CHARS + sum(len(str(each)) for each in arguments)
         try:
-            return cast(str, function(page["source"], attributes, page["is_alone"]))
+            value = context.get(name)(*arguments)
+            while context.execute_pending_job():
+                pass
         except (quickjs.JSException, quickjs.StackOverflow) as error:
             raise error_of(error) from error
-        finally:
-            # After every page it would be a seventh of the time of a short one.
-            if uncollected > UNCOLLECTED_CHARS_MAX:
-                uncollected = 0
-                context.gc()
+        # After every page it would be a seventh of the time of a short one.
+        if uncollected > UNCOLLECTED_CHARS_MAX:
+            uncollected = 0
+            context.gc()
+        return value
 
-    return render
+    return call
 
 
-def v8_renderer(scripts: list[str], memory_bytes_max: int, ask: Ask) -> Render:
-    """Pages in ``mini-racer``, which cannot call out while it runs.
-
-    A page is rendered with the includes that are known and reports which are not;
-    with their answers it is rendered again, until it asks for nothing new.
-    """
+def v8_engine(scripts: Sequence[str], memory_bytes_max: int) -> Call:
+    """The scripts in ``mini-racer``, where promises go on by themselves."""
     from py_mini_racer import (
         DEFAULT_V8_FLAGS,
         JSEvalException,
@@ -100,29 +105,36 @@ def v8_renderer(scripts: list[str], memory_bytes_max: int, ask: Ask) -> Render:
         # As a whole in a function: the value of a script would come to Python.
         context.eval(f"{script}\n;0")
 
-    def render(page: dict[str, object]) -> str:
-        known: dict[str, object] = {}
-        while True:
-            try:
-                answer = json.loads(
-                    context.call(
-                        "renderWith",
-                        page["source"],
-                        json.dumps(page["attributes"]),
-                        page["is_alone"],
-                        known,
-                    )
-                )
-            except JSEvalException as error:
-                is_memory = isinstance(error, JSOOMException)
-                raise error_of(error, is_memory=is_memory) from error
-            if not answer["asked"]:
-                break
-            for text in answer["asked"]:
-                known[text] = json.dumps(ask(json.loads(text)))
-        return cast(str, answer["html"])
+    def call(name: str, *arguments: object) -> object:
+        try:
+            value: object = context.call(name, *arguments)
+        except JSEvalException as error:
+            is_memory = isinstance(error, JSOOMException)
+            raise error_of(error, is_memory=is_memory) from error
+        if context.was_hard_memory_limit_reached():
+            # what goes on by itself ends without an exception
+            raise MemoryError(OUT_OF_MEMORY)
+        return value
 
-    return render
+    return call
+
+
+def rendered(call: Call, page: Mapping[str, object], ask: Ask) -> str:
+    """HTML of a page, whose includes are asked for while it is rendered.
+
+    Raises:
+        PageError: the engine failed on it.
+        MemoryError: there was not enough memory.
+    """
+    call("start", page["source"], json.dumps(page["attributes"]), page["is_alone"])
+    while True:
+        state = json.loads(cast(str, call("state"))) or {"error": "it gave no answer"}
+        if "asked" not in state:
+            break
+        call("resume", json.dumps(ask(state["asked"])))
+    if "error" in state:
+        raise error_of(PageError(state["error"]))
+    return cast(str, state["html"])
 
 
 def error_of(error: Exception, *, is_memory: bool = False) -> Exception:
@@ -144,19 +156,19 @@ def is_spent() -> bool:
     return bool(held) and int(held[0]) * 1024 > SPENT_BYTES
 
 
-RENDERERS = {"quickjs": quickjs_renderer, "mini-racer": v8_renderer}
+ENGINES = {"quickjs": quickjs_engine, "mini-racer": v8_engine}
 
 
 def serve(arguments: list[str], requests: IO[bytes], answers: IO[bytes]) -> None:
     """Load the engine and answer pages."""
     name, library, bridge, seconds_max, memory_bytes_max = arguments
-    scripts = [Path(path).read_text(encoding="utf-8") for path in (library, bridge)]
+    library, bridge = (Path(path).read_text("utf-8") for path in (library, bridge))
+    call = ENGINES[name]((as_script(library), bridge), int(memory_bytes_max))
     ask = asker(requests, answers)
-    html_of = RENDERERS[name](scripts, int(memory_bytes_max), ask)
     nowhere = os.open(os.devnull, os.O_WRONLY)
 
     def render(page: dict[str, object]) -> dict[str, object]:
-        return {"html": html_of(page), "is_spent": is_spent()}
+        return {"html": rendered(call, page, ask), "is_spent": is_spent()}
 
     serve_pages(render, requests, answers, float(seconds_max), nowhere)
 
