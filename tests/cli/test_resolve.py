@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -337,32 +338,38 @@ async def test_file_that_came_into_its_place_is_not_taken_for_it(
     assert "THREE there" in placeless.read("home.conflict.md")
 
 
-async def test_editor_opens_a_file_of_our_own_and_goes_on_with_it(
+async def test_editor_needs_the_conflict_file(
     placeless: Cloned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("VISUAL", editor(tmp_path, 'echo begun >> "$2"'))
+    monkeypatch.setenv("VISUAL", editor(tmp_path, 'echo settled > "$2"'))
     ran = await placeless.run("resolve", "handbook/home", "--edit")
-    assert ran.code == 3
-    assert "/.wikisync/conflicts/home-" in ran.err
-    assert "1 unresolved part left" in ran.err
-    monkeypatch.setenv("VISUAL", editor(tmp_path, 'sed -i /wikisync/d "$2"'))
-    ran = await placeless.run("resolve", "handbook/home", "--edit")
-    assert ran.code == 0
-    settled = "ONE\n\nTWO there\n\nTHREE there\nTHREE here\nbegun\n"
-    assert (await placeless.wiki())["home.md"] == settled
-    assert not (placeless.root / ".wikisync/conflicts").exists()
+    assert ran.code == 1
+    assert "handbook/home has no conflict file to edit" in ran.err
+    assert placeless.read("home.md") == HERE
 
 
-async def test_page_edited_while_our_own_file_is_open_is_not_written_over(
-    placeless: Cloned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_page_edited_while_a_tool_is_open_beside_a_taken_place_stays(
+    placeless: Cloned, tmp_path: Path
 ) -> None:
     renew = tmp_path / "renew.py"
     renew.write_text(RENEW.format(root=placeless.root, url=placeless.service.url))
-    script = f'echo settled > "$2"; {sys.executable} {renew}'
-    monkeypatch.setenv("VISUAL", editor(tmp_path, script))
-    ran = await placeless.run("resolve", "handbook/home", "--edit")
+    words = tool(tmp_path, f'echo settled > "$5"; {sys.executable} {renew}')
+    ran = await placeless.run("resolve", "handbook/home", "--tool", words)
     assert ran.code == 1
     assert "was edited or resolved meanwhile" in ran.err
+    assert placeless.read("home.md") == HERE
+
+
+async def test_unsettled_result_beside_a_taken_place_takes_nothing_and_stays(
+    placeless: Cloned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    words = tool(tmp_path, 'echo begun >> "$5"')
+    ran = await placeless.run("resolve", "handbook/home", "--tool", words)
+    assert ran.code == 2
+    (result,) = tmp_path.glob("wikisync-*/result.md")
+    assert f"{result} is not resolved: 1 unresolved part left" in ran.err
+    assert result.read_text().endswith("begun\n")
     assert placeless.read("home.md") == HERE
 
 
@@ -436,8 +443,9 @@ def tool(tmp_path: Path, script: str) -> str:
 
 
 async def test_merge_tool_gets_three_texts_and_its_result_is_the_page(
-    clashing: Cloned, tmp_path: Path
+    clashing: Cloned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     script = f'cp "$2" "$3" "$4" {tmp_path}; echo settled > "$5"'
     words = tool(tmp_path, script)
     ran = await clashing.run("resolve", "handbook/home", "--tool", words)
@@ -445,7 +453,7 @@ async def test_merge_tool_gets_three_texts_and_its_result_is_the_page(
     assert (await clashing.wiki())["home.md"] == "settled\n"
     given = [(tmp_path / f"{name}.md").read_text() for name in ("base", "here", "wiki")]
     assert given == [PAGES["home"], HERE, THERE]
-    assert not (clashing.root / ".wikisync/conflicts").exists()
+    assert list(tmp_path.glob("wikisync-*")) == []
 
 
 async def test_page_without_an_earlier_text_has_an_empty_base(
@@ -496,9 +504,9 @@ async def test_result_that_is_none_takes_nothing(
 
 
 async def test_edit_while_the_tool_is_open_is_not_written_over(
-    clashing: Cloned, tmp_path: Path
+    clashing: Cloned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A watch would have brought the three texts up to date below the tool."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with clashing.state() as state:
         record = state.wiki(HANDBOOK).conflict_files()[Slug("home")]
     renew = tmp_path / "renew.py"
@@ -508,7 +516,7 @@ async def test_edit_while_the_tool_is_open_is_not_written_over(
     assert ran.code == 1
     assert "was edited or resolved meanwhile" in ran.err
     assert (await clashing.wiki())["home.md"] == record.remote
-    (result,) = (clashing.root / ".wikisync/conflicts").rglob("result.md")
+    (result,) = tmp_path.glob("wikisync-*/result.md")
     assert result.read_text() == "settled\n"
 
 

@@ -86,19 +86,6 @@ async def test_unwritable_attention_file_keeps_nothing_of_the_report_back(
     assert not (cloned.root / "elsewhere.md").exists()
 
 
-async def test_unwritable_texts_of_a_conflict_keep_nothing_of_the_report_back(
-    cloned: Cloned,
-) -> None:
-    (cloned.root / ".wikisync/conflicts").write_text("in the way\n")
-    cloned.write("guide.md", "mine\n")
-    await cloned.edit({"guide": "theirs\n"})
-    ran = await cloned.run("sync")
-    assert ran.code == ExitCode.HELD
-    assert ran.out == "handbook: 4 pages, 1 held\n"
-    assert "handbook/guide: edited here and on the wiki" in ran.err
-    assert f"warning: {cloned.root}/.wikisync: " in ran.err
-
-
 async def test_sync_with_an_unwritten_file_is_no_good_one(
     cloned: Cloned, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,6 @@ from wikisync.errors import (
     UsageError,
     command_line,
 )
-from wikisync.folder.swap import PRIVATE, write_atomically
 from wikisync.folder.workspace import holder_of
 from wikisync.merging.conflict import (
     Choice,
@@ -31,25 +30,20 @@ from wikisync.merging.conflict import (
     resolved,
     write_conflict_file,
 )
-from wikisync.model import Format, Slug, digest_of
+from wikisync.model import Slug
 from wikisync.sync.decide.ledger import ConflictFileRecord, remote_label
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
-from wikisync.workspace.conflict_texts import (
-    conflict_path,
-    conflict_texts,
-    show_conflict_texts,
-)
 from wikisync.workspace.merge_tools import (
-    PLACES,
     editor_command,
     run_and_wait,
     tool_command,
+    tool_files,
 )
 from wikisync.workspace.named import named_page
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.resolving import (
-    OpenedFile,
+    FoundConflict,
     has_conflict_file,
     pieces_again,
     pieces_of,
@@ -57,6 +51,7 @@ from wikisync.workspace.resolving import (
     take_over_pointer,
     take_text,
     unresolved_parts,
+    unsettled,
     write_settled,
 )
 from wikisync.workspace.restoring import refuse_missing
@@ -239,7 +234,6 @@ async def _sync_decided(asked: Asked, opened: OpenWorkspace) -> int:
     wanted = [(asked.section, frozenset({asked.slug}))]
     done = await sync_pages(asked.console, opened, wanted, asked.token_file, os.environ)
     asked.report.synced(done)
-    show_conflict_texts(opened.workspace.private, conflict_texts(opened))
     return exit_code_of(done)
 
 
@@ -251,12 +245,17 @@ def _edit(asked: Asked) -> int:
     editor = editor_command(os.environ)
     holder = holder_of(asked.workspace.private)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
-        found = asyncio.run(_conflict_file(asked, opened, holder))
+        found = asyncio.run(_conflict(asked, opened, holder))
     if isinstance(found, int):
         return found
+    if found.path is None:
+        raise FolderError(
+            f"{asked.section.folder}/{asked.slug} has no conflict file to edit",
+            hint="move what has its name away, or use --mine, --wiki, --both or --tool",
+        )
     run_and_wait([*editor, str(found.path)], found.path)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
-        return asyncio.run(_take_edited(asked, opened, holder, found))
+        return asyncio.run(_take_edited(asked, opened, holder, found.path))
 
 
 def _edit_with(tool: str, asked: Asked) -> int:
@@ -264,28 +263,21 @@ def _edit_with(tool: str, asked: Asked) -> int:
 
     The result begins as the conflict file, with what is settled in it already.
     """
-    private = asked.workspace.private
-    holder = holder_of(private)
+    holder = holder_of(asked.workspace.private)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
-        found = asyncio.run(_conflict_file(asked, opened, holder))
-        if isinstance(found, int):
-            return found
-        files = _tool_files(private, asked, found.record.format)
-        words = tool_command(tool, files)
-        show_conflict_texts(private, conflict_texts(opened))
-    result = files["result"]
-    if result.exists():
-        result.replace(result.with_name(f"{result.name}~"))
-    result.write_bytes(found.path.read_bytes())
-    run_and_wait(words, result)
-    text = read_result(result)
-    with open_workspace(asked.workspace, is_held=holder is None) as opened:
-        _refuse_others(opened, asked, found.record, result)
-        if found.is_own:
-            found.path.write_text(text, encoding="utf-8", newline="")
-        else:
+        found = asyncio.run(_conflict(asked, opened, holder))
+    if isinstance(found, int):
+        return found
+    with tool_files(found) as files:
+        result = files["result"]
+        run_and_wait(tool_command(tool, files), result)
+        text = read_result(result)
+        with open_workspace(asked.workspace, is_held=holder is None) as opened:
+            _refuse_others(opened, asked, found.record, result)
+            if found.path is None:
+                return asyncio.run(_take_result(asked, opened, text, result))
             asyncio.run(write_settled(opened, asked.section, asked.slug, text))
-        return asyncio.run(_take_edited(asked, opened, holder, found))
+            return asyncio.run(_take_edited(asked, opened, holder, found.path))
 
 
 def _refuse_others(
@@ -304,44 +296,43 @@ def _refuse_others(
         )
 
 
-def _tool_files(private: Path, asked: Asked, page_format: Format) -> Mapping[str, Path]:
-    return {
-        name: private / conflict_path(asked.section, asked.slug, page_format, name)
-        for name in PLACES
-    }
-
-
 async def _take_edited(
-    asked: Asked, opened: OpenWorkspace, holder: str | None, found: OpenedFile
+    asked: Asked, opened: OpenWorkspace, holder: str | None, path: Path
 ) -> int:
     """Sync the page if its conflict file is settled, or leave that to the holder."""
     section, slug = asked.section, asked.slug
-    if found.is_own:
-        _refuse_others(opened, asked, found.record, found.path)
-        text: str | None = read_result(found.path)
-    else:
-        file = await opened.local(section).conflict_file(slug)
-        text = None if file is None else file.text
-    if text is not None and slug in opened.known(section).conflict_files():
-        conflict_file = read_conflict_file(text)
+    file = await opened.local(section).conflict_file(slug)
+    if file is not None and slug in opened.known(section).conflict_files():
+        conflict_file = read_conflict_file(file.text)
         if conflict_file.text is None:
             left = unresolved_parts(conflict_file)
-            sentence = (
-                f"{found.path}: {left}; open it again, and save it without marker lines"
-            )
-            asked.report.ended("unsettled", sentence)
+            again = "open it again, and save it without marker lines"
+            asked.report.ended("unsettled", f"{path}: {left}; {again}")
             return ExitCode.HELD
-        if found.is_own:
-            await take_text(opened, section, slug, conflict_file.text)
     if holder is not None:
         return _left_to(holder, asked)
     return await _sync_decided(asked, opened)
 
 
-async def _conflict_file(
+async def _take_result(
+    asked: Asked, opened: OpenWorkspace, text: str, made: Path
+) -> int:
+    """Make a merge tool's result the page, where something has the file's place.
+
+    Raises:
+        UsageError: parts of it are not settled.
+    """
+    conflict_file = read_conflict_file(text)
+    if conflict_file.text is None:
+        raise unsettled(made, unresolved_parts(conflict_file))
+    await take_text(opened, asked.section, asked.slug, conflict_file.text)
+    return await _sync_decided(asked, opened)
+
+
+async def _conflict(
     asked: Asked, opened: OpenWorkspace, holder: str | None
-) -> OpenedFile | int:
-    """The conflict file, written again where it was removed; else an exit code."""
+) -> FoundConflict | int:
+    """The conflict, its file written again where it was removed; else an exit code."""
     code = await _without_conflict(asked, opened, holder)
     if code is not None:
         return code
@@ -349,22 +340,13 @@ async def _conflict_file(
     local, known = opened.local(section), opened.known(section)
     record = known.conflict_files()[slug]
     file = await local.conflict_file(slug) if record.has_file else None
-    text = "" if file is None else file.text
     if file is None:
         label = remote_label(known.memory.edits.get(slug), record.remote, record.at)
         text = write_conflict_file(pieces_again(known, slug), remote_by=label)
-    if not record.has_file:
-        return OpenedFile(_own_file(asked, record, text), record, is_own=True)
-    path = await local.write_conflict(slug, record.format, text)
-    return OpenedFile(opened.folder_of(section) / path, record)
-
-
-def _own_file(asked: Asked, record: ConflictFileRecord, text: str) -> Path:
-    """A conflict file among our own, as a person left it if these were its texts."""
-    private = asked.workspace.private
-    name = f"conflict-{digest_of(text)[:8]}"
-    path = conflict_path(asked.section, asked.slug, record.format, name)
-    if not (private / path).exists():
-        content = text.encode("utf-8", "surrogatepass")
-        write_atomically(private, path, content, modes=PRIVATE)
-    return private / path
+    else:
+        text = file.text
+    path = None
+    if record.has_file:
+        made = await local.write_conflict(slug, record.format, text)
+        path = opened.folder_of(section) / made
+    return FoundConflict(record, known.text(slug) or "", text, path)

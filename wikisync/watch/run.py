@@ -57,7 +57,6 @@ from wikisync.workspace.attention_file import (
     read_attention,
     write_attention,
 )
-from wikisync.workspace.conflict_texts import conflict_texts, show_conflict_texts
 from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.status import scan, status_as_json
 from wikisync.workspace.syncing import other_folder
@@ -262,7 +261,6 @@ class Watch:
         await self._show_one("the health file", write(self._write_health))
         file = write(write_attention, self._root, text)
         await self._show_one("the attention file", file)
-        await self._show_one("the texts of conflicts", self._write_conflict_texts())
         # last, since a command may take its time
         await self._caller.call(text, self._root / ATTENTION_FILE)
 
@@ -293,10 +291,6 @@ class Watch:
             before,
             service=service_sentence(self.daemon, self.report.waits()),
         )
-
-    async def _write_conflict_texts(self) -> None:
-        texts = conflict_texts(self._opened)
-        await asyncio.to_thread(show_conflict_texts, self._private, texts)
 
     def _write_health(self) -> None:
         text = self.report.health_text()

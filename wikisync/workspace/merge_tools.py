@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from wikisync.errors import UsageError
 from wikisync.processes import run_program
+from wikisync.workspace.resolving import FoundConflict
 
 EDITORS = ("sensible-editor", "nano", "vi")
 """Tried where neither ``VISUAL`` nor ``EDITOR`` is set."""
@@ -44,6 +47,23 @@ def tool_command(command: str, files: Mapping[str, Path]) -> Sequence[str]:
     for name in PLACES:
         filled = [word.replace(f"{{{name}}}", str(files[name])) for word in filled]
     return filled
+
+
+@contextmanager
+def tool_files(found: FoundConflict) -> Iterator[Mapping[str, Path]]:
+    """The files of a merge tool while the block lasts.
+
+    They stay where it fails, for what a person made is in one of them.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="wikisync-"))
+    record = found.record
+    texts = (found.base, record.local, record.remote, found.text)
+    extension = record.format.extensions[0]
+    files = {name: folder / f"{name}{extension}" for name in PLACES}
+    for path, text in zip(files.values(), texts, strict=True):
+        path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    yield files
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def editor_command(environment: Mapping[str, str]) -> Sequence[str]:

@@ -131,17 +131,16 @@ async def write_settled(
     await local.write_conflict(slug, record.format, text)
 
 
-class OpenedFile(Struct, frozen=True):
-    """The file in which a person settles a conflict."""
+class FoundConflict(Struct, frozen=True):
+    """The texts in which a person settles a conflict."""
 
-    path: Path
     record: ConflictFileRecord
-    """The texts that are in it."""
-    is_own: bool = False
-    """Whether it is among our own files, for something has its place.
-
-    It counts where the command that opened it takes it, and nowhere else.
-    """
+    base: str
+    """What both sides agreed on; empty where they never did."""
+    text: str
+    """What the conflict file says, or would."""
+    path: Path | None
+    """Of the conflict file; None where something has its place."""
 
 
 def read_result(path: Path) -> str:
@@ -150,14 +149,21 @@ def read_result(path: Path) -> str:
     Raises:
         UsageError: nothing that can be taken.
     """
-    hint = "nothing was applied; run it again, or resolve the conflict file by hand"
     try:
         text = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as exc:
-        raise UsageError(f"{path} cannot be read: {exc}", hint=hint) from exc
+        raise unsettled(path, str(exc)) from exc
     if not text.strip() or FOREIGN_MARKER.search(text):
-        raise UsageError(f"{path} is not resolved", hint=hint)
+        raise unsettled(path, "it is empty, or has marker lines")
     return text
+
+
+def unsettled(path: Path, why: str) -> UsageError:
+    """The error for a merge tool's result that cannot be taken."""
+    return UsageError(
+        f"{path} is not resolved: {why}",
+        hint="nothing was applied; run it again, or resolve the conflict file by hand",
+    )
 
 
 def unresolved_parts(conflict_file: MergedText) -> str:

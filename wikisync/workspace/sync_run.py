@@ -31,7 +31,6 @@ from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult, problems_of
 from wikisync.workspace.attention_file import noting_halts, show_attention
 from wikisync.workspace.configured import ConfiguredWorkspace
-from wikisync.workspace.conflict_texts import conflict_texts, show_conflict_texts
 from wikisync.workspace.named import no_such_pages, refuse_impossible
 from wikisync.workspace.opening import (
     OpenWorkspace,
@@ -122,20 +121,10 @@ async def sync_workspace(
             done = await _each(messages, opened, client, wanted, request)
         problems: list[Problem] = []
         if is_real:
-            problems += _show_conflict_texts(opened)
             problems += _show_attention(opened, done)
             if not pages:
                 _note_adopted(opened, done)
     return SyncRun(done, problems)
-
-
-def _show_conflict_texts(opened: OpenWorkspace) -> Iterator[Problem]:
-    """Write the texts of what is held; a file that cannot be written is a problem."""
-    private = opened.workspace.private
-    try:
-        show_conflict_texts(private, conflict_texts(opened))
-    except FolderError as error:
-        yield _unwritten(private, error)
 
 
 def _show_attention(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[Problem]:
