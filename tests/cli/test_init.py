@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -72,6 +73,24 @@ async def test_workspace_is_made(
     assert [(wiki.owner, wiki.folder) for wiki in config.wikis] == [
         (HANDBOOK, "handbook")
     ]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+async def test_what_root_makes_in_the_folder_of_somebody_is_theirs(
+    handbook: EmbeddedService, run: Run, workspace: Path
+) -> None:
+    """But for what commands obey, and what only they read."""
+    somebody = 4242
+    os.chown(workspace.parent, somebody, somebody)
+    ran = await run(*words(handbook, workspace), "--folder", "docs/handbook=a/b")
+    assert ran.code == 0, ran.err
+    theirs = {name for name in names_in(workspace) if _owner(workspace / name)}
+    assert theirs == {"a", "a/b", "a/b/.wikisyncignore"}
+    assert _owner(workspace) == somebody
+
+
+def _owner(path: Path) -> int:
+    return path.stat().st_uid
 
 
 async def test_first_sync_fetches_the_pages(

@@ -155,11 +155,10 @@ def make_folder(path: Path) -> None:
     Raises:
         OSError: it cannot be made, or a file has its name.
     """
+    if not path.parent.is_dir():
+        make_folder(path.parent)
     try:
         path.mkdir()
-    except FileNotFoundError:
-        make_folder(path.parent)
-        make_folder(path)
     except FileExistsError:
         if not path.is_dir():
             raise

@@ -26,7 +26,12 @@ from msgspec import Struct
 from wikisync.decoding import json_decoder
 from wikisync.errors import FolderError, Halted
 from wikisync.folder.ignore import CONFIG_FILE
-from wikisync.folder.safe_open import REMOVED_HINT, folder_error, not_a_folder
+from wikisync.folder.safe_open import (
+    REMOVED_HINT,
+    folder_error,
+    make_folder,
+    not_a_folder,
+)
 from wikisync.folder.swap import PRIVATE, write_atomically
 from wikisync.layout import (
     FOLDER_ID_FILE,
@@ -87,7 +92,7 @@ def locked(private: Path, what: str, *, is_watch: bool = False) -> Iterator[None
     """
     try:
         # the folder above is a person's, who may want it open
-        private.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(private.parent)
         make_private_folder(private)
         descriptor = os.open(private / LOCK_FILE, _LOCK_FLAGS, FILE_MODE)
     except OSError as exc:

@@ -21,8 +21,8 @@ from wikisync.folder.ignore import is_ignored_folder
 from wikisync.folder.naming import parse_path
 from wikisync.folder.patterns import IGNORE_FILE
 from wikisync.folder.private import private_folder
-from wikisync.folder.safe_open import refused_write
-from wikisync.folder.swap import OWNERS, write_atomically
+from wikisync.folder.safe_open import make_folder, refused_write
+from wikisync.folder.swap import OWNERS, PERSONS, write_atomically
 from wikisync.folder.workspace import adopt, locked, refuse_network_disk
 from wikisync.layout import FOLDER_ID_FILE, LOCK_FILE, PRIVATE_FOLDER, TEMPORARY_FOLDER
 from wikisync.model import Problem
@@ -154,8 +154,9 @@ def _write(planned: Planned) -> None:
     private = planned.root / PRIVATE_FOLDER
     adopt(private)
     for path in planned.written:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = planned.text if path.name == FILE_NAME else PATTERNS
+        make_folder(path.parent)
+        is_obeyed = path.name == FILE_NAME
+        text = planned.text if is_obeyed else PATTERNS
         write_atomically(
             path.parent,
             path.name,
@@ -163,7 +164,7 @@ def _write(planned: Planned) -> None:
             expected=None,
             # a wiki's folder may be on another disk
             temporary=private_folder(path.parent, TEMPORARY_FOLDER, private=private),
-            modes=OWNERS,
+            modes=OWNERS if is_obeyed else PERSONS,
         )
 
 
