@@ -611,13 +611,11 @@ def test_every_test_that_the_security_page_names_is_there() -> None:
 
 
 MAKERS_OF_FOLDERS = {
-    "workspace.creating",  # a wiki's
     "workspace.page_files",
     "cli.theme",
     "folder.safe_open",  # a wiki's, or with the mode that its caller says
     "folder.private",
     "folder.trash",
-    "folder.workspace",  # the workspace's own
     "private",
     "site.output",
     "site.linked_copy",  # of the version of a site
