@@ -43,6 +43,7 @@ ALLOWED: dict[str, set[str]] = {
     "worker": {"frames", "processes"},
     "parallel": {"errors"},
     "mentions": {"model"},
+    "fetching": {"errors", "model", "parallel", "progress"},
     "running": set(),
     "config": {
         "model",
@@ -82,6 +83,7 @@ ALLOWED: dict[str, set[str]] = {
     "merging": {"model", "merging"},
     "sync": {
         "merging",
+        "fetching",
         "mentions",
         "parallel",
         "model",
@@ -153,6 +155,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "workspace": {
         "model",
+        "fetching",
         "mentions",
         "parallel",
         "merging",

@@ -1,8 +1,4 @@
-"""Names of what is ours in a workspace: ``.wikisync`` and all below it.  Pure.
-
-A mirror of a wiki, from which sites are built, has the same names below its own
-private folder.
-"""
+"""Names of what is ours in a workspace: ``.wikisync`` and all below it.  Pure."""
 
 from __future__ import annotations
 

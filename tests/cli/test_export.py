@@ -19,7 +19,6 @@ from tests.support.service import EmbeddedService
 from tests.support.site_links import doubled_ids
 from wikisync.cli.theming import theme_choice
 from wikisync.errors import FolderError, UsageError
-from wikisync.layout import SCANS_FOLDER
 from wikisync.workspace.cache import default_cache, held_cache
 
 
@@ -83,15 +82,6 @@ async def test_second_export_writes_nothing(
     assert digest_of_tree(site) == before
 
 
-async def test_second_export_keeps_what_it_read_of_its_copy(
-    handbook: EmbeddedService, run: Run, site: Path, tmp_path: Path
-) -> None:
-    cache = tmp_path / "cache"
-    for _ in range(2):
-        await run("export", handbook.url, *NAMED, "-o", site, "--cache", cache)
-    assert [path.is_file() for path in (cache / SCANS_FOLDER).iterdir()] == [True]
-
-
 async def test_second_export_follows_what_changed(
     handbook: EmbeddedService, run: Run, site: Path
 ) -> None:
@@ -116,12 +106,12 @@ async def test_lost_cache_costs_only_time(
     assert digest_of_tree(site) == before
 
 
-async def test_pages_of_a_lost_state_do_not_outlive_their_wiki(
+async def test_pages_of_a_lost_mirror_do_not_outlive_their_wiki(
     handbook: EmbeddedService, run: Run, site: Path, tmp_path: Path
 ) -> None:
     words = ("export", handbook.url, *NAMED, "-o", site, "--cache", tmp_path / "c")
     await run(*words)
-    (tmp_path / "c/state.db").unlink()
+    (tmp_path / "c/mirror.db").unlink()
     await handbook.remove_file(HANDBOOK, "dir/page.md")
     ran = await run(*words)
     assert ran.code == 0

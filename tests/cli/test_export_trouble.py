@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import os
 import signal
+import sqlite3
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from tests.api.wire import http, listening_wire
 from tests.cli.exports import HANDBOOK, NAMED, PICTURE, digest_of_tree, put_handbook
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
+from wikisync.site import mirror
 
 
 @pytest.fixture
@@ -220,30 +220,23 @@ async def test_cache_that_cannot_be_written_is_named(
 async def test_full_disk_is_told_and_the_next_export_finishes(
     handbook: EmbeddedService, run: Run, site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await handbook.add_pages(HANDBOOK, {f"p{n}": f"page {n}" for n in range(20)})
+    await handbook.add_pages(HANDBOOK, {f"p{n}": f"page {n}" * 999 for n in range(20)})
+    connected = mirror._connected
+
+    def small(path: Path) -> sqlite3.Connection:
+        connection = connected(path)
+        connection.execute("PRAGMA max_page_count = 16")
+        return connection
+
     with monkeypatch.context() as full:
-        full.setattr("wikisync.folder.swap.os.write", disk_with_room_for(7))
+        full.setattr(mirror, "_connected", small)
         ran = await run("export", handbook.url, *NAMED, "-o", site)
     assert ran.code == 1
-    assert "the disk is full" in ran.err
+    assert "disk is full" in ran.err
     assert "free some space" in ran.err
     again = await run("export", handbook.url, *NAMED, "-o", site)
     assert again.code == 0
     assert again.out.startswith("22 pages")
-
-
-def disk_with_room_for(writes: int) -> Callable[[int, bytes], int]:
-    """``os.write`` on a disk that is full after so many writes."""
-    really, left = os.write, writes
-
-    def write(descriptor: int, content: bytes) -> int:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return really(descriptor, content)
-
-    return write
 
 
 @pytest.mark.parametrize(("output", "cache"), [("s", "s/c"), ("c/s", "c"), ("x", "x")])

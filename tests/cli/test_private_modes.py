@@ -19,6 +19,7 @@ from tests.support.watching import watching
 from tests.support.workspaces import HANDBOOK, Cloned
 from wikisync.cli.demo import serve_and_pull
 from wikisync.progress import SilentProgress
+from wikisync.site.mirror import open_mirror
 from wikisync.workspace.cache import held_cache
 
 PICTURE = "uploads/" + "ab" * 16 + "/p.png"
@@ -49,11 +50,7 @@ def _is_ours(path: Path, top: Path) -> bool:
     above = path.relative_to(top).parts[:-1]
     is_git = any(part.endswith(".git") for part in above)
     is_kept = path.is_file() and not KEPT_AS_THEY_WERE.isdisjoint(above)
-    is_mirrored = "wikis" in above and any(
-        (top / Path(*above[:length]) / "CACHEDIR.TAG").exists()
-        for length in range(len(above))
-    )
-    return not (is_git or is_kept or is_mirrored)
+    return not (is_git or is_kept)
 
 
 async def test_workspace(cloned: Cloned) -> None:
@@ -106,7 +103,8 @@ async def test_cache_of_an_export(
     words = ("export", service.url, "--project", HANDBOOK.full_path, "-o")
     assert (await run(*words, tmp_path / "site")).code == 0
     assert open_to_others(tmp_path / "cache" / "wikisync") == []
-    (tmp_path / "cache" / "wikisync").chmod(0o755)
+    [cache] = (tmp_path / "cache" / "wikisync" / "export").iterdir()
+    cache.chmod(0o755)
     assert (await run(*words, tmp_path / "site")).code == 0
     assert open_to_others(tmp_path / "cache" / "wikisync") == []
 
@@ -168,7 +166,8 @@ def warned_by_serve(data: Path) -> str:
 
 async def test_demo(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    with held_cache(cache):
-        await serve_and_pull(tmp_path / "data", cache, SilentProgress())
+    with held_cache(cache), open_mirror(cache) as mirror:
+        await serve_and_pull(tmp_path / "data", mirror, SilentProgress())
+        assert open_to_others(cache) == []
     assert open_to_others(cache) == []
     assert open_to_others(tmp_path / "data") == []

@@ -31,9 +31,9 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture(params=["mirror", "two ways"])
+@pytest.fixture(params=["our own", "two ways"])
 def writing(place: Path, request: pytest.FixtureRequest) -> Writing:
-    """A writer of a mirror, or of a folder that a person edits."""
+    """A writer of files of ours, or of a folder that a person edits."""
     own = place / ".wikisync"
     trash = Trash(own / "trash", wiki="wiki")
     limbo = Limbo(own / "limbo" / "wiki") if request.param == "two ways" else None
@@ -87,7 +87,7 @@ def test_when_the_write_is_done_the_page_is_new(place: Path, writing: Writing) -
 def test_a_removed_page_is_in_the_folder_or_in_the_trash(
     place: Path, writing: Writing, request: pytest.FixtureRequest
 ) -> None:
-    """A mirror, which nobody edits, keeps no copy."""
+    """Of our own files, which nobody edits, no copy is kept."""
     is_kept = "two ways" in request.node.name
     with recorded(place) as disk, writing() as writer:
         writer.remove("home.md", expected=digest_of(OLD), why="deleted on the wiki")

@@ -12,7 +12,6 @@ from wikisync import file_status
 from wikisync.folder import pages as pages_module
 from wikisync.folder import scan_cache as scans_module
 from wikisync.folder.pages import KEEP_S, READ_ALL_S, PageFolder
-from wikisync.folder.replica import FolderReplica
 from wikisync.folder.scan_cache import ScanCache
 from wikisync.folder.text import decode_page
 from wikisync.model import Problem, Slug, digest_of
@@ -77,20 +76,6 @@ def test_the_next_process_reads_no_file_that_stayed_as_it_was(
         before.size,
     )
     assert after.folded == digest_of("one\n")
-
-
-async def test_a_mirror_keeps_its_scan_for_the_next_process(
-    desk: Desk, reads: list[str], tmp_path: Path
-) -> None:
-    desk.save("text\n")
-    private = tmp_path / "cache"
-    private.mkdir()
-    await FolderReplica.mirror(desk.root, private=private).snapshot()
-    reads.clear()
-
-    again = await FolderReplica.mirror(desk.root, private=private).snapshot()
-
-    assert (reads, list(again.pages)) == ([], [Slug("home")])
 
 
 def test_a_file_of_the_same_size_and_time_is_read_when_it_was_saved_since(

@@ -394,14 +394,6 @@ async def test_text_that_was_kept_before_is_there_once(desk: Desk) -> None:
     assert desk.trashed() == [("home.org", "replaced")]
 
 
-async def test_mirror_keeps_nothing_back(tmp_path: Path) -> None:
-    mirror = FolderReplica(tmp_path)
-    await mirror.write(page("home", "old"), expected=None)
-    await mirror.write(page("home", "new"), expected=OLD)
-    assert await mirror.late_saves() == []
-    assert [path.name for path in tmp_path.iterdir()] == ["home.md"]
-
-
 # -- conflict files ------------------------------------------------------------------
 
 

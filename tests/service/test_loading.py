@@ -12,6 +12,7 @@ from tests.support.service import EmbeddedService
 from wikisync.api.project_schema import AccessLevel
 from wikisync.errors import ServiceError
 from wikisync.model import WikiOwner
+from wikisync.service.tables import Tables
 
 UPLOAD = "uploads/0123456789abcdef0123456789abcdef/pic.png"
 MANIFEST = """
@@ -123,6 +124,24 @@ async def test_loading_is_one_commit_and_again_is_none(
     await service.load_folder(folder)
 
     assert await commits(service) == 1
+
+
+async def test_loading_again_is_activity_where_a_wiki_changed(
+    service: EmbeddedService, folder: Path
+) -> None:
+    await service.load_folder(folder)
+    loaded = await activity(service)
+    await service.load_folder(folder)
+    assert await activity(service) == loaded
+    write(folder, {"book/home.md": "changed"})
+    await service.load_folder(folder)
+    assert await activity(service) > loaded
+
+
+async def activity(service: EmbeddedService) -> str:
+    project = await service.ask(Tables.project, PROJECT.full_path, None)
+    assert project is not None
+    return project.last_activity_at
 
 
 async def test_loading_again_carries_over_what_changed_in_the_folder(

@@ -47,6 +47,8 @@ T = TypeVar("T")
 Pages = Mapping[str, str] | Iterable[Page]
 
 AUTHOR = Author("Tester", "tester@example.com")
+ROOT = 1
+"""Id of the administrator."""
 
 
 class EmbeddedService:
@@ -178,6 +180,7 @@ class EmbeddedService:
         if files:
             wiki = await self.wiki(owner)
             await wiki.change(lambda _tree: CommitPlan("push", writes=files), AUTHOR)
+            wiki.note_write(ROOT)
 
     async def add_code(
         self, full_path: str, files: Mapping[str, bytes], branch: str = "main"
@@ -203,6 +206,7 @@ class EmbeddedService:
         wiki = await self.wiki(owner)
         change = CommitPlan("push", removes=frozenset({path}))
         await wiki.change(lambda _tree: change, AUTHOR)
+        wiki.note_write(ROOT)
 
     async def files(self, owner: WikiOwner) -> dict[str, bytes]:
         """Every file of a wiki, by its path in the repository."""

@@ -47,7 +47,6 @@ PICTURE = AttachmentPath(f"{FOLDER}/p.png")
 
 
 PULL = CycleOptions(direction=Direction.PULL, remote_span_s=0.0)
-MIRROR = replace(PULL, is_mirror=True)
 
 
 @dataclass
@@ -74,10 +73,10 @@ class Pair:
             options=replace(options, allows_emptying=allow_emptying),
         )
 
-    async def mirror(self, *, allow_emptying: bool = False) -> CycleResult:
+    async def pull_until_sure(self, *, allow_emptying: bool = False) -> CycleResult:
         """As many looks as make an absence certain."""
         for _ in range(PULL.remote_scans):
-            result = await self.pull(MIRROR, allow_emptying=allow_emptying)
+            result = await self.pull(allow_emptying=allow_emptying)
             if result.next_scan_s is None:
                 break
         return result
@@ -167,14 +166,6 @@ async def test_edit_made_here_is_held_when_the_wiki_changed_too(pair: Pair) -> N
     assert pair.local.texts()["home"] == "mine"
     assert [held.slug for held in result.held] == ["home"]
     assert pair.base()["home"] == "H"
-
-
-async def test_mirror_takes_an_edit_back(pair: Pair) -> None:
-    await pair.mirror()
-    pair.local.put("home", "not ours")
-    pair.local.put("stray", "left behind")
-    await pair.mirror()
-    assert pair.is_equal
 
 
 async def test_page_that_is_equal_on_both_sides_is_adopted(pair: Pair) -> None:
@@ -279,24 +270,24 @@ async def test_full_disk_ends_the_cycle_and_the_next_one_finishes_it(
 
 async def test_list_that_is_suddenly_empty_removes_nothing(state: State) -> None:
     pair = Pair(state, wiki_of(20))
-    await pair.mirror()
+    await pair.pull_until_sure()
     texts = pair.local.texts()
     pair.remote.pages.clear()
-    assert stopped(await pair.mirror()).share == "20 of 20 pages"
+    assert stopped(await pair.pull_until_sure()).share == "20 of 20 pages"
     assert pair.local.texts() == texts
 
 
 async def test_wiki_really_emptied_is_followed_after_a_yes(state: State) -> None:
     pair = Pair(state, wiki_of(20))
-    await pair.mirror()
+    await pair.pull_until_sure()
     pair.remote.pages.clear()
-    await pair.mirror(allow_emptying=True)
+    await pair.pull_until_sure(allow_emptying=True)
     assert not pair.local.pages
 
 
 async def test_empty_list_is_asked_for_again(pair: Pair) -> None:
     """A storage that failed for a moment is no reason to remove anything."""
-    await pair.mirror()
+    await pair.pull_until_sure()
     pages = dict(pair.remote.pages)
     pair.remote.pages.clear()
 
@@ -306,13 +297,13 @@ async def test_empty_list_is_asked_for_again(pair: Pair) -> None:
 
     pair.remote.log.clear()
     pair.remote.before = recover
-    await pair.mirror(allow_emptying=True)
+    await pair.pull_until_sure(allow_emptying=True)
     assert pair.is_equal
     assert set(pair.local.pages) == set(pages)
 
 
 async def test_page_missing_from_the_list_but_readable_is_kept(pair: Pair) -> None:
-    await pair.mirror()
+    await pair.pull_until_sure()
     hidden = pair.remote.pages[Slug("b")]
     pair.remote.remove("b")
 
@@ -321,13 +312,13 @@ async def test_page_missing_from_the_list_but_readable_is_kept(pair: Pair) -> No
             pair.remote.pages[Slug("b")] = hidden
 
     pair.remote.before = still_there
-    result = await pair.mirror()
+    result = await pair.pull_until_sure()
     assert "b" in pair.local.pages
     assert codes(result)[0] == ("absence-doubted", "b")
 
 
 async def test_service_that_finds_no_page_at_all_removes_nothing(pair: Pair) -> None:
-    await pair.mirror()
+    await pair.pull_until_sure()
     pair.remote.remove("b")
 
     async def find_nothing(entry: str) -> None:
@@ -335,7 +326,7 @@ async def test_service_that_finds_no_page_at_all_removes_nothing(pair: Pair) -> 
             raise NotFound(f"nothing: {entry}")
 
     pair.remote.before = find_nothing
-    result = await pair.mirror()
+    result = await pair.pull_until_sure()
     assert "b" in pair.local.pages
     assert codes(result)[0][0] == "absence-doubted"
 
@@ -343,7 +334,7 @@ async def test_service_that_finds_no_page_at_all_removes_nothing(pair: Pair) -> 
 async def test_service_that_does_not_answer_the_question_removes_nothing(
     pair: Pair,
 ) -> None:
-    await pair.mirror()
+    await pair.pull_until_sure()
     pair.remote.remove("b")
 
     async def fail(entry: str) -> None:
@@ -351,34 +342,34 @@ async def test_service_that_does_not_answer_the_question_removes_nothing(
             raise Unavailable("later")
 
     pair.remote.before = fail
-    await pair.mirror()
+    await pair.pull_until_sure()
     assert "b" in pair.local.pages
 
 
 async def test_incomplete_list_removes_nothing(pair: Pair) -> None:
-    await pair.mirror()
+    await pair.pull_until_sure()
     pair.remote.remove("b")
     pair.remote.is_complete = False
-    await pair.mirror()
+    await pair.pull_until_sure()
     assert "b" in pair.local.pages
 
 
 async def test_safety_stop_lets_everything_else_through(state: State) -> None:
     """A stop for removals must not keep edits from coming."""
     pair = Pair(state, wiki_of(20))
-    await pair.mirror()
+    await pair.pull_until_sure()
     for number in range(10):
         pair.remote.remove(f"page-{number}")
     pair.remote.put("page-15", "edited")
     pair.remote.put("new", "created")
-    assert stopped(await pair.mirror()).share == "10 of 20 pages"
+    assert stopped(await pair.pull_until_sure()).share == "10 of 20 pages"
     texts = pair.local.texts()
     assert (texts["page-15"], texts["new"]) == ("edited", "created")
     assert len(texts) == 21
 
 
 async def test_removals_wait_while_another_page_fails(pair: Pair) -> None:
-    await pair.mirror()
+    await pair.pull_until_sure()
     pair.remote.remove("b")
     pair.remote.put("home", "new")
 
@@ -388,7 +379,7 @@ async def test_removals_wait_while_another_page_fails(pair: Pair) -> None:
 
     pair.remote.before = refuse
     pair.remote.put("a-control", "answers")
-    result = await pair.mirror()
+    result = await pair.pull_until_sure()
     assert "b" in pair.local.pages
     assert ("removals-postponed", "1 page") in codes(result)
 
@@ -398,7 +389,7 @@ async def test_wiki_made_anew_under_the_same_path_is_left_alone(pair: Pair) -> N
     before = set(pair.local.pages)
     pair.remote.pages.clear()
     pair.remote.put("other", "another wiki")
-    with pytest.raises(Halted, match=r"another project now \(id 8, not 7\)"):
+    with pytest.raises(Halted, match=r"another project now \(8, not 7\)"):
         await pair.pull(remote_id="8")
     assert set(pair.local.pages) == before
 
@@ -585,7 +576,7 @@ async def interrupted_pull(
     remote.before = interrupt
     async with asyncio.TaskGroup() as group:
         task = group.create_task(
-            run_cycle(remote, local, state, owner=OWNER, options=MIRROR)
+            run_cycle(remote, local, state, owner=OWNER, options=PULL)
         )
         interrupt.task = task
     return not task.cancelled()
@@ -612,11 +603,11 @@ async def finishes_after_interrupt(place: Path, state: State, at: int) -> bool:
     assert_only_whole_files(place / "wiki", remote)
     local = FolderReplica(place / "wiki")
     remote.before = MemoryReplica().before
-    await run_cycle(remote, local, state, owner=OWNER, options=MIRROR)
+    await run_cycle(remote, local, state, owner=OWNER, options=PULL)
     seen = await local.snapshot()
     assert {s: (await local.read(s)).content for s in seen.pages} == remote.texts()
     assert (place / "wiki" / PICTURE).read_bytes() == remote.files[PICTURE]
-    again = await run_cycle(remote, local, state, owner=OWNER, options=MIRROR)
+    again = await run_cycle(remote, local, state, owner=OWNER, options=PULL)
     assert str(again.plan) == "nothing to do"
     return was_complete
 

@@ -88,7 +88,7 @@ def test_a_batch_names_all_pages_where_they_are_few() -> None:
 
 
 def test_only_what_is_asked_about_is_held() -> None:
-    """A mirror follows a wiki that changed as a whole, but not one that is empty."""
+    """A person may have said yes to one kind."""
     plan = Plan.from_actions([*removing(50).actions, *pulls(100)[50:]])
     result = hold_batches(plan, BASE, kinds={BatchKind.DELETES_HERE})
     assert result.plan == Plan.from_actions(pulls(100)[50:])

@@ -19,7 +19,7 @@ from wikisync.cli.options import json_option
 from wikisync.cli.service_command import ServiceCommand
 from wikisync.workspace.cloning import clone
 from wikisync.workspace.discovery import Selection
-from wikisync.workspace.pulling import Pulled, exit_code_of, labelled, wiki_as_json
+from wikisync.workspace.pulled import Pulled, exit_code_of, labelled, wiki_as_json
 from wikisync.workspace.sentences import counted, problem_as_json
 from wikisync.workspace.service import open_selected
 

@@ -18,12 +18,14 @@ from wikisync.cli.export import show_report
 from wikisync.errors import ServiceError
 from wikisync.progress import Progress
 from wikisync.service.server import running_service
+from wikisync.site.mirror import Mirror, open_mirror
 from wikisync.site.model import SiteOptions
 from wikisync.workspace.cache import held_cache
-from wikisync.workspace.discovery import Selection
+from wikisync.workspace.discovery import Selection, service_of
 from wikisync.workspace.exporting import build, check_output, pull
-from wikisync.workspace.keeping import Keeping, service_of
-from wikisync.workspace.pulling import Pulled
+from wikisync.workspace.keeping import Keeping
+from wikisync.workspace.mirroring import Mirroring
+from wikisync.workspace.pulled import Pulled
 
 GUIDE_FOLDER = "sample-site"
 NO_SERVICE = {"edit_link": False, "service_link": False}
@@ -51,13 +53,13 @@ def command(console: Console, output: Path) -> int:
         console.progress() as progress,
     ):
         data, cache = Path(name, "service"), Path(name, "cache")
-        with held_cache(cache):
-            client, pulled = asyncio.run(serve_and_pull(data, cache, progress))
+        with held_cache(cache), open_mirror(cache) as mirror:
+            client, pulled = asyncio.run(serve_and_pull(data, mirror, progress))
             exported = build(
                 client,
                 pulled,
                 output,
-                cache,
+                mirror,
                 SiteOptions(title=SITE_TITLE, theme_options=NO_SERVICE),
                 progress,
                 keeping=Keeping((), service_of(client), allow_emptying=True),
@@ -70,7 +72,7 @@ def command(console: Console, output: Path) -> int:
 
 
 async def serve_and_pull(
-    data: Path, cache: Path, progress: Progress
+    data: Path, mirror: Mirror, progress: Progress
 ) -> tuple[Client, Pulled]:
     """Run the service as long as it takes to read all its wikis."""
     progress.start("start the service", None)
@@ -80,8 +82,7 @@ async def serve_and_pull(
         pulled = await pull(
             client,
             Selection(is_all=True),
-            cache,
-            allow_emptying=False,
+            Mirroring(client, mirror),
             progress=progress,
         )
     return client, pulled

@@ -1,6 +1,6 @@
 """``wikisync export``: wikis of a service become a static website.
 
-A mirror pull into a private cache folder, then a site build from it.  The cache
+Copies of the wikis in a private cache folder, then a site build from them.  The cache
 belongs to one service and one output folder; losing it costs only time.  Nothing
 is ever written to the service.
 """
@@ -40,7 +40,7 @@ from wikisync.workspace.exporting import (
     export_wikis,
 )
 from wikisync.workspace.keeping import KeptWiki
-from wikisync.workspace.pulling import wiki_as_json
+from wikisync.workspace.pulled import wiki_as_json
 from wikisync.workspace.rendering import chosen_markup
 from wikisync.workspace.sentences import counted, problem_as_json
 
@@ -79,6 +79,11 @@ from wikisync.workspace.sentences import counted, problem_as_json
 )
 @replace_option
 @click.option(
+    "--verify",
+    is_flag=True,
+    help="Check every wiki for changes, even if the service lists no new activity.",
+)
+@click.option(
     "--anonymous",
     "is_anonymous",
     is_flag=True,
@@ -109,6 +114,7 @@ def command(
     strict: bool,
     allow_emptying: bool,
     replaces: bool,
+    verify: bool,
     is_anonymous: bool,
     as_json: bool,
 ) -> int:
@@ -138,6 +144,7 @@ def command(
         replaces=replaces,
         is_anonymous=is_anonymous,
         comments=comments,
+        verify=verify,
     )
     exported = export_wikis(request, console, os.environ)
     return show_report(console, exported, is_strict=strict, as_json=as_json)
@@ -209,6 +216,6 @@ def _kept_as_json(one: KeptWiki) -> dict[str, object]:
         "path": one.wiki.path,
         "pages": one.wiki.pages,
         "reason": one.reason,
-        "from": "cache" if one.folder else "site",
+        "from": "cache" if one.copy else "site",
         "read_at": one.read_at,
     }

@@ -29,6 +29,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from wikisync.errors import FolderError
 from wikisync.folder.coding import decode_slug, encode_slug
 from wikisync.folder.ignore import (
     ATTENTION,
@@ -51,6 +52,7 @@ from wikisync.model import (
 __all__ = [
     "PATH_BYTES_MAX",
     "attachment_path",
+    "check_attachment",
     "parse_path",
     "path_of",
 ]
@@ -158,6 +160,21 @@ def attachment_path(raw: str) -> AttachmentPath | None:
     if any(len(part.encode()) > NAME_BYTES_MAX for part in (*folders, name)):
         return None
     return AttachmentPath(raw) if len(raw.encode()) <= PATH_BYTES_MAX else None
+
+
+def check_attachment(path: AttachmentPath) -> None:
+    """Refuse a path that no attachment may have.
+
+    Raises:
+        FolderError: it is not safe, or hidden.
+    """
+    if is_hidden(path) and not may_show_hidden(path):
+        raise FolderError(
+            f"{path} is in a hidden folder, of which only pictures and documents are"
+            " synced"
+        )
+    if attachment_path(path) is None:
+        raise FolderError(f"not a safe path of an attachment: {path!r}")
 
 
 def _is_beside_pages(path: str) -> bool:

@@ -544,7 +544,7 @@ class PageFolder:
         return SeenFile(trusted_status(file.status, started_ns), state)
 
     def _read(self, folders: Folders, path: str) -> tuple[bytes, str]:
-        """A file's bytes and its identity, for which a mirror has no use."""
+        """A file's bytes and its identity."""
         with opened_file(folders, path) as descriptor:
             content = read_limited(descriptor, path, PAGE_BYTES_MAX)
             return content, identity_of(descriptor) if self._limbo else ""

@@ -24,14 +24,12 @@ from functools import partial
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-from wikisync.errors import FolderError, NotFound, PreconditionFailed
+from wikisync.errors import NotFound, PreconditionFailed
 from wikisync.folder.conflict_files import ConflictFiles
 from wikisync.folder.contents import files_there
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import (
-    attachment_path,
-    is_hidden,
-    may_show_hidden,
+    check_attachment,
     parse_path,
     path_of,
 )
@@ -87,8 +85,7 @@ class FolderReplica:
 
     ``LocalReplica`` says what each method promises.  Besides, each raises
     ``FolderError`` where the disk refuses, and each that writes ends its write before a
-    cancellation.  For a folder that a person edits there is ``two_way``, for one that
-    nobody else writes ``mirror``.
+    cancellation.  For a folder that a person edits there is ``two_way``.
 
     Args:
         root: the wiki's folder.
@@ -163,16 +160,6 @@ class FolderReplica:
             settle_s=settle_s,
             clock=clock,
             sleep=sleep,
-        )
-
-    @classmethod
-    def mirror(cls, root: Path, *, private: Path) -> FolderReplica:
-        """A folder that nobody but us writes; what was seen is kept in ``private``."""
-        scans = wiki_private_folder(root, SCANS_FOLDER, private=private)
-        return cls(
-            root,
-            temporary=private_folder(root, TEMPORARY_FOLDER, private=private),
-            cache=ScanCache(root, scans),
         )
 
     async def _in_turn(
@@ -347,7 +334,7 @@ class FolderReplica:
         self, slug: Slug, text: str, why: str, *, is_again: bool = False
     ) -> None:
         """Put a text into the trash that no file of its own holds."""
-        assert self._trash is not None, "a mirror has no trash"
+        assert self._trash is not None, "a folder that no person edits has no trash"
         async with self._one_at_a_time:
             content = text.encode("utf-8", "surrogatepass")
             path = self._path_of(slug)
@@ -398,7 +385,7 @@ class FolderReplica:
 
     async def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
         """The attachment's bytes in chunks."""
-        _check(path)
+        check_attachment(path)
         try:
             with (
                 opened_root(self._root) as root,
@@ -429,7 +416,7 @@ class FolderReplica:
             PreconditionFailed: another file is there, which somebody saved meanwhile,
                 or one that stands for it.
         """
-        _check(path)
+        check_attachment(path)
         if path in self._pages.hidden:
             raise PreconditionFailed(f"something else is in the place of {path}")
         digest = hashlib.sha256()
@@ -462,16 +449,6 @@ async def _blocks(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             waiting, size = [], 0
     if waiting:
         yield b"".join(waiting)
-
-
-def _check(path: AttachmentPath) -> None:
-    if is_hidden(path) and not may_show_hidden(path):
-        raise FolderError(
-            f"{path} is in a hidden folder, of which only pictures and documents are"
-            " synced"
-        )
-    if attachment_path(path) is None:
-        raise FolderError(f"not a safe path of an attachment: {path!r}")
 
 
 def _read(descriptor: int, path: str) -> bytes:

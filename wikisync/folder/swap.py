@@ -237,7 +237,7 @@ class FolderWriter:
                         why=why,
                     )
                 else:
-                    # nobody edits this folder: it is a mirror, or a file of ours
+                    # nobody edits this folder, or the file is ours
                     os.unlink(name, dir_fd=parent)
             except OSError as exc:
                 raise folder_error("remove", path, exc) from exc

@@ -36,7 +36,6 @@ from wikisync.service.manifest import (
     level_of,
     parse_manifest,
 )
-from wikisync.service.projects.tables import set_columns
 from wikisync.service.repository import WikiRepository
 from wikisync.service.rows import User
 from wikisync.service.tables import Tables
@@ -102,14 +101,14 @@ async def load_folder(
         wiki = service.wiki(kind, owner_id)
         name = Author(author.name, author.email)
         try:
-            edited = await asyncio.to_thread(
+            edited, is_changed = await asyncio.to_thread(
                 load_wiki, wiki.repository, source.files, name
             )
         except (OSError, GitRefused) as error:
             raise ServiceError(f"cannot load {root / entry.wiki}: {error}") from error
         service.repacking.note_change(wiki.repository)
-        if kind == "project":
-            await records.ask(set_columns, owner_id, {"is_measured": 0})
+        if is_changed:
+            wiki.note_write(author.id)
         kept += [f"{entry.path}: {path}" for path in edited]
     return LoadedFolder(token, tuple(owners), tuple(ignored), tuple(kept))
 
@@ -167,20 +166,20 @@ def scan_wiki(folder: Path) -> WikiFiles:
 
 def load_wiki(
     repository: WikiRepository, files: dict[str, Path], author: Author
-) -> list[str]:
+) -> tuple[list[str], bool]:
     """Bring what changed in a folder since its last load into the repository.
 
     Returns:
-        Paths that changed on both sides; the repository's text stays.
+        Paths that changed on both sides, where the repository's text stays; and
+        whether anything of the repository changed.
     """
     stored = repository.store_files(files)
     before = {file.path: file for file in repository.loaded().files}
     kept: list[str] = []
+    links: dict[str, RepositoryFile] = {}
+    removes: set[str] = set()
 
     def decide(tree: WikiTree) -> CommitPlan:
-        kept[:] = []
-        links: dict[str, RepositoryFile] = {}
-        removes: set[str] = set()
         for path in before.keys() | stored.keys():
             old, new, now = before.get(path), stored.get(path), tree.file(path)
             if _blob(old) == _blob(new) or _blob(now) == _blob(new):
@@ -195,7 +194,7 @@ def load_wiki(
 
     repository.change(decide, author)
     repository.remember_loaded(tuple(stored.values()), author)
-    return sorted(kept)
+    return sorted(kept), bool(links or removes)
 
 
 async def _add_owner(

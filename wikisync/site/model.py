@@ -56,6 +56,7 @@ class WikiSource(Struct, frozen=True):
     owner: WikiOwner
     title: str
     folder: Path
+    """Of its files, or of the mirror that holds its copy."""
     web_url: str = ""
     """Address of the project or group on the service, without ``/-/wikis``;
     empty when unknown, then pages carry no link back."""
@@ -71,10 +72,12 @@ class WikiSource(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     """What went wrong before the build, a missing attachment for one; it is
     shown in the site's report."""
+    copy: int = 0
+    """Number of its copy in the mirror in ``folder``; 0 where that has its files."""
 
     def fingerprint(self) -> bytes:
         """All that is known of the wiki, to be hashed; no path of this machine."""
-        text = repr(structs.replace(self, folder=Path()))
+        text = repr(structs.replace(self, folder=Path(), copy=0))
         return text.encode("utf-8", "surrogatepass")
 
     def __post_init__(self) -> None:

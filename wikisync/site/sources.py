@@ -1,9 +1,10 @@
-"""The wikis' folders as a build sees them: every page and file by digest.
+"""The wikis as a build sees them: every page and file by digest.
 
-Every file is reached as the sync reaches it, by descriptors and through no link
-(``folder.safe_open``), however long ago its name was listed: who may write in the
-folder may swap a file for a link at any moment.  A file that is unchanged since the
-last build is not read again (``file_status``).
+A copy in a mirror tells its digests (``mirror``).  In a folder, every file is reached
+as the sync reaches it, by descriptors and through no link (``folder.safe_open``),
+however long ago its name was listed: who may write in the folder may swap a file for
+a link at any moment.  A file that is unchanged since the last build is not read again
+(``file_status``).
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from functools import cached_property, partial
+from itertools import filterfalse
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import Struct, field
@@ -46,6 +48,7 @@ from wikisync.model import (
     in_form_c,
 )
 from wikisync.site.addresses import FOOTER, SIDEBAR, pages_named
+from wikisync.site.mirror import FILES, read_copy, read_text, reader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,11 +76,15 @@ class SourceFile(NamedTuple):
     """Path of the file inside it."""
 
 
-class WikiFiles(Protocol):
-    """How the pages and files of a wiki are read, wherever they lie.
+class WikiFiles(Struct, frozen=True):
+    """How the pages and files of a wiki are read, in a folder or a mirror.
 
     A small value without an open file: a process that gets it reads by itself.
     """
+
+    folder: Path
+    copy: int
+    """As in ``WikiSource``."""
 
     def read(self, path: str, digest: Digest) -> bytes | None:
         """A page or file as it is now; None where it cannot be read.
@@ -85,24 +92,13 @@ class WikiFiles(Protocol):
         ``digest`` is what the scan saw.  A folder gives what it has now, so the caller
         compares.
         """
-        ...
+        text = read_text(self.folder, self.copy, digest) if self.copy else None
+        return read_file(*self.place(path, digest)) if text is None else text
 
     def place(self, path: str, digest: Digest) -> SourceFile:
         """Where the bytes of a file that is no page lie, to be copied."""
-        ...
-
-
-class FolderFiles(Struct, frozen=True):
-    """Those of a folder."""
-
-    folder: Path
-
-    def read(self, path: str, digest: Digest) -> bytes | None:  # noqa: ARG002
-        """See ``WikiFiles``."""
-        return read_file(self.folder, path)
-
-    def place(self, path: str, digest: Digest) -> SourceFile:  # noqa: ARG002
-        """See ``WikiFiles``."""
+        if self.copy:
+            return SourceFile(self.folder / FILES, digest)
         return SourceFile(self.folder, path)
 
 
@@ -206,7 +202,7 @@ class ScannedWiki(Struct, frozen=True, dict=True):
     @cached_property
     def files(self) -> WikiFiles:
         """What reads its pages and files, here or in another process."""
-        return FolderFiles(self.source.folder)
+        return WikiFiles(self.source.folder, self.source.copy)
 
     def read(self, path: str, digest: Digest) -> bytes | None:
         """A page or file as it is now; None for one that is not there any more."""
@@ -281,13 +277,15 @@ def scan_wiki(
     page_templates: bool = False,
     now_ns: Callable[[], int] = time.time_ns,
 ) -> ScannedWiki:
-    """Look at a wiki's folder; what cannot be read becomes a problem.
+    """Look at a wiki's folder or copy; what cannot be read becomes a problem.
 
     ``page_templates`` makes ordinary pages of the service's page templates.
 
     Raises:
         FolderError: The folder itself cannot be read.
     """
+    if source.copy:
+        return _scan_copy(source, page_templates=page_templates)
     # a site shows what is not synced, too, but nothing out of a bin or of packages
     patterns, _ = read_patterns(source.folder)
     scanned = scan_pages(source.folder, patterns.takings_back, silent=patterns)
@@ -347,6 +345,31 @@ def scan_wiki(
     )
 
 
+def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
+    """What a mirror has of a wiki: nothing of it is read or hashed."""
+    copy = read_copy(reader(source.folder), source.copy)
+    pages: dict[Slug, SourcePage] = {}
+    templates = pages if page_templates else {}
+    for page in copy.pages.values():
+        found = templates if is_template(page.slug) else pages
+        found[page.slug] = SourcePage(page.slug, page.format, page.path, page.digest)
+    files: dict[str, SourceState] = {
+        path: SourceState(file.size, file.digest, UNSETTLED)
+        for path, file in copy.files.items()
+    }
+    uploads = {path: one for path, one in files.items() if path.startswith("uploads/")}
+    loose = files.keys() - uploads.keys()
+    return ScannedWiki(
+        source,
+        pages,
+        {AttachmentPath(path): state for path, state in uploads.items()},
+        source.problems,
+        LooseStates(frozenset(filterfalse(is_hidden, loose)), partial(dict.get, files)),
+        {} if page_templates else templates,
+        has_news=True,  # a build that has nothing to do asks nobody
+    )
+
+
 def settle(
     wiki: ScannedWiki, cache: Cache, *, now_ns: Callable[[], int] = time.time_ns
 ) -> None:
@@ -355,7 +378,7 @@ def settle(
     At the end of a build most are old enough, and the next one need not read them.
     """
     linked = {path: state for path, state in wiki.loose.seen.items() if state}
-    if wiki.is_settled and not linked:
+    if wiki.source.copy or (wiki.is_settled and not linked):
         return
     note = cache.key("folder", wiki.source.folder)
     remembered = _decoded(cache.state(note))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,8 +11,7 @@ from pathlib import Path
 from wikisync.errors import FolderError, UsageError
 from wikisync.folder.safe_open import folder_error
 from wikisync.folder.workspace import locked
-from wikisync.layout import LOCK_FILE, STATE_FILE
-from wikisync.model import WikiOwner
+from wikisync.layout import LOCK_FILE
 from wikisync.private import make_private_file, make_private_folder
 
 CACHE_TAG = "CACHEDIR.TAG"
@@ -22,7 +20,6 @@ Signature: 8a477f597d28d172789f06886806bc55
 # Wikis that `wikisync export` has read; it is safe to delete this folder; the next
 # export takes longer.
 """
-WIKIS_FOLDER = "wikis"
 
 
 def check_apart(output: Path, cache: Path) -> None:
@@ -75,10 +72,6 @@ def held_cache(cache: Path) -> Iterator[None]:
         tag = cache / CACHE_TAG
         if not tag.exists():
             _write_tag(tag)
-        if not (cache / STATE_FILE).exists():
-            # pages without a base would outlive their wiki
-            shutil.rmtree(cache / WIKIS_FOLDER, ignore_errors=True)
-        _make(cache / WIKIS_FOLDER)
         yield
 
 
@@ -119,13 +112,3 @@ def _refuse_foreign(cache: Path, ours: set[str]) -> None:
             f"the cache {cache} holds files that are not from an export",
             hint="choose an empty folder with --cache; nothing was changed",
         )
-
-
-def folder_in(cache: Path, owner: WikiOwner) -> Path:
-    """Where the cache keeps a wiki."""
-    return cache / WIKIS_FOLDER / folder_name(owner)
-
-
-def folder_name(owner: WikiOwner) -> str:
-    """A wiki's folder in the cache; paths of the service are not names of files."""
-    return f"{owner.kind}-{hashlib.sha256(owner.full_path.encode()).hexdigest()[:24]}"

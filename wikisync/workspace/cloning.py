@@ -36,7 +36,8 @@ from wikisync.workspace.discovery import (
     skipped,
 )
 from wikisync.workspace.opening import IDENTITY
-from wikisync.workspace.pulling import Destination, Pulled, pull_all
+from wikisync.workspace.pulled import Pulled
+from wikisync.workspace.pulling import Destination, pull_into_folders
 from wikisync.workspace.settings import read_config
 
 
@@ -76,11 +77,12 @@ async def clone(
                 private=folder / PRIVATE_FOLDER,
                 folder_of=lambda wiki: folder / workspace.folders[wiki.owner],
                 folders=workspace.folders,
-                is_mirror=False,
                 allow_emptying=allow_emptying,
             )
             try:
-                pulled = await pull_all(client, workspace.wikis, destination, progress)
+                pulled = await pull_into_folders(
+                    client, workspace.wikis, destination, progress
+                )
                 _note_identity(destination.private, pulled)
             except WikisyncError:
                 if existing is None:

@@ -126,6 +126,8 @@ class FoundWiki(Struct, frozen=True):
     """The option that led to it."""
     deletion_date: str = ""
     """Day on which it was marked for deletion, if it was."""
+    activity: str = ""
+    """When something last happened in the project; empty for a group."""
 
 
 class Found(Struct):
@@ -154,6 +156,11 @@ class Found(Struct):
     def _is_new(self, wiki: FoundWiki) -> bool:
         owner = wiki.owner
         return owner not in self._owners and not self.selection.excludes(owner)
+
+
+def service_of(client: Client) -> str:
+    """The service as a site names it."""
+    return str(client.address).rstrip("/")
 
 
 async def find_wikis(
@@ -272,6 +279,7 @@ def of_project(
         is_named=is_named,
         asked_by=asked_by,
         deletion_date=project.deletion_date or "",
+        activity=project.last_activity_at or "",
         placeholders={
             "project_id": str(project.id),
             "default_branch": project.default_branch or "",

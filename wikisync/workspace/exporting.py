@@ -1,4 +1,4 @@
-"""Wikis of a service to a static website: a mirror pull into a cache, then a build."""
+"""Wikis of a service to a static website: copies in a mirror, then a build of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -18,7 +17,6 @@ from wikisync.api.client import Client
 from wikisync.api.schema import WikiPageRecord
 from wikisync.api.wikis import Wiki
 from wikisync.errors import NotFound, RemoteError, UsageError, WikisyncError
-from wikisync.layout import STATE_FILE
 from wikisync.messages import Messages
 from wikisync.model import Problem, Slug
 from wikisync.parallel import gather
@@ -26,6 +24,7 @@ from wikisync.progress import Progress
 from wikisync.site.build import build_site
 from wikisync.site.groups import common_group, group_titles
 from wikisync.site.manifest import published_wikis
+from wikisync.site.mirror import Mirror, open_mirror
 from wikisync.site.model import (
     BuildReport,
     PageComment,
@@ -36,11 +35,11 @@ from wikisync.site.model import (
 from wikisync.site.output import open_output
 from wikisync.site.published import PublishedWiki
 from wikisync.site.theme import load_theme
-from wikisync.sync.base.state import State
-from wikisync.workspace.cache import check_apart, default_cache, folder_in, held_cache
-from wikisync.workspace.discovery import Selection, find_wikis
-from wikisync.workspace.keeping import Keeping, KeptWiki, service_of
-from wikisync.workspace.pulling import Destination, Pulled, PulledWiki, pull_all
+from wikisync.workspace.cache import check_apart, default_cache, held_cache
+from wikisync.workspace.discovery import Selection, find_wikis, service_of
+from wikisync.workspace.keeping import Keeping, KeptWiki
+from wikisync.workspace.mirroring import Mirroring
+from wikisync.workspace.pulled import Pulled, PulledWiki, pull_all
 from wikisync.workspace.service import open_selected
 
 SITE_FOLDER = "site"
@@ -82,6 +81,8 @@ class ExportRequest(Struct, frozen=True):
     """An export without a token may follow one with a token."""
     comments: bool = False
     """Comments on pages are shown below them."""
+    verify: bool = False
+    """Every wiki is asked whether it changed, whatever the service lists of it."""
 
 
 def export_wikis(
@@ -112,59 +113,55 @@ def export_wikis(
     check_theme(request.site)
     cache = request.cache or default_cache(str(client.address), output, env)
     check_apart(output, cache)
-    with messages.progress() as progress, held_cache(cache):
+    with (
+        messages.progress() as progress,
+        held_cache(cache),
+        open_mirror(cache) as mirror,
+    ):
+        mirroring = Mirroring(
+            client,
+            mirror,
+            allow_emptying=request.allow_emptying,
+            verify=request.verify,
+        )
         pulled = asyncio.run(
             pull(
                 client,
                 selection,
-                cache,
+                mirroring,
                 keeping=keeping,
-                allow_emptying=request.allow_emptying,
                 comments=request.comments,
                 progress=progress,
             )
         )
         return build(
-            client,
-            pulled,
-            output,
-            cache,
-            request.site,
-            progress,
-            keeping=keeping,
+            client, pulled, output, mirror, request.site, progress, keeping=keeping
         )
 
 
 async def pull(
     client: Client,
     selection: Selection,
-    cache: Path,
+    mirroring: Mirroring,
     *,
     keeping: Keeping | None = None,
-    allow_emptying: bool = False,
     comments: bool = False,
     progress: Progress,
 ) -> Pulled:
-    """Make the cache equal to the wikis; ``keeping`` knows those of the site.
+    """Make the copies equal to the wikis; ``keeping`` knows those of the site.
 
-    Interrupted, it leaves a cache that the next export finishes.
+    Interrupted, it leaves whole copies, and the next export does the rest.
 
     Raises:
         WikisyncError: a named wiki cannot be had, or nothing more can be done.
     """
     keeping = keeping or Keeping((), service_of(client))
-    destination = Destination(
-        private=cache,
-        folder_of=lambda wiki: folder_in(cache, wiki.owner),
-        is_mirror=True,
-        allow_emptying=allow_emptying,
-    )
     async with client:
         progress.start("find wikis", None)
         found = await find_wikis(client, selection, spared=keeping.options)
         await keeping.complete(client, found)
         pulled = await pull_all(
-            client, found.wikis, destination, progress, is_spared=keeping.holds
+            client, found.wikis, mirroring.pull, progress, is_spared=keeping.holds
         )
         if comments:
             progress.start("read comments", None)
@@ -229,7 +226,7 @@ def build(
     client: Client,
     pulled: Pulled,
     output: Path,
-    cache: Path,
+    mirror: Mirror,
     options: SiteOptions,
     progress: Progress,
     *,
@@ -243,7 +240,7 @@ def build(
         SiteError: the theme or the output folder cannot be used.
     """
     keeping = keeping or Keeping((), service_of(client))
-    kept = _kept(keeping, pulled, output, cache)
+    kept = keeping.kept(pulled, mirror, output)
     if not pulled.wikis and pulled.failed:
         raise pulled.failed[0].error
     if not pulled.wikis and not kept:
@@ -253,8 +250,8 @@ def build(
             " access",
         )
     sources = [_source(client, one) for one in pulled.wikis]
-    sources += [copy for one in kept if (copy := one.source())]
-    published = [one.wiki for one in kept if one.folder is None]
+    sources += [one.source(mirror.folder) for one in kept if one.copy]
+    published = [one.wiki for one in kept if not one.copy]
     if not sources:
         raise WikisyncError(
             f"no wiki of the site {output} could be read: {kept[0].reason}",
@@ -265,16 +262,16 @@ def build(
         sources,
         output,
         replace(options, title=title),
-        cache=cache / SITE_FOLDER,
+        cache=mirror.folder / SITE_FOLDER,
         may_leave=keeping.may_leave,
         kept=published,
         progress=progress,
     )
+    mirror.sweep()
     now = time.time()
     # the build's problems hold those of its sources, each with its wiki's name
     problems = dict.fromkeys(
         [
-            *((pulled.state_problem,) if pulled.state_problem else ()),
             *(one.problem(now) for one in kept),
             *_unread(pulled, kept),
             *keeping.problems,
@@ -289,16 +286,6 @@ def build(
         report=report,
         problems=tuple(problems),
     )
-
-
-def _kept(
-    keeping: Keeping, pulled: Pulled, output: Path, cache: Path
-) -> list[KeptWiki]:
-    """The wikis of the site that were not read this time."""
-    if not keeping.published:
-        return []
-    with State.open(cache / STATE_FILE) as state:
-        return keeping.kept(pulled, state, partial(folder_in, cache), output)
 
 
 def _unread(pulled: Pulled, kept: Sequence[KeptWiki]) -> Iterator[Problem]:
@@ -329,6 +316,7 @@ def _source(client: Client, one: PulledWiki) -> WikiSource:
         ),
         comments=one.comments,
         problems=one.problems,
+        copy=one.copy,
     )
 
 

@@ -10,13 +10,13 @@ wikis that are gone.  So a wiki of the site leaves it only where
   project was marked for deletion, and the same token got other wikis in this run.
   A 404 alone says as well that the token lost a right.
 
-Every other wiki that cannot be read is published from its last good copy in the cache,
+Every other wiki that cannot be read is published from its last good copy in the mirror,
 or, where that is lost, its published pages stay as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,11 +24,10 @@ from msgspec import Struct
 
 from wikisync.api.client import Client
 from wikisync.errors import NotFound, RemoteError, UsageError
-from wikisync.folder.scan import scan_pages
 from wikisync.model import Problem, WikiOwner, removals_max
+from wikisync.site.mirror import Mirror, name_of
 from wikisync.site.model import WikiOrigin, WikiSource
 from wikisync.site.published import PublishedWiki, WikiIndex, refuse_leaving
-from wikisync.sync.base.state import State
 from wikisync.workspace.discovery import (
     Found,
     FoundWiki,
@@ -36,7 +35,7 @@ from wikisync.workspace.discovery import (
     of_group,
     of_project,
 )
-from wikisync.workspace.pulling import Pulled
+from wikisync.workspace.pulled import Pulled
 from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.times import ago
 
@@ -59,30 +58,29 @@ class KeptWiki(Struct, frozen=True):
     wiki: PublishedWiki
     reason: str
     """Why it could not be read."""
-    folder: Path | None
-    """Its copy in the cache; None where only its published pages are left."""
+    copy: int
+    """Number of its copy in the mirror; 0 where only its published pages are left."""
     read_at: float | None
     """When it was read, in seconds since the epoch; None where that is not known."""
 
-    def source(self) -> WikiSource | None:
-        """The copy as the build takes it; None where there is none."""
+    def source(self, mirror: Path) -> WikiSource:
+        """The copy as the build takes it, in the mirror in this folder."""
         wiki = self.wiki
-        if self.folder is None:
-            return None
         return WikiSource(
             owner=wiki.owner,
             title=wiki.title,
-            folder=self.folder,
+            folder=mirror,
             web_url=wiki.web_url,
             visibility=wiki.visibility,
             description=wiki.description,
             placeholders=wiki.placeholders,
             origin=wiki.origin,
+            copy=self.copy,
         )
 
     def problem(self, now: float) -> Problem:
         """What is reported of it."""
-        what = "copy" if self.folder else "published pages"
+        what = "copy" if self.copy else "published pages"
         age = "of unknown age"
         if self.read_at is not None:
             age = f"from {ago(max(0.0, now - self.read_at))}"
@@ -254,13 +252,7 @@ class Keeping:
 
     # -- after they were read ------------------------------------------------------
 
-    def kept(
-        self,
-        pulled: Pulled,
-        state: State,
-        folder_of: Callable[[WikiOwner], Path],
-        output: Path,
-    ) -> list[KeptWiki]:
+    def kept(self, pulled: Pulled, mirror: Mirror, output: Path) -> list[KeptWiki]:
         """The wikis that stay in the site as they were read last.
 
         A wiki that came without most of the pages that the site has is taken out of
@@ -280,33 +272,24 @@ class Keeping:
                 )
             elif error := index.find(wiki.owner, wiki.origin):
                 self._reasons[wiki.owner] = error.message
-            staying.append(self._as_read_last(wiki, state, folder_of, output))
+            staying.append(self._as_read_last(wiki, mirror, output))
         return staying
 
     def _as_read_last(
-        self,
-        wiki: PublishedWiki,
-        state: State,
-        folder_of: Callable[[WikiOwner], Path],
-        output: Path,
+        self, wiki: PublishedWiki, mirror: Mirror, output: Path
     ) -> KeptWiki:
         reason = self._reasons.get(wiki.owner, "the service no longer lists it")
-        folder = folder_of(wiki.owner)
-        if _is_copy(wiki, state, folder):
-            read_at = state.wiki(wiki.owner).memory.health.last_started_at
-            return KeptWiki(wiki, reason, folder, read_at)
-        return KeptWiki(wiki, reason, None, _newest(output / wiki.prefix))
+        name = name_of(self._service, wiki.owner.kind, wiki.origin.id)
+        noted = mirror.noted(name)
+        if noted.number and not _is_shrunk(wiki, noted.count):
+            return KeptWiki(wiki, reason, noted.number, noted.read_at)
+        return KeptWiki(wiki, reason, 0, _newest(output / wiki.prefix))
 
     def _index(self, wikis: Iterable[tuple[FoundWiki, T]]) -> WikiIndex[T]:
         return WikiIndex(
             (wiki.owner, WikiOrigin(service=self._service, id=wiki.id), value)
             for wiki, value in wikis
         )
-
-
-def service_of(client: Client) -> str:
-    """The service as a site names it."""
-    return str(client.address).rstrip("/")
 
 
 async def _by_id(client: Client, wiki: PublishedWiki) -> tuple[FoundWiki, bool]:
@@ -334,15 +317,6 @@ def _has_path_of(found: FoundWiki, wiki: PublishedWiki) -> bool:
 def _is_shrunk(wiki: PublishedWiki, pages: int) -> bool:
     """Whether so many pages are missing that a person must say yes."""
     return wiki.pages - pages > removals_max(wiki.pages)
-
-
-def _is_copy(wiki: PublishedWiki, state: State, folder: Path) -> bool:
-    """Whether a folder of the cache holds this wiki, and all of it."""
-    if not folder.is_dir() or not state.wiki(wiki.owner).is_same_wiki(
-        str(wiki.origin.id)
-    ):
-        return False
-    return not _is_shrunk(wiki, len(scan_pages(folder).pages))
 
 
 def _newest(folder: Path) -> float | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from wikisync.model import PageState, Slug, Snapshot, path_of_title
-from wikisync.sync.decide.ledger import NO_DIGEST
+from wikisync.model import Slug, Snapshot, path_of_title
 from wikisync.sync.decide.plan import BasePage
 
 WINDOW_CHARS = 8
@@ -140,46 +139,6 @@ def is_at_rest(
     if changed or here.unreadable or there.unreadable:
         return False
     return base.keys() == here.pages.keys() == there.pages.keys()
-
-
-def mirror_base(
-    base: Mapping[Slug, BasePage], local: Snapshot, remote: Snapshot
-) -> Mapping[Slug, BasePage]:
-    """The base under which no file of the mirror counts as edited, new or deleted.
-
-    A mirror is a private folder that nobody edits, so no difference in it is an edit.
-    Its folder is taken as what was agreed on, and the table of ``reconcile`` decides as
-    for any folder whose files nobody touched.
-
-    - A file that differs from its record is taken as it is, with a text on the wiki
-      that nothing equals: the table replaces it, or removes it with its page.
-    - A file that is missing, or holds what the wiki holds, has no record: the table
-      creates or adopts it.
-    - A record without a file and without a page stays: the table forgets or renames it.
-
-    Without any base a file that is not on the wiki may be what is left of a lost state.
-    It gets no record, and stays: a first cycle removes nothing.
-    """
-    found = {
-        slug: record
-        for slug, mine in local.pages.items()
-        if (record := _mirror_record(slug, mine, base, remote)) is not None
-    }
-    gone = base.keys() - local.pages.keys() - remote.pages.keys()
-    return found | {slug: base[slug] for slug in gone}
-
-
-def _mirror_record(
-    slug: Slug, mine: PageState, base: Mapping[Slug, BasePage], remote: Snapshot
-) -> BasePage | None:
-    known, theirs = base.get(slug), remote.pages.get(slug)
-    if known is not None and mine == known.local_state:
-        return known
-    if theirs is not None and mine.has_same_text(theirs):
-        return None
-    if theirs is None and not base:
-        return None
-    return BasePage(slug, mine.format, mine.digest, NO_DIGEST)
 
 
 def are_alike(text: str, other: str) -> bool:

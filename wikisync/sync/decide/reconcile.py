@@ -13,7 +13,7 @@ page missing from an incomplete snapshot is *unseen*, and without a base nothing
 removed.
 
 One table serves all directions.  What a cycle of one direction may not write is taken
-out of its plan (``narrowing``); a mirror has a base of its own (``comparing``).
+out of its plan (``narrowing``).
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ STALE_SAVE = (
 
 
 async def remove_here(cycle: Cycle, action: DeleteLocal) -> None:
-    """Move a page's file to the trash; a mirror has none."""
+    """Move a page's file to the trash."""
     if cycle.state.memory.is_rewound:
         # the trash gives a text up after some weeks
         state, now = cycle.state, cycle.clock()

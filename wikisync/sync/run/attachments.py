@@ -23,44 +23,22 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import suppress
-from typing import TypeAlias
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.errors import (
     FolderError,
-    NotFound,
     PreconditionFailed,
-    RateLimited,
     RemoteError,
-    Unavailable,
 )
+from wikisync.fetching import MISSING_HINT, Fetching, Spellings, Unfetched
 from wikisync.mentions import is_upload, unmet_mentions, ways_lead_to
 from wikisync.model import AttachmentPath, Digest, LooseFile, Problem, Slug
-from wikisync.parallel import each
 from wikisync.sync.decide.ledger import FetchedFile
 from wikisync.sync.run.flow import is_disk_error
 from wikisync.sync.run.parts import Cycle
-from wikisync.sync.run.pull import UNAVAILABLE_MAX
 
 log = logging.getLogger(__name__)
-
-MISSING_HINT = "pages that use it show a placeholder instead"
-
-
-_Spellings: TypeAlias = Sequence[AttachmentPath]
-"""The names that one mention may stand for, the likeliest first."""
-
-
-class _Failed(Struct, frozen=True):
-    """An attachment that was not fetched."""
-
-    problem: Problem
-    is_absent: bool
-    """The wiki was asked, and has no such file."""
-    is_reported: bool = False
-    """The same was reported of another file."""
 
 
 async def fetch_attachments(
@@ -134,22 +112,20 @@ class _Fetching:
         self._replaced: dict[AttachmentPath, Digest] = {}
         """Files of which the wiki has another version, as they are here."""
         self._known: Mapping[AttachmentPath, FetchedFile] = {}
-        self._failures_in_row = 0
-        self._has_limit = False
-        """The service wants no requests for files now."""
 
     async def run(self) -> None:
         wanted = await self._wanted()
         if not wanted:
             return
-        self._cycle.progress.start("attachments", len(wanted))
-        await each(
-            _apart(wanted), self._fetch_all, in_flight=self._cycle.options.reads_max
+        failed = await Fetching(self._fetch).run(
+            wanted, self._cycle.progress, in_flight=self._cycle.options.reads_max
         )
+        for one in failed:
+            self._report(one)
         for found in (self._cycle.tally.missing, self._cycle.tally.absent):
             found.sort(key=lambda problem: problem.subject)
 
-    async def _wanted(self) -> Sequence[_Spellings]:
+    async def _wanted(self) -> Sequence[Spellings]:
         """Mentions whose file the folder lacks; the base learns of the others."""
         self._known = self._cycle.state.attachments()
         before = {
@@ -183,9 +159,7 @@ class _Fetching:
             fetched = FetchedFile(path, here.digest, here, version)
             self._cycle.state.record_attachments([fetched])
             self._known = self._cycle.state.attachments()
-        elif self._cycle.options.is_mirror or (
-            known and not is_own and known.digest == here.digest
-        ):
+        elif known and not is_own and known.digest == here.digest:
             self._replaced[path] = here.digest
         elif is_own:
             if known is None:
@@ -194,7 +168,8 @@ class _Fetching:
                 self._cycle.state.record_attachments([own])
                 self._known = self._cycle.state.attachments()
             message = f"{path} is another file here than on the wiki, and stays"
-            self._report(_failed("attachment-other", path, message, is_absent=True))
+            problem = Problem("attachment-other", path, message, MISSING_HINT)
+            self._report(Unfetched(problem, is_absent=True))
 
     async def _meet_again(self, paths: Sequence[AttachmentPath]) -> None:
         """Note what the wiki has for uploads that are here and on no record.
@@ -246,58 +221,21 @@ class _Fetching:
         assert here is not None, path
         return FetchedFile(path, here.digest, here)
 
-    async def _fetch_all(self, mentions: Sequence[_Spellings]) -> None:
-        """Fetch what these mention, one after the other."""
-        tried: dict[AttachmentPath, _Failed | None] = {}
-        for spellings in mentions:
-            self._cycle.progress.advance()
-            failed: list[_Failed] = []
-            if self._has_limit:
-                return  # reported for the first one; the next round asks for the others
-            for path in spellings:
-                if path not in tried:
-                    tried[path] = await self._fetch(path)
-                failure = tried[path]
-                if failure is None:
-                    break
-                failed.append(failure)
-            else:
-                # of a file that may be there rather than of a name that is none
-                first = next((one for one in failed if not one.is_absent), failed[0])
-                self._report(first)
-
-    async def _fetch(self, path: AttachmentPath) -> _Failed | None:
+    async def _fetch(self, path: AttachmentPath) -> Unfetched | None:
         """Fetch one file; returns what is wrong with it."""
-        if self._failures_in_row >= UNAVAILABLE_MAX:
-            return _failed("attachment-missing", path, "the service does not answer")
         try:
             stored = await self._cycle.local.write_attachment(
                 path, self._noted(path), replaces=self._replaced.get(path)
             )
         except PreconditionFailed:
             return None  # somebody put it there meanwhile; the next round takes it
-        except RateLimited as error:
-            is_reported, self._has_limit = self._has_limit, True
-            message = f"{error.message}; the files after it also wait"
-            failed = _failed("attachment-missing", path, message, error.hint)
-            return replace(failed, is_reported=is_reported)
-        except Unavailable as error:
-            self._failures_in_row += 1
-            return _failed("attachment-missing", path, error.message)
-        except (NotFound, RemoteError) as error:
-            self._failures_in_row = 0
-            # with a cause it is the way to the file that is not there
-            is_absent = isinstance(error, NotFound) and error.__cause__ is None
-            code, message, hint = "attachment-missing", error.message, error.hint
-            return _failed(code, path, message, hint, is_absent=is_absent)
         except FolderError as error:
             if is_disk_error(error):
                 raise
             # a file that the wiki keeps for other uses, or a page shows in an example
-            is_other = path in self._versions
-            code = "attachment-unwritable"
-            return _failed(code, path, error.message, error.hint, is_absent=is_other)
-        self._failures_in_row = 0
+            is_other, hint = path in self._versions, error.hint or MISSING_HINT
+            problem = Problem("attachment-unwritable", path, error.message, hint)
+            return Unfetched(problem, is_absent=is_other)
         self._cycle.tally.attachments.append(path)
         here = LooseFile(path, stored.digest, stored.size)
         fetched = self._as_now(path, here)
@@ -321,10 +259,8 @@ class _Fetching:
             fetched = FetchedFile(path, Digest(digest.hexdigest()), None, version)
             self._cycle.state.record_attachments([fetched])
 
-    def _report(self, failed: _Failed) -> None:
+    def _report(self, failed: Unfetched) -> None:
         """Make a problem of it; what is not on the wiki is reported once."""
-        if failed.is_reported:
-            return
         problem = failed.problem
         tally = self._cycle.tally
         reported = tally.absent if failed.is_absent else tally.missing
@@ -332,25 +268,5 @@ class _Fetching:
             last = self._cycle.state.events(1, Slug(problem.subject))
             if last and last[0].what == problem.message:
                 return
-        log.info("problem with %s: %s", problem.subject, problem.message)
         if problem not in reported:
             reported.append(problem)
-
-
-def _failed(
-    code: str,
-    path: AttachmentPath,
-    message: str,
-    hint: str | None = None,
-    *,
-    is_absent: bool = False,
-) -> _Failed:
-    return _Failed(Problem(code, path, message, hint or MISSING_HINT), is_absent)
-
-
-def _apart(mentions: Sequence[_Spellings]) -> Sequence[Sequence[_Spellings]]:
-    """The same by what they may share, so that no file is fetched twice at once."""
-    found: dict[AttachmentPath, list[_Spellings]] = {}
-    for spellings in mentions:
-        found.setdefault(min(spellings, key=len), []).append(spellings)
-    return list(found.values())

@@ -1,6 +1,6 @@
 """One cycle: scan both sides, decide, carry out, record.
 
-The story of ``docs/sync.md`` "A cycle", for all directions and for mirrors.  Deciding
+The story of ``docs/sync.md`` "A cycle", for all directions.  Deciding
 is ``deciding``'s, the effects are ``pull``'s, ``arrive``'s and ``push``'s, conflict
 files are ``holds``'.  What a cycle leaves to do at once (a merge is pushed by the next
 one) it says in ``has_more``; after a crash the next cycle finds by comparing, and by
@@ -215,9 +215,7 @@ class _Run:
                 state.undo(0)
         decided, problems, notes = self._found(decided)
         note_health(cycle, problems, decided, started_at)
-        # a site has a placeholder for each absent file, and says so every time
-        absent = () if options.is_mirror else tally.absent
-        self._note_trouble((*problems, *absent), decided.plan)
+        self._note_trouble((*problems, *tally.absent), decided.plan)
         result = self._result(decided, problems, new_notes(cycle, notes))
         waits = options.waits and result.next_scan_s is not None
         if options.is_undoable and not (result.has_more or waits):

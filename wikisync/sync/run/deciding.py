@@ -39,7 +39,6 @@ from wikisync.sync.decide.comparing import (
     changed_pages,
     is_at_rest,
     met_anew,
-    mirror_base,
 )
 from wikisync.sync.decide.decided import Decided
 from wikisync.sync.decide.ledger import Side
@@ -57,7 +56,6 @@ from wikisync.sync.decide.plan import (
     SkipReason,
 )
 from wikisync.sync.decide.reconcile import reconcile
-from wikisync.sync.decide.renames import NOTHING_TAKEN
 from wikisync.sync.decide.rewinding import NotAgreed, not_agreed
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run import changed_files
@@ -184,7 +182,7 @@ class _Deciding:
             ),
             rewinding=rewinding,
             stops=self._cycle.options.stops,
-            agreed_to=self._agreed_to(plan),
+            agreed_to=self._agreed_to(),
             now=self._cycle.clock(),
         )
         # after the safety stops, so that these count also the removals that are not
@@ -221,9 +219,7 @@ class _Deciding:
         """The base to believe, the plan by the table, and what absences make of it."""
         service = self._capabilities(there)
         base = self._believed_base(changed, here, there)
-        taken = NOTHING_TAKEN, NOTHING_TAKEN
-        if not self._cycle.options.is_mirror:
-            taken = await names_taken(self._cycle, base, changed, here, there)
+        taken = await names_taken(self._cycle, base, changed, here, there)
         plan = reconcile(base, here, there, service, taken)
         absences = await watch_absences(self._cycle, plan, here, there)
         if absences.doubted is not None:
@@ -256,8 +252,6 @@ class _Deciding:
         They are no edits: an editor or the service made them (``docs/sync.md`` "Echo").
         """
         base = self._base()
-        if self._cycle.options.is_mirror:
-            return mirror_base(base, here, there)
         by_identity = {page.identity: slug for slug, page in here.pages.items()}
         refreshed = {
             slug: now
@@ -342,11 +336,8 @@ class _Deciding:
 
     # -- who has a say -----------------------------------------------------------
 
-    def _agreed_to(self, plan: Plan) -> frozenset[Slug]:
-        """Pages about which nobody is asked once more, or at all."""
-        if self._cycle.options.is_mirror:
-            # never agreed on: left behind by a pull that was interrupted
-            return frozenset(a.slug for a in plan.deletes) - self._base().keys()
+    def _agreed_to(self) -> frozenset[Slug]:
+        """Pages about which nobody is asked once more."""
         return self._undone.names if self._undone else frozenset()
 
     async def _is_set_back(
@@ -357,8 +348,6 @@ class _Deciding:
         Asked where the wiki would take something back, now or later: one request, and
         a second one where its newest commit is another.  None where that is not known.
         """
-        if self._cycle.options.is_mirror:
-            return False  # it follows, wherever the wiki goes
         earlier = self._cycle.state.memory.head
         is_renamed = any(isinstance(move, MoveLocal) for move in plan.moves)
         if not earlier or not (
@@ -410,7 +399,7 @@ class _Deciding:
     ) -> Plan:
         """The plan without what must wait, or what nobody wants on the wiki."""
         left = self._cycle.state.memory.left_out
-        if left is not None and not self._cycle.options.is_mirror:
+        if left is not None:
             if not base:
                 left = frozenset(action.slug for action in plan.sends)
             # who names a page asks for it

@@ -14,9 +14,6 @@ from wikisync.sync.decide.safety import ALL_KINDS, BatchKind
 READS_MAX = 8
 """Reads in flight for one wiki."""
 REMOTE_SPAN_S = 60.0
-MIRROR_SPAN_S = 5.0
-"""For a mirror, which the next run of a command makes right again at no loss: so its
-command ends at once, by as many scans in a shorter time."""
 
 
 class LinkedPages(Protocol):
@@ -67,9 +64,6 @@ class CycleOptions(Struct, frozen=True):
     was agreed on, and waits for a person."""
     tries_again: bool = False
     """Send once more what the service refused: its rights may be others by now."""
-    is_mirror: bool = False
-    """The folder is private to us: it becomes equal to the wiki, and nothing of it is
-    kept."""
     allows_emptying: bool = False
     """A person's yes to all removals here that the safety stop would hold."""
     is_undoable: bool = True
@@ -91,17 +85,13 @@ class CycleOptions(Struct, frozen=True):
     @property
     def is_partial(self) -> bool:
         """Whether some differences are left alone because nobody asked for them."""
-        is_one_way = self.direction is not Direction.BOTH and not self.is_mirror
-        return self.pages is not None or is_one_way
+        return self.pages is not None or self.direction is not Direction.BOTH
 
     @property
     def stops(self) -> frozenset[BatchKind]:
-        """What the safety stop holds until a person says yes.
-
-        A mirror follows every change of the wiki but a loss of pages.
-        """
-        stops = frozenset({BatchKind.DELETES_HERE} if self.is_mirror else ALL_KINDS)
-        return stops - {BatchKind.DELETES_HERE} if self.allows_emptying else stops
+        """What the safety stop holds until a person says yes."""
+        emptying = {BatchKind.DELETES_HERE} if self.allows_emptying else set()
+        return ALL_KINDS - emptying
 
     def writes_here(self, slug: Slug) -> bool:
         """Whether the folder may be written for this page."""

@@ -5,9 +5,9 @@ which puts them into the folder in batches.  A batch and its record in the base
 are one unit that an interrupt waits for; whatever else is cut short leaves
 complete files, and the next cycle finds them equal and adopts them.
 
-What is replaced here is kept in the ring of replaced texts first, except in a mirror,
-which nobody edits.  One page that fails becomes a problem and the rest goes on.  A disk
-that takes nothing, a refused token or a service that stays away ends the cycle.
+What is replaced here is kept in the ring of replaced texts first.  One page that fails
+becomes a problem and the rest goes on.  A disk that takes nothing, a refused token or
+a service that stays away ends the cycle.
 """
 
 from __future__ import annotations
@@ -190,14 +190,10 @@ class _Pulls:
 
     async def _written(self, batch: list[_Fetched]) -> Sequence[Page | WikisyncError]:
         pages = [(fetched.page, fetched.expected) for fetched in batch]
-        if not self._cycle.options.is_mirror:
-            pages = [
-                (
-                    page if expected is None else await self._kept(page, expected),
-                    expected,
-                )
-                for page, expected in pages
-            ]
+        pages = [
+            (page if expected is None else await self._kept(page, expected), expected)
+            for page, expected in pages
+        ]
         return await self._cycle.local.write_pages(pages)
 
     async def _kept(self, page: Page, expected: Digest) -> Page:

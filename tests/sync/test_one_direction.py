@@ -1,8 +1,8 @@
-"""The plans of one direction: into a folder that persons edit, and into a mirror."""
+"""The plans of one direction: from the wiki into a folder that persons edit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pytest
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from wikisync.model import Format, PageState, Slug, Snapshot, digest_of
-from wikisync.sync.decide.comparing import mirror_base
 from wikisync.sync.decide.narrowing import Direction, in_direction
 from wikisync.sync.decide.plan import (
     Action,
@@ -31,21 +30,12 @@ from wikisync.sync.decide.plan import (
 )
 from wikisync.sync.decide.reconcile import reconcile
 
-Planner = Callable[[Mapping[Slug, BasePage], Snapshot, Snapshot], Plan]
-
 
 def pull(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -> Plan:
     """The part of the plan that writes the folder."""
     return in_direction(reconcile(base, here, there), Direction.PULL)
 
 
-def mirror(base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot) -> Plan:
-    """The same for a folder that nobody edits."""
-    return pull(mirror_base(base, here, there), here, there)
-
-
-ONE_WAY = pytest.mark.parametrize("planned", [pull, mirror])
-PLANNERS = st.sampled_from([pull, mirror])
 P = Slug("p")
 OTHER = Slug("other")
 
@@ -81,148 +71,103 @@ def line(plan: Plan) -> str:
 
 # base, local, remote: the page's text, None where it is absent
 TABLE = [
-    ("nothing changed: nothing is done", "b", "b", "b", "", ""),
-    (
-        "edited on the wiki: the folder gets the text",
-        *("b", "b", "R"),
-        *("update  p", "update  p"),
-    ),
-    (
-        "deleted on the wiki: the folder's copy goes",
-        *("b", "b", None),
-        *("remove  p", "remove  p"),
-    ),
-    (
-        "edited here: a pull leaves it alone, a mirror takes it back",
-        *("b", "L", "b"),
-        *("", "update  p"),
-    ),
+    ("nothing changed: nothing is done", "b", "b", "b", ""),
+    ("edited on the wiki: the folder gets the text", "b", "b", "R", "update  p"),
+    ("deleted on the wiki: the folder's copy goes", "b", "b", None, "remove  p"),
+    ("edited here: a pull leaves it alone", "b", "L", "b", ""),
     (
         "edited on both sides alike: both learn that they agree",
-        *("b", "E", "E"),
-        *("adopt   p", "adopt   p"),
+        "b",
+        "E",
+        "E",
+        "adopt   p",
     ),
     (
         "edited on both sides differently: merged, never overwritten by a pull",
-        *("b", "L", "R"),
-        *(f"merge   p: {HoldReason.EDITED_BOTH}", "update  p"),
+        "b",
+        "L",
+        "R",
+        f"merge   p: {HoldReason.EDITED_BOTH}",
     ),
-    (
-        "edited here, deleted on the wiki: a pull leaves it alone",
-        *("b", "L", None),
-        *("", "remove  p"),
-    ),
-    (
-        "deleted here: a pull does not bring it back, a mirror does",
-        *("b", None, "b"),
-        *("", "create  p"),
-    ),
+    ("edited here, deleted on the wiki: a pull leaves it alone", "b", "L", None, ""),
+    ("deleted here: a pull does not bring it back", "b", None, "b", ""),
     (
         "deleted here, edited on the wiki: the edit beats the deletion",
-        *("b", None, "R"),
-        *(f"create  p: {Notice.EDIT_BEATS_DELETE_HERE}", "create  p"),
+        "b",
+        None,
+        "R",
+        f"create  p: {Notice.EDIT_BEATS_DELETE_HERE}",
     ),
-    (
-        "deleted on both sides: only the record goes",
-        *("b", None, None),
-        *("forget  p", "forget  p"),
-    ),
-    (
-        "created on the wiki: the folder gets it",
-        *(None, None, "R"),
-        *("create  p", "create  p"),
-    ),
-    (
-        "created here: a pull leaves it alone, a mirror removes it",
-        *(None, "L", None),
-        *("", "remove  p"),
-    ),
-    (
-        "created on both sides alike: adopted",
-        *(None, "E", "E"),
-        *("adopt   p", "adopt   p"),
-    ),
+    ("deleted on both sides: only the record goes", "b", None, None, "forget  p"),
+    ("created on the wiki: the folder gets it", None, None, "R", "create  p"),
+    ("created here: a pull leaves it alone", None, "L", None, ""),
+    ("created on both sides alike: adopted", None, "E", "E", "adopt   p"),
     (
         "created on both sides differently: held, for there is no ancestor",
-        *(None, "L", "R"),
-        *(f"hold    p: {HoldReason.CREATED_BOTH}", "update  p"),
+        None,
+        "L",
+        "R",
+        f"hold    p: {HoldReason.CREATED_BOTH}",
     ),
 ]
 
 
 @pytest.mark.parametrize(
-    ("old", "here", "there", "pulled", "mirrored"),
+    ("old", "here", "there", "pulled"),
     [row[1:] for row in TABLE],
     ids=[row[0] for row in TABLE],
 )
 def test_table(
-    old: str | None, here: str | None, there: str | None, pulled: str, mirrored: str
+    old: str | None, here: str | None, there: str | None, pulled: str
 ) -> None:
     sides = (base(old), snapshot(here), snapshot(there))
     assert line(pull(*sides)) == pulled
-    assert line(mirror(*sides)) == mirrored
 
 
-@ONE_WAY
-def test_absence_from_an_incomplete_list_deletes_nothing(planned: Planner) -> None:
+def test_absence_from_an_incomplete_list_deletes_nothing() -> None:
     there = replace(snapshot(None), is_complete=False)
-    plan = planned(base("b"), snapshot("b"), there)
+    plan = pull(base("b"), snapshot("b"), there)
     assert line(plan) == f"skip    p: {SkipReason.UNSEEN_THERE}"
 
 
-@ONE_WAY
-def test_change_in_an_incomplete_list_is_still_taken(planned: Planner) -> None:
+def test_change_in_an_incomplete_list_is_still_taken() -> None:
     there = replace(snapshot("R"), is_complete=False)
-    plan = planned(base("b"), snapshot("b"), there)
+    plan = pull(base("b"), snapshot("b"), there)
     assert line(plan) == "update  p"
 
 
-@ONE_WAY
-def test_absence_from_an_incomplete_scan_writes_nothing(planned: Planner) -> None:
+def test_absence_from_an_incomplete_scan_writes_nothing() -> None:
     """A file that could not be seen may hold a text that nobody else has."""
     here = replace(snapshot(None), is_complete=False)
-    plan = planned(base("b"), here, snapshot("R"))
+    plan = pull(base("b"), here, snapshot("R"))
     assert line(plan) == f"skip    p: {SkipReason.UNSEEN_HERE}"
 
 
-@ONE_WAY
-def test_page_that_cannot_be_read_on_the_wiki_stays_as_it_is(planned: Planner) -> None:
+def test_page_that_cannot_be_read_on_the_wiki_stays_as_it_is() -> None:
     there = replace(snapshot(None), unreadable=frozenset({P}))
-    plan = planned(base("b"), snapshot("b"), there)
+    plan = pull(base("b"), snapshot("b"), there)
     assert line(plan) == f"skip    p: {SkipReason.UNREADABLE_THERE}"
 
 
-@ONE_WAY
-def test_file_that_cannot_be_read_is_never_overwritten(planned: Planner) -> None:
+def test_file_that_cannot_be_read_is_never_overwritten() -> None:
     here = replace(snapshot(None), unreadable=frozenset({P}))
-    plan = planned(base("b"), here, snapshot("R"))
+    plan = pull(base("b"), here, snapshot("R"))
     assert line(plan) == f"skip    p: {SkipReason.UNREADABLE_HERE}"
 
 
-def test_first_sync_removes_nothing() -> None:
-    """Without a base a stray file cannot be told from a text of a person."""
-    here = Snapshot({P: state("L")})
-    plan = mirror({}, here, Snapshot({OTHER: state("o", OTHER)}))
-    assert str(plan) == "create  other"
-
-
-@ONE_WAY
-def test_format_change_alone_is_an_edit(planned: Planner) -> None:
+def test_format_change_alone_is_an_edit() -> None:
     there = Snapshot({**snapshot(None).pages, P: state("b", page_format=Format.ORG)})
-    plan = planned(base("b"), snapshot("b"), there)
+    plan = pull(base("b"), snapshot("b"), there)
     assert plan.writes == (
         Pull(P, Format.ORG, local=digest_of("b"), remote=digest_of("b")),
     )
 
 
-@ONE_WAY
-def test_side_that_stores_its_own_version_does_not_scan_changed(
-    planned: Planner,
-) -> None:
+def test_side_that_stores_its_own_version_does_not_scan_changed() -> None:
     """A folder with other line ends than the wiki must not loop for ever."""
     page = BasePage(P, Format.MARKDOWN, digest_of("x\r\n"), digest_of("x\n"))
     here, there = Snapshot({P: state("x\r\n")}), Snapshot({P: state("x\n")})
-    assert planned({P: page}, here, there) == Plan()
+    assert pull({P: page}, here, there) == Plan()
 
 
 # -- properties --------------------------------------------------------------------
@@ -240,8 +185,8 @@ class World:
     local: dict[Slug, str]
     remote: dict[Slug, str]
 
-    def plan(self, planned: Planner) -> Plan:
-        return planned(self.base, seen(self.local), seen(self.remote))
+    def plan(self) -> Plan:
+        return pull(self.base, seen(self.local), seen(self.remote))
 
     def apply(self, plan: Plan) -> None:
         for action in plan.actions:
@@ -258,7 +203,7 @@ class World:
                 del self.base[slug]
             case MoveLocal(slug, target, record):
                 self.local[target] = self.local.pop(slug)
-                if record in self.base:  # else it is a stray file of a mirror
+                if record in self.base:
                     self.base[target] = replace(self.base.pop(record), slug=target)
             case Rebind(slug, target):
                 self.base[target] = replace(self.base.pop(slug), slug=target)
@@ -285,29 +230,17 @@ def worlds(draw: st.DrawFn) -> World:
     return World({s: agreed(t, s) for s, t in old.items()}, local, remote)
 
 
-@given(worlds(), PLANNERS)
-def test_same_observation_gives_the_same_plan(world: World, planned: Planner) -> None:
-    assert world.plan(planned) == world.plan(planned)
+@given(worlds())
+def test_same_observation_gives_the_same_plan(world: World) -> None:
+    assert world.plan() == world.plan()
 
 
 @given(worlds())
-def test_mirror_becomes_equal_to_the_wiki_in_two_cycles(world: World) -> None:
-    """Two, because a first sync leaves removals to the second."""
-    world.apply(world.plan(mirror))
-    world.apply(world.plan(mirror))
-    if world.base or not world.local:
-        assert world.local == world.remote
-        assert world.plan(mirror) == Plan()
-
-
-@given(worlds(), PLANNERS)
-def test_carried_out_plan_leaves_only_what_waits(
-    world: World, planned: Planner
-) -> None:
-    """In three cycles: a rename may show another one, and the first removes nothing."""
+def test_carried_out_plan_leaves_only_what_waits(world: World) -> None:
+    """In three cycles: a rename may show another one."""
     for _ in range(3):
-        world.apply(world.plan(planned))
-    again = world.plan(planned)
+        world.apply(world.plan())
+    again = world.plan()
     assert not again.writes
     assert not again.deletes
 
@@ -318,14 +251,12 @@ def test_pull_never_touches_a_text_that_only_the_folder_has(world: World) -> Non
     known = {page.local for page in world.base.values()}
     known |= {digest_of(text) for text in world.remote.values()}
     own = {text for text in world.local.values() if digest_of(text) not in known}
-    world.apply(world.plan(pull))
+    world.apply(world.plan())
     assert own <= set(world.local.values())
 
 
-@given(worlds(), PLANNERS)
-def test_side_equal_to_the_base_gets_nothing_it_does_not_need(
-    world: World, planned: Planner
-) -> None:
+@given(worlds())
+def test_side_equal_to_the_base_gets_nothing_it_does_not_need(world: World) -> None:
     """Where the wiki did not change, a pull writes nothing into the folder."""
     world.remote = {
         slug: text
@@ -334,20 +265,18 @@ def test_side_equal_to_the_base_gets_nothing_it_does_not_need(
     }
     world.local = dict(world.remote)
     world.base = {slug: agreed(text, slug) for slug, text in world.remote.items()}
-    assert world.plan(planned) == Plan()
+    assert world.plan() == Plan()
 
 
-@given(worlds(), PLANNERS)
-def test_incomplete_sides_never_lead_to_a_removal(
-    world: World, planned: Planner
-) -> None:
+@given(worlds())
+def test_incomplete_sides_never_lead_to_a_removal(world: World) -> None:
     there = replace(seen(world.remote), is_complete=False)
-    plan = planned(world.base, seen(world.local), there)
+    plan = pull(world.base, seen(world.local), there)
     assert not plan.deletes
 
 
-@given(worlds(), PLANNERS)
-def test_no_page_has_two_actions(world: World, planned: Planner) -> None:
-    slugs = [action.slug for action in world.plan(planned).actions]
+@given(worlds())
+def test_no_page_has_two_actions(world: World) -> None:
+    slugs = [action.slug for action in world.plan().actions]
     assert len(slugs) == len(set(slugs))
-    assert all(describe(action) for action in world.plan(planned).actions)
+    assert all(describe(action) for action in world.plan().actions)

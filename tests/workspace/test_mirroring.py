@@ -1,0 +1,331 @@
+"""Copies of wikis: which wikis are asked, and what a copy is told to hold."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sqlite3
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.support.bending import BendingProxy, bending_proxy
+from tests.support.git import needs_git
+from tests.support.quirks import Quirk
+from tests.support.service import EmbeddedService
+from wikisync.api.client import Client
+from wikisync.errors import FolderError
+from wikisync.model import Slug, WikiOwner, digest_of
+from wikisync.progress import SilentProgress
+from wikisync.service.projects import tables as project_tables
+from wikisync.site.mirror import FILES, STORE, Mirror, Noted, name_of, open_mirror
+from wikisync.site.sources import WikiFiles
+from wikisync.workspace.discovery import Selection
+from wikisync.workspace.exporting import pull
+from wikisync.workspace.mirroring import CHECK_S, Mirroring
+from wikisync.workspace.pulled import Pulled
+
+OWNER = WikiOwner("project", "docs/handbook")
+GROUP = WikiOwner("group", "docs")
+HOME, PLAN = Slug("home"), Slug("plan")
+PICTURE = "uploads/" + "0123456789abcdef" * 2 + "/p.png"
+
+
+class Desk:
+    """A service behind a proxy, and a mirror of its wikis."""
+
+    def __init__(
+        self, service: EmbeddedService, proxy: BendingProxy, mirror: Mirror
+    ) -> None:
+        self.service, self.proxy, self.mirror = service, proxy, mirror
+        self.passed_s = 0.0
+        self.ids = {OWNER: 1}
+
+    def noted(self, owner: WikiOwner = OWNER, mirror: Mirror | None = None) -> Noted:
+        """What the store notes of a wiki."""
+        name = name_of(self.proxy.url.rstrip("/"), owner.kind, self.ids[owner])
+        return (mirror or self.mirror).noted(name)
+
+    async def pull(self, *, verify: bool = False, allows: bool = False) -> Pulled:
+        """Read what is due; the requests from before are forgotten."""
+        self.proxy.asked.clear()
+        client = Client(self.proxy.url, self.service.token)
+        mirroring = Mirroring(
+            client,
+            self.mirror,
+            allow_emptying=allows,
+            verify=verify,
+            now=lambda: 1_800_000_000.0 + self.passed_s,
+        )
+        chosen = Selection(is_all=True)
+        return await pull(client, chosen, mirroring, progress=SilentProgress())
+
+    def texts(self, owner: WikiOwner = OWNER) -> dict[Slug, str]:
+        """What the copy of a wiki holds."""
+        noted = self.noted(owner)
+        files = WikiFiles(self.mirror.folder, noted.number)
+        found = {}
+        for slug, page in self.mirror.copy(noted).pages.items():
+            text = files.read(page.path, page.digest)
+            assert text is not None
+            found[slug] = text.decode()
+        return found
+
+    def files(self) -> dict[str, bytes]:
+        """The files of the copy, by their paths in the wiki."""
+        noted = self.noted()
+        reader = WikiFiles(self.mirror.folder, noted.number)
+        return {
+            path: reader.read(path, file.digest) or b"gone"
+            for path, file in self.mirror.copy(noted).files.items()
+        }
+
+    def asked(self) -> list[str]:
+        """The requests about pages of wikis or their repositories."""
+        return [one.path for one in self.proxy.requests(r"/wikis|\.wiki\.git")]
+
+
+@pytest.fixture
+async def proxy(service: EmbeddedService) -> AsyncIterator[BendingProxy]:
+    async with bending_proxy(service.url) as running:
+        yield running
+
+
+@pytest.fixture
+def mirror(tmp_path: Path) -> Iterator[Mirror]:
+    (tmp_path / "cache").mkdir()
+    with open_mirror(tmp_path / "cache") as opened:
+        yield opened
+
+
+@pytest.fixture
+async def desk(
+    service: EmbeddedService,
+    proxy: BendingProxy,
+    mirror: Mirror,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Desk:
+    """One wiki of a project and, above it, one of a group, both read once."""
+    monkeypatch.setattr("wikisync.api.client.spread", lambda: 0.0)
+    group = await service.add_group("docs", {"home": "of the group\n"})
+    await service.add_project(
+        "docs/handbook", {"home": "welcome\n", "plan": "a plan\n"}
+    )
+    desk = Desk(service, proxy, mirror)
+    desk.ids[GROUP] = group
+    await desk.pull()
+    assert desk.texts() == {HOME: "welcome\n", PLAN: "a plan\n"}
+    return desk
+
+
+# -- who is asked ------------------------------------------------------------------
+
+
+async def test_project_without_activity_is_not_asked(desk: Desk) -> None:
+    await desk.pull()
+    assert desk.asked()
+    assert all("/groups/" in path or "/docs.wiki" in path for path in desk.asked())
+
+
+async def test_edit_is_copied_and_nothing_else(desk: Desk) -> None:
+    await desk.service.add_pages(OWNER, {"home": "new words\n"})
+    pulled = await desk.pull()
+    assert desk.texts() == {HOME: "new words\n", PLAN: "a plan\n"}
+    assert [one.written for one in pulled.wikis] == [0, 1]
+
+
+async def test_edit_in_the_wiki_of_a_group_is_seen(desk: Desk) -> None:
+    """Nothing tells of the activity of groups."""
+    await desk.service.add_pages(GROUP, {"home": "new words\n"})
+    await desk.pull()
+    assert desk.texts(GROUP) == {HOME: "new words\n"}
+
+
+@pytest.mark.parametrize(("verify", "passed_s"), [(True, 0.0), (False, CHECK_S)])
+async def test_edit_that_is_no_activity_is_found_by_asking_all(
+    desk: Desk, verify: bool, passed_s: float
+) -> None:
+    desk.service.quirks = {Quirk.ACTIVITY_STANDS_STILL}
+    await desk.service.add_pages(OWNER, {"home": "new words\n"})
+    await desk.pull()
+    assert desk.texts()[HOME] == "welcome\n"
+    desk.passed_s = passed_s
+    await desk.pull(verify=verify)
+    assert desk.texts()[HOME] == "new words\n"
+
+
+async def test_service_that_hid_an_edit_is_not_believed_for_a_day(desk: Desk) -> None:
+    desk.service.quirks = {Quirk.ACTIVITY_STANDS_STILL}
+    await desk.service.add_pages(OWNER, {"home": "hidden\n"})
+    await desk.pull(verify=True)
+    await desk.service.add_pages(OWNER, {"home": "hidden, too\n"})
+    await desk.pull()
+    assert desk.texts()[HOME] == "hidden, too\n"
+
+
+async def test_edit_while_the_wiki_is_read_is_seen_the_next_time(desk: Desk) -> None:
+    """What is noted is the activity as it was listed before the texts were read."""
+    await desk.service.add_pages(OWNER, {"home": "new words\n"})
+    with desk.proxy.bend("/projects/1/wikis", delay_s=0.2) as rule:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(desk.pull())
+            await rule.has_met.wait()
+            await desk.service.add_pages(OWNER, {"home": "newer words\n"})
+    await desk.pull()
+    assert desk.texts()[HOME] == "newer words\n"
+
+
+async def test_renamed_project_keeps_its_copy(desk: Desk) -> None:
+    number = desk.noted().number
+    change = project_tables.ProjectChange({"path": "guide"}, {})
+    await desk.service.ask(project_tables.change_project, 1, change)
+    pulled = await desk.pull()
+    assert [one.wiki.owner.full_path for one in pulled.wikis] == ["docs", "docs/guide"]
+    assert [one.copy for one in pulled.wikis][1] == number
+    assert pulled.wikis[1].written == 0
+
+
+# -- what a copy is told to hold ---------------------------------------------------
+
+
+async def test_page_that_only_the_list_lacks_stays(desk: Desk) -> None:
+    await desk.service.add_pages(OWNER, {"home": "new words\n"})
+    desk.proxy.bend(r"/projects/1/wikis\?", body=_without_plan, count=1)
+    await desk.pull()
+    assert desk.texts() == {HOME: "new words\n", PLAN: "a plan\n"}
+
+
+def _without_plan(body: bytes) -> bytes:
+    pages = msgspec.json.decode(body)
+    return msgspec.json.encode([page for page in pages if page["slug"] != "plan"])
+
+
+async def test_page_that_is_gone_leaves_the_copy(desk: Desk) -> None:
+    await desk.service.remove_file(OWNER, "plan.md")
+    pulled = await desk.pull()
+    assert desk.texts() == {HOME: "welcome\n"}
+    assert pulled.wikis[1].removed == 1
+
+
+async def test_wiki_that_lost_all_pages_is_held_until_a_yes(desk: Desk) -> None:
+    for name in ("home.md", "plan.md"):
+        await desk.service.remove_file(OWNER, name)
+    pulled = await desk.pull()
+    [halted] = pulled.halted
+    assert halted.message.startswith("2 of 2 pages (home, plan) are missing")
+    assert desk.texts() == {HOME: "welcome\n", PLAN: "a plan\n"}
+    await desk.pull(allows=True)
+    assert desk.texts() == {}
+
+
+async def test_page_that_cannot_be_read_stays_as_it_was_and_is_asked_for_again(
+    desk: Desk,
+) -> None:
+    """A text of more than a mebibyte is read by itself."""
+    long = "words " * 200_000
+    await desk.service.add_pages(OWNER, {"home": long, "plan": "new plan\n"})
+    with desk.proxy.bend(r"/wikis/home", status=404, body=b"{}"):
+        pulled = await desk.pull()
+    assert desk.texts() == {HOME: "welcome\n", PLAN: "new plan\n"}
+    assert [one.code for one in pulled.wikis[1].problems] == ["page-unreadable"]
+    await desk.pull()
+    assert desk.texts()[HOME] == long
+
+
+async def test_file_that_no_page_mentions_any_more_leaves_the_store(
+    desk: Desk,
+) -> None:
+    await desk.service.put_file(OWNER, PICTURE, b"\x89PNG picture")
+    await desk.service.add_pages(OWNER, {"home": f"![p]({PICTURE})\n"})
+    await desk.pull()
+    assert desk.files() == {PICTURE: b"\x89PNG picture"}
+    await desk.service.add_pages(OWNER, {"home": "no picture\n"})
+    await desk.pull()
+    desk.mirror.sweep()
+    assert desk.files() == {}
+    assert not [*(desk.mirror.folder / FILES).iterdir()]
+
+
+@needs_git
+async def test_file_beside_the_pages_follows_the_wiki(desk: Desk) -> None:
+    await desk.service.put_file(OWNER, "pictures/map.png", b"\x89PNG one")
+    await desk.service.add_pages(OWNER, {"home": "![m](pictures/map.png)\n"})
+    await desk.pull()
+    assert desk.files() == {"pictures/map.png": b"\x89PNG one"}
+    await desk.service.put_file(OWNER, "pictures/map.png", b"\x89PNG two")
+    await desk.pull()
+    assert desk.files() == {"pictures/map.png": b"\x89PNG two"}
+    await desk.service.remove_file(OWNER, "pictures/map.png")
+    await desk.pull()
+    assert desk.files() == {}
+
+
+async def test_file_that_was_missing_is_asked_for_without_activity(desk: Desk) -> None:
+    await desk.service.add_pages(OWNER, {"home": f"![p]({PICTURE})\n"})
+    pulled = await desk.pull()
+    assert [one.code for one in pulled.wikis[1].problems] == ["attachment-missing"]
+    desk.service.quirks = {Quirk.ACTIVITY_STANDS_STILL}
+    await desk.service.put_file(OWNER, PICTURE, b"\x89PNG picture")
+    await desk.pull()
+    assert desk.files() == {PICTURE: b"\x89PNG picture"}
+
+
+# -- the store ---------------------------------------------------------------------
+
+
+async def test_copy_that_nobody_asked_for_leaves_the_store(
+    desk: Desk, tmp_path: Path
+) -> None:
+    desk.mirror.close()
+    with open_mirror(tmp_path / "cache") as mirror:
+        assert desk.noted(GROUP, mirror).count == 1
+        mirror.sweep()
+        assert desk.noted(GROUP, mirror).count == 1
+        assert desk.noted(OWNER, mirror).count == 0
+
+
+async def test_text_is_read_by_another_process(desk: Desk) -> None:
+    noted = desk.noted()
+    code = (
+        "import sys; from pathlib import Path;"
+        " from wikisync.site.sources import WikiFiles;"
+        " files = WikiFiles(Path(sys.argv[1]), int(sys.argv[2]));"
+        " sys.stdout.buffer.write(files.read('plan.md', sys.argv[3]))"
+    )
+    words = (str(desk.mirror.folder), str(noted.number), digest_of("a plan\n"))
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", code, *words), stdout=asyncio.subprocess.PIPE
+    )
+    assert (await process.communicate())[0] == b"a plan\n"
+
+
+@pytest.mark.parametrize("content", [b"no database", b"SQLite format 3\0" + b"x" * 999])
+def test_store_that_is_damaged_is_made_anew(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / STORE).write_bytes(content)
+    with open_mirror(tmp_path) as mirror:
+        assert mirror.noted("any").number == 0
+    with open_mirror(tmp_path):
+        pass
+
+
+async def test_damage_that_is_met_later_is_told_and_the_next_run_begins_anew(
+    desk: Desk, tmp_path: Path
+) -> None:
+    desk.mirror.close()
+    with (
+        contextlib.closing(sqlite3.connect(tmp_path / "cache" / STORE)) as store,
+        store,
+    ):
+        store.execute("UPDATE wiki SET pages = x'ff'")
+    with pytest.raises(FolderError, match="is damaged"):
+        read_all(tmp_path / "cache")
+    with open_mirror(tmp_path / "cache") as mirror:
+        assert desk.noted(OWNER, mirror).number == 0
+
+
+def read_all(cache: Path) -> None:
+    with open_mirror(cache) as mirror:
+        mirror.copy(Noted(1))

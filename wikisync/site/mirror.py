@@ -1,0 +1,327 @@
+"""Copies of wikis in one SQLite file, from which a site is built.
+
+A wiki is one row: what was noted of it, its pages and its files.  Texts are rows by
+wiki and digest, files lie beside by digest.  A copy is replaced as a whole, in one
+transaction, so that a reader in any process sees the old one or the new one.  A store
+that is damaged, or of another version, is made anew: losing it costs time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import IO
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wikisync.decoding import msgpack_decoder
+from wikisync.errors import FolderError
+from wikisync.folder.safe_open import folder_error
+from wikisync.model import (
+    AttachmentPath,
+    Digest,
+    Format,
+    PagePath,
+    PageState,
+    Slug,
+)
+from wikisync.private import make_private_file, make_private_folder
+
+STORE = "mirror.db"
+FILES = "files"
+VERSION = 1
+READERS_MAX = 4
+"""Stores that one process holds open to read."""
+
+_SCHEMA = f"""
+CREATE TABLE wiki (
+    number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, activity TEXT NOT NULL,
+    tag TEXT NOT NULL, read_at REAL NOT NULL, count INTEGER NOT NULL,
+    pages BLOB NOT NULL, files BLOB NOT NULL);
+CREATE TABLE text (wiki INTEGER NOT NULL, digest BLOB NOT NULL, content BLOB NOT NULL);
+CREATE TABLE distrust (at REAL NOT NULL);
+CREATE UNIQUE INDEX text_of_wiki ON text (wiki, digest);
+PRAGMA user_version = {VERSION};
+"""
+
+
+class MirrorPage(Struct, frozen=True, array_like=True, gc=False):
+    """One page of a copy; begins as ``sources.SourcePage`` does."""
+
+    slug: Slug
+    format: Format
+    path: PagePath
+    digest: Digest
+    size: int
+    identity: str
+    mentions: tuple[AttachmentPath, ...]
+    """The uploads that its text mentions, in all their spellings."""
+    ways: tuple[str, ...]
+    """Where other files may lie that it links to."""
+
+    @property
+    def state(self) -> PageState:
+        """The page as a scan of the wiki knows it."""
+        return PageState(
+            self.slug, self.format, self.digest, None, self.identity, self.size
+        )
+
+
+class MirrorFile(Struct, frozen=True, array_like=True, gc=False):
+    """One file that pages show or link to."""
+
+    path: AttachmentPath
+    digest: Digest
+    size: int
+    version: str
+    """Git's id of it; empty for an upload, which never changes."""
+
+
+class Noted(Struct, frozen=True):
+    """What a copy of a wiki noted for the next look at the wiki."""
+
+    number: int = 0
+    """Of its row; 0 where there is no copy."""
+    activity: str = ""
+    """When the service last saw something happen, as listed before the texts were read.
+    Empty where the copy is not all that the wiki has, or the service does not tell."""
+    tag: str = ""
+    """The mark of the scan that it holds (``Snapshot.tag``)."""
+    read_at: float = 0.0
+    """When somebody last looked at the wiki, in seconds since the epoch."""
+    count: int = 0
+    """How many pages it has."""
+
+
+class WikiCopy(Struct, frozen=True):
+    """All that a copy holds but its texts."""
+
+    pages: Mapping[Slug, MirrorPage] = {}
+    """Sorted by slug."""
+    files: Mapping[AttachmentPath, MirrorFile] = {}
+    """Sorted by path."""
+
+
+def name_of(service: str, kind: str, wiki_id: int) -> str:
+    """What a wiki is called in the store: its path may be another one's later."""
+    return f"{service} {kind} {wiki_id}"
+
+
+NEW, NOTHING = Noted(), WikiCopy()
+_DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError, msgspec.MsgspecError)
+"""What comes of a file that is no store, or a torn one."""
+_PAGES = msgpack_decoder(list[MirrorPage])
+_FILES = msgpack_decoder(list[MirrorFile])
+
+
+class Mirror:
+    """The store of one export, which alone writes it."""
+
+    def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
+        """See ``open_mirror``."""
+        self.folder = folder
+        self._connection = connection
+        rows = connection.execute(
+            "SELECT name, number, activity, tag, read_at, count FROM wiki"
+        )
+        self._noted = {name: Noted(*row) for name, *row in rows}
+        """By the wikis' names (``name_of``)."""
+        self._met: set[str] = set()
+        """Those that somebody asked for."""
+        at = connection.execute("SELECT max(at) FROM distrust").fetchone()[0]
+        self.distrusted_at: float = at or 0.0
+        """When a wiki had changed whose project told of no activity."""
+
+    def noted(self, name: str) -> Noted:
+        """What is noted of a wiki."""
+        self._met.add(name)
+        return self._noted.get(name, NEW)
+
+    def copy(self, noted: Noted) -> WikiCopy:
+        """The copy of a wiki, without files that somebody removed."""
+        copy, folder = read_copy(self._connection, noted.number), self.folder / FILES
+        here = {
+            p: one for p, one in copy.files.items() if (folder / one.digest).exists()
+        }
+        return replace(copy, files=here)
+
+    def put(
+        self, name: str, noted: Noted, copy: WikiCopy, texts: Mapping[Digest, bytes]
+    ) -> Noted:
+        """Put a copy in the place of the one that was noted, if there was one.
+
+        ``texts`` are those that the copy before lacks.
+        """
+        before = {page.digest for page in self.copy(noted).pages.values()}
+        gone = before - {page.digest for page in copy.pages.values()}
+        with self._connection as connection:
+            number = connection.execute(
+                "REPLACE INTO wiki VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(noted.number or None, name, noted.activity, noted.tag),
+                    *(noted.read_at, len(copy.pages)),
+                    msgspec.msgpack.encode(list(copy.pages.values())),
+                    msgspec.msgpack.encode(list(copy.files.values())),
+                ),
+            ).lastrowid
+            connection.executemany(
+                "DELETE FROM text WHERE wiki = ? AND digest = ?",
+                [(number, bytes.fromhex(digest)) for digest in gone],
+            )
+            connection.executemany(
+                "REPLACE INTO text VALUES (?, ?, ?)",
+                [(number, bytes.fromhex(one), text) for one, text in texts.items()],
+            )
+        noted = replace(noted, number=number or 0, count=len(copy.pages))
+        self._noted[name] = noted
+        return noted
+
+    def distrust(self, at: float) -> None:
+        """Note that what the service says of activity is not true."""
+        self.distrusted_at = at
+        with self._connection as connection:
+            connection.execute("INSERT INTO distrust VALUES (?)", (at,))
+
+    async def keep_file(self, chunks: AsyncIterator[bytes]) -> tuple[Digest, int]:
+        """Keep a file; its digest and size.
+
+        Raises:
+            FolderError: the disk takes no more.
+        """
+        digest, size = hashlib.sha256(), 0
+        with self._new_file() as file:
+            async for chunk in chunks:
+                digest.update(chunk)
+                size += file.write(chunk)
+            self._name(file, digest.hexdigest())
+        return Digest(digest.hexdigest()), size
+
+    @contextlib.contextmanager
+    def _new_file(self) -> Iterator[IO[bytes]]:
+        folder = self.folder / FILES
+        try:
+            make_private_folder(folder)
+            # what comes of an error or an interrupt, ``sweep`` removes
+            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+                yield file
+        except OSError as exc:
+            raise folder_error("write to", str(folder), exc) from exc
+
+    def _name(self, file: IO[bytes], name: str) -> None:
+        file.flush()
+        # the copy that names it may be on the disk before it
+        os.fsync(file.fileno())
+        Path(file.name).replace(self.folder / FILES / name)
+
+    def sweep(self) -> None:
+        """Forget copies that nobody asked for, and files that no copy has."""
+        for name in self._noted.keys() - self._met:
+            one = (self._noted.pop(name).number,)
+            with self._connection as connection:
+                connection.execute("DELETE FROM wiki WHERE number = ?", one)
+                connection.execute("DELETE FROM text WHERE wiki = ?", one)
+        folder = self.folder / FILES
+        left = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        rows = self._connection.execute("SELECT files FROM wiki")
+        for (files,) in rows if left else ():
+            left -= {file.digest for file in _FILES.decode(files)}
+        for name in left:
+            (folder / name).unlink()
+
+    def close(self) -> None:
+        """Let go of the file, which another store may take the place of."""
+        _reader.cache_clear()
+        self._connection.close()
+
+
+@contextlib.contextmanager
+def open_mirror(folder: Path) -> Iterator[Mirror]:
+    """The store in a folder that the caller holds.
+
+    Raises:
+        FolderError: it cannot be read or written.
+    """
+    path = folder / STORE
+    try:
+        try:
+            mirror = Mirror(folder, _connected(path))
+        except _DAMAGE:
+            _remove(folder)
+            mirror = Mirror(folder, _connected(path))
+        try:
+            yield mirror
+        finally:
+            mirror.close()
+    except sqlite3.OperationalError as exc:
+        raise FolderError(
+            f"cannot use the cache {folder}: {exc}",
+            hint="free some space, or remove the folder; it is only a cache",
+        ) from exc
+    except _DAMAGE as exc:
+        _remove(folder)
+        raise FolderError(
+            f"the cache {folder} is damaged: {exc}",
+            hint="run the same command again to rebuild it",
+        ) from exc
+
+
+def _remove(folder: Path) -> None:
+    for name in (STORE, f"{STORE}-wal", f"{STORE}-shm"):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    make_private_file(path)
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version not in {0, VERSION}:
+        raise sqlite3.DatabaseError("a store of another version")
+    if version == 0:
+        connection.executescript(f"BEGIN;{_SCHEMA}COMMIT")
+    return connection
+
+
+def read_copy(connection: sqlite3.Connection, number: int) -> WikiCopy:
+    """A copy of the store."""
+    row = connection.execute(
+        "SELECT pages, files FROM wiki WHERE number = ?", (number,)
+    ).fetchone()
+    if row is None:
+        return NOTHING
+    pages, files = _PAGES.decode(row[0]), _FILES.decode(row[1])
+    return WikiCopy(
+        {page.slug: page for page in pages}, {file.path: file for file in files}
+    )
+
+
+def reader(folder: Path) -> sqlite3.Connection:
+    """The store in a folder as another process wrote it, to be read alone."""
+    return _reader(folder, os.getpid())
+
+
+@lru_cache(READERS_MAX)
+def _reader(folder: Path, _process: int) -> sqlite3.Connection:
+    # a connection is of no use after a fork
+    connection = sqlite3.connect(folder / STORE, check_same_thread=False)
+    connection.execute("PRAGMA query_only = 1")
+    return connection
+
+
+def read_text(folder: Path, number: int, digest: Digest) -> bytes | None:
+    """A text of a wiki, in any process; None where there is none."""
+    row = reader(folder).execute(
+        "SELECT content FROM text WHERE wiki = ? AND digest = ?",
+        (number, bytes.fromhex(digest)),
+    )
+    found: Sequence[bytes] | None = row.fetchone()
+    return None if found is None else found[0]

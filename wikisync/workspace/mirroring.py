@@ -1,0 +1,308 @@
+"""A copy of a wiki made equal to the wiki: one step, without engine, folder or lock.
+
+``mirror_wiki`` is the step: it knows no store, queue or clock, and says what the copy
+shall be.  ``Mirroring`` runs it for the wikis of an export that are due.  The list of
+projects, which is read anyway, says when something last happened in each: where that
+is what the copy noted, nothing is asked of the wiki.  The service may be slow to say
+so, or never (Q14); so every wiki is asked all the same after ``CHECK_S``, and where one
+had changed in silence, activity is not believed for ``DISTRUST_S``.
+
+What a copy lacks is never taken for deleted by one answer: a list that is too short is
+held (``removals_max``), and each page that is missing is asked for by itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from wikisync.api.attachments import AttachmentSource
+from wikisync.api.client import Client
+from wikisync.api.git import RemoteRepository
+from wikisync.api.replica import WikiReplica
+from wikisync.api.scan import UNREADABLE
+from wikisync.api.scanning import READS_MAX
+from wikisync.api.wikis import Wiki
+from wikisync.errors import (
+    AuthenticationFailed,
+    FolderError,
+    NotFound,
+    RateLimited,
+    RemoteError,
+)
+from wikisync.fetching import MISSING_HINT, Fetching, Unfetched
+from wikisync.folder.naming import check_attachment, path_of
+from wikisync.folder.text import encode_page
+from wikisync.layout import CACHE_FOLDER
+from wikisync.mentions import (
+    is_upload,
+    linked_ways,
+    mentioned_attachments,
+    unmet_mentions,
+    ways_lead_to,
+)
+from wikisync.model import (
+    AttachmentPath,
+    Digest,
+    Problem,
+    Slug,
+    WikiOwner,
+    in_form_c,
+    removals_max,
+)
+from wikisync.parallel import each
+from wikisync.progress import Progress
+from wikisync.site.mirror import (
+    NOTHING,
+    Mirror,
+    MirrorFile,
+    MirrorPage,
+    Noted,
+    WikiCopy,
+    name_of,
+)
+from wikisync.workspace.discovery import FoundWiki, service_of, skipped
+from wikisync.workspace.pulled import PulledWiki, missing_pages
+
+CHECK_S = 6 * 3600.0
+"""After this time a wiki is asked whether it changed, whatever the list says."""
+DISTRUST_S = 24 * 3600.0
+GIT_BYTES_MIN = 1024 * 1024
+"""A wiki with less text is listed, if it may have changed: git takes more requests."""
+
+KeepFile = Callable[[AsyncIterator[bytes]], Awaitable[tuple[Digest, int]]]
+"""Keeps a file by its digest; its digest and size."""
+
+
+class Step(Struct):
+    """What a look at a wiki led to."""
+
+    copy: WikiCopy
+    """What the wiki holds; the very copy from before where nothing changed."""
+    tag: str = ""
+    """The mark to ask with next time whether anything changed."""
+    texts: dict[Digest, bytes] = field(default_factory=dict)
+    """Of pages that the copy before lacks."""
+    problems: list[Problem] = field(default_factory=list)
+    """What the copy lacks, or has as it was before; without any it is all there is."""
+    written: int = 0
+    removed: int = 0
+    fetched: int = 0
+
+
+async def mirror_wiki(
+    owner: WikiOwner,
+    replica: WikiReplica,
+    before: WikiCopy,
+    keep_file: KeepFile,
+    progress: Progress,
+    *,
+    allow_emptying: bool = False,
+) -> Step:
+    """What a copy has to hold to equal its wiki; nothing is written but files.
+
+    Args:
+        owner: Whose wiki it is.
+        replica: The wiki, with what the copy noted.
+        before: The copy.
+        keep_file: Where files go.
+        progress: Notified of long work.
+        allow_emptying: The wiki may have lost most of its pages.
+
+    Raises:
+        Halted: it has lost most of them.
+        RemoteError: the wiki cannot be read.
+        FolderError: the disk takes no more files.
+    """
+    seen = await replica.snapshot()
+    step = Step(before, seen.tag, problems=list(seen.problems))
+    pages = {
+        slug: replace(known, identity=state.identity)
+        for slug, state in seen.pages.items()
+        if (known := before.pages.get(slug)) and known.state == state
+    }
+    changed = seen.pages.keys() - pages.keys()
+    gone = before.pages.keys() - seen.pages.keys()
+    unseen = gone & seen.unreadable if seen.is_complete else gone
+    pages |= {slug: before.pages[slug] for slug in unseen}
+    gone -= unseen
+    lost = len(before.pages) - len(pages) - len(changed)
+    if lost > removals_max(len(before.pages)) and not allow_emptying:
+        raise missing_pages(owner, sorted(gone), len(before.pages))
+
+    def fail(code: str, slug: Slug, error: RemoteError | FolderError) -> None:
+        """Leave a page as it was before, and ask for it again the next time."""
+        step.tag = ""
+        step.problems.append(Problem(code, slug, error.message, error.hint or ""))
+        if slug in before.pages:
+            pages[slug] = before.pages[slug]
+
+    async def read(slug: Slug) -> None:
+        progress.advance()
+        try:
+            page = seen.texts.get(slug) or await replica.read(slug)
+            text = encode_page(page)
+        except (AuthenticationFailed, RateLimited):
+            raise
+        except RemoteError as error:
+            if slug in changed or not isinstance(error, NotFound):
+                fail(UNREADABLE, slug, error)
+            return
+        except FolderError as error:
+            fail("page-unwritable", slug, error)
+            return
+        if slug in gone:
+            step.tag = ""  # a list that lacks what is there may do so again
+        identity = seen.pages[slug].identity if slug in changed else ""
+        state, content = page.state(identity), page.content
+        pages[slug] = MirrorPage(
+            *(slug, state.format, path_of(slug, state.format), state.digest),
+            *(len(text), identity, mentioned_attachments(content)),
+            tuple(dict.fromkeys(ways_lead_to(slug, linked_ways(content)))),
+        )
+        step.texts[state.digest] = text
+        step.written += 1
+
+    asked = sorted(changed if allow_emptying else changed | gone)
+    if asked:
+        progress.start("pages", len(asked))
+    await each(asked, read, in_flight=READS_MAX)
+    step.removed = len(before.pages.keys() - pages.keys())
+    files = await _files(replica, before, pages, step, keep_file, progress)
+    if pages != before.pages or files != before.files:
+        step.copy = WikiCopy(dict(sorted(pages.items())), dict(sorted(files.items())))
+    return step
+
+
+async def _files(
+    replica: WikiReplica,
+    before: WikiCopy,
+    pages: Mapping[Slug, MirrorPage],
+    step: Step,
+    keep_file: KeepFile,
+    progress: Progress,
+) -> Mapping[AttachmentPath, MirrorFile]:
+    """The files that the pages show or link to."""
+    uploads = {path for page in pages.values() for path in page.mentions}
+    linked = {way for page in pages.values() for way in page.ways}.difference(pages)
+    found = await replica.other_files() if linked else {}
+    if found is None:
+        # nobody tells: what is here stays
+        others = {one.path: one.version for one in before.files.values() if one.version}
+    else:
+        others = {AttachmentPath(path): version for path, version in found.items()}
+    versions = {path: one for path, one in others.items() if in_form_c(path) in linked}
+    files = {
+        path: one
+        for path, one in before.files.items()
+        if (path in uploads if is_upload(path) else versions.get(path) == one.version)
+    }
+
+    async def fetch(path: AttachmentPath) -> Unfetched | None:
+        try:
+            check_attachment(path)
+        except FolderError as error:
+            hint = error.hint or MISSING_HINT
+            return Unfetched(Problem("attachment-unwritable", path, str(error), hint))
+        version = versions.get(path, "")
+        kept = await keep_file(replica.read_attachment(path, version))
+        files[path] = MirrorFile(path, *kept, version)
+        step.fetched += 1
+        return None
+
+    wanted = unmet_mentions(sorted({*uploads, *versions}), files)
+    failed = await Fetching(fetch).run(wanted, progress, in_flight=READS_MAX)
+    failed.sort(key=lambda one: (one.is_absent, one.problem.subject))
+    step.problems += (one.problem for one in failed)
+    for path in versions.keys() & before.files.keys() - files.keys():
+        files[path] = before.files[path]
+    return files
+
+
+class Mirroring:
+    """The wikis of one export and their copies."""
+
+    def __init__(
+        self,
+        client: Client,
+        mirror: Mirror,
+        *,
+        allow_emptying: bool = False,
+        verify: bool = False,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """``verify`` asks all wikis, whatever the list of projects says."""
+        self._client, self._mirror = client, mirror
+        self._allow_emptying = allow_emptying
+        self._now = now
+        self._believes = not verify and now() - mirror.distrusted_at > DISTRUST_S
+
+    async def pull(self, wiki: FoundWiki, progress: Progress) -> PulledWiki | Problem:
+        """Make a copy equal to its wiki; a problem says why there is none.
+
+        Raises:
+            Halted, RemoteError, FolderError: as ``mirror_wiki``; the copy stays.
+        """
+        name = name_of(service_of(self._client), wiki.owner.kind, wiki.id)
+        noted = self._mirror.noted(name)
+        passed_s = self._now() - noted.read_at
+        is_same = bool(noted.number and noted.activity == wiki.activity != "")
+        step = Step(NOTHING)
+        if not (is_same and self._believes and 0 <= passed_s < CHECK_S):
+            before, read_at = self._mirror.copy(noted), self._now()
+            step = await mirror_wiki(
+                wiki.owner,
+                self._replica(wiki, noted, before),
+                before,
+                self._mirror.keep_file,
+                progress,
+                allow_emptying=self._allow_emptying,
+            )
+            if is_same and step.copy is not before:
+                await self._doubt(wiki)
+            noted = replace(
+                noted,
+                # what had a problem is asked for again, whatever happens on the wiki
+                activity="" if step.problems else wiki.activity,
+                tag=step.tag,
+                read_at=read_at,
+            )
+            noted = self._mirror.put(name, noted, step.copy, step.texts)
+        if not (wiki.is_named or noted.count or step.problems):
+            return skipped(wiki.owner, "its wiki has no pages")
+        return PulledWiki(
+            wiki,
+            self._mirror.folder,
+            pages=noted.count,
+            written=step.written,
+            removed=step.removed,
+            attachments=step.fetched,
+            problems=tuple(dict.fromkeys(step.problems)),
+            copy=noted.number,
+        )
+
+    def _replica(self, wiki: FoundWiki, noted: Noted, copy: WikiCopy) -> WikiReplica:
+        """The wiki, with what was seen last time."""
+        remote = Wiki(self._client, wiki.owner, wiki.id)
+        cache: Path = self._mirror.folder / CACHE_FOLDER
+        repository = RemoteRepository(self._client, wiki.owner, cache)
+        states = {slug: page.state for slug, page in copy.pages.items()}
+        return WikiReplica(
+            remote,
+            tag=noted.tag,
+            pages=states if noted.tag else None,
+            trees=repository.trees(),
+            attachments=AttachmentSource(remote, repository),
+            request_cost_bytes=GIT_BYTES_MIN,
+        )
+
+    async def _doubt(self, wiki: FoundWiki) -> None:
+        """A wiki changed and its project did not: ask whether it still says so."""
+        now = await self._client.project(wiki.id)
+        if now.last_activity_at == wiki.activity:
+            self._mirror.distrust(self._now())
+            self._believes = False
