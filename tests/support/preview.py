@@ -17,7 +17,7 @@ from tests.support.archive import unpack
 from wikisync.model import Problem, Slug, WikiOwner
 from wikisync.site.model import SiteOptions, WikiSource
 from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
-from wikisync.site.preview.states import PageStatus
+from wikisync.site.preview.states import PageStates, PageStatus
 from wikisync.site.preview.world import PreviewInputs
 
 WAIT_S = 30
@@ -147,22 +147,16 @@ class Window:
         return news
 
 
-class StatesOfTest:
+class StatesOfTest(PageStates):
     """States of pages as a daemon would tell them, set by the test."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._known: dict[Slug, PageStatus] = {}
-        self._changed = asyncio.Event()
 
     def set(self, slug: str, status: PageStatus) -> None:
         self._known = {**self._known, Slug(slug): status}
-        self._changed.set()
+        self.wake()
 
     def current(self, owner: WikiOwner) -> Mapping[Slug, PageStatus]:
         return self._known if owner.full_path == "docs/handbook" else {}
-
-    async def changes(self) -> AsyncIterator[None]:
-        while True:
-            await self._changed.wait()
-            self._changed.clear()
-            yield

@@ -34,11 +34,11 @@ from wikisync.watch.daemon.wiki_status import Condition, Outage, WikiStatus
 from wikisync.watch.run import Watch
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.wiki import WatchedWiki
+from wikisync.workspace.attention import LASTING_S
 from wikisync.workspace.attention_file import ATTENTION_FILE, write_attention
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.syncing import Synced
-from wikisync.workspace.transient import LASTING_S
 
 SECTION = WikiSection("project", "docs/handbook", "handbook")
 QUICK = "poll_interval_s = 1\n"

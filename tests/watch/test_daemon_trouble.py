@@ -21,7 +21,7 @@ from wikisync.errors import (
 from wikisync.watch.daemon import daemon as module
 from wikisync.watch.daemon import schedule
 from wikisync.watch.daemon.wiki_status import Condition, CycleOutcome, Why
-from wikisync.workspace.transient import LASTING_TRIES
+from wikisync.workspace.attention import LASTING_TRIES
 
 
 def test_lost_service_is_told_once_and_tried_by_one_wiki_alone() -> None:

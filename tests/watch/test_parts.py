@@ -287,9 +287,14 @@ def test_names_in_metrics_cannot_break_their_line() -> None:
     assert 'wikisync_cycles_total{wiki="a\\"b\\nc\\\\"} 3\n' in found.metrics()
 
 
+def states_of(wiki: Any, trouble: Any = None) -> WatchedStates:
+    daemon = cast("Any", SimpleNamespace(trouble=trouble))
+    return WatchedStates({"handbook": wiki}, daemon)
+
+
 def test_page_waits_from_its_save_until_it_is_pushed() -> None:
     wiki = fake_wiki(created("home"))
-    states = WatchedStates({"handbook": wiki})
+    states = states_of(wiki)
     states.saved(SECTION.owner, "home.md")
     states.saved(SECTION.owner, "notes.png")
     assert states.current(SECTION.owner) == {Slug("home"): PageStatus("waiting")}
@@ -300,7 +305,7 @@ def test_page_waits_from_its_save_until_it_is_pushed() -> None:
 def test_page_that_could_not_be_pushed_still_waits() -> None:
     problem = Problem("refused", "home", "the service refuses it")
     wiki = fake_wiki(created("home"), problems=(problem,))
-    states = WatchedStates({"handbook": wiki})
+    states = states_of(wiki)
     states.saved(SECTION.owner, "home.md")
     states.carried(wiki)
     assert states.current(SECTION.owner) == {Slug("home"): PageStatus("waiting")}
@@ -309,14 +314,14 @@ def test_page_that_could_not_be_pushed_still_waits() -> None:
 def test_page_that_could_not_be_pushed_is_not_told_to_be() -> None:
     problem = Problem("refused", "home", "the service refuses it")
     wiki = fake_wiki(created("home"), problems=(problem,))
-    states = WatchedStates({"handbook": wiki})
+    states = states_of(wiki)
     states.carried(wiki)
     assert states.current(SECTION.owner) == {}
 
 
 def test_held_page_says_what_a_person_can_do() -> None:
     held = Held(Slug("home"), HoldReason.EDITED_BOTH, "home.conflict.md")
-    states = WatchedStates({"handbook": fake_wiki(held=(held,))})
+    states = states_of(fake_wiki(held=(held,)))
     found = states.current(SECTION.owner)[Slug("home")]
     assert found.state == "held"
     assert "wikisync resolve" in found.note
@@ -332,30 +337,10 @@ def test_held_page_says_what_a_person_can_do() -> None:
 def test_waiting_pages_say_what_keeps_all_waiting(
     condition: Condition, why: str
 ) -> None:
-    states = WatchedStates({"handbook": fake_wiki()})
     trouble = SimpleNamespace(condition=condition)
-    states.follow(cast("Any", SimpleNamespace(trouble=trouble)))
+    states = states_of(fake_wiki(), trouble)
     states.saved(SECTION.owner, "home.md")
     assert states.current(SECTION.owner)[Slug("home")].note == why
-
-
-async def test_whoever_follows_states_hears_of_each_change() -> None:
-    states = WatchedStates({"handbook": fake_wiki()})
-    heard = 0
-
-    async def follow() -> None:
-        nonlocal heard
-        async for _ in states.changes():
-            heard += 1
-            if heard == 2:
-                return
-
-    async with asyncio.timeout(5), asyncio.TaskGroup() as group:
-        task = group.create_task(follow())
-        while not task.done():
-            await asyncio.sleep(0)
-            await states.notify()
-    assert heard == 2
 
 
 # -- the published site --------------------------------------------------------------

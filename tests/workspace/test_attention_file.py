@@ -14,17 +14,16 @@ from tests.support.workspaces import FILES, Cloned
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, NotFound, Unavailable
 from wikisync.model import Problem
-from wikisync.workspace import transient
+from wikisync.workspace import attention
 from wikisync.workspace.attention_file import (
     ATTENTION_FILE,
     attention_lines,
     attention_text,
-    read_attention,
     write_attention,
 )
 from wikisync.workspace.syncing import Synced
 
-PACKAGE = Path(transient.__file__).parent.parent
+PACKAGE = Path(attention.__file__).parent.parent
 SECTION = WikiSection("project", "docs/handbook", "handbook")
 WAITS = "# wikisync needs your decision\n\n- handbook: waits\n"
 
@@ -138,9 +137,9 @@ def test_every_problem_that_calls_nobody_is_one_that_there_is() -> None:
     """One that got another name would call everybody."""
     folders = ("api", "folder", "sync", "workspace")
     paths = [path for name in folders for path in (PACKAGE / name).rglob("*.py")]
-    text = "".join(path.read_text() for path in paths if path.name != "transient.py")
-    named = {code for code in transient.TRANSIENT_PROBLEMS if f'"{code}"' in text}
-    assert named == transient.TRANSIENT_PROBLEMS
+    text = "".join(path.read_text() for path in paths if path.name != "attention.py")
+    named = {code for code in attention.TRANSIENT_PROBLEMS if f'"{code}"' in text}
+    assert named == attention.TRANSIENT_PROBLEMS
 
 
 # -- which lines are renewed -------------------------------------------------------
@@ -221,20 +220,6 @@ def as_pipe(path: Path) -> None:
 
 def as_text_of_a_person(path: Path) -> None:
     path.write_text("my own notes\n")
-
-
-def test_file_of_an_older_version_is_taken_over(tmp_path: Path) -> None:
-    path = tmp_path / ATTENTION_FILE
-    path.write_text(
-        "# wikisync needs you\n\n"
-        "This file goes away when nothing waits for you any more.\n\n"
-        "- handbook/guide: edited here and on the wiki\n"
-    )
-    assert attention_lines(read_attention(tmp_path)) == [
-        "- handbook/guide: edited here and on the wiki"
-    ]
-    write_attention(tmp_path, "")
-    assert not path.exists()
 
 
 @pytest.mark.parametrize("put", [as_folder, as_link, as_pipe, as_text_of_a_person])

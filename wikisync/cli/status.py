@@ -20,9 +20,9 @@ from wikisync.errors import Unagreed, WikisyncError
 from wikisync.folder.workspace import WATCH, holder_of
 from wikisync.parallel import WIKIS_AT_ONCE, gather
 from wikisync.watch.report import read_health
+from wikisync.workspace.attention import batch_sentence
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
-from wikisync.workspace.outcomes import batch_line
 from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.sentences import with_hint
 from wikisync.workspace.service import open_service
@@ -167,7 +167,7 @@ def _show_wiki(console: Console, status: WikiStatus) -> None:
     folder = status.section.folder
     console.lines(headline(status))
     for batch in status.batches:
-        console.lines(f"  {batch_line(folder, batch).removeprefix(folder + ': ')}")
+        console.lines(f"  {batch_sentence(folder, batch).removeprefix(folder + ': ')}")
     for one in status.differences:
         console.lines(f"  {one.slug}: {one.sentence}")
     for problem in status.problems:

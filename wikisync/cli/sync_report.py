@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from wikisync.cli.console import Console
 from wikisync.errors import WikisyncError
 from wikisync.model import Problem
-from wikisync.workspace.attention import held_sentence, named_problem, problem_sentence
+from wikisync.workspace.attention import (
+    batch_sentence,
+    held_sentence,
+    named_problem,
+    problem_sentence,
+)
 from wikisync.workspace.outcomes import (
-    batch_line,
     is_idle,
     plan_lines,
     summary,
@@ -66,7 +70,7 @@ def report_sync(
 def _show_waiting(console: Console, wiki: Synced, *, is_dry_run: bool) -> None:
     folder = wiki.section.folder
     for batch in wiki.batches:
-        console.warn(batch_line(folder, batch))
+        console.warn(batch_sentence(folder, batch))
     if is_dry_run:
         return  # its lines are in the plan
     for held in wiki.held:

@@ -1,4 +1,4 @@
-"""What of a watch needs a person, as ``transient`` has it: at once, or after hours."""
+"""What of a watch needs a person, at once, or after hours."""
 
 from __future__ import annotations
 
@@ -12,9 +12,14 @@ from wikisync.watch.daemon.daemon import Daemon
 from wikisync.watch.daemon.schedule import REFUSED_RETRY_S
 from wikisync.watch.daemon.wiki_status import Condition, WikiStatus
 from wikisync.watch.wiki import WatchedWiki
-from wikisync.workspace.attention import SERVICE, refused_sentence
+from wikisync.workspace.attention import (
+    LASTING_S,
+    LASTING_TRIES,
+    SERVICE,
+    is_transient,
+    refused_sentence,
+)
 from wikisync.workspace.syncing import Synced
-from wikisync.workspace.transient import LASTING_S, LASTING_TRIES, is_transient
 
 _LONG = f"for more than {LASTING_S / 3600:.0f} hours"
 _LIMIT_STEP = (

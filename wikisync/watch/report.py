@@ -20,6 +20,30 @@ from wikisync.watch.wiki import WatchedWiki
 STOPPED = "stopped"
 HEALTH_BYTES_MAX = 16 * 1024 * 1024
 UNHEALTHY = frozenset({Condition.OFFLINE, Condition.REFUSED, Condition.FAILING})
+_WORST = (
+    Condition.FAILING,
+    Condition.REFUSED,
+    Condition.NEEDS_PERSON,
+    Condition.LIMITED,
+    Condition.PARTLY,
+    Condition.STARTING,
+    Condition.SYNCING,
+    Condition.OPEN,
+)
+"""Conditions of wikis, the worst first; with none of them, all is in sync."""
+_METRICS = (
+    ("up", "gauge", "1 while pages are being synced", "is_healthy"),
+    ("hooks_total", "counter", "webhooks accepted", "hooks"),
+    ("pushed_total", "counter", "pages uploaded to wikis", "pushed"),
+    ("pulled_total", "counter", "pages downloaded to folders", "pulled"),
+)
+_WIKI_METRICS = (
+    ("cycles_total", "counter", "sync cycles started", "cycles"),
+    ("held_pages", "gauge", "pages that need a decision", "held"),
+    ("last_good_seconds", "gauge", "Unix time of the last sync", "last_good_at"),
+    ("condition", "gauge", "1 for the current condition", "condition"),
+)
+"""Name, kind, meaning, and where ``health`` has it."""
 
 
 class WatchReport:
@@ -48,21 +72,9 @@ class WatchReport:
         if self.is_stopped:
             return STOPPED
         if self._daemon.trouble is not None:
-            return str(self._daemon.trouble.condition.value)
+            return self._daemon.trouble.condition.value
         found = {one.condition for one in self._daemon.schedule.values()}
-        for condition in (
-            Condition.FAILING,
-            Condition.REFUSED,
-            Condition.NEEDS_PERSON,
-            Condition.LIMITED,
-            Condition.PARTLY,
-            Condition.STARTING,
-            Condition.SYNCING,
-            Condition.OPEN,
-        ):
-            if condition in found:
-                return str(condition.value)
-        return str(Condition.IN_SYNC.value)
+        return next(filter(found.__contains__, _WORST), Condition.IN_SYNC).value
 
     @property
     def is_healthy(self) -> bool:
@@ -74,36 +86,27 @@ class WatchReport:
         if self.is_stopped or self._daemon.trouble is not None:
             return False
         active = [one for one in self._daemon.schedule.values() if not one.is_paused]
-        return not active or len(self.lost) < len(active)
-
-    @property
-    def lost(self) -> Sequence[WikiStatus]:
-        """Wikis of which no page is carried over, though they are not paused."""
-        return [
-            one
-            for one in self._daemon.schedule.values()
-            if not one.is_paused
-            # a halted wiki needs a person, too, but carries nothing
-            and (one.failure is not None or one.condition in UNHEALTHY)
-        ]
+        return not active or not all(map(_is_lost, active))
 
     def health_lines(self) -> Sequence[str]:
         """The condition, and what is wrong with the service or each lost wiki."""
         trouble = self._daemon.trouble
         if trouble is not None:  # what a wiki had before is not why it is lost
             return [self.condition, trouble.problem]
-        lost = [
-            f"{one.name}: {one.condition.value}"
-            + (f": {one.problem}" if one.problem else "")
-            for one in self.lost
+        lost = filter(_is_lost, self._daemon.schedule.values())
+        return [
+            self.condition,
+            *(
+                ": ".join(filter(None, (o.name, o.condition.value, o.problem)))
+                for o in lost
+            ),
         ]
-        return [self.condition, *lost]
 
     def waits(self) -> Sequence[Wait]:
         """What the service limits requests of."""
         return self._budget.waits()
 
-    def health(self) -> Mapping[str, object]:
+    def health(self) -> Mapping[str, Any]:
         """Everything but the pages, as JSON has it; times are of the epoch."""
         trouble = self._daemon.trouble
         return {
@@ -130,6 +133,9 @@ class WatchReport:
             ],
             "attention": [line.removeprefix("- ") for line in self.attention],
             "site_problem": self.site_problem,
+            "hooks": self.hooks,
+            "pushed": self.pushed,
+            "pulled": self.pulled,
             "wikis": [self.wiki(one) for one in self._daemon.schedule.values()],
         }
 
@@ -169,28 +175,19 @@ class WatchReport:
 
     def metrics(self) -> str:
         """Figures in the text format of Prometheus, version 0.0.4."""
-        up = _Metric("wikisync_up", "gauge", "1 while pages are being synced")
-        up.value(int(self.is_healthy))
-        hooks = _Metric("wikisync_hooks_total", "counter", "webhooks accepted")
-        hooks.value(self.hooks)
-        pushed = _Metric("wikisync_pushed_total", "counter", "pages uploaded to wikis")
-        pushed.value(self.pushed)
-        what = "pages downloaded to folders"
-        pulled = _Metric("wikisync_pulled_total", "counter", what)
-        pulled.value(self.pulled)
-        cycles = _Metric("wikisync_cycles_total", "counter", "sync cycles started")
-        held = _Metric("wikisync_held_pages", "gauge", "pages that need a decision")
-        what = "Unix time of the last sync"
-        good = _Metric("wikisync_last_good_seconds", "gauge", what)
-        state = _Metric("wikisync_condition", "gauge", "1 for the current condition")
-        for one in self._daemon.schedule.values():
-            at = self._epoch(one.last_good_at)
-            cycles.value(one.cycles, wiki=one.name)
-            held.value(len(self._wikis[one.name].synced.held), wiki=one.name)
-            good.value(at or 0, wiki=one.name)
-            state.value(1, wiki=one.name, condition=one.condition.value)
-        metrics = (up, hooks, pushed, pulled, cycles, held, good, state)
-        return "".join(f"{line}\n" for metric in metrics for line in metric.lines)
+        health = self.health()
+        lines: list[str] = []
+        for name, kind, meaning, key in _METRICS:
+            lines += _head(name, kind, meaning)
+            lines.append(f"wikisync_{name} {int(health[key])}")
+        for name, kind, meaning, key in _WIKI_METRICS:
+            lines += _head(name, kind, meaning)
+            for wiki in health["wikis"]:
+                labels, value = f'wiki="{_quoted(wiki["folder"])}"', wiki[key] or 0
+                if isinstance(value, str):
+                    labels, value = f'{labels},{key}="{value}"', 1
+                lines.append(f"wikisync_{name}{{{labels}}} {value}")
+        return "\n".join([*lines, ""])
 
     def _epoch(self, at: float | None) -> float | None:
         """A time of the daemon's clock as seconds since the epoch."""
@@ -208,19 +205,15 @@ def read_health(private: Path) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-class _Metric:
-    """One metric with its values."""
+def _is_lost(wiki_status: WikiStatus) -> bool:
+    """Whether no page of a wiki is carried over, though it is not paused."""
+    # a halted wiki needs a person, too, but carries nothing
+    is_failing = wiki_status.failure is not None or wiki_status.condition in UNHEALTHY
+    return is_failing and not wiki_status.is_paused
 
-    def __init__(self, name: str, kind: str, meaning: str) -> None:
-        self._name = name
-        self.lines = [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]
 
-    def value(self, value: float, **labels: str) -> None:
-        """Add a value; what labels hold may be anything."""
-        shown = ",".join(f'{name}="{_quoted(text)}"' for name, text in labels.items())
-        self.lines.append(
-            f"{self._name}{{{shown}}} {value}" if shown else f"{self._name} {value}"
-        )
+def _head(name: str, kind: str, meaning: str) -> Sequence[str]:
+    return f"# HELP wikisync_{name} {meaning}", f"# TYPE wikisync_{name} {kind}"
 
 
 def _quoted(text: str) -> str:

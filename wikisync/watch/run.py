@@ -106,8 +106,7 @@ class Watch:
             is_away=is_away,
         )
         self.report = WatchReport(self.daemon, wikis, budget)
-        self.states = WatchedStates(self._wikis)
-        self.states.follow(self.daemon)
+        self.states = WatchedStates(self._wikis, self.daemon)
         self._site = (
             PublishedSite(workspace, self._on_site_problem) if publishes else None
         )
@@ -253,7 +252,7 @@ class Watch:
 
     async def _show(self) -> None:
         self._shown_at = self.daemon.now()
-        await self.states.notify()
+        self.states.wake()
         self._notifier.status(self.report.status_line())
         text = await asyncio.to_thread(self._attention)
         self.report.attention = attention_lines(text)
@@ -380,7 +379,7 @@ class Watch:
                         is_known = bool(names) and not hint.is_everything
                         wiki.note_saved(names if is_known else None)
                         self.daemon.ask(wiki.name, Why.FOLDER)
-                await self.states.notify()
+                self.states.wake()
 
     def _see_files(self, names: Sequence[str]) -> None:
         """A picture beside the pages is the site's, also where no cycle has work.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 
 from wikisync.folder.naming import parse_path
 from wikisync.model import Slug, WikiOwner
-from wikisync.site.preview.states import PageStatus
+from wikisync.site.preview.states import PageStates, PageStatus
 from wikisync.sync.decide.plan import CreateRemote, Merge, MoveRemote, Push
 from wikisync.watch.daemon.daemon import Daemon
 from wikisync.watch.daemon.wiki_status import Condition
@@ -24,19 +23,15 @@ _WAITS = {
 }
 
 
-class WatchedStates:
-    """The states of all pages that something is known of; a ``PageStates``."""
+class WatchedStates(PageStates):
+    """The states of all pages that something is known of."""
 
-    def __init__(self, wikis: Mapping[str, WatchedWiki]) -> None:
+    def __init__(self, wikis: Mapping[str, WatchedWiki], daemon: Daemon) -> None:
+        """Take the service's troubles from this daemon."""
+        super().__init__()
         self._wikis = {wiki.section.owner: wiki for wiki in wikis.values()}
         self._waiting: dict[WikiOwner, set[Slug]] = {one: set() for one in self._wikis}
         self._pushed: dict[WikiOwner, set[Slug]] = {one: set() for one in self._wikis}
-        self._news = asyncio.Condition()
-        self._count = 0
-        self._daemon: Daemon | None = None
-
-    def follow(self, daemon: Daemon) -> None:
-        """Take the service's troubles from this daemon."""
         self._daemon = daemon
 
     def current(self, owner: WikiOwner) -> Mapping[Slug, PageStatus]:
@@ -44,7 +39,7 @@ class WatchedStates:
         wiki = self._wikis.get(owner)
         if wiki is None:
             return {}
-        trouble = self._daemon.trouble if self._daemon else None
+        trouble = self._daemon.trouble
         why = _WAITS[trouble.condition] if trouble else ""
         found = {slug: PageStatus("pushed") for slug in self._pushed[owner]}
         found |= {slug: PageStatus("waiting", why) for slug in self._waiting[owner]}
@@ -53,15 +48,6 @@ class WatchedStates:
             note = held_sentence(folder, held).partition(": ")[2]
             found[held.slug] = PageStatus("held", note)
         return found
-
-    async def changes(self) -> AsyncIterator[None]:
-        """One item whenever some page's status is another one."""
-        seen = self._count
-        while True:
-            async with self._news:
-                await self._news.wait_for(lambda: self._count != seen)  # noqa: B023
-                seen = self._count
-            yield
 
     def saved(self, owner: WikiOwner, path: str) -> None:
         """A file of a wiki, relative to its folder, was saved: it waits."""
@@ -85,9 +71,3 @@ class WatchedStates:
         if len(self._pushed[owner]) + len(sent) <= PAGES_MAX:
             self._pushed[owner] |= sent - broken
         self._waiting[owner] = (later | broken) & self._waiting[owner]
-
-    async def notify(self) -> None:
-        """Let whoever waits for changes check again."""
-        async with self._news:
-            self._count += 1
-            self._news.notify_all()

@@ -1,6 +1,13 @@
 """Sentences on what waits for a person: what it is, and the next step.  Pure.
 
-``attention_file`` shows them in the workspace; ``transient`` says who is not called.
+A person is called for what no waiting mends: a refused token, missing rights, a wiki
+or folder that is gone, a page that cannot be carried over as it is.  What mends itself
+calls nobody, or soon nobody comes: a service that is away for a while, a page that was
+superseded, an unusable state, which the next start replaces.  Only where an error that
+should pass has lasted for hours is it reported as well.  Whatever is not named here
+needs a person: better to report a new problem too loudly than not at all.
+
+``attention_file`` shows the sentences in the workspace.
 """
 
 from __future__ import annotations
@@ -11,16 +18,50 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from wikisync.config import WikiSection
-from wikisync.errors import AuthenticationFailed, WikisyncError, command_line
+from wikisync.errors import (
+    AuthenticationFailed,
+    PreconditionFailed,
+    RateLimited,
+    StateDamaged,
+    Unavailable,
+    WikisyncError,
+    command_line,
+)
 from wikisync.model import Problem, Slug
 from wikisync.sync.decide.plan import HoldReason
-from wikisync.sync.decide.safety import Batch, BatchKind
+from wikisync.sync.decide.safety import NO_ID, Batch, BatchKind
 from wikisync.sync.run.result import Held
 from wikisync.workspace.syncing import Synced
-from wikisync.workspace.transient import is_transient, needs_person
 
 SERVICE = "the service"
 """What sentences are about that are of no single wiki."""
+LASTING_S = 4 * 3600.0
+"""Longer than a journey or a maintenance; whoever writes here for half a day should
+know that nothing of it is on the wiki."""
+
+LASTING_TRIES = 3
+"""So often in a row a wiki fails while the service answers until a person is called."""
+LASTING_HINT = (
+    "ask the administrator of the service; until then, skip the wiki with exclude in"
+    " [sync]"
+)
+
+TRANSIENT_PROBLEMS = frozenset(
+    {
+        "absence-doubted",
+        # no text waits for it, and status names each
+        "attachment-missing",
+        "not-at-rest",
+        "page-limited",
+        "page-listed-twice",
+        "page-unavailable",
+        # a word of the command line, which its answer is for
+        "page-unknown",
+        "removals-postponed",
+        # kept as plain text; only a newer wikisync knows better
+        "unknown-format",
+    }
+)
 
 
 def held_sentence(folder: str, held: Held) -> str:
@@ -80,7 +121,9 @@ def next_step(folder: str, held: Held) -> str:
 
 
 def batch_sentence(folder: str, batch: Batch) -> str:
-    """One sentence on what a safety stop holds, with the next step."""
+    """One sentence on what a safety stop holds, with a step that can be taken now."""
+    if batch.id == NO_ID:
+        return f"{folder}: {batch}; the next sync will ask for your approval"
     name = f"{folder}:{batch.id}"
     yes, no = command_line("approve", name), command_line("refuse", name)
     if batch.kind is BatchKind.REWOUND:
@@ -149,3 +192,26 @@ def sentences(wiki: Synced) -> Iterator[str]:
     for problem in wiki.problems:
         if needs_person(problem):
             yield problem_sentence(section, problem)
+
+
+def is_transient(error: WikisyncError) -> bool:
+    """Whether it should go away without anybody's doing."""
+    return isinstance(
+        error, PreconditionFailed | RateLimited | StateDamaged | Unavailable
+    )
+
+
+def needs_person(problem: Problem) -> bool:
+    """Whether it stays until somebody does something about it."""
+    return problem.code not in TRANSIENT_PROBLEMS
+
+
+def lasting(problem: str) -> str:
+    """What is said of a wiki that alone fails again and again.
+
+    The words are the same after each try, so that a person is called once.
+    """
+    return (
+        f"{problem}; {LASTING_TRIES} attempts in a row failed, although the service"
+        " is reachable"
+    )

@@ -34,16 +34,14 @@ from wikisync.terminal import visible_line
 from wikisync.workspace.attention import (
     SERVICE,
     failure_sentence,
+    is_transient,
     refused_sentence,
     sentences,
 )
 from wikisync.workspace.syncing import Synced
-from wikisync.workspace.transient import is_transient
 
 ATTENTION_FILE = "WIKISYNC-ATTENTION.md"
 TITLE = "# wikisync needs your decision"
-_TITLES = "# wikisync needs you"
-"""How the titles of all versions begin."""
 _APPROVE = "run: wikisync approve "
 """In every line on a safety stop."""
 
@@ -142,7 +140,7 @@ def read_attention(root: Path) -> str:
     except OSError:
         return ""
     text = _read(root) if is_file else ""
-    if not text.startswith(_TITLES):
+    if not text.startswith(TITLE):
         raise FolderError(
             f"{path} is not a file that wikisync wrote",
             hint="move the file; wikisync writes its own list there",

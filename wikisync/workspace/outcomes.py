@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from wikisync.errors import WikisyncError, command_line
 from wikisync.sync.decide.plan import describe
-from wikisync.sync.decide.safety import NO_ID, Batch
-from wikisync.workspace.attention import batch_sentence
+from wikisync.sync.decide.safety import Batch
 from wikisync.workspace.sentences import counted, problem_as_json
 from wikisync.workspace.syncing import Synced
 
@@ -15,13 +14,6 @@ COUNTS = ("pulled", "pushed", "merged", "renamed", "removed")
 def plan_lines(wiki: Synced) -> list[str]:
     """One for each action, whatever is in its page's name."""
     return [describe(action) for action in wiki.last.plan.actions]
-
-
-def batch_line(folder: str, batch: Batch) -> str:
-    """One sentence on a held batch, with a next step that can be taken now."""
-    if batch.id != NO_ID:
-        return batch_sentence(folder, batch)
-    return f"{folder}: {batch}; the next sync will ask for your approval"
 
 
 def summary(wiki: Synced) -> str:

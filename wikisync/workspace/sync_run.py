@@ -29,6 +29,7 @@ from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import SkipReason
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult, problems_of
+from wikisync.workspace.attention import LASTING_HINT, LASTING_TRIES, lasting
 from wikisync.workspace.attention_file import noting_halts, show_attention
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.named import no_such_pages, refuse_impossible
@@ -42,7 +43,6 @@ from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.sentences import counted
 from wikisync.workspace.service import open_service
 from wikisync.workspace.syncing import Synced, exit_code_of, other_folder, sync_wiki
-from wikisync.workspace.transient import LASTING_HINT, LASTING_TRIES, lasting
 
 NAMES_SHOWN_MAX = 5
 """Pages named in one question."""

@@ -63,7 +63,7 @@ from wikisync.site.preview.pages import Rendered
 from wikisync.site.preview.port import listening
 from wikisync.site.preview.search import SearchIndex
 from wikisync.site.preview.site import LiveSite, Load, PageView, ReadCount
-from wikisync.site.preview.states import NoStates, PageStates
+from wikisync.site.preview.states import PageStates
 from wikisync.site.preview.windows import News, Reading, Windows
 from wikisync.site.reader import bounded_reader
 from wikisync.site.sources import SourceFile
@@ -143,7 +143,7 @@ async def running_preview(
             f"a preview can only run on this machine, not on {options.host}",
             hint="omit the host, or publish the site with wikisync build",
         )
-    preview = Preview(load, options, states or NoStates(), notice)
+    preview = Preview(load, options, states or PageStates(), notice)
     async with preview.listening(), preview.at_work(cache):
         yield preview
 
@@ -167,6 +167,7 @@ class Preview:
             lambda known: self._in_thread(self._site.searched, known)
         )
         self._windows = Windows()
+        states.wake = self._windows.wake
         self._ready = asyncio.Event()
         self._changed = asyncio.Event()
         """Files were taken over; there may be pages to read."""
@@ -230,7 +231,6 @@ class Preview:
             self._site.use(store)
             async with beside(
                 self._follow_files(),
-                self._follow_states(),
                 self._follow_start(),
                 self._read_rest(),
                 finish_in_thread(_start_parser),
@@ -273,10 +273,6 @@ class Preview:
         self._ready.set()
         self._changed.set()
         self._windows.wake()
-
-    async def _follow_states(self) -> None:
-        async for _ in self._states.changes():
-            self._windows.wake()
 
     async def _follow_start(self) -> None:
         while not self._ready.is_set():

@@ -1,13 +1,13 @@
 """How far pages are on their way to the service, as a preview shows it.  Pure.
 
-Only the sync daemon knows; a preview takes it from whoever runs both, through the
-one protocol below.  Alone, it knows of nothing.
+Only the sync daemon knows; a preview takes it from whoever runs both.  Alone, it knows
+of nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from typing import Literal, Protocol
+from collections.abc import Callable, Mapping
+from typing import Literal
 
 from msgspec import Struct
 
@@ -26,27 +26,14 @@ class PageStatus(Struct, frozen=True):
     """Why, for a person; empty where there is nothing to say."""
 
 
-class PageStates(Protocol):
-    """Where a preview learns how far pages are."""
+class PageStates:
+    """Where a preview learns how far pages are; whoever knows overrides ``current``."""
 
-    def current(self, owner: WikiOwner) -> Mapping[Slug, PageStatus]:
-        """The pages of a wiki that something is known of; asked in the event loop."""
-        ...
-
-    def changes(self) -> AsyncIterator[None]:
-        """One item whenever some page's status is another one; may end."""
-        ...
-
-
-class NoStates:
-    """Nobody carries pages to the service."""
+    def __init__(self) -> None:
+        """Nobody is notified yet."""
+        self.wake: Callable[[], None] = lambda: None
+        """Called whenever some page's status is another one; the preview sets it."""
 
     def current(self, owner: WikiOwner) -> Mapping[Slug, PageStatus]:  # noqa: ARG002
-        """Nothing is known of any page."""
+        """The pages of a wiki that something is known of; asked in the event loop."""
         return {}
-
-    async def changes(self) -> AsyncIterator[None]:
-        """Nothing ever changes."""
-        nothing: tuple[None, ...] = ()
-        for item in nothing:
-            yield item

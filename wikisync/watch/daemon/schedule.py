@@ -30,7 +30,7 @@ from wikisync.watch.daemon.wiki_status import (
     WikiStatus,
 )
 from wikisync.watch.daemon.work import guarded
-from wikisync.workspace.transient import LASTING_HINT, LASTING_TRIES, lasting
+from wikisync.workspace.attention import LASTING_HINT, LASTING_TRIES, lasting
 
 log = logging.getLogger(__name__)
 
