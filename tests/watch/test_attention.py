@@ -29,13 +29,13 @@ from wikisync.config import WikiSection
 from wikisync.errors import Halted, StateDamaged, Unavailable, WikisyncError
 from wikisync.sync.run.options import CycleOptions
 from wikisync.watch import attention as watch_attention
-from wikisync.watch.attention import lasting_in_s, seen, service_sentence
+from wikisync.watch.attention import seen, service_sentence
 from wikisync.watch.daemon.wiki_status import Condition, Outage, WikiStatus
 from wikisync.watch.run import Watch
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.attention import LASTING_S
-from wikisync.workspace.attention_file import ATTENTION_FILE, write_attention
+from wikisync.workspace.attention_file import ATTENTION_FILE
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.syncing import Synced
@@ -308,16 +308,6 @@ def test_paused_wiki_calls_nobody() -> None:
     assert seen(daemon, [cast("Any", wiki)])[0].paused is not None
 
 
-def test_watch_knows_when_something_will_have_lasted_long() -> None:
-    shown_at = LASTING_S + 1
-    assert lasting_in_s(fared(), shown_at) is None
-    lasting = fared(trouble=away(0))
-    assert lasting_in_s(lasting, shown_at) is None, "a person was notified already"
-    assert lasting_in_s(lasting, LASTING_S - 1) == -1.0, "it was too early to tell"
-    error = Unavailable("no answer")
-    assert lasting_in_s(fared(error, away(21), since=11), shown_at) == 10.0
-
-
 async def appeared(path: Path) -> None:
     while not path.exists():  # noqa: ASYNC110 - nobody tells
         await asyncio.sleep(SCAN_S)
@@ -353,24 +343,7 @@ async def test_person_is_called_in_time_though_nothing_happens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch_attention, "LASTING_S", 0.3)
+    monkeypatch.setattr("wikisync.watch.run.SHOW_AGAIN_S", 0.1)
     async with watch_without_service(tmp_path, monkeypatch):
-        await appeared(tmp_path / ATTENTION_FILE)
-    assert "unreachable" in (tmp_path / ATTENTION_FILE).read_text()
-
-
-async def test_person_is_called_of_what_came_to_last_long_while_things_were_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Showing takes its time: disks are slow, and a command may run for minutes."""
-
-    def write_slowly(root: Path, text: str) -> None:
-        write_attention(root, text)
-        trouble = watch.daemon.trouble
-        if trouble is not None and not text:
-            lasted_s = watch.daemon.now() - trouble.since
-            monkeypatch.setattr(watch_attention, "LASTING_S", lasted_s)
-
-    monkeypatch.setattr("wikisync.watch.run.write_attention", write_slowly)
-    async with watch_without_service(tmp_path, monkeypatch) as watch:
         await appeared(tmp_path / ATTENTION_FILE)
     assert "unreachable" in (tmp_path / ATTENTION_FILE).read_text()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
@@ -77,21 +77,3 @@ def _failure(daemon: Daemon, wiki_status: WikiStatus) -> WikisyncError | None:
     if daemon.now() - wiki_status.failing_since < LASTING_S:
         return None
     return SyncError(f"{error.message}, {_LONG}", hint=_HINT)
-
-
-def lasting_in_s(daemon: Daemon, shown_at: float) -> float | None:
-    """In how many seconds what should pass will have lasted until a person is called.
-
-    Not above 0 where it came to that since ``shown_at``, when things were last shown;
-    None where nothing is left that will.
-    """
-    since = [one for one in _since(daemon) if shown_at - one < LASTING_S]
-    return min(since) + LASTING_S - daemon.now() if since else None
-
-
-def _since(daemon: Daemon) -> Iterator[float]:
-    if daemon.trouble is not None:
-        yield daemon.trouble.since
-    for wiki_status in daemon.schedule.values():
-        if wiki_status.failure is not None:
-            yield wiki_status.failing_since

@@ -31,7 +31,7 @@ from wikisync.memory import give_back_memory
 from wikisync.messages import Messages
 from wikisync.model import Problem, Slug
 from wikisync.sync.decide.ledger import RemoteEdit
-from wikisync.watch.attention import lasting_in_s, seen, service_sentence
+from wikisync.watch.attention import seen, service_sentence
 from wikisync.watch.daemon.daemon import Daemon
 from wikisync.watch.daemon.schedule import IsAway
 from wikisync.watch.daemon.wiki_status import (
@@ -65,6 +65,8 @@ log = logging.getLogger(__name__)
 
 NOTIFY_QUIET_S = 0.05
 """Changes within this time are shown together."""
+SHOW_AGAIN_S = 300.0
+"""Without a change, what is so is shown again: an outage may have lasted for hours."""
 NOTIFY_WAIT_S = 60.0
 """A wait longer than this is reported with its end."""
 ASK_SCAN_S = 1.0
@@ -116,8 +118,6 @@ class Watch:
             os.environ,
             shown=self._attention(),
         )
-        self._shown_at = self.daemon.now()
-        """When what is so was last looked at to be shown."""
         self._notes: set[str] = set()
         """On wikis as a whole, each reported once."""
         self._unshown: dict[str, str] = {}
@@ -245,13 +245,12 @@ class Watch:
                 log.warning("%s", error.message)
 
     async def _wait_for_change(self) -> None:
-        """Until something changed, or has lasted so long that a person is called."""
+        """Until something changed, or may have lasted so long that it is reported."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(lasting_in_s(self.daemon, self._shown_at)):
+            async with asyncio.timeout(SHOW_AGAIN_S):
                 await self._changed.wait()
 
     async def _show(self) -> None:
-        self._shown_at = self.daemon.now()
         self.states.wake()
         self._notifier.status(self.report.status_line())
         text = await asyncio.to_thread(self._attention)
