@@ -204,3 +204,24 @@ def test_link_that_leads_to_no_file_of_the_folder(href: str) -> None:
 @pytest.mark.parametrize("href", ["", "#x", "?x"])
 def test_link_without_a_path_is_not_one_to_the_folder(href: str) -> None:
     assert file_path("docs", href) is None
+
+
+@pytest.mark.parametrize("is_wikilink", [False, True])
+@pytest.mark.parametrize("page", ["home", "a/b/c"])
+@pytest.mark.parametrize(
+    "href", ["a", "a/b", "A/B", "a/b/c", "c", "gone", "uploads/x", "uploads/d/y", "-"]
+)
+def test_plain_path_means_what_it_means_with_an_empty_fragment(
+    href: str, page: str, is_wikilink: bool
+) -> None:
+    """The one is found without the rules, the other by them."""
+    index = LinkIndex(
+        [Slug("a"), Slug("a/b"), Slug("a/b/c"), Slug("home")],
+        [AttachmentPath("uploads/x")],
+        web_url="https://gitlab.example.com/g/p/-/wikis",
+    )
+    plain, ruled = (
+        index.resolve(Slug(page), spelled, is_wikilink=is_wikilink)
+        for spelled in (href, f"{href}#")
+    )
+    assert plain == ruled

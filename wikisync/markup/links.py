@@ -41,6 +41,8 @@ LEADING_DOTS = re.compile(r"(?:\.\.?/?)*")
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 ID_PREFIX = "user-content-"
 THEME_ID = re.compile(r"site[A-Z]")
+PLAIN_PATH = re.compile(r"[A-Za-z0-9_-]++(?:/[A-Za-z0-9_-]++)*+").fullmatch
+"""A path that starts at the wiki's root by every rule; most links are no more."""
 
 
 class Urls(Protocol):
@@ -248,6 +250,8 @@ class LinkIndex:
             own_ids: ids of that page; None leaves its own fragments unchecked.
             is_wikilink: ``[[x]]``, which always starts at the wiki's root.
         """
+        if PLAIN_PATH(href):
+            return self._find(href, "")
         address = self._below_base(page_slug, href, is_wikilink=is_wikilink)
         if address.startswith("id:"):
             return self._find_id(page_slug, address, own_ids or frozenset())

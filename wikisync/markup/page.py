@@ -29,24 +29,27 @@ from typing import NamedTuple
 from wikisync.errors import LimitExceeded, RenderError
 from wikisync.markup.context import Include, ParseContext, include_nothing
 from wikisync.markup.draft import Draft
+from wikisync.markup.filters.blocks import (
+    filter_direction,
+    filter_footnotes,
+    filter_tables,
+    filter_toc,
+)
 from wikisync.markup.filters.code import filter_code
-from wikisync.markup.filters.colours import filter_colours
-from wikisync.markup.filters.direction import filter_direction
-from wikisync.markup.filters.emoji import filter_emoji
-from wikisync.markup.filters.escapes import filter_escapes
-from wikisync.markup.filters.footnotes import filter_footnotes
-from wikisync.markup.filters.heading_links import filter_heading_links
-from wikisync.markup.filters.headings import filter_headings
-from wikisync.markup.filters.inline_diff import filter_inline_diff
-from wikisync.markup.filters.links import filter_links
+from wikisync.markup.filters.headings import filter_heading_links, filter_headings
+from wikisync.markup.filters.links import filter_links, filter_picture_sizes
 from wikisync.markup.filters.math import filter_math
-from wikisync.markup.filters.picture_sizes import filter_picture_sizes
-from wikisync.markup.filters.placeholders import fill_addresses, filter_placeholders
 from wikisync.markup.filters.plain import filter_plain
 from wikisync.markup.filters.references import filter_references
-from wikisync.markup.filters.tables import filter_tables
 from wikisync.markup.filters.tasks import filter_tasks, strike_tasks
-from wikisync.markup.filters.toc import filter_toc
+from wikisync.markup.filters.text import (
+    fill_addresses,
+    filter_colours,
+    filter_emoji,
+    filter_escapes,
+    filter_inline_diff,
+    filter_placeholders,
+)
 from wikisync.markup.frontmatter import FrontMatter, split_front_matter
 from wikisync.markup.lines import located
 from wikisync.markup.nesting import (

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.support.markup import render
-from wikisync.markup.filters.emoji import emoji_names
+from wikisync.markup.filters.text import emoji_names
 
 
 @pytest.mark.parametrize(

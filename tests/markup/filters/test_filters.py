@@ -111,7 +111,7 @@ def test_tag_without_headings_leaves_nothing() -> None:
 def test_lists_of_a_page_have_an_end_but_the_first_is_always_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("wikisync.markup.filters.toc.ENTRIES_MAX", 5)
+    monkeypatch.setattr("wikisync.markup.filters.blocks.ENTRIES_MAX", 5)
     few = render("[TOC]\n\n# A\n\n# B\n\n[TOC]\n\n[TOC]\n").html
     assert (few.count("section-nav"), few.count("<p>[TOC]</p>")) == (2, 1)
     many = render("[TOC]\n\n[TOC]\n\n" + "# A\n" * 9).html

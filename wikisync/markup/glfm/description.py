@@ -7,6 +7,7 @@ import re
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
+from wikisync.markup.glfm.list import hide_paragraphs
 from wikisync.markup.glfm.state import GlfmState
 
 MARKER = re.compile(r"[:~][ \t]+")
@@ -94,7 +95,7 @@ def push_description(
     state.push("dd_close", "dd", -1)
     state.level -= 1
     if is_tight:
-        hide_paragraphs(state, first)
+        hide_paragraphs(state.tokens, first, state.tokens[first].level + 1)
     closing = Token("dl_close", "dl", -1, level=state.level, block=True)
     closing.meta = {"opening": list_opening}
     state.tokens.append(closing)
@@ -130,11 +131,3 @@ def parse_content(state: StateBlock, line: int, end_line: int, content: int) -> 
         state.tight,
         state.parentType,
     ) = old
-
-
-def hide_paragraphs(state: StateBlock, first: int) -> None:
-    """Show the paragraphs of a tight description without their tags."""
-    level = state.tokens[first].level + 1
-    for token in state.tokens[first:]:
-        if token.level == level and token.type in {"paragraph_open", "paragraph_close"}:
-            token.hidden = True

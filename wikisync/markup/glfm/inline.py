@@ -16,7 +16,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import EnvType
 
-from wikisync.markup.glfm.emphasis import FlankedState
+from wikisync.markup.glfm.spans import FlankedState
 
 STARTS: Mapping[str, str] = {
     "newline": "\n",

@@ -1,0 +1,141 @@
+"""Blocks that hold no other ones: fenced code, raw HTML, tables."""
+
+from __future__ import annotations
+
+import re
+
+from markdown_it.rules_block import StateBlock, fence
+from markdown_it.rules_block.html_block import HTML_SEQUENCES, html_block
+from markdown_it.rules_block.table import table
+from markdown_it.rules_inline import StateInline, html_inline
+
+from wikisync.markup.glfm.state import GlfmState
+
+# From the lines of the code the service's parser then takes as many columns as the
+# fence has characters in front of it, and not as many as it has columns.
+
+
+def fenced(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
+    """A block of code; the library takes its indentation from that of its fence."""
+    if silent or state.is_code_block(start_line):
+        return fence(state, start_line, end_line, silent)
+    columns = state.sCount[start_line]
+    state.sCount[start_line] = state.blkIndent + indent_characters(state, start_line)
+    found = fence(state, start_line, end_line, silent)
+    state.sCount[start_line] = columns
+    return found
+
+
+def indent_characters(state: StateBlock, line: int) -> int:
+    """How many characters of a line's indentation are not its container's."""
+    start, count = state.bMarks[line], state.tShift[line]
+    if "\t" not in state.src[start : start + count]:
+        return state.sCount[line] - state.blkIndent
+    column = 0
+    for position in range(count):
+        if column >= state.blkIndent:
+            return count - position
+        is_tab = state.src[start + position] == "\t"
+        column += 4 - (column + state.bsCount[line]) % 4 if is_tab else 1
+    return int(column > state.blkIndent)
+
+
+# Raw HTML, where the service's parser is not of CommonMark's mind.
+#
+#     - a
+#     <img src="b.png">
+#
+# A tag alone on its line is part of the paragraph above it.  Where that paragraph is
+# in a container and the line is not, the tag begins a block of its own after it; later
+# versions of CommonMark take it for a lazy line.  And a raw link is no link to the
+# parser: addresses inside it become links of their own.
+
+CUT_OFF = re.compile(r"</?[A-Za-z][A-Za-z0-9-]*")
+LONE_TAG = HTML_SEQUENCES[-1][0]
+
+
+def html(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
+    """A block of HTML, or whether one ends what is above it."""
+    if (
+        silent
+        and _is_outside(state, start_line)
+        and not state.is_code_block(start_line)
+    ):
+        position = state.bMarks[start_line] + state.tShift[start_line]
+        if LONE_TAG.search(state.src[position : state.eMarks[start_line]]):
+            return True
+    if state.eMarks[start_line] == len(state.src) and is_cut_off(state, start_line):
+        return False
+    return html_block(state, start_line, end_line, silent)
+
+
+def is_cut_off(state: StateBlock, line: int) -> bool:
+    """Whether the page ends with the name of a tag, which then begins no block."""
+    position = state.bMarks[line] + state.tShift[line]
+    return CUT_OFF.fullmatch(state.src, position) is not None
+
+
+def tag(state: StateInline, silent: bool) -> bool:
+    """A tag in running text."""
+    level = state.linkLevel
+    is_tag = html_inline(state, silent)
+    state.linkLevel = level
+    return is_tag
+
+
+def _is_outside(state: StateBlock, line: int) -> bool:
+    """Whether the line is in what is above only if it goes on a paragraph."""
+    is_below = state.sCount[line] < state.blkIndent
+    return is_below or state.parentType in {"blockquote", "table"}
+
+
+UNDERLINE = re.compile(r"(?:=+|-+)[ \t]*")
+CELL = r"[ \t]*:?-+:?[ \t]*"
+DASHES = re.compile(rf"\|?{CELL}(?:\|{CELL})*(?:\|[ \t]*)?")
+
+
+def pipe_table(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:
+    """A table, unless the line of dashes underlines a heading.
+
+    A paragraph that holds dashes for more or fewer cells than the row above them has
+    is asked no more.
+    """
+    assert isinstance(state, GlfmState)
+    if not silent:
+        state.has_odd_dashes = False
+    below = start_line + 1
+    if state.has_odd_dashes or below >= end_line:
+        return False
+    position = state.bMarks[below] + state.tShift[below]
+    if not state.src.startswith(("|", "-", ":"), position) or is_underline(
+        state, below
+    ):
+        return False
+    if table(state, start_line, end_line, silent):
+        return True
+    is_inside = state.sCount[below] >= state.blkIndent
+    state.has_odd_dashes = (
+        is_inside
+        and not state.is_code_block(below)
+        and DASHES.fullmatch(state.src, position, state.eMarks[below]) is not None
+    )
+    return False
+
+
+def lone_pipe(state: StateBlock, start_line: int, _end_line: int, silent: bool) -> bool:
+    """Whether a row has no cell at all; the service's parser takes none there."""
+    if not silent or state.parentType != "table":
+        return False
+    position = state.bMarks[start_line] + state.tShift[start_line]
+    return state.src[position : state.eMarks[start_line]].strip() == "|"
+
+
+def is_underline(state: StateBlock, line: int) -> bool:
+    """Whether a line makes the paragraph above it in its container a heading.
+
+    It is text where nothing is left of that paragraph.
+    """
+    if state.is_code_block(line) or state.sCount[line] < state.blkIndent:
+        return False
+    position = state.bMarks[line] + state.tShift[line]
+    return UNDERLINE.fullmatch(state.src, position, state.eMarks[line]) is not None
