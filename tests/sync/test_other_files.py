@@ -180,12 +180,20 @@ async def test_file_that_comes_to_the_wiki_after_its_page_is_fetched(
     assert files_here(pair) == {"img/p.png": RED}
 
 
-async def test_file_that_is_gone_from_the_wiki_stays_here(pair: Pair) -> None:
+async def test_file_that_is_gone_from_the_wiki_stays_here_and_is_named(
+    pair: Pair,
+) -> None:
     await push(pair, {"home.md": "![p](img/p.png)\n", "img/p.png": RED})
     await pair.rest()
     await pair.service.remove_file(OWNER, "img/p.png")
-    await pair.rest()
+    assert [one.message for one in (await pair.cycle()).absent] == [
+        "img/p.png was removed on the wiki, and stays here"
+    ]
+    assert (await pair.cycle()).absent == ()
     assert files_here(pair) == {"img/p.png": RED}
+    put(pair, "img/p.png", BLUE)
+    await pair.rest()
+    assert "uploads/" in await there(pair)
 
 
 @pytest.mark.parametrize(

@@ -44,15 +44,15 @@ log = logging.getLogger(__name__)
 async def fetch_attachments(
     cycle: Cycle,
     mentions: Sequence[AttachmentPath],
-    versions: Mapping[AttachmentPath, str],
+    versions: Mapping[AttachmentPath, str] | None,
 ) -> None:
     """Fetch what is mentioned and not in the folder yet; the tally says what came.
 
     Args:
         cycle: What it works with.
         mentions: Uploads that pages mention, and other files known from earlier.
-        versions: Git's ids of the other files that pages link to, as far as the wiki
-            tells them now.
+        versions: Git's ids of the other files that pages link to; None where the wiki
+            does not tell them now.
 
     Cancelled, it leaves whole files; what the base does not know of them is found in
     the folder by the next round.
@@ -61,11 +61,12 @@ async def fetch_attachments(
         FolderError: the disk takes no more.
     """
     keeps_out = cycle.local.keeps_out
+    found, is_told = versions or {}, versions is not None
     mentions = [
-        path for path in dict.fromkeys((*mentions, *versions)) if not keeps_out(path)
+        path for path in dict.fromkeys((*mentions, *found)) if not keeps_out(path)
     ]
-    versions = {path: versions[path] for path in mentions if path in versions}
-    await _Fetching(cycle, mentions, versions).run()
+    found = {path: found[path] for path in mentions if path in found}
+    await _Fetching(cycle, mentions, found, is_told=is_told).run()
 
 
 def note_unmet(
@@ -105,10 +106,13 @@ class _Fetching:
         cycle: Cycle,
         mentions: Sequence[AttachmentPath],
         versions: Mapping[AttachmentPath, str],
+        *,
+        is_told: bool,
     ) -> None:
         self._cycle = cycle
         self._mentions = mentions
         self._versions = versions
+        self._is_told = is_told
         self._replaced: dict[AttachmentPath, Digest] = {}
         """Files of which the wiki has another version, as they are here."""
         self._known: Mapping[AttachmentPath, FetchedFile] = {}
@@ -135,6 +139,7 @@ class _Fetching:
         there = await self._cycle.local.attachments(before)
         for path in self._versions.keys() & there.keys():
             await self._compare(path, there[path])
+        self._name_removed(there)
         await self._meet_again([path for path in there if path not in self._known])
         self._cycle.state.record_attachments(
             [
@@ -170,6 +175,17 @@ class _Fetching:
             message = f"{path} is another file here than on the wiki, and stays"
             problem = Problem("attachment-other", path, message, MISSING_HINT)
             self._report(Unfetched(problem, is_absent=True))
+
+    def _name_removed(self, there: Collection[AttachmentPath]) -> None:
+        """Name files that stay here though the wiki has them no more."""
+        known = (path for path, one in self._known.items() if one.version)
+        for path in known if self._is_told else ():
+            if path in there and path not in self._versions:
+                message = f"{path} was removed on the wiki, and stays here"
+                hint = "remove the links to it; a file that changes here is sent again"
+                self._report(
+                    _failed("attachment-other", path, message, hint, is_absent=True)
+                )
 
     async def _meet_again(self, paths: Sequence[AttachmentPath]) -> None:
         """Note what the wiki has for uploads that are here and on no record.

@@ -394,21 +394,27 @@ class _Run:
             await fetch_attachments(self._cycle, mentions, files)
         if self._cycle.linked is not None:
             sent = {one.slug for one in decided.plan.sends}
-            note_unmet(self._cycle, self._cycle.linked.unmet, sent, files)
+            note_unmet(self._cycle, self._cycle.linked.unmet, sent, files or {})
 
-    async def _other_files(self, decided: Decided) -> Mapping[AttachmentPath, str]:
+    async def _other_files(
+        self, decided: Decided
+    ) -> Mapping[AttachmentPath, str] | None:
         """Files of the wiki beside the uploads that pages link to, with their ids."""
         options = self._cycle.options
         if options.direction is Direction.PUSH or decided.there.is_remembered:
-            return {}
+            return None
         # also after saves alone: a commit may have brought a file, or another one
         linked = self._cycle.state.linked_paths(options.pages)
         files = await self._cycle.remote.other_files() if linked else None
-        return {
-            AttachmentPath(path): version
-            for path, version in (files or {}).items()
-            if in_form_c(path) in linked
-        }
+        return (
+            None
+            if files is None
+            else {
+                AttachmentPath(path): version
+                for path, version in files.items()
+                if in_form_c(path) in linked
+            }
+        )
 
     def _mentions(self, decided: Decided) -> Sequence[AttachmentPath]:
         """Attachments to have in the folder, of the pages asked for or saved."""
