@@ -469,9 +469,11 @@ async def test_what_the_wiki_edited_meanwhile_is_not_merged_with_an_older_copy(
     assert copies.texts()["page0"] == f"{EDITED['page0']}\nand more\n"
 
 
+@pytest.mark.parametrize("is_in_steps", [False, True])
 async def test_names_and_deletions_of_an_older_copy_are_part_of_it(
-    state: State,
+    is_in_steps: bool, state: State
 ) -> None:
+    """Also those that come while its texts wait: rsync removes files last."""
     copies = await pushed(state)
     copies.rename_here("page7", "page7b")
     copies.here.put("later", "made later\n")
@@ -481,6 +483,8 @@ async def test_names_and_deletions_of_an_older_copy_are_part_of_it(
     await copies.rest()
     newest = copies.texts()
     put_older_copy(copies)
+    if is_in_steps:
+        await copies.cycle()
     copies.rename_here("page7b", "page7")
     del copies.here.pages[Slug("later")]
     copies.here.put("older", "deleted long ago\n")
