@@ -183,9 +183,8 @@ class _Fetching:
             if path in there and path not in self._versions:
                 message = f"{path} was removed on the wiki, and stays here"
                 hint = "remove the links to it; a file that changes here is sent again"
-                self._report(
-                    _failed("attachment-other", path, message, hint, is_absent=True)
-                )
+                problem = Problem("attachment-other", path, message, hint)
+                self._report(Unfetched(problem, is_absent=True))
 
     async def _meet_again(self, paths: Sequence[AttachmentPath]) -> None:
         """Note what the wiki has for uploads that are here and on no record.
