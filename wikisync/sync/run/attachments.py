@@ -61,12 +61,12 @@ async def fetch_attachments(
         FolderError: the disk takes no more.
     """
     keeps_out = cycle.local.keeps_out
-    found, is_told = versions or {}, versions is not None
+    found, is_listed = versions or {}, versions is not None
     mentions = [
         path for path in dict.fromkeys((*mentions, *found)) if not keeps_out(path)
     ]
     found = {path: found[path] for path in mentions if path in found}
-    await _Fetching(cycle, mentions, found, is_told=is_told).run()
+    await _Fetching(cycle, mentions, found, is_listed=is_listed).run()
 
 
 def note_unmet(
@@ -107,12 +107,12 @@ class _Fetching:
         mentions: Sequence[AttachmentPath],
         versions: Mapping[AttachmentPath, str],
         *,
-        is_told: bool,
+        is_listed: bool,
     ) -> None:
         self._cycle = cycle
         self._mentions = mentions
         self._versions = versions
-        self._is_told = is_told
+        self._is_listed = is_listed
         self._replaced: dict[AttachmentPath, Digest] = {}
         """Files of which the wiki has another version, as they are here."""
         self._known: Mapping[AttachmentPath, FetchedFile] = {}
@@ -179,7 +179,7 @@ class _Fetching:
     def _name_removed(self, there: Collection[AttachmentPath]) -> None:
         """Name files that stay here though the wiki has them no more."""
         known = (path for path, one in self._known.items() if one.version)
-        for path in known if self._is_told else ():
+        for path in known if self._is_listed else ():
             if path in there and path not in self._versions:
                 message = f"{path} was removed on the wiki, and stays here"
                 hint = "remove the links to it; a file that changes here is sent again"
