@@ -223,7 +223,7 @@ def test_refused_connections_are_logged_once_a_minute_and_counted(
 ) -> None:
     now = [5.0]
     limits = ConnectionLimits(per_address_max=2)
-    taking = Connections(asyncio.Protocol, limits, clock=lambda: now[0])
+    taking = Connections(limits, clock=lambda: now[0])
 
     taken = [taking.take("10.0.0.1") for _ in range(1000)]
     now[0] += 61

@@ -1,12 +1,14 @@
 """Connections of our servers: how many there may be, and how long one may dawdle.
 
 The embedded service, the preview and the listener of a watch answer through this
-module, which stands between asyncio's transports and aiohttp's protocol:
+module.  What aiohttp ends itself is left to it: a connection on which nobody asks for
+anything, or on which the head of a next request never ends.  Its protocol gets more:
 
 - an address has so many connections at once, and no more;
-- who sends half a request, or no request, is hung up on after some seconds;
+- who begins with half a request, or sends half a body, is hung up on;
 - who does not read an answer is hung up on as well;
-- the work for a reader ends when the reader leaves.
+- the work for a reader ends when the reader leaves;
+- nothing of a message that is no HTTP is logged or sent back: it may hold a token.
 
 None of it looks into the bytes: a handler says with ``under_way`` when a request
 begins and ends.
@@ -20,18 +22,18 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from http import HTTPStatus
 from ipaddress import IPv6Address, ip_address, ip_network
-from typing import cast
+from typing import Any, cast
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from msgspec import Struct
-
-from wikisync.malformed import repeat_nothing_malformed
 
 log = logging.getLogger(__name__)
 
 CHECK_S = 5.0
-"""Between two looks at a body that comes, or at an answer that goes."""
+"""Between two looks at what a connection waits for."""
 REFUSALS_NOTED_S = 60.0
 """Between two lines of the log about connections that are refused."""
 IPV6_NETWORK_BITS = 64
@@ -51,13 +53,14 @@ class ConnectionLimits(Struct, frozen=True):
     total_max: int = 750
     """Of all addresses: a process may have 1,024 files open on most systems."""
     head_s: float = 20.0
-    """For the head of a request, from its first byte or from the connection on."""
+    """For the head of the first request, from the connection on."""
     body_s: float = 20.0
     """For the body of a request, besides the time that its bytes are given."""
     body_bytes_per_s: int = 500
     """A body may take one more second for so many bytes."""
     idle_s: float = 75.0
-    """Between two requests; proxies keep theirs for 60 s."""
+    """For the head of each other request, from the answer before it; proxies keep
+    their connections for 60 s."""
     stalled_s: float = 60.0
     """For a reader of an answer to take another byte."""
 
@@ -87,10 +90,12 @@ async def listening(
         OSError: nothing can listen there.
     """
     assert runner.server is not None, "the runner was not set up"
-    repeat_nothing_malformed(runner.server)
+    # a runner makes its server itself, and takes no other kind
+    runner.server.__class__ = _Server
+    made = cast("_Server", runner.server)
+    made.counted = Connections(limits or USUAL_LIMITS)
     loop = asyncio.get_running_loop()
-    connections = Connections(runner.server, limits or USUAL_LIMITS)
-    server = await loop.create_server(connections, host, port)
+    server = await loop.create_server(made, host, port)
     try:
         address = server.sockets[0].getsockname()
         yield address[0], address[1]
@@ -133,7 +138,7 @@ def under_way(request: web.BaseRequest, *, ends_with_caller: bool) -> Iterator[N
     if not isinstance(connection, Connection):
         yield
         return
-    connection.begin(request, ends_with_caller=ends_with_caller)
+    connection.begin(ends_with_caller=ends_with_caller)
     try:
         yield
     finally:
@@ -152,25 +157,17 @@ async def note_request(
 
 
 class Connections:
-    """Makes a ``Connection`` for each one that comes, and counts them."""
+    """Counts the connections of a server."""
 
     def __init__(
-        self,
-        inner: Callable[[], asyncio.Protocol],
-        limits: ConnectionLimits,
-        clock: Callable[[], float] = time.monotonic,
+        self, limits: ConnectionLimits, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.limits = limits
-        self._inner = inner
         self._counts: Counter[str] = Counter()
         self._clock = clock
         self._refused = 0
         """Connections that no line of the log has counted yet."""
         self._noted_at = clock() - REFUSALS_NOTED_S
-
-    def __call__(self) -> asyncio.Protocol:
-        """The protocol of a new connection, for asyncio."""
-        return Connection(self, self._inner())
 
     def take(self, address: str) -> bool:
         """Count a connection in, if it may be."""
@@ -201,161 +198,150 @@ class Connections:
             self._refused, self._noted_at = 0, now
 
 
-class Connection(asyncio.Protocol):
+class _Server(web.Server):
+    """Makes a ``Connection`` for each one that comes."""
+
+    counted: Connections
+
+    def __call__(self) -> web.RequestHandler:
+        kept = {**self._kwargs, "keepalive_timeout": self.counted.limits.idle_s}
+        return Connection(self.counted, self, loop=self._loop, **kept)
+
+
+class Connection(web.RequestHandler):
     """One connection: what it is waited for, and since when."""
 
-    def __init__(self, connections: Connections, inner: asyncio.Protocol) -> None:
-        self._connections = connections
-        self._limits = connections.limits
-        self._inner = inner
-        self._loop = asyncio.get_running_loop()
-        self._transport: asyncio.Transport | None = None
+    def __init__(self, counted: Connections, server: web.Server, **kept: Any) -> None:
+        super().__init__(server, **kept)
+        self._counted = counted
+        self._limits = counted.limits
         self._address: str | None = None
         """None until it is counted."""
-        self._request: web.BaseRequest | None = None
-        """The one that is carried out."""
+        self._wire: asyncio.Transport | None = None
+        """The transport, also while it is closing."""
+        self._begun_at: float | None = None
+        """When the last request began; None before the first."""
+        self._made_at = 0.0
+        self._bytes = 0
+        """That came since."""
         self._reader: asyncio.Task[object] | None = None
         """What ends with the caller."""
-        self._is_head_begun = False
-        self._due = 0.0
-        """When the head must be there, in the loop's time."""
-        self._body_begun = 0.0
-        self._body_bytes = 0
         self._stalled: tuple[float, int] | None = None
         """Since when nobody reads, and how many bytes lay there then."""
         self._timer: asyncio.TimerHandle | None = None
-        limits = connections.limits
-        self._check_s = min(CHECK_S, limits.body_s, limits.stalled_s)
+        self._check_s = min(CHECK_S, self._limits.body_s, self._limits.stalled_s)
 
     # what asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Let the connection in, or refuse it."""
-        self._transport = cast("asyncio.Transport", transport)
+        wire = cast("asyncio.Transport", transport)
         address = _counted_address(transport.get_extra_info("peername"))
-        if not self._connections.take(address):
-            self._transport.write(_REFUSED)
-            self._transport.close()
+        if not self._counted.take(address):
+            wire.write(_REFUSED)
+            wire.close()
             return
-        self._address = address
-        self._inner.connection_made(transport)
-        self._wait_for_head(self._limits.head_s)
+        self._address, self._wire = address, wire
+        self._made_at = self._loop.time()
+        super().connection_made(transport)
+        self._timer = self._loop.call_later(self._check_s, self._check)
 
     def data_received(self, data: bytes) -> None:
-        """Pass bytes on, noting when a request begins."""
-        if self._address is None:
-            return
-        if self._request is not None:
-            self._body_bytes += len(data)
-        elif not self._is_head_begun:
-            self._is_head_begun = True
-            self._wait_for_head(self._limits.head_s)
-        self._inner.data_received(data)
-
-    def eof_received(self) -> bool | None:
-        """Pass the end on."""
-        return None if self._address is None else self._inner.eof_received()
+        """Count what comes."""
+        if self._address is not None:
+            self._bytes += len(data)
+            super().data_received(data)
 
     def pause_writing(self) -> None:
         """Note that the caller does not read as fast as is written."""
         self._stalled = self._loop.time(), self._unread()
-        self._inner.pause_writing()
-        self._check_in(self._check_s)
+        super().pause_writing()
 
     def resume_writing(self) -> None:
         """Note that it reads again."""
         self._stalled = None
-        self._inner.resume_writing()
+        super().resume_writing()
 
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self, exc: BaseException | None) -> None:
         """End what is done for the caller alone."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
         if self._address is None:
             return
-        self._connections.give_back(self._address)
-        self._address = None
-        self._inner.connection_lost(exc)
+        assert self._timer is not None
+        self._timer.cancel()
+        self._counted.give_back(self._address)
+        self._address = self._wire = None
+        super().connection_lost(exc)
         if self._reader is not None:
             self._reader.cancel()
-        self._transport = self._request = self._reader = None
+            self._reader = None
 
     # what handlers say
 
-    def begin(self, request: web.BaseRequest, *, ends_with_caller: bool) -> None:
+    def begin(self, *, ends_with_caller: bool) -> None:
         """A request's head is there."""
-        self._request = request
         self._reader = asyncio.current_task() if ends_with_caller else None
-        self._body_begun, self._body_bytes = self._loop.time(), 0
-        if self._is_body_awaited():
-            self._check_in(self._check_s)
+        self._begun_at, self._bytes = self._loop.time(), 0
 
     def end(self) -> None:
         """The request is carried out; its answer may still be on its way."""
-        self._request = self._reader = None
-        self._is_head_begun = False
-        self._wait_for_head(self._limits.idle_s)
+        self._reader = None
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answer what is no HTTP, and what a handler of ours failed at.
+
+        aiohttp would log the former with a traceback, and send it back.
+        """
+        if not isinstance(exc, HttpProcessingError | web.RequestPayloadError):
+            return super().handle_error(request, status, exc, message)
+        log.debug("malformed request from %s: %s", request.remote, type(exc).__name__)
+        if request.writer.output_size > 0:
+            raise ConnectionError("the answer has begun already")
+        refused = HTTPStatus.BAD_REQUEST
+        response = web.Response(
+            status=refused, text=f"{refused.value} {refused.phrase}\n"
+        )
+        response.force_close()
+        return response
 
     # the one timer
 
-    def _wait_for_head(self, seconds: float) -> None:
-        self._due = self._loop.time() + seconds
-        self._check_in(seconds)
-
-    def _check_in(self, seconds: float) -> None:
-        """Look again then, or earlier."""
-        if self._transport is None:
-            return
-        when = self._loop.time() + seconds
-        if self._timer is not None:
-            if self._timer.when() <= when:
-                return
-            self._timer.cancel()
-        self._timer = self._loop.call_at(when, self._check)
-
     def _check(self) -> None:
-        self._timer = None
-        if self._transport is None:
-            return
-        late = self._late()
-        if late:
+        assert self._wire is not None, "the timer ends with the connection"
+        if late := self._late():
             log.info("hung up on %s: %s", self._address, late)
-            self._transport.abort()
-        elif self._stalled is not None or self._is_body_awaited():
-            self._check_in(self._check_s)
-        elif self._request is None:
-            self._check_in(self._due - self._loop.time())
+            self._wire.abort()
+        self._timer = self._loop.call_later(self._check_s, self._check)
 
     def _late(self) -> str:
         """What has taken too long, if something has."""
-        assert self._transport is not None
+        assert self._wire is not None
         now = self._loop.time()
         if self._stalled is not None:
             since, unread = self._stalled
             if self._unread() < unread:
                 self._stalled = now, self._unread()
             return "nobody reads" if now - since >= self._limits.stalled_s else ""
-        is_busy = not self._transport.is_reading() or self._unread() > 0
-        if self._request is None:
-            if is_busy:
-                # the last answer is on its way
-                self._due = max(self._due, now + self._check_s)
-            return "no whole request came" if now >= self._due else ""
-        if not self._is_body_awaited():
+        if self._begun_at is None:
+            is_late = now - self._made_at >= self._limits.head_s
+            return "no whole request came" if is_late else ""
+        request = self._current_request
+        if request is None or request.content.is_eof():
             return ""
-        if is_busy:
+        if not self._wire.is_reading() or self._unread():
             # it is us who do not read
-            self._body_begun += self._check_s
-        given = self._body_bytes / self._limits.body_bytes_per_s
-        is_late = now - self._body_begun >= self._limits.body_s + given
+            self._begun_at += self._check_s
+        given = self._bytes / self._limits.body_bytes_per_s
+        is_late = now - self._begun_at >= self._limits.body_s + given
         return "no whole body came" if is_late else ""
 
     def _unread(self) -> int:
-        return 0 if self._transport is None else self._transport.get_write_buffer_size()
-
-    def _is_body_awaited(self) -> bool:
-        return self._request is not None and not self._request.content.is_eof()
+        return 0 if self._wire is None else self._wire.get_write_buffer_size()
 
 
 def _counted_address(peer: object) -> str:
