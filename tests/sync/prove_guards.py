@@ -232,19 +232,19 @@ GUARDS = (
     ),
     Guard(
         "marker lines are not sent",
-        f"{SYNC}.run.deciding:has_marker",
+        f"{SYNC}.run.filters:has_marker",
         answer(False),
         "sync/test_push.py::test_a_text_with_a_marker_line_is_never_sent",
     ),
     Guard(
         "memory of refusals",
-        f"{SYNC}.run.deciding:REFUSAL_S",
+        f"{SYNC}.run.filters:REFUSAL_S",
         constant(0.0),
         "sync/test_push.py::test_a_refused_page_waits_and_the_others_go_on",
     ),
     Guard(
         "loop breaker",
-        f"{SYNC}.run.deciding:SAME_TEXT_MAX",
+        f"{SYNC}.run.filters:SAME_TEXT_MAX",
         constant(1_000_000),
         "sync/test_push.py::test_a_text_that_something_changes_back_is_held",
     ),
@@ -347,7 +347,7 @@ GUARDS = (
     ),
     Guard(
         "a text that no commit has since the one known",
-        f"{SYNC}.run.deciding:_Deciding._is_taken_back",
+        f"{SYNC}.run.filters:_is_taken_back",
         async_answer(False),
         "sync/test_rewinding_untold.py"
         "::test_so_is_a_page_that_is_taken_back_and_edited_anew",
@@ -392,7 +392,7 @@ GUARDS = (
     ),
     Guard(
         "emptied directories",
-        f"{SYNC}.run.deciding:emptied_pages",
+        f"{SYNC}.run.filters:emptied_pages",
         async_answer(frozenset()),
         "sync/test_cycle.py::test_pages_of_a_directory_that_is_left_empty_wait",
     ),
@@ -405,7 +405,7 @@ GUARDS = (
     ),
     Guard(
         "nothing below an emptied directory",
-        f"{SYNC}.run.deciding:emptied_pages",
+        f"{SYNC}.run.filters:emptied_pages",
         async_answer(frozenset()),
         f"{SCHEDULES}[disks that come and go]",
     ),
