@@ -44,7 +44,7 @@ from wikisync.sync.base.tables import create
 from wikisync.sync.decide.plan import SkipReason
 from wikisync.sync.decide.safety import BatchKind, Decision, decide
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.options import CycleOptions, Patience
 from wikisync.sync.run.result import CycleResult
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.sync.wiki.linking import FileLinks
@@ -61,7 +61,9 @@ LOG_LINES = 50
 REST_ROUNDS_MAX = 4
 """Rounds to rest once nobody does anything (I3)."""
 AT_ONCE = CycleOptions(
-    remote_scans=1, remote_span_s=0.0, local_scans=1, local_span_s=0.0
+    patience=Patience(
+        remote_scans=1, remote_span_s=0.0, local_scans=1, local_span_s=0.0
+    )
 )
 
 # without a place for it, Python prints what the engine logs into the proof's table
@@ -310,7 +312,9 @@ class Schedule:
                 self.world.put(self.world.wiki, name, self.world.new_line())
         for _ in range(CYCLES * self.weather.length):
             faults = self.world.faults
-            patient = CycleOptions(remote_scans=2, remote_span_s=20.0)
+            patient = CycleOptions(
+                patience=Patience(remote_scans=2, remote_span_s=20.0)
+            )
             await self.storm(loop, patient)
             self.verdict.cycles += 1
             self.verdict.troubled += self.world.faults > faults

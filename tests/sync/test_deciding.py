@@ -27,7 +27,7 @@ from wikisync.sync.decide.plan import (
 )
 from wikisync.sync.decide.reconcile import reconcile
 from wikisync.sync.run.deciding import decide_cycle
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.options import CycleOptions, FolderMatch
 from wikisync.sync.run.parts import Cycle
 
 HOME = Slug("home")
@@ -77,7 +77,7 @@ async def test_adopting_brings_back_what_one_side_lacks(state: State) -> None:
     copies = await settled(state)
     copies.here.remove("home")
     copies.there.remove("other")
-    await copies.cycle(CycleOptions(adopts=True))
+    await copies.cycle(CycleOptions(folder=FolderMatch.ADOPTED))
     assert copies.texts() == PAGES
 
 
@@ -87,7 +87,7 @@ async def test_adopting_carries_the_edits_of_pages_that_both_sides_have(
     copies = await settled(state)
     copies.here.remove("home")
     copies.there.put("other", "edited there\n")
-    result = await copies.rest(CycleOptions(adopts=True))
+    result = await copies.rest(CycleOptions(folder=FolderMatch.ADOPTED))
     assert copies.texts() == {**PAGES, "other": "edited there\n"}
     assert not result.held
 
@@ -97,7 +97,7 @@ async def test_a_dry_run_of_adopting_tells_what_comes_back_and_forgets_nothing(
 ) -> None:
     copies = await settled(state)
     copies.here.remove("home")
-    result = await copies.plan(CycleOptions(adopts=True))
+    result = await copies.plan(CycleOptions(folder=FolderMatch.ADOPTED))
     assert [type(action) for action in result.plan.actions] == [CreateLocal]
     assert HOME in copies.known.base()
 
@@ -114,7 +114,7 @@ async def test_a_page_that_adopting_could_not_bring_back_is_not_deleted_next(
 
     copies.here.before = fail
     with pytest.raises(FolderError):
-        await copies.cycle(CycleOptions(adopts=True))
+        await copies.cycle(CycleOptions(folder=FolderMatch.ADOPTED))
     copies.here.before = nothing_before
     await copies.rest()
     assert copies.texts() == PAGES

@@ -37,7 +37,7 @@ from wikisync.sync.decide.safety import Batch
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run import frame
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.options import CycleOptions, Patience
 from wikisync.sync.run.result import CycleResult
 
 OWNER = WikiOwner("project", "docs/handbook")
@@ -46,7 +46,7 @@ FOLDER = "uploads/" + "0123456789abcdef" * 2
 PICTURE = AttachmentPath(f"{FOLDER}/p.png")
 
 
-PULL = CycleOptions(direction=Direction.PULL, remote_span_s=0.0)
+PULL = CycleOptions(direction=Direction.PULL, patience=Patience(remote_span_s=0.0))
 
 
 @dataclass
@@ -75,7 +75,7 @@ class Pair:
 
     async def pull_until_sure(self, *, allow_emptying: bool = False) -> CycleResult:
         """As many looks as make an absence certain."""
-        for _ in range(PULL.remote_scans):
+        for _ in range(PULL.patience.remote_scans):
             result = await self.pull(allow_emptying=allow_emptying)
             if result.next_scan_s is None:
                 break
@@ -179,7 +179,7 @@ async def test_page_that_is_equal_on_both_sides_is_adopted(pair: Pair) -> None:
 async def test_page_deleted_on_the_wiki_leaves_the_folder(pair: Pair) -> None:
     await pair.pull()
     pair.remote.remove("b")
-    scans = [await pair.pull() for _ in range(PULL.remote_scans)]
+    scans = [await pair.pull() for _ in range(PULL.patience.remote_scans)]
     assert pair.is_equal
     assert [result.removed for result in scans] == [0, 0, 1]
     assert "b" not in pair.base()

@@ -11,7 +11,7 @@ from wikisync.model import Slug, digest_of
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import Side, Sighting
 from wikisync.sync.decide.plan import SkipReason
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.options import CycleOptions, Patience
 from wikisync.sync.run.sightings import is_certain, seen_again
 
 HOME = Slug("home")
@@ -186,7 +186,9 @@ async def test_an_ignored_page_is_deleted_nowhere(state: State) -> None:
 async def test_nothing_is_removed_in_a_cycle_with_an_error(state: State) -> None:
     copies = await settled(state)
     at_once = CycleOptions(
-        remote_scans=1, remote_span_s=0.0, local_scans=1, local_span_s=0.0
+        patience=Patience(
+            remote_scans=1, remote_span_s=0.0, local_scans=1, local_span_s=0.0
+        )
     )
     copies.there.remove("home")
     copies.here.put("other", "edited\n")

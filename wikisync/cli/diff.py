@@ -145,8 +145,7 @@ async def _of_wiki(
     wiki = await opened.synced(client, section)
     options = CycleOptions(
         pages=slugs,
-        adopts=opened.is_adopting,
-        is_other_folder=opened.has_other_folder(section),
+        folder=opened.match_of(section),
     )
     result = await opened.cycle(wiki, options)
     refuse_unknown(section, unknown_of(wiki, [result], slugs))

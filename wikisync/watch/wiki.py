@@ -19,7 +19,7 @@ from wikisync.errors import NotFound, PermissionDenied
 from wikisync.folder.stamp import FolderStamp, folder_stamp
 from wikisync.model import Slug
 from wikisync.sync.decide.ledger import RemoteEdit
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.options import CycleOptions, FolderMatch
 from wikisync.sync.run.result import CycleResult
 from wikisync.watch.daemon.schedule import FULL_SCAN_S
 from wikisync.watch.daemon.wiki_status import CycleOutcome, RemoteHint, Why
@@ -150,9 +150,8 @@ class WatchedWiki:
         if edits:
             self._opened.known(self.section).note_edits(edits)
         is_first = not self.synced.results
-        adopts = self._opened.is_adopting and is_first
         saved, self._saved = self._saved, set()
-        if why is Why.EVERYTHING or is_first or adopts:
+        if why is Why.EVERYTHING or is_first:
             saved = None
         wiki.remote.is_remembering = why is Why.FOLDER
         wiki.remote.keeps_files = saved is not None
@@ -162,15 +161,14 @@ class WatchedWiki:
             if self._stamp is None:
                 # before the first scan: what differs half a minute later came after it
                 self._stamp = await asyncio.to_thread(folder_stamp, wiki.folder)
-            with self._opened.meeting(self.section) as is_other:
-                self.synced.has_other_folder = is_other
+            with self._opened.meeting(self.section, is_first=is_first) as match:
+                self.synced.has_other_folder = match is FolderMatch.OTHER
                 result = await self._opened.cycle(
                     wiki,
                     replace(
                         self._options,
                         saved=None if saved is None else frozenset(saved),
-                        adopts=adopts,
-                        is_other_folder=is_other,
+                        folder=match,
                         tries_again=is_first,
                     ),
                 )

@@ -13,7 +13,6 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from wikisync.api.attachments import AttachmentSource
 from wikisync.api.client import Client
@@ -43,7 +42,7 @@ from wikisync.progress import Progress
 from wikisync.sync.base.state import REBUILT, State, WikiState
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.options import Confirm, CycleOptions
+from wikisync.sync.run.options import Confirm, CycleOptions, FolderMatch
 from wikisync.sync.run.result import CycleResult
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.sync.wiki.dry import DryFolder
@@ -229,7 +228,7 @@ class OpenWorkspace:
             self.state,
             owner=sides.section.owner,
             remote_id=sides.remote_id,
-            options=replace(options, is_shared=self.is_shared),
+            options=options,
             progress=progress,
             linked=sides.remote,
             confirm=sides.confirm,
@@ -355,19 +354,19 @@ class OpenWorkspace:
             folder = self.folder_of(wiki)
             refuse_emptied(folder, known_pages=len(self.known(wiki).base()))
 
-    def has_other_folder(self, wiki: WikiSection) -> bool:
-        """Whether the wiki's folder is another one than at its last cycle.
+    def match_of(self, wiki: WikiSection) -> FolderMatch:
+        """Whether the wiki's folder is that of its last cycle.
 
-        In a workspace that is adopted all of them are, and were meant to be.
+        In a workspace that is adopted all of them are others, and were meant to be.
 
         Raises:
             FolderError: there is none.
         """
-        return self._is_other(*self._identities(wiki))
+        return self._match(*self._identities(wiki), is_first=True)
 
     @contextmanager
-    def meeting(self, wiki: WikiSection) -> Iterator[bool]:
-        """A cycle of a wiki: whether it has another folder than at the last one.
+    def meeting(self, wiki: WikiSection, *, is_first: bool) -> Iterator[FolderMatch]:
+        """A cycle of a wiki: whether its folder is that of the last one.
 
         The folder that was there when it began is remembered when it went through:
         after one that did not, or where the folder is replaced meanwhile, the next
@@ -375,18 +374,25 @@ class OpenWorkspace:
 
         Args:
             wiki: Which one.
+            is_first: Whether it is the first cycle of a run: a folder is adopted once.
 
         Raises:
             FolderError: there is no folder.
         """
         before, now = self._identities(wiki)
-        yield self._is_other(before, now)
+        yield self._match(before, now, is_first=is_first)
         if now != before:
             self.known(wiki).remember(folder_identity=str(now))
 
-    def _is_other(self, before: FolderIdentity | None, now: FolderIdentity) -> bool:
-        is_known = before is None or now.is_same_folder(before)
-        return not (self.is_adopting or self.is_shared or is_known)
+    def _match(
+        self, before: FolderIdentity | None, now: FolderIdentity, *, is_first: bool
+    ) -> FolderMatch:
+        if self.is_adopting and is_first:
+            return FolderMatch.ADOPTED
+        if self.is_shared:
+            return FolderMatch.SHARED
+        is_known = self.is_adopting or before is None or now.is_same_folder(before)
+        return FolderMatch.SAME if is_known else FolderMatch.OTHER
 
     def _identities(
         self, wiki: WikiSection

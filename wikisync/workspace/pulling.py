@@ -30,7 +30,6 @@ from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import Batch, BatchKind
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.options import (
-    REMOTE_SPAN_S,
     CycleOptions,
 )
 from wikisync.sync.run.result import CycleResult, problems_of
@@ -68,7 +67,6 @@ class Destination(Struct, frozen=True):
             direction=Direction.PULL,
             allows_emptying=self.allow_emptying,
             is_undoable=False,
-            remote_span_s=REMOTE_SPAN_S,
         )
 
 

@@ -43,7 +43,7 @@ from wikisync.sync.decide.plan import (
 )
 from wikisync.sync.decide.safety import Batch, Decision
 from wikisync.sync.run.arrive import STALE_SAVE
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.options import CycleOptions, FolderMatch
 from wikisync.sync.run.result import CycleResult, Held
 from wikisync.workspace.attention import held_sentence, with_step
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
@@ -159,10 +159,10 @@ async def _next_sync(
     sides = opened.remembered(section) if wiki is None else wiki
     known = opened.known(section) if wiki is None else wiki.known
     found = None if wiki is None else wiki.found
-    status = replace(status, has_other_folder=opened.has_other_folder(section))
+    match = opened.match_of(section)
+    status = replace(status, has_other_folder=match is FolderMatch.OTHER)
     options = CycleOptions(
-        adopts=opened.is_adopting,
-        is_other_folder=status.has_other_folder,
+        folder=match,
         reads_max=opened.workspace.config.sync.reads_max,
     )
     before = known.memory.batches

@@ -30,7 +30,7 @@ from wikisync.sync.decide.plan import (
     Skip,
 )
 from wikisync.sync.decide.safety import Batch
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.options import CycleOptions, FolderMatch
 from wikisync.sync.run.result import CycleResult, Held, problems_of
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 
@@ -147,7 +147,6 @@ async def sync_wiki(
     # who says sync may have mended the token or the service's limits just now
     options = replace(
         options,
-        adopts=opened.is_adopting,
         tries_again=True,
         waits=waits,
     )
@@ -155,16 +154,17 @@ async def sync_wiki(
     while rounds < ROUNDS_MAX:
         rounds += 1
         try:
-            with opened.meeting(wiki.section) as other:
+            is_first = not synced.results
+            with opened.meeting(wiki.section, is_first=is_first) as match:
                 result = await opened.cycle(
-                    wiki, replace(options, is_other_folder=other), progress
+                    wiki, replace(options, folder=match), progress
                 )
         except WikisyncError as error:
             synced.failure = error
             return synced
-        options = replace(options, adopts=False, tries_again=False)
+        options = replace(options, tries_again=False)
         synced.results.append(result)
-        synced.has_other_folder |= other
+        synced.has_other_folder |= match is FolderMatch.OTHER
         if opened.is_read_only:
             return synced
         if result.has_more:

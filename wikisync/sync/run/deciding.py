@@ -43,6 +43,7 @@ from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.filters import FILTERS, Draft
 from wikisync.sync.run.frame import met_again
 from wikisync.sync.run.merging import names_taken
+from wikisync.sync.run.options import FolderMatch
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.sightings import (
     Absences,
@@ -86,8 +87,9 @@ class _Deciding:
         )
         there = self._without_renames_under_way(there)
         here, there = await met_again(self._cycle, self._base(), here, there)
-        is_other = self._cycle.options.is_other_folder
-        if self._cycle.options.adopts or is_other:
+        match = self._cycle.options.folder
+        if match.is_new:
+            is_other = match is FolderMatch.OTHER
             anew = met_anew(self._base(), here, there, is_other_folder=is_other)
             self._forget(anew)
         here = _with_elsewhere(self._cycle.state, here, there)
@@ -222,7 +224,7 @@ class _Deciding:
         keeps the name, because nobody finishes the rename, is renamed here, too.
         """
         base, now = self._base(), self._cycle.clock()
-        options = self._cycle.options
+        patience = self._cycle.options.patience
         missing = base.keys() - there.pages.keys()
         found = renames_under_way(missing, there.pages.keys() - base.keys())
         before = self._cycle.state.sightings(Side.RENAME)
@@ -231,7 +233,7 @@ class _Deciding:
         found = {
             slug: name
             for slug, name in found.items()
-            if not is_certain(seen[slug], options.remote_scans, options.remote_span_s)
+            if not is_certain(seen[slug], patience.remote_scans, patience.remote_span_s)
         }
         if not found:
             return there

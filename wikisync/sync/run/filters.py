@@ -42,6 +42,7 @@ from wikisync.sync.decide.rewinding import (
 from wikisync.sync.decide.safety import Batch
 from wikisync.sync.run import changed_files
 from wikisync.sync.run.merging import merge_texts
+from wikisync.sync.run.options import FolderMatch
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.sightings import UNCERTAIN, Absences, seen_again
 from wikisync.sync.run.stopping import (
@@ -123,7 +124,7 @@ async def send_changed_files(draft: Draft) -> None:
     outdated = frozenset() if linked is None else await linked.outdated()
     if not outdated:
         return
-    if cycle.options.is_other_folder:
+    if cycle.options.folder is FolderMatch.OTHER:
         draft.plan, draft.there = changed_files.held_in_other_folder(
             cycle, plan, outdated, draft.there
         )
@@ -225,7 +226,7 @@ async def wait_for_editors(draft: Draft) -> None:
     state, now, busy = draft.cycle.state, draft.cycle.clock(), draft.here.busy
     seen = seen_again(state.sightings(Side.EDITOR), busy.keys(), now)
     state.record_sightings(Side.EDITOR, seen)
-    span_s = draft.cycle.options.editor_span_s
+    span_s = draft.cycle.options.patience.editor_span_s
     long = [slug for slug, one in seen.items() if now - one.first_at >= span_s]
     draft.plan = narrowing.around_editors(draft.plan, busy, long)
 
@@ -410,7 +411,7 @@ async def wait_for_absences(draft: Draft) -> None:
     if draft.undone is not None:
         gone = draft.undone.removed
         waiting = {slug: waiting[slug] for slug in waiting.keys() - gone}
-    if draft.cycle.options.is_shared:
+    if draft.cycle.options.folder is FolderMatch.SHARED:
         removed = [a.slug for a in draft.plan.actions if isinstance(a, Delete)]
         waiting = dict.fromkeys(removed, SkipReason.SHARED)
     draft.plan = narrowing.without_removals(draft.plan, waiting)

@@ -32,6 +32,7 @@ from wikisync.sync.decide.plan import (
     SkipReason,
 )
 from wikisync.sync.replica import Replica
+from wikisync.sync.run.options import FolderMatch
 from wikisync.sync.run.parts import Cycle
 
 CONTROL_READS_MAX = 3
@@ -79,6 +80,7 @@ async def watch_absences(
     the safety stop holds them anyway, for one.
     """
     known, now, options = cycle.state, cycle.clock(), cycle.options
+    patience = options.patience
     gone_there = [a.slug for a in plan.actions if isinstance(a, DeleteLocal)]
     forgotten = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
     gone_here = [a.slug for a in plan.actions if isinstance(a, DeleteRemote)]
@@ -94,23 +96,24 @@ async def watch_absences(
             Side.REMOTE,
             new_there,
             () if doubted else gone_there,
-            options.remote_scans,
-            options.remote_span_s,
+            patience.remote_scans,
+            patience.remote_span_s,
             SkipReason.GONE_THERE,
         ),
         (
             Side.LOCAL,
             new_here,
             gone_here,
-            options.local_scans,
-            options.local_span_s,
+            patience.local_scans,
+            patience.local_span_s,
             SkipReason.GONE_HERE,
         ),
     ):
         # A doubted scan of the wiki empties the memory of its side, so that an absence
         # is certain only after scans in a row in which the service denied the page.
         # What another machine saw says nothing of what is here.
-        before = {} if options.is_shared else known.sightings(side)
+        is_shared = options.folder is FolderMatch.SHARED
+        before = {} if is_shared else known.sightings(side)
         seen = seen_again(before, slugs, now)
         known.record_sightings(side, seen)
         for slug, one in seen.items():

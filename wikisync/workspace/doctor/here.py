@@ -27,6 +27,7 @@ from wikisync.folder.workspace import (
 )
 from wikisync.layout import TRASH_FOLDER
 from wikisync.libc import check_watches_left
+from wikisync.sync.run.options import FolderMatch
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.doctor.findings import Finding, Grade
 from wikisync.workspace.opening import IDENTITY, OpenWorkspace
@@ -143,7 +144,7 @@ def check_folder(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[Finding]:
             yield Finding(Grade.FINE, f"{name}: the first sync creates the folder")
             return
         here = asyncio.run(opened.local(wiki).snapshot())
-        is_other = opened.has_other_folder(wiki)
+        is_other = opened.match_of(wiki) is FolderMatch.OTHER
         folding = seen_folding(folder)
     except (FolderError, Halted) as error:
         yield _lost(opened, wiki, error)
