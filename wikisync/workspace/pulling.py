@@ -67,6 +67,7 @@ class Destination(Struct, frozen=True):
             direction=Direction.PULL,
             allows_emptying=self.allow_emptying,
             is_undoable=False,
+            patience=Patience(remote_span_s=REMOTE_SPAN_S),
         )
 
 

@@ -14,6 +14,7 @@ from wikisync.sync.decide.safety import ALL_KINDS, BatchKind
 
 READS_MAX = 8
 """Reads in flight for one wiki."""
+REMOTE_SPAN_S = 60.0
 
 
 class LinkedPages(Protocol):
@@ -68,7 +69,7 @@ class Patience(Struct, frozen=True):
 
     remote_scans: int = 3
     """A page is surely gone from the wiki if so many complete lists lack it ..."""
-    remote_span_s: float = 60.0
+    remote_span_s: float = REMOTE_SPAN_S
     """... from the first to the last of them."""
     local_scans: int = 2
     """A file is surely gone if so many scans of the folder lack it ..."""
