@@ -29,9 +29,7 @@ from wikisync.sync.base.state import REBUILT, State
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import Batch, BatchKind
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.options import (
-    CycleOptions,
-)
+from wikisync.sync.run.options import REMOTE_SPAN_S, CycleOptions, Patience
 from wikisync.sync.run.result import CycleResult, problems_of
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.workspace.attention import next_step
