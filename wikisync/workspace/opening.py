@@ -244,9 +244,14 @@ class OpenWorkspace:
         known, folder = self.known(wiki), self.folder_of(wiki)
         if not self.is_adopting:
             refuse_emptied(folder, known_pages=len(known.base()))
-        own = self._folder(wiki)
+        own, seen = self._folder(wiki), known
+        if self._stack is not None and self.match_of(wiki).is_new:
+            # a dry run forgets pages in its state, and not what the wiki was seen with
+            is_live = holder_of(self.workspace.private) is not None
+            copy = State.copy(self.state.path, is_live=is_live)
+            seen = self._stack.enter_context(copy).wiki(wiki.owner)
         remote = translated_wiki(
-            RememberedWiki(known),
+            RememberedWiki(seen),
             own,
             known,
             self.workspace.private,
