@@ -315,7 +315,7 @@ def scan_wiki(
                 problems.append(_vanished(path))
                 continue
             attachments[path] = state
-    unlisted = {path for path in remembered if is_unlisted(path)}
+    unlisted = set(filter(is_unlisted, remembered.keys() - digests.states.keys()))
     for known in remembered.keys() & (scanned.loose | unlisted):
         digests.states[known] = remembered[known]
     if digests.states != remembered:
