@@ -10,6 +10,7 @@ import pytest
 
 from wikisync.errors import SiteError
 from wikisync.site.cache import (
+    BODIES_NAME,
     CACHE_NAME,
     SPARE_ROWS,
     Cache,
@@ -19,9 +20,13 @@ from wikisync.site.cache import (
 )
 
 
+def store(cache: Cache, body: bytes, key: bytes = b"k") -> None:
+    cache.store("parsed", key, b"facts", *cache.bodies.add(body))
+
+
 def test_rows_and_notes_are_there_in_the_next_build(tmp_path: Path) -> None:
     with open_cache(tmp_path / "new" / "cache") as cache:
-        cache.store("parsed", b"k", b"facts", b"body")
+        store(cache, b"body")
         cache.note(b"n", b"value")
     with open_cache(tmp_path / "new" / "cache") as cache:
         assert cache.facts("parsed", b"k") == b"facts"
@@ -33,8 +38,13 @@ def test_rows_and_notes_are_there_in_the_next_build(tmp_path: Path) -> None:
 
 def stored_row(folder: Path) -> None:
     with open_cache(folder) as cache:
-        cache.store("parsed", b"k", b"facts", b"body")
+        store(cache, b"body")
         cache.note(b"n", b"value")
+
+
+def bodies_of(folder: Path) -> Path:
+    (path,) = folder.glob(BODIES_NAME.format("*"))
+    return path
 
 
 def run_on(folder: Path, statement: str) -> None:
@@ -44,7 +54,7 @@ def run_on(folder: Path, statement: str) -> None:
 
 
 def interrupted(cache: Cache) -> None:
-    cache.store("parsed", b"k", b"facts", b"body")
+    store(cache, b"body")
     raise KeyboardInterrupt
 
 
@@ -64,8 +74,8 @@ def test_file_that_is_no_database_is_replaced(tmp_path: Path) -> None:
 
 DAMAGE = {
     "a note": "UPDATE state SET value = x'0102030405'",
-    "facts": "UPDATE parsed SET facts = x'0102030405'",
-    "a value of another kind": "UPDATE parsed SET facts = 'text'",
+    "a row": "UPDATE parsed SET value = x'0102030405'",
+    "a value of another kind": "UPDATE parsed SET value = 'text'",
 }
 
 
@@ -92,18 +102,31 @@ def test_value_of_another_row_is_none(tmp_path: Path) -> None:
 def stored_body(cache: Cache) -> bytes:
     """What a page that is not in the cache is made to, as builds do it."""
     if cache.facts("parsed", b"k") is None:
-        cache.store("parsed", b"k", b"facts", b"made anew")
-    body = cache.body("parsed", b"k")
-    assert body is not None
-    return body
+        store(cache, b"made anew")
+    return cache.body("parsed", b"k")
 
 
 def test_body_that_was_never_stored_is_made_anew(tmp_path: Path) -> None:
     """The facts are sound, so that nobody expects it to be gone."""
     stored_row(tmp_path)
-    run_on(tmp_path, "UPDATE parsed SET body = x'0102030405'")
+    bodies_of(tmp_path).write_bytes(b"b0dy")
 
     assert with_cache(tmp_path, stored_body) == b"made anew"
+
+
+def test_file_of_bodies_that_is_gone_is_made_anew(tmp_path: Path) -> None:
+    stored_row(tmp_path)
+    bodies_of(tmp_path).unlink()
+
+    assert with_cache(tmp_path, stored_body) == b"made anew"
+
+
+def test_file_of_bodies_that_nobody_names_is_removed(tmp_path: Path) -> None:
+    stored_row(tmp_path)
+    (tmp_path / BODIES_NAME.format("of-another-time")).write_bytes(b"body")
+
+    with open_cache(tmp_path) as cache:
+        assert cache.bodies.path == bodies_of(tmp_path)
 
 
 def test_file_whose_tables_are_gone_is_made_anew(tmp_path: Path) -> None:
@@ -134,18 +157,22 @@ def test_sweep_keeps_what_is_used_once_the_rest_is_much(tmp_path: Path) -> None:
     keys = [b"%d" % number for number in range(SPARE_ROWS + 10)]
     with open_cache(tmp_path) as cache:
         for key in keys:
-            cache.store("finished", key, b"", b"")
-        cache.sweep("finished", 4, lambda: keys[:4])
-        left = [cache.facts("finished", key) for key in keys]
-    assert left == [b""] * 4 + [None] * (SPARE_ROWS + 6)
+            store(cache, b"body of %b" % key, key)
+        size = cache.bodies.path.stat().st_size
+        cache.sweep("parsed", 4, lambda: keys[:4])
+        left = [cache.facts("parsed", key) for key in keys]
+        bodies = [cache.body("parsed", key) for key in keys[:4]]
+        assert cache.bodies.path.stat().st_size < size / 20
+    assert left == [b"facts"] * 4 + [None] * (SPARE_ROWS + 6)
+    assert bodies == [b"body of %b" % key for key in keys[:4]]
 
 
 def test_sweep_of_little_waste_is_left_for_later(tmp_path: Path) -> None:
     """A page that is put back as it was need not be parsed again."""
     with open_cache(tmp_path) as cache:
-        cache.store("finished", b"old", b"", b"")
-        cache.sweep("finished", 0, tuple)
-        assert cache.facts("finished", b"old") == b""
+        store(cache, b"body", b"old")
+        cache.sweep("parsed", 0, tuple)
+        assert cache.body("parsed", b"old") == b"body"
 
 
 def test_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:

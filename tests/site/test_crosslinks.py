@@ -25,7 +25,7 @@ FILE = AttachmentPath("uploads/0a/f.txt")
 @pytest.fixture
 def table() -> WikiTable:
     return WikiTable(
-        [ONE, TWO],
+        [service_address(ONE), service_address(TWO)],
         [
             assign_addresses("one/", [Slug("home"), Slug("a/b")], []),
             assign_addresses("two/", [Slug("home"), Slug("x-y")], [FILE]),
@@ -67,7 +67,8 @@ def test_any_other_address_is_outside(table: WikiTable, address: str) -> None:
 
 def test_wiki_of_unknown_address_is_never_found() -> None:
     source = wiki_source(Path(), "docs/one", web_url="")
-    table = WikiTable([source], [assign_addresses("", [Slug("home")], [])])
+    addresses = [assign_addresses("", [Slug("home")], [])]
+    table = WikiTable([service_address(source)], addresses)
     assert table.find("/docs/one/-/wikis/home") is None
 
 

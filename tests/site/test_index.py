@@ -13,7 +13,7 @@ from wikisync.model import Slug
 from wikisync.progress import SilentProgress
 from wikisync.site.cache import Cache, open_cache
 from wikisync.site.composing import site_addresses
-from wikisync.site.crosslinks import WikiTable
+from wikisync.site.crosslinks import WikiTable, service_address
 from wikisync.site.facts import IndexedWiki
 from wikisync.site.index import Indexer
 from wikisync.site.model import SiteOptions
@@ -50,7 +50,7 @@ class Bench:
 
     def _new_indexer(self) -> Indexer:
         addresses = site_addresses([self._scan()], SiteOptions("Docs"))
-        table = WikiTable([self._source], addresses)
+        table = WikiTable([service_address(self._source)], addresses)
         return Indexer(self._cache, table, SilentProgress())
 
     def again(self) -> IndexedWiki:

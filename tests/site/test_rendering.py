@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def in_processes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def seen(
         renderers: rendering._Renderers, batch: rendering.PagesOfWiki
-    ) -> rendering.Rendered:
+    ) -> Sequence[rendering.Written]:
         batches.append(len(batch[1]))
         return render(renderers, batch)
 

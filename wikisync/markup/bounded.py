@@ -66,6 +66,8 @@ class Wish(msgspec.Struct, frozen=True):
     """What it may include."""
     seconds_max: float | None = None
     """Of processor time, less than the parser's limit."""
+    aim: bytes = b""
+    """What ``make`` is told besides."""
 
 
 class BoundedPages(Generic[MadeT]):
@@ -75,7 +77,7 @@ class BoundedPages(Generic[MadeT]):
         self,
         module: str,
         decoder: msgspec.msgpack.Decoder[MadeT],
-        make: Callable[[ParsedPage], MadeT],
+        make: Callable[[ParsedPage, bytes], MadeT],
         *,
         seconds_max: float = PAGE_SECONDS_MAX,
         memory_bytes_max: int = MEMORY_BYTES_MAX,
@@ -121,22 +123,24 @@ class BoundedPages(Generic[MadeT]):
                 seconds_max=self._seconds_max
                 if wish.seconds_max is None
                 else wish.seconds_max,
+                aim=wish.aim,
             )
             for wish in wishes
         ]
         answers = self._answers(jobs, [wish.include for wish in wishes])
         return [
-            self._made(wish.page, answer)
+            self._made(wish, answer)
             for wish, answer in zip(wishes, answers, strict=True)
         ]
 
-    def _made(self, page: Page, answer: Done | Shown | Refused) -> MadeT:
+    def _made(self, wish: Wish, answer: Done | Shown | Refused) -> MadeT:
         if isinstance(answer, Done):
             return self._decoder.decode(answer.made)
         assert isinstance(answer, Refused)
-        source = clean_source(page.content)
+        source = clean_source(wish.page.content)
         return self._make(
-            shown_as_source(page, source, answer.message, breach=answer.breach)
+            shown_as_source(wish.page, source, answer.message, breach=answer.breach),
+            wish.aim,
         )
 
     def close(self) -> None:
@@ -220,7 +224,7 @@ class BoundedParser(BoundedPages[ParsedPage]):
         super().__init__(
             "wikisync.markup.worker",
             _PARSED_PAGES,
-            lambda parsed: parsed,
+            lambda parsed, _: parsed,
             seconds_max=seconds_max,
             memory_bytes_max=memory_bytes_max,
             wait_seconds_max=wait_seconds_max,

@@ -25,6 +25,8 @@ class Job(msgspec.Struct, frozen=True, array_like=True):
     """What is wanted: what the parser gives, that sanitised, or all of phase A."""
     seconds_max: float = PAGE_SECONDS_MAX
     """Of processor time; a page that takes more ends the worker."""
+    aim: bytes = b""
+    """What the worker is told of that for which it makes something of the page."""
 
 
 Jobs = tuple[Job, ...]

@@ -10,7 +10,7 @@ import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -56,15 +56,15 @@ PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
 _INCLUDED = msgpack_decoder(Included)
 _JOBS = msgpack_decoder(Jobs)
 
-Make = Callable[[ParsedPage], object]
-"""What is sent of a parsed page."""
+Make = Callable[[ParsedPage, bytes], object]
+"""What is sent of a parsed page, and of the aim of its job."""
 
 
 def serve(
     source: IO[bytes],
     target: IO[bytes],
     memory_bytes_max: int | None = None,
-    make: Make = lambda parsed: parsed,
+    make: Make = lambda parsed, _: parsed,
 ) -> None:
     """Parse the pages of one message after the other until the input ends."""
 
@@ -90,7 +90,7 @@ def serve(
             ]
             answers: list[Done | Shown | Refused]
             if first.stage == "final":
-                answers = [*made_of(sources, make)]
+                answers = [*made_of(sources, [job for _, job in numbered], make)]
             else:
                 answers = [shown(first.stage, sources[0])]
             last = answers[-1]
@@ -112,11 +112,13 @@ def batch_of(numbered: tuple[int, Job]) -> int:
     return -1 if is_stepped else number
 
 
-def made_of(sources: Sequence[Source], make: Make) -> Iterator[Done]:
+def made_of(
+    sources: Sequence[Source], jobs: Iterable[Job], make: Make
+) -> Iterator[Done]:
     """What is sent of each page, whose making counts as its time too."""
-    for source, parsed in zip(sources, parse_pages(sources), strict=True):
+    for source, job, parsed in zip(sources, jobs, parse_pages(sources), strict=True):
         with source.clock:
-            made = msgspec.msgpack.encode(make(parsed))
+            made = msgspec.msgpack.encode(make(parsed, job.aim))
         yield Done(msgspec.Raw(made))
 
 
@@ -195,7 +197,7 @@ def peak_with_parent() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def main(make: Make = lambda parsed: parsed) -> None:
+def main(make: Make = lambda parsed, _: parsed) -> None:
     """Speak on the standard streams."""
     memory_bytes_max = int(sys.argv[1]) if sys.argv[1:] else None
     with standard_streams() as (source, target):

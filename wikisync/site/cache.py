@@ -1,11 +1,13 @@
-"""What a build remembers for the next one: one SQLite file, safe to delete.
+"""What a build remembers for the next one: an SQLite file and a file of texts.
 
-Two kinds of things lie in it.  Rendered pages and the words of pages are addressed by
+Both are safe to delete.
+
+Two kinds of things lie in them.  Rendered pages and the words of pages are addressed by
 a hash of all that they were made from, so a row is right or it is not found; a checksum
-tells where the disk changed it.  State (what the last build saw in a folder, what it
-left in an output) is one row a folder.  A file that is damaged, or written by another
-version, is thrown away; a row that is damaged is one that is not there, as far as
-nobody counts on it yet.
+tells where the disk changed it.  A row has the place of its text (``bodies``).  State
+(what the last build saw in a folder, what it left in an output) is one row a folder.  A
+file that is damaged, or written by another version, is thrown away; a row that is
+damaged is one that is not there, as far as nobody counts on it yet.
 
 One build at a time holds the cache: it stays in a write transaction, which the
 system ends when the process dies.
@@ -16,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import secrets
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -24,9 +27,14 @@ from typing import Literal, TypeVar
 
 from wikisync.errors import SiteError
 from wikisync.private import make_private_file, make_private_folder
+from wikisync.site.bodies import PLACE, Bodies, BodyDamaged, Place
 
 CACHE_NAME = "site.db"
-CACHE_VERSION = 4
+BODIES_NAME = "site-{}.bodies"
+"""A new file gets a new name, so that no process goes on with the old one."""
+BODIES = b"bodies"
+"""Key of the state that names the file of bodies."""
+CACHE_VERSION = 5
 WAIT_S = 10
 """How long a build waits for another one with the same cache."""
 ROWS_PER_COMMIT = 500
@@ -44,12 +52,7 @@ T = TypeVar("T")
 
 Stage = Literal["parsed", "finished", "words"]
 
-_SCHEMA = """
-CREATE TABLE state (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE parsed (key BLOB PRIMARY KEY, facts BLOB NOT NULL, body BLOB NOT NULL);
-CREATE TABLE finished (key BLOB PRIMARY KEY, facts BLOB NOT NULL, body BLOB NOT NULL);
-CREATE TABLE words (key BLOB PRIMARY KEY, facts BLOB NOT NULL, body BLOB NOT NULL);
-"""
+STAGES: tuple[Stage, ...] = ("parsed", "finished", "words")
 
 
 class CacheDamaged(SiteError):
@@ -87,8 +90,8 @@ def open_cache(folder: Path) -> Iterator[Cache]:
     try:
         yield Cache(connection, folder)
         connection.execute("COMMIT")
-    except sqlite3.Error as exc:
-        if not _is_damage(exc):
+    except (sqlite3.Error, BodyDamaged) as exc:
+        if isinstance(exc, sqlite3.Error) and not _is_damage(exc):
             raise _failed(folder, exc) from exc
         connection.close()
         _remove(folder)
@@ -109,6 +112,8 @@ class Cache:
         self._connection = connection
         self.folder = folder
         self._uncommitted = 0
+        self.bodies = self._opened_bodies()
+        """The texts to which the places of rows lead."""
 
     def key(self, kind: str, place: Path, name: str = "") -> bytes:
         """The key of what is noted of a folder.
@@ -122,7 +127,7 @@ class Cache:
     def state(self, key: bytes) -> bytes | None:
         """What the last build noted under this key."""
         with contextlib.suppress(_RowDamaged):
-            return self._value("state", "value", key)
+            return self._value("state", key)
         return None
 
     def note(self, key: bytes, value: bytes) -> None:
@@ -136,27 +141,37 @@ class Cache:
         return deleted.rowcount > 0
 
     def facts(self, stage: Stage, key: bytes) -> bytes | None:
-        """The small half of a row; None where there is none."""
+        """What a row says itself; None where there is none."""
         with contextlib.suppress(_RowDamaged):
-            return self._value(stage, "facts", key)
+            value = self._value(stage, key)
+            return None if value is None else value[PLACE.size :]
         return None
 
-    def body(self, stage: Stage, key: bytes) -> bytes:
-        """The large half of a row that somebody counts on.
+    def place(self, stage: Stage, key: bytes) -> Place:
+        """Where the text of a row lies that somebody counts on.
 
         Raises:
-            sqlite3.DatabaseError: It is damaged, or gone.
+            sqlite3.DatabaseError: The row is damaged, or gone.
         """
-        value = self._value(stage, "body", key)
+        value = self._value(stage, key)
         if value is None:
             raise _RowDamaged("a row is gone")
-        return value
+        return value[: PLACE.size]
 
-    def store(self, stage: Stage, key: bytes, facts: bytes, body: bytes) -> None:
-        """Keep a rendered page."""
+    def body(self, stage: Stage, key: bytes) -> bytes:
+        """The text of a row that somebody counts on.
+
+        Raises:
+            sqlite3.DatabaseError: The row is damaged, or gone.
+            BodyDamaged: The text is.
+        """
+        return self.bodies.read(self.place(stage, key))
+
+    def store(self, stage: Stage, key: bytes, facts: bytes, place: Place) -> None:
+        """Keep a row, whose text lies in ``bodies`` already."""
         self._connection.execute(
-            f"REPLACE INTO {stage} VALUES (?, ?, ?)",  # noqa: S608 - a literal
-            (key, _summed(key, facts), _summed(key, body)),
+            f"REPLACE INTO {stage} VALUES (?, ?)",  # noqa: S608 - a literal
+            (key, _summed(key, place + facts)),
         )
         self._uncommitted += 1
         if self._uncommitted >= ROWS_PER_COMMIT:
@@ -187,10 +202,43 @@ class Cache:
             "DELETE FROM state WHERE substr(key, 1, ?) = ?",
             (len(beginning), beginning),
         )
+        self._compact()
 
-    def _value(self, table: str, column: str, key: bytes) -> bytes | None:
+    def _compact(self) -> None:
+        """Copy what rows lead to into another file; the next build removes this one."""
+        before = self.bodies
+        self.bodies = self._new_bodies()
+        for stage in STAGES:
+            stored = self._connection.execute(f"SELECT key FROM {stage}")  # noqa: S608
+            for (key,) in stored.fetchall():
+                facts = self.facts(stage, key)
+                if facts is not None:
+                    body = before.read(self.place(stage, key))
+                    self.store(stage, key, facts, *self.bodies.add(body))
+
+    def _opened_bodies(self) -> Bodies:
+        """The file of bodies that the state names, and no other one; or a new one."""
+        name = os.fsdecode(self.state(BODIES) or b"")
+        for path in self.folder.glob(BODIES_NAME.format("*")):
+            if path.name != name:
+                path.unlink(missing_ok=True)
+        try:
+            return Bodies(self.folder / name) if name else self._new_bodies()
+        except OSError:
+            # no row leads anywhere without it, and notes count on rows
+            for table in ("state", *STAGES):
+                self._connection.execute(f"DELETE FROM {table}")  # noqa: S608
+            return self._new_bodies()
+
+    def _new_bodies(self) -> Bodies:
+        path = self.folder / BODIES_NAME.format(secrets.token_hex(8))
+        make_private_file(path)
+        self.note(BODIES, os.fsencode(path.name))
+        return Bodies(path)
+
+    def _value(self, table: str, key: bytes) -> bytes | None:
         row = self._connection.execute(
-            f"SELECT {column} FROM {table} WHERE key = ?",  # noqa: S608 - literals
+            f"SELECT value FROM {table} WHERE key = ?",  # noqa: S608 - a literal
             (key,),
         ).fetchone()
         if row is None:
@@ -244,10 +292,12 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _start_afresh(connection: sqlite3.Connection) -> None:
-    for name in ("state", "parsed", "finished", "words"):
+    for name in ("state", *STAGES):
         connection.execute(f"DROP TABLE IF EXISTS {name}")
-    for statement in _SCHEMA.strip().split("\n"):
-        connection.execute(statement)
+        connection.execute(
+            f"CREATE TABLE {name} (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
+            " WITHOUT ROWID"
+        )
     connection.execute(f"PRAGMA user_version = {CACHE_VERSION}")
 
 
@@ -262,8 +312,9 @@ def _is_damage(exc: sqlite3.Error) -> bool:
 
 def _remove(folder: Path) -> None:
     """Throw the cache away: nothing in it cannot be made again."""
-    for name in (CACHE_NAME, f"{CACHE_NAME}-wal", f"{CACHE_NAME}-shm"):
-        (folder / name).unlink(missing_ok=True)
+    names = (CACHE_NAME, f"{CACHE_NAME}-wal", f"{CACHE_NAME}-shm")
+    for path in (*map(folder.joinpath, names), *folder.glob(BODIES_NAME.format("*"))):
+        path.unlink(missing_ok=True)
 
 
 def _sum(key: bytes, value: bytes) -> bytes:
@@ -274,7 +325,7 @@ def _summed(key: bytes, value: bytes) -> bytes:
     return _sum(key, value) + value
 
 
-def _damaged(folder: Path, exc: sqlite3.Error) -> CacheDamaged:
+def _damaged(folder: Path, exc: Exception) -> CacheDamaged:
     return CacheDamaged(
         f"the cache {folder} is damaged: {exc}",
         hint="run the same command again to rebuild it",
@@ -287,7 +338,12 @@ def _failed(folder: Path, exc: sqlite3.Error) -> SiteError:
             f"another build is using the cache {folder}",
             hint="wait until it finishes, then run the same command again",
         )
+    return cache_failed(folder, str(exc))
+
+
+def cache_failed(folder: Path, reason: str) -> SiteError:
+    """What is said of a cache into which nothing can be put."""
     return SiteError(
-        f"cannot use the cache {folder}: {exc}",
+        f"cannot use the cache {folder}: {reason}",
         hint="free some space, or remove the folder; it is only a cache",
     )

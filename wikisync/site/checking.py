@@ -20,7 +20,7 @@ from wikisync.site.attempts import Attempts
 from wikisync.site.build import checked_sources
 from wikisync.site.cache import Cache, with_cache
 from wikisync.site.composing import composed_site, site_addresses, site_problems
-from wikisync.site.crosslinks import WikiTable
+from wikisync.site.crosslinks import WikiTable, service_address
 from wikisync.site.index import Indexer
 from wikisync.site.model import BrokenLink
 from wikisync.site.report import link_report
@@ -99,7 +99,9 @@ def _checked(
         for source in sources
     ]
     addresses = site_addresses(scanned, options)
-    table = WikiTable(sources, addresses, [wiki.loose for wiki in scanned])
+    table = WikiTable(
+        map(service_address, sources), addresses, [wiki.loose for wiki in scanned]
+    )
     attempts = Attempts(options.slow_pages_seconds, retries=options.retries)
     indexer = Indexer(store, table, progress, options.markup, attempts)
     progress.start("reading pages", sum(len(wiki.pages) for wiki in scanned))

@@ -23,7 +23,6 @@ from wikisync.site.sources import LooseStates
 
 if TYPE_CHECKING:
     from wikisync.site.model import WikiSource
-    from wikisync.site.sources import SourcePage
 
 _WIKIS = "/-/wikis"
 _NUL = "\0"
@@ -84,14 +83,17 @@ class WikiTable:
 
     def __init__(
         self,
-        sources: Sequence[WikiSource],
+        web_urls: Iterable[str],
         addresses: Sequence[WikiAddresses],
         loose: Sequence[LooseStates] = (),
     ) -> None:
-        """Take the wikis in their order, which gives them their numbers."""
+        """Take the wikis in their order, which gives them their numbers.
+
+        ``web_urls`` are what ``service_address`` gives.
+        """
         self.addresses = tuple(addresses)
         self._loose = tuple(loose)
-        self.web_urls = tuple(service_address(source) for source in sources)
+        self.web_urls = tuple(web_urls)
         self._numbers = {
             url: number
             for number, url in enumerate(self.web_urls)
@@ -194,9 +196,9 @@ class SiteLinks(WikiIndex):
         number: int,
         table: WikiTable,
         headings: Mapping[Slug, frozenset[str]],
-        sources: Mapping[Slug, SourcePage] | None = None,
+        folders: Mapping[Slug, str] | None = None,
     ) -> None:
-        """Index the wiki of that number; ``sources`` tell where its pages lie."""
+        """Index the wiki of that number; ``folders`` as of ``ScannedWiki``."""
         known = table.addresses[number]
         super().__init__(
             [*known.pages, *map(Slug, known.left_out)],
@@ -205,7 +207,7 @@ class SiteLinks(WikiIndex):
             web_url=table.web_urls[number],
         )
         self.number = number
-        self._sources = sources or {}
+        self._folders = folders or {}
         self._table = table
         self.crossings = 0
         """Links seen so far that name an exported wiki by its full address."""
@@ -243,8 +245,7 @@ class SiteLinks(WikiIndex):
 
     def _folder_of(self, page_slug: Slug) -> str:
         """Where the page's file lies, which need not be called as its slug is."""
-        source = self._sources.get(page_slug)
-        return (source.path if source else page_slug).rpartition("/")[0]
+        return self._folders.get(page_slug, page_slug.rpartition("/")[0])
 
     def _beside(self, folder: str, href: str, otherwise: Target) -> Target:
         """The loose file that a link leads to from a folder."""

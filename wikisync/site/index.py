@@ -20,6 +20,7 @@ from collections.abc import (
     Sequence,
 )
 from functools import cache
+from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,14 +32,13 @@ from wikisync.markup.context import PAGE_SECONDS_MAX
 from wikisync.markup.diagrams import wanted_drawing
 from wikisync.markup.placeholders import values_of
 from wikisync.markup.record import PARSED_VERSION, MarkupOptions, ParsedPage
-from wikisync.markup.resolve import finish_page
 from wikisync.markup.source import clean_source, shown_as_source
 from wikisync.model import Digest, Format, Page, Problem, Slug, digest_of
 from wikisync.parallel import in_order, usable_cores
 from wikisync.site.attempts import Attempts
-from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable
+from wikisync.site.cache import cache_failed
+from wikisync.site.crosslinks import SiteLinks, WikiTable
 from wikisync.site.facts import (
-    BrokenRef,
     FinishedFacts,
     IndexedPage,
     IndexedWiki,
@@ -48,15 +48,17 @@ from wikisync.site.facts import (
     unread_page,
 )
 from wikisync.site.fingerprint import program_fingerprint
+from wikisync.site.finishing import Ids, finished
 from wikisync.site.includes import Includes
 from wikisync.site.kroki import Kroki
 from wikisync.site.reader import bounded_reader
-from wikisync.site.reading import Reading, reading_of
+from wikisync.site.reading import Aim, OwnLinks, Reading, SearchedBody, reading_of
 from wikisync.site.search_texts import DocumentText
 
 if TYPE_CHECKING:
     from wikisync.progress import Progress
     from wikisync.site.addresses import WikiAddresses
+    from wikisync.site.bodies import Bodies, Place
     from wikisync.site.cache import Cache
     from wikisync.site.sources import ScannedWiki, SourcePage
 
@@ -64,17 +66,16 @@ UNREADABLE = Digest("unreadable")
 """Stands for the content of a file that vanished after it was listed."""
 PAGES_PER_PROCESS = 50
 """To be parsed, before another process is started."""
-BATCH_PAGES = 16
+BATCH_PAGES = 32
 """Go to a process at once."""
+PAGES_PER_READ = 8
+"""A worker resolves links where one of so many pages of a wiki is read."""
 BATCHES_AHEAD = 3
 """Of each process, parsed before the first of them is wanted."""
 
-Ids = Callable[[Slug], bytes]
-"""Hash of the ids of a page; empty where they are not known."""
-
-
 _PARSED_PAGES = msgpack_decoder(ParsedPage)
 _TEXTS = msgpack_decoder(DocumentText)
+_SEARCHED = msgpack_decoder(SearchedBody)
 _PARSED_FACTS = msgpack_decoder(ParsedFacts)
 _FINISHED_FACTS = msgpack_decoder(FinishedFacts)
 
@@ -144,17 +145,16 @@ class Indexer:
                 continue
             self._progress.advance()
         headings = {slug: page.parsed.ids for slug, page in kept.items()}
-        links = SiteLinks(number, self._table, headings, scanned.pages)
+        links = SiteLinks(number, self._table, headings, scanned.folders)
         ids = _ids_of(headings, links)
         done = dict(kept)
-        for made in self._parse_all(scanned, unknown, texts):
+        for made in self._read_all(number, scanned, unknown, texts):
             page, slug = made.page, made.page.slug
             parsed[slug] = key, facts = self._keep(made)
-            body = _PARSED_PAGES.decode(made.reading.parsed)
-            # while other processes parse the rest
-            if not facts.retry_at and not _names_headings(body):
+            reading = made.reading
+            if reading.finished is not None and not facts.retry_at:
                 last = known.get(slug)
-                done[slug] = self._finished(page, key, facts, last, links, ids, body)
+                done[slug] = self._finished(page, key, facts, last, links, ids, reading)
         parsed |= self._parse_slow(scanned, texts)
         headings |= {slug: facts.ids for slug, (_, facts) in parsed.items()}
         pages = {}
@@ -193,7 +193,7 @@ class Indexer:
         """Parse one page ahead, so that the cache knows it."""
         texts = Includes(scanned, self.kroki)
         if self._known(scanned, page, None, texts, is_chosen=True) is None:
-            for made in self._parse_all(scanned, [page], texts):
+            for made in self._parse_all(scanned, [page], texts, self._aim()):
                 self._keep(made)
         self._parse_slow(scanned, texts)
 
@@ -206,17 +206,21 @@ class Indexer:
     ) -> list[ParsedPage]:
         """Phase A of texts about a page, such as comments; they include nothing."""
         options = self._options_for(scanned)
-        wishes = [Wish(Page(slug, Format.MARKDOWN, text), options) for text in texts]
-        readings = bounded_reader().make_all(wishes)
-        return [_PARSED_PAGES.decode(reading.parsed) for reading in readings]
+        pages = [Page(slug, Format.MARKDOWN, text) for text in texts]
+        wishes = [Wish(page, options, aim=self._aim()) for page in pages]
+        places = [reading.parsed for reading in bounded_reader().make_all(wishes)]
+        return [_PARSED_PAGES.decode(self._cache.bodies.read(one)) for one in places]
 
     def text(self, text_key: bytes) -> DocumentText:
         """The texts of a page, from the cache."""
-        return _TEXTS.decode(self._cache.body("words", text_key))
+        return _TEXTS.decode(self._searched(text_key).text)
 
     def words(self, text_key: bytes) -> bytes:
         """The scored words of a page, packed, from the cache; empty: none there."""
-        return self._cache.facts("words", text_key) or b""
+        return self._searched(text_key).words
+
+    def _searched(self, text_key: bytes) -> SearchedBody:
+        return _SEARCHED.decode(self._cache.body("words", text_key))
 
     def forget(self, number: int) -> None:
         """Let go of what is in memory of a wiki; the next look at it takes longer."""
@@ -225,11 +229,16 @@ class Indexer:
 
     def view(self, page: IndexedPage) -> PageView:
         """What a template shows of a page, from the cache."""
-        return decoded_view(self.packed_view(page))
+        return decoded_view(self._cache.body("finished", page.finished_key))
 
-    def packed_view(self, page: IndexedPage) -> bytes:
-        """The same as the cache has it."""
-        return self._cache.body("finished", page.finished_key)
+    @property
+    def bodies(self) -> Bodies:
+        """The texts to which places lead."""
+        return self._cache.bodies
+
+    def view_place(self, page: IndexedPage) -> Place:
+        """Where that lies among the bodies of the cache."""
+        return self._cache.place("finished", page.finished_key)
 
     def sweep(self, count: int, pages: Callable[[], Iterable[IndexedPage]]) -> None:
         """Let go of texts that none of so many pages has any more."""
@@ -281,13 +290,46 @@ class Indexer:
                 return key, known
         return None
 
+    def _read_all(
+        self,
+        number: int,
+        scanned: ScannedWiki,
+        pages: Sequence[SourcePage],
+        texts: Includes,
+    ) -> Iterator[_Attempt]:
+        """Parse pages of a wiki, most of which also have their links resolved."""
+        if len(pages) * PAGES_PER_READ < len(scanned.pages):
+            # the addresses of all pages are more than a few pages
+            yield from self._parse_all(scanned, pages, texts, self._aim())
+            return
+        own = OwnLinks(
+            number,
+            self._table.web_urls,
+            self._table.addresses[number],
+            scanned.folders,
+            scanned.loose.names,
+        )
+        with NamedTemporaryFile(dir=self._cache.folder, prefix="links-") as file:
+            file.write(msgspec.msgpack.encode(own))
+            file.flush()
+            aim = self._aim(file.name)
+            yield from self._parse_all(scanned, pages, texts, aim)
+
+    def _aim(self, links: str = "") -> bytes:
+        aim = Aim(str(self._cache.bodies.path.absolute()), links)
+        return msgspec.msgpack.encode(aim)
+
     def _parse_all(
-        self, scanned: ScannedWiki, pages: Sequence[SourcePage], texts: Includes
+        self,
+        scanned: ScannedWiki,
+        pages: Sequence[SourcePage],
+        texts: Includes,
+        aim: bytes,
     ) -> Iterator[_Attempt]:
         """Parse pages in as many processes as there are cores, a quick attempt each."""
 
         def attempt(batch: Sequence[SourcePage]) -> list[_Attempt]:
-            return self._attempts_at(scanned, batch, texts, None)
+            return self._attempts_at(scanned, batch, texts, None, aim)
 
         # a process more takes longer to start than a few pages to parse
         threads = min(usable_cores(), -(-len(pages) // PAGES_PER_PROCESS)) or 1
@@ -308,7 +350,7 @@ class Indexer:
         found = {}
         for page in slow:
             seconds = PAGE_SECONDS_MAX if self._attempts.has_time else 0
-            for made in self._attempts_at(scanned, [page], texts, seconds):
+            for made in self._attempts_at(scanned, [page], texts, seconds, self._aim()):
                 found[page.slug] = self._keep(made)
         return found
 
@@ -318,6 +360,7 @@ class Indexer:
         pages: Sequence[SourcePage],
         texts: Includes,
         seconds: float | None,
+        aim: bytes,
     ) -> list[_Attempt]:
         """Parse pages one after the other; safe in any thread.
 
@@ -327,6 +370,7 @@ class Indexer:
             texts: What they may include.
             seconds: What each may take; 0: it is shown as source at once.  None: a
                 quick attempt, after which it is slow or done.
+            aim: Where the readings go.
         """
         options = self._options_for(scanned)
         read = [_PageText.of(scanned, page) for page in pages]
@@ -337,11 +381,12 @@ class Indexer:
                 options,
                 include,
                 self._attempts.quick_seconds(one.text) if seconds is None else seconds,
+                aim,
             )
             for one, include in zip(read, includes, strict=True)
         ]
         if seconds == 0:
-            made = [self._refused(wish.page) for wish in wishes]
+            made = [self._refused(wish.page, aim) for wish in wishes]
         else:
             made = bounded_reader().make_all(wishes)
         return [
@@ -359,14 +404,16 @@ class Indexer:
             )
         ]
 
-    def _refused(self, page: Page) -> Reading:
+    def _refused(self, page: Page, aim: bytes) -> Reading:
         """A page for which there is no time."""
         source, reason = clean_source(page.content), self._attempts.refusal()
-        return reading_of(shown_as_source(page, source, reason, breach="time"))
+        return reading_of(shown_as_source(page, source, reason, breach="time"), aim)
 
     def _keep(self, made: _Attempt) -> tuple[bytes, ParsedFacts]:
         """Remember what came of an attempt; a slow page waits for a longer one."""
         reading = made.reading
+        if reading.unkept:
+            raise cache_failed(self._cache.folder, reading.unkept)
         retry_at, is_slow = 0.0, False
         if reading.breach:
             is_full = reading.breach == "time" and made.seconds >= PAGE_SECONDS_MAX
@@ -388,7 +435,7 @@ class Indexer:
         )
         packed = msgspec.msgpack.encode(facts)
         self._cache.store("parsed", made.key, packed, reading.parsed)
-        self._cache.store("words", facts.text_key, reading.words, reading.text)
+        self._cache.store("words", facts.text_key, b"", reading.searched)
         return made.key, facts
 
     def _options_for(self, scanned: ScannedWiki) -> MarkupOptions:
@@ -433,11 +480,11 @@ class Indexer:
         last: IndexedPage | None,
         links: SiteLinks,
         ids: Ids,
-        body: ParsedPage | None = None,
+        reading: Reading | None = None,
     ) -> IndexedPage:
         """A page whose links are resolved, by the shortest way.
 
-        ``body`` is what the cache has of it, where that is at hand.
+        ``reading`` is what a worker made of it, where it was parsed just now.
         """
         number, slug = links.number, page.slug
         if (
@@ -458,8 +505,13 @@ class Indexer:
         ).digest()
         facts = self._known_finish(key, number, last, ids)
         if facts is None:
-            body = body or self._parsed_body(parsed_key)
-            facts = self._finish(key, body, links, ids)
+            if reading is not None and reading.finished is not None:
+                facts, view = reading.finished, reading.view
+            else:
+                body = self._parsed_body(parsed_key)
+                facts, html = finished(body, links, self._table, ids, self._site)
+                view = self._cache.bodies.add(html)[0]
+            self._cache.store("finished", key, msgspec.msgpack.encode(facts), view)
         self._right[number][slug] = facts
         if last is not None and last.parsed is parsed and last.finished is facts:
             return last
@@ -482,48 +534,6 @@ class Indexer:
             and _has_same_ids(facts, ids)
         )
         return facts if is_current else None
-
-    def _finish(
-        self, key: bytes, parsed: ParsedPage, links: SiteLinks, ids: Ids
-    ) -> FinishedFacts:
-        number, table = links.number, self._table
-        own = table.addresses[number].pages
-        crossings = links.crossings
-        links.asked.clear()
-        page = finish_page(parsed, links, PageUrls(own[parsed.slug], number, table))
-        view = msgspec.msgpack.encode(
-            PageView(page.html, page.toc, tuple(sorted(page.features)), dict(page.meta))
-        )
-        named = {
-            link.target: ids(Slug(link.target))
-            for link in page.links
-            if link.kind == "page" and link.fragment and link.target in own
-        }
-        by_id = [ref.href for ref in parsed.refs if ref.href.startswith("id:")]
-        named |= {href: ids(Slug(href)) for href in by_id}
-        targets = dict.fromkeys(
-            link.target
-            for link in page.links
-            if link.kind == "page" and link.reason in {"", "no-heading"}
-        )
-        asked = [path for path in links.asked if path not in targets]
-        facts = FinishedFacts(
-            view_digest=hashlib.sha256(view).digest(),
-            targets=tuple(targets),
-            broken=tuple(
-                BrokenRef(link.href, link.reason, link.target, link.line)
-                for link in page.links
-                if link.is_broken
-            ),
-            attachments=tuple(page.attachments),
-            needs=tuple(sorted(named.items())),
-            asked=tuple(asked),
-            answers=table.answers(number, targets, asked),
-            site=self._site if links.crossings > crossings else b"",
-            names_files=any(path.startswith("/") for path in asked),
-        )
-        self._cache.store("finished", key, msgspec.msgpack.encode(facts), view)
-        return facts
 
     def _parsed_body(self, key: bytes) -> ParsedPage:
         return _PARSED_PAGES.decode(self._cache.body("parsed", key))
@@ -569,12 +579,6 @@ class _Attempt(Struct, frozen=True):
     seconds: float
     """What it was given."""
     is_quick: bool
-
-
-def _names_headings(page: ParsedPage) -> bool:
-    """Whether a link of a page may name a heading of another page."""
-    hrefs = [ref.href for ref in page.refs]
-    return any(href.find("#") > 0 or href.startswith("id:") for href in hrefs)
 
 
 def _has_same_ids(facts: FinishedFacts, ids: Ids) -> bool:

@@ -38,7 +38,13 @@ from wikisync.site.manifest import (
     published_wikis,
     unusable,
 )
-from wikisync.site.output_place import STAGED_MANIFEST, STAGING, OutputPlace
+from wikisync.site.output_place import (
+    STAGED_MANIFEST,
+    STAGING,
+    OutputPlace,
+    Staging,
+    staged_name,
+)
 from wikisync.site.published import PublishedWiki
 from wikisync.site.sources import SourceFile
 
@@ -92,7 +98,8 @@ class Output:
     """An output folder during one build: put every file, then ``commit`` once."""
 
     def __init__(self, root: Path, trusted: FileTable) -> None:
-        self._root = root
+        self.root = root
+        """The folder."""
         self._known: FileTable
         """What builds of ours put there; read while it is held, as what follows."""
         self.wikis: tuple[PublishedWiki, ...] = ()
@@ -116,24 +123,24 @@ class Output:
             SiteError: for any file that cannot be written, and where another
                 build writes to the same folder.
         """
-        with _held(self._root) as top:
-            self._place = OutputPlace(self._root, top)
+        with _held(self.root) as top:
+            self._place = OutputPlace(self.root, top)
             with self._held_staging():
                 yield
 
     @contextlib.contextmanager
     def _held_staging(self) -> Iterator[None]:
-        self._known = _known_files(self._root, self._trusted)
-        self.wikis = published_wikis(self._root)
+        self._known = _known_files(self.root, self._trusted)
+        self.wikis = published_wikis(self.root)
         try:
             with self._place.staging():
                 yield
         except OSError as exc:
-            raise _failed(self._root, exc) from exc
+            raise _failed(self.root, exc) from exc
 
     def current(self, path: str) -> Digest | None:
         """Digest of what lies at a path now; None where nothing of ours does."""
-        full = self._root / path
+        full = self.root / path
         state = self._trusted.get(path)
         try:
             found = full.lstat()
@@ -178,7 +185,7 @@ class Output:
     def read(self, path: str) -> bytes | None:
         """What a file of ours holds now; None where it cannot be read."""
         try:
-            return read_below(self._root, path, READ_BYTES_MAX)
+            return read_below(self.root, path, READ_BYTES_MAX)
         except (FileNotFoundError, FolderError):
             return None
 
@@ -186,14 +193,14 @@ class Output:
         """Leave a file as it is, where it still is there and nothing replaces it."""
         digest = self.current(path)
         if digest is not None and path not in self.files:
-            self.files[path] = FileState((self._root / path).lstat().st_size, digest)
+            self.files[path] = FileState((self.root / path).lstat().st_size, digest)
 
     def content(self, path: str) -> bytes:
         """What a file shall hold that was put or kept; safe in any thread."""
         staged = self.files[path].staged
         if staged:
-            return self._place.staged_content(_staged_name(staged))
-        return read_below(self._root, path, self.files[path].size)
+            return self._place.staged.content(staged)
+        return read_below(self.root, path, self.files[path].size)
 
     def put(self, path: str, content: bytes) -> None:
         """The file shall have this content, whatever it was to have before.
@@ -201,11 +208,31 @@ class Output:
         Staged only where it differs from what is there.
         """
         digest = Digest(hashlib.sha256(content).hexdigest())
+        number = self.new_number()
+        if self.put_staged(path, len(content), digest, number):
+            self.staged.put(number, content)
+
+    @property
+    def staged(self) -> Staging:
+        """The new files so far."""
+        return self._place.staged
+
+    def new_number(self) -> int:
+        """A number for a new file in staging."""
+        return next(self._numbers)
+
+    def put_staged(self, path: str, size: int, digest: Digest, number: int) -> bool:
+        """The file shall have the content that has this number in staging.
+
+        Returns:
+            Whether it is wanted there: it differs from what lies at the path.
+        """
         key = self._keys.pop(path, b"")
-        self.files[path] = FileState(len(content), digest, key=key)
-        if self._is_to_be_written(path, digest):
-            with self._new_staged(path) as staged:
-                staged.write(content)
+        self.files[path] = FileState(size, digest, key=key)
+        is_wanted = self._is_to_be_written(path, digest)
+        if is_wanted:
+            self.files[path] = replace(self.files[path], staged=number)
+        return is_wanted
 
     def put_copy(
         self, path: str, place: SourceFile, name: str, known: tuple[int, Digest]
@@ -254,7 +281,7 @@ class Output:
         early = _in_the_way(gone, new) if gone else []
         removed = self._remove(early, problems)
         for path in new:
-            self._place.swap_in(_staged_name(self.files[path].staged), path)
+            self._place.swap_in(staged_name(self.files[path].staged), path)
         removed += self._remove([path for path in gone if path not in early], problems)
         written = len(new)
         if self.current(MANIFEST) != manifest:
@@ -268,7 +295,7 @@ class Output:
         """Take over a file of the last build, unless something else changed it."""
         if path not in self._known:
             return False
-        if _is_as_left(self._root, path, *self._trusted.times_of(path)):
+        if _is_as_left(self.root, path, *self._trusted.times_of(path)):
             self.files.take(path, self._trusted)
             return True
         state = self._trusted[path]
@@ -280,7 +307,7 @@ class Output:
     def _stage_manifest(self, wikis: Sequence[PublishedWiki]) -> Digest:
         """Write the new manifest, a line at a time; its digest."""
         digest = hashlib.sha256()
-        with self._place.staged_file(STAGED_MANIFEST) as file:
+        with self.staged.file(STAGED_MANIFEST) as file:
             for line in manifest_lines(self.files, wikis):
                 digest.update(line)
                 file.write(line)
@@ -305,34 +332,34 @@ class Output:
         """Whether the file at a path is one of ours whose name has another case."""
         folded = path.casefold()
         return any(
-            _is_same_file(self._root / path, self._root / known)
+            _is_same_file(self.root / path, self.root / known)
             for known in self._known
             if known.casefold() == folded
         )
 
     def _is_free(self, path: str) -> bool:
         """Whether nothing is at a path, or a folder that will be empty in time."""
-        full = self._root / path
+        full = self.root / path
         if not os.path.lexists(full):
             return True
         if full.is_symlink() or not full.is_dir():
             return False
         return all(
-            entry.is_dir() or entry.relative_to(self._root).as_posix() in self._known
+            entry.is_dir() or entry.relative_to(self.root).as_posix() in self._known
             for entry in full.rglob("*")
         )
 
     def _new_staged(self, path: str) -> BinaryIO:
-        number = next(self._numbers)
+        number = self.new_number()
         self.files[path] = replace(self.files[path], staged=number)
-        return self._place.staged_file(_staged_name(number))
+        return self.staged.file(staged_name(number))
 
     def _remove(self, paths: list[str], problems: list[Problem]) -> int:
         """Remove files of an older build, and folders that this leaves empty."""
         removed = 0
         for path in paths:
             found, expected = self.current(path), self._known[path].digest
-            if found is None or _has_link_above(self._root, path):
+            if found is None or _has_link_above(self.root, path):
                 continue
             if expected is not None and found != expected:
                 problems.append(_edited(path))
@@ -343,9 +370,9 @@ class Output:
     def _settle(self) -> None:
         """Note the times of the files that were written, and of those restored."""
         for path in self._unsettled():
-            self.files[path] = _left(self._root / path, self.files[path])
+            self.files[path] = _left(self.root / path, self.files[path])
         unnamed = FileState(0, None)
-        self.files.manifest = _left(self._root / MANIFEST, unnamed)
+        self.files.manifest = _left(self.root / MANIFEST, unnamed)
 
     def _unsettled(self) -> list[str]:
         """The files of which no time is known yet."""
@@ -387,10 +414,6 @@ def _left(path: Path, state: FileState) -> FileState:
     """What is known of a file that lies in its place now."""
     found = path.lstat()
     return replace(state, size=found.st_size, mtime_ns=found.st_mtime_ns, staged=0)
-
-
-def _staged_name(number: int) -> str:
-    return f"{number:08}"
 
 
 def _is_ours(root: Path) -> bool:

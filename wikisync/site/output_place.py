@@ -8,19 +8,62 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from wikisync.errors import FolderError, SiteError
-from wikisync.folder.safe_open import open_file, open_folder
+from wikisync.folder.safe_open import open_file, open_folder, opened_root
+from wikisync.model import Digest
 
 STAGING = "-/staging"
 STAGED_MANIFEST = "manifest.json"
 _STAGING_PARTS = STAGING.split("/")
 _WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_FOLDER = frozenset({errno.ENOTDIR, errno.ELOOP})
+
+
+class Staging:
+    """The folder of new files, open; the processes of a build share it."""
+
+    def __init__(self, folder: int) -> None:
+        """``folder`` is a descriptor and belongs to the caller."""
+        self._folder = folder
+
+    def file(self, name: str) -> BinaryIO:
+        """A new file, open for writing."""
+        descriptor = os.open(name, _WRITE_FLAGS, 0o666, dir_fd=self._folder)
+        return os.fdopen(descriptor, "wb")
+
+    def put(self, number: int, content: bytes) -> Digest:
+        """Write a new file; the digest of what it holds."""
+        with self.file(staged_name(number)) as file:
+            file.write(content)
+        return Digest(hashlib.sha256(content).hexdigest())
+
+    def content(self, number: int) -> bytes:
+        """What a file holds."""
+        name = staged_name(number)
+        with os.fdopen(open_file(self._folder, name, name), "rb") as file:
+            return file.read()
+
+
+@contextlib.contextmanager
+def opened_staging(root: Path) -> Iterator[Staging]:
+    """The new files of an output that another process holds."""
+    with opened_root(root) as top:
+        folder = open_folder(top, _STAGING_PARTS)
+        try:
+            yield Staging(folder)
+        finally:
+            os.close(folder)
+
+
+def staged_name(number: int) -> str:
+    """The name of a new file in staging."""
+    return f"{number:08}"
 
 
 class OutputPlace:
@@ -31,6 +74,8 @@ class OutputPlace:
         self._root = root
         self._top = top
         self._staging = -1
+        self.staged: Staging
+        """While there is a place for new files."""
 
     @contextlib.contextmanager
     def staging(self) -> Iterator[None]:
@@ -43,20 +88,11 @@ class OutputPlace:
         self._clear_staging()
         try:
             with self._opened(_STAGING_PARTS, makes=True) as self._staging:
+                self.staged = Staging(self._staging)
                 yield
         finally:
             with contextlib.suppress(OSError, SiteError):
                 self._clear_staging()
-
-    def staged_file(self, name: str) -> BinaryIO:
-        """A new file in staging, open for writing."""
-        descriptor = os.open(name, _WRITE_FLAGS, 0o666, dir_fd=self._staging)
-        return os.fdopen(descriptor, "wb")
-
-    def staged_content(self, name: str) -> bytes:
-        """What a staged file holds."""
-        with os.fdopen(open_file(self._staging, name, name), "rb") as file:
-            return file.read()
 
     def swap_in(self, name: str, path: str) -> None:
         """Let a staged file take an output path, whose folders are made.

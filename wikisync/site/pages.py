@@ -46,6 +46,7 @@ from wikisync.site.titles import TITLE_CHARS_MAX, shortened
 
 if TYPE_CHECKING:
     from wikisync.markup.record import ParsedPage, TocEntry
+    from wikisync.site.bodies import Bodies, Place
     from wikisync.site.crosslinks import WikiTable
     from wikisync.site.facts import IndexedPage, IndexedWiki
     from wikisync.site.index import Indexer
@@ -80,9 +81,11 @@ class PageJob(Struct, frozen=True):
     """A page that has to be rendered."""
 
     composed: ComposedPage
-    view: bytes
-    """Its ``PageView`` as the cache has it."""
+    view: Place
+    """Of its packed ``PageView``."""
     beside: Beside
+    number: int
+    """Of its new file in staging."""
 
 
 class WikiFrame(Struct, frozen=True, dict=True):
@@ -113,9 +116,11 @@ class WikiFrame(Struct, frozen=True, dict=True):
             **beside._asdict(),
         }
 
-    def template_context(self, site: SiteContext, job: PageJob) -> dict[str, object]:
+    def template_context(
+        self, site: SiteContext, job: PageJob, bodies: Bodies
+    ) -> dict[str, object]:
         """Everything that ``page.html`` sees."""
-        view = decoded_view(job.view)
+        view = decoded_view(bodies.read(job.view))
         page = job.composed.parts["page"]
         assert isinstance(page, PageContext)
         return {
@@ -308,14 +313,16 @@ class WikiPages:
         }
         return ComposedPage(slug, self._urls[slug], parts)
 
-    def job(self, composed: ComposedPage) -> PageJob:
-        """What has to be known to render a page."""
-        view = self._indexer.packed_view(self.wiki.pages[composed.slug])
-        return PageJob(composed, view, self._beside(composed.slug, composed.path))
+    def job(self, composed: ComposedPage, number: int = 0) -> PageJob:
+        """What has to be known to render a page into the staged file of a number."""
+        view = self._indexer.view_place(self.wiki.pages[composed.slug])
+        beside = self._beside(composed.slug, composed.path)
+        return PageJob(composed, view, beside, number)
 
     def template_context(self, composed: ComposedPage) -> dict[str, object]:
         """Everything that ``page.html`` sees."""
-        return self.wiki_frame.template_context(self._site, self.job(composed))
+        job, bodies = self.job(composed), self._indexer.bodies
+        return self.wiki_frame.template_context(self._site, job, bodies)
 
     def frame(self, slug: Slug, at: str) -> dict[str, object]:
         """What surrounds a generated page: site, wiki, tree or sidebar."""
@@ -378,7 +385,7 @@ class _PagesBeside:
         if not pages:
             return
         headings = {slug: page.parsed.ids for slug, page in wiki.pages.items()}
-        links = SiteLinks(wiki.number, table, headings, wiki.scanned.pages)
+        links = SiteLinks(wiki.number, table, headings, wiki.scanned.folders)
         for folder, page in pages.items():
             size, parsed = len(indexer.view(page).html), indexer.parsed_page(page)
             self._by_folder[folder] = _PageBeside(

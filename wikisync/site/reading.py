@@ -1,20 +1,32 @@
-"""What a build takes of a parsed page: facts, and rows for the cache.  Pure.
+"""What a build takes of a parsed page: facts, and texts for the cache.
 
-It is made where the page is parsed, in a process of its own (``reading_worker``), so
-that the build has little to do for each page.
+It is made where the page is parsed, in a process of its own (``reading_worker``), which
+appends the texts to those of the cache and resolves links inside the page's wiki: the
+build gets a few hundred bytes of each page.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 
+from wikisync.decoding import msgpack_decoder
 from wikisync.errors import Breach
 from wikisync.markup.record import ParsedPage
-from wikisync.model import Problem
+from wikisync.model import Problem, Slug
+from wikisync.site.addresses import WikiAddresses
+from wikisync.site.bodies import NO_PLACE, Bodies, Place
+from wikisync.site.crosslinks import SiteLinks, WikiTable
+from wikisync.site.facts import FinishedFacts
+from wikisync.site.finishing import finished
 from wikisync.site.search_texts import DocumentText
 from wikisync.site.search_words import document_words, packed_words
+from wikisync.site.sources import LooseStates
 from wikisync.site.titles import (
     SUMMARY_CHARS_MAX,
     TITLE_CHARS_MAX,
@@ -32,18 +44,58 @@ class Reading(msgspec.Struct, frozen=True, array_like=True):
     summary: str
     problems: tuple[Problem, ...]
     breach: Breach | None
-    parsed: bytes
-    """The packed ``ParsedPage`` without its texts."""
     text_digest: bytes
     """Hash of what the search takes from the page: its title, words and texts."""
+    parsed: Place
+    """Of the packed ``ParsedPage`` without its texts."""
+    searched: Place
+    """Of the packed ``SearchedBody``."""
+    view: Place
+    """Of the packed ``PageView``, where its links are resolved."""
+    finished: FinishedFacts | None
+    """None where that needs more than its own wiki's addresses."""
+    unkept: str = ""
+    """Why its texts could not be appended."""
+
+
+class SearchedBody(msgspec.Struct, frozen=True, array_like=True):
+    """What the search takes from a page."""
+
     words: bytes
     """Its scored words, packed."""
     text: bytes
     """Its packed ``DocumentText``."""
 
 
-def reading_of(parsed: ParsedPage) -> Reading:
-    """What is kept of a page."""
+class Aim(msgspec.Struct, frozen=True, array_like=True):
+    """Where a reading goes."""
+
+    bodies: str
+    """Path of the file of texts."""
+    links: str = ""
+    """Path of a file with the packed ``OwnLinks``; empty: no link is resolved."""
+
+
+class OwnLinks(msgspec.Struct, frozen=True, array_like=True):
+    """What a worker knows of the site: the addresses of one wiki."""
+
+    number: int
+    web_urls: tuple[str, ...]
+    """Of all wikis."""
+    addresses: WikiAddresses
+    folders: Mapping[Slug, str]
+    """``ScannedWiki.folders``"""
+    loose: frozenset[str]
+    """Paths of its loose files."""
+
+
+_AIMS = msgpack_decoder(Aim)
+_OWN_LINKS = msgpack_decoder(OwnLinks)
+
+
+def reading_of(parsed: ParsedPage, aim: bytes) -> Reading:
+    """What is kept of a page; ``aim`` is a packed ``Aim``."""
+    desk = _desk(aim)
     title = display_title(parsed.title, parsed.slug)
     shown = shortened(title, TITLE_CHARS_MAX)
     words = packed_words(document_words(shown, parsed.sections))
@@ -51,20 +103,85 @@ def reading_of(parsed: ParsedPage) -> Reading:
     digest = hashlib.sha256(shown.encode("utf-8", "surrogatepass"))
     for part in (words, text):
         digest.update(b"\0" + part)
+    # sets have another order in every process
+    packed = msgspec.msgpack.encode(
+        msgspec.structs.replace(parsed, sections=(), text=""), order="deterministic"
+    )
+    searched = msgspec.msgpack.encode(SearchedBody(words, text))
+    facts, view = desk.finished(parsed)
+    unkept, places = "", [NO_PLACE] * 3
+    try:
+        places = desk.bodies.add(packed, searched, view)
+    except OSError as error:
+        unkept = error.strerror or str(error)
     return Reading(
         title=title,
         ids=parsed.ids,
         summary=_summary(parsed),
         problems=parsed.problems,
         breach=parsed.breach,
-        # sets have another order in every process
-        parsed=msgspec.msgpack.encode(
-            msgspec.structs.replace(parsed, sections=(), text=""), order="deterministic"
-        ),
         text_digest=digest.digest(),
-        words=words,
-        text=text,
+        parsed=places[0],
+        searched=places[1],
+        view=places[2],
+        finished=facts,
+        unkept=unkept,
     )
+
+
+class _Desk:
+    """What a process has at hand for the readings of one aim."""
+
+    def __init__(self, aim: Aim) -> None:
+        self.bodies = Bodies(Path(aim.bodies))
+        self._links: SiteLinks | None = None
+        if aim.links:
+            own = _OWN_LINKS.decode(Path(aim.links).read_bytes())
+            self._table = _OwnTable(own)
+            self._links = SiteLinks(own.number, self._table, {}, own.folders)
+
+    def finished(self, parsed: ParsedPage) -> tuple[FinishedFacts | None, bytes]:
+        """Facts and view of a page, where its own wiki tells all of them."""
+        if self._links is None or _names_headings(parsed):
+            return None, b""
+        try:
+            return finished(parsed, self._links, self._table, _unknown, b"")
+        except _NotHere:
+            return None, b""
+
+
+@lru_cache(maxsize=1)
+def _desk(aim: bytes) -> _Desk:
+    return _Desk(_AIMS.decode(aim))
+
+
+class _NotHere(Exception):
+    """What a link leads to is not known to this process."""
+
+
+def _unknown(_: str) -> NoReturn:
+    raise _NotHere
+
+
+class _OwnTable(WikiTable):
+    """A table that knows the addresses of one wiki alone."""
+
+    def __init__(self, own: OwnLinks) -> None:
+        addresses = [WikiAddresses("", "", {}, {})] * len(own.web_urls)
+        addresses[own.number] = own.addresses
+        loose = [LooseStates(own.loose, _unknown)] * len(own.web_urls)
+        super().__init__(own.web_urls, addresses, loose)
+
+    def find(self, url: str) -> None:
+        """Where a full address leads: nowhere, or to what only the build knows."""
+        if super().find(url) is not None:
+            raise _NotHere
+
+
+def _names_headings(page: ParsedPage) -> bool:
+    """Whether a link of a page may name a heading of another page."""
+    hrefs = [ref.href for ref in page.refs]
+    return any(href.find("#") > 0 or href.startswith("id:") for href in hrefs)
 
 
 def _summary(parsed: ParsedPage) -> str:

@@ -7,35 +7,53 @@ else.  What a page holds is text in them.
 from __future__ import annotations
 
 import pickle
+from contextlib import ExitStack
 from typing import IO
 
 import msgspec
 
 from wikisync.child import standard_streams
-from wikisync.errors import SiteError
+from wikisync.errors import WikisyncError
 from wikisync.frames import READY, read_frames, write_frame
-from wikisync.site.rendering import Answer, Batch, Failed, Texts, render_page
+from wikisync.site.bodies import BodyDamaged
+from wikisync.site.output_place import opened_staging
+from wikisync.site.rendering import (
+    Answer,
+    Batch,
+    Damaged,
+    Failed,
+    Renderer,
+    Staged,
+    Unwritten,
+)
 
 
 def serve(source: IO[bytes], target: IO[bytes]) -> None:
     """Render batches one after the other until the input ends."""
     write_frame(target, READY)
-    theme = site = frame = None
-    for packed in read_frames(source):
-        batch = pickle.loads(packed)  # noqa: S301 - from our own parent
-        assert isinstance(batch, Batch)
-        theme, site = batch.theme or theme, batch.site or site
-        frame = batch.frame or frame
-        assert theme is not None, "the first batch brings the theme"
-        assert site is not None, "and the site"
-        assert frame is not None, "and a frame"
-        answer: Answer
-        try:
-            texts = tuple(render_page(theme, site, frame, job) for job in batch.pages)
-            answer = Texts(texts)
-        except SiteError as error:
-            answer = Failed(error.message, error.hint or "")
-        write_frame(target, msgspec.msgpack.encode(answer))
+    renderer = frame = None
+    with ExitStack() as stack:
+        for packed in read_frames(source):
+            batch = pickle.loads(packed)  # noqa: S301 - from our own parent
+            assert isinstance(batch, Batch)
+            answer: Answer
+            try:
+                if batch.setting is not None:
+                    place = opened_staging(batch.setting.output)
+                    staging = stack.enter_context(place)
+                    renderer = Renderer(batch.setting, staging)
+                frame = batch.frame or frame
+                assert renderer is not None, "the first batch brings the setting"
+                assert frame is not None, "and a frame"
+                pages = tuple(renderer.written(frame, job) for job in batch.pages)
+                answer = Staged(pages)
+            except WikisyncError as error:
+                answer = Failed(error.message, error.hint or "")
+            except OSError as error:
+                answer = Unwritten(error.errno or 0, str(error.filename or ""))
+            except BodyDamaged as error:
+                answer = Damaged(str(error))
+            write_frame(target, msgspec.msgpack.encode(answer))
 
 
 if __name__ == "__main__":

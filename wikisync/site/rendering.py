@@ -1,23 +1,30 @@
 """Pages to HTML by the theme: here, or in several processes where they are many.
 
-A page is rendered from its job, the frame of its wiki, the site and the theme, and
-from nothing else, so that every process makes the same bytes of it.
+A page is rendered from its job, the frame of its wiki, its text in the cache, the site
+and the theme, and from nothing else, so that every process makes the same bytes of it.
+Where it is rendered it is also written, into staging.
 """
 
 from __future__ import annotations
 
+import os
 import pickle
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
+from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from wikisync.decoding import msgpack_decoder
 from wikisync.errors import SiteError
+from wikisync.model import Digest
 from wikisync.parallel import in_order, usable_cores
 from wikisync.processes import python_worker
+from wikisync.site.bodies import Bodies, BodyDamaged
 from wikisync.site.context import SiteContext
+from wikisync.site.output_place import Staging
 from wikisync.site.pages import PageJob, WikiFrame
 from wikisync.site.theme import Theme
 from wikisync.worker import Worker, WorkerLost, WorkerNotStarted
@@ -36,26 +43,44 @@ Framed = tuple[WikiFrame, PageJob]
 """A page with the frame of its wiki."""
 PagesOfWiki = tuple[WikiFrame, tuple[PageJob, ...]]
 """Some pages with the frame of their wiki."""
-Rendered = tuple[Sequence[PageJob], Sequence[bytes]]
-"""Pages and what they became."""
+
+
+class Setting(Struct, frozen=True):
+    """What all pages of a build are rendered with."""
+
+    theme: Theme
+    site: SiteContext
+    bodies: Path
+    """The file of their texts."""
+    output: Path
+    """The folder in which the new files are staged."""
 
 
 class Batch(Struct, frozen=True):
     """Pages of one wiki, for a process that renders."""
 
-    theme: Theme | None
+    setting: Setting | None
     """None: that of the batch before."""
-    site: SiteContext | None
-    """The same."""
     frame: WikiFrame | None
     """The same."""
     pages: tuple[PageJob, ...]
 
 
-class Texts(Struct, frozen=True, array_like=True, tag="texts"):
+class Written(NamedTuple):
+    """A page that is rendered."""
+
+    path: str
+    size: int
+    """In bytes."""
+    digest: Digest
+    number: int
+    """Of the file in staging."""
+
+
+class Staged(Struct, frozen=True, array_like=True, tag="staged"):
     """The rendered pages of a batch, in their order."""
 
-    texts: tuple[bytes, ...]
+    pages: tuple[Written, ...]
 
 
 class Failed(Struct, frozen=True, array_like=True, tag="failed"):
@@ -65,46 +90,74 @@ class Failed(Struct, frozen=True, array_like=True, tag="failed"):
     hint: str
 
 
-Answer = Texts | Failed
+class Unwritten(Struct, frozen=True, array_like=True, tag="unwritten"):
+    """A page of a batch cannot be written."""
+
+    code: int
+    """What the system says."""
+    name: str
+
+
+class Damaged(Struct, frozen=True, array_like=True, tag="damaged"):
+    """The text of a page of a batch cannot be read any more."""
+
+    message: str
+
+
+Answer = Staged | Failed | Unwritten | Damaged
 _ANSWERS = msgpack_decoder(Answer)
 
 
-def render_page(
-    theme: Theme, site: SiteContext, frame: WikiFrame, job: PageJob
-) -> bytes:
-    """The file of one page.
+class Renderer:
+    """Renders pages of one setting into new files."""
 
-    Raises:
-        SiteError: the theme fails for it.
-    """
-    context = frame.template_context(site, job)
-    text = theme.render("page.html", context, at=job.composed.path)
-    return text.encode("utf-8", "replace")
+    def __init__(self, setting: Setting, staging: Staging) -> None:
+        self._setting = setting
+        self._staging = staging
+        self._bodies = Bodies(setting.bodies)
+
+    def written(self, frame: WikiFrame, job: PageJob) -> Written:
+        """A page, written.
+
+        Raises:
+            SiteError: the theme fails for it.
+            BodyDamaged: its text cannot be read any more.
+            OSError: it cannot be written.
+        """
+        context = frame.template_context(self._setting.site, job, self._bodies)
+        path = job.composed.path
+        content = self._setting.theme.render("page.html", context, at=path).encode(
+            "utf-8", "replace"
+        )
+        digest = self._staging.put(job.number, content)
+        return Written(path, len(content), digest, job.number)
 
 
 def rendered_pages(
-    theme: Theme, site: SiteContext, jobs: Iterable[Framed]
-) -> Iterator[tuple[str, bytes]]:
-    """Output path and content of each page, in the order of the jobs.
+    setting: Setting, staging: Staging, jobs: Iterable[Framed]
+) -> Iterator[Written]:
+    """Each page, staged, in the order of the jobs.
 
     Raises:
         SiteError: the theme fails for a page, or a process that renders ended.
+        BodyDamaged: the text of a page cannot be read any more.
+        OSError: a page cannot be written.
     """
     waiting = iter(jobs)
     first = list(islice(waiting, FEW_PAGES))
     cores = usable_cores()
     if len(first) < FEW_PAGES or cores == 1:
+        renderer = Renderer(setting, staging)
         for frame, job in chain(first, waiting):
-            yield job.composed.path, render_page(theme, site, frame, job)
+            yield renderer.written(frame, job)
         return
-    renderers = _Renderers(theme, site)
+    renderers = _Renderers(setting)
     batches = _batches(chain(first, waiting))
     try:
-        for pages, texts in in_order(
+        for pages in in_order(
             renderers.render, batches, threads=cores, ahead=BATCHES_AHEAD
         ):
-            for job, text in zip(pages, texts, strict=True):
-                yield job.composed.path, text
+            yield from pages
     finally:
         renderers.end()
 
@@ -126,14 +179,13 @@ def _batches(jobs: Iterable[Framed]) -> Iterator[PagesOfWiki]:
 class _Renderers:
     """Processes that render, one for each thread that asks."""
 
-    def __init__(self, theme: Theme, site: SiteContext) -> None:
-        self._theme = theme
-        self._site = site
+    def __init__(self, setting: Setting) -> None:
+        self._setting = setting
         self._command = python_worker(RENDERS)
         self._own = threading.local()
         self._workers: list[Worker[Answer]] = []
 
-    def render(self, batch: PagesOfWiki) -> Rendered:
+    def render(self, batch: PagesOfWiki) -> Sequence[Written]:
         """The files of some pages, by the process of this thread."""
         frame, pages = batch
         own = self._own
@@ -147,19 +199,23 @@ class _Renderers:
             )
             own.frame = None
             self._workers.append(own.worker)
-        theme, site = (self._theme, self._site) if is_new else (None, None)
+        setting = self._setting if is_new else None
         named = None if own.frame is frame else frame
         try:
-            answer = own.worker.ask(Batch(theme, site, named, pages))
+            answer: Answer = own.worker.ask(Batch(setting, named, pages))
         except (WorkerLost, WorkerNotStarted) as exc:
             raise SiteError(
                 f"the process that renders pages ended at {pages[0].composed.path}",
                 hint="look for a template of the theme that does not end",
             ) from exc
+        own.frame = frame
         if isinstance(answer, Failed):
             raise SiteError(answer.message, hint=answer.hint)
-        own.frame = frame
-        return pages, answer.texts
+        if isinstance(answer, Unwritten):
+            raise OSError(answer.code, os.strerror(answer.code), answer.name)
+        if isinstance(answer, Damaged):
+            raise BodyDamaged(answer.message)
+        return answer.pages
 
     def end(self) -> None:
         """End the processes; nobody asks any more."""

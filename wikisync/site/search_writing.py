@@ -16,12 +16,14 @@ from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.cache import Cache
 from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.output import Output
+from wikisync.site.reading import SearchedBody
 from wikisync.site.search import NO_INDEX, DocumentKey, IndexState, Load, update_index
 from wikisync.site.search_words import packed_words, unpacked_words
 
 SEARCH_INDEX = SEARCH_FOLDER + "index.js"
 
 _STATES = msgpack_decoder(IndexState)
+_BODIES = msgpack_decoder(SearchedBody)
 
 
 def write_search(
@@ -73,8 +75,10 @@ class _SearchFolder:
         self._output.put(SEARCH_FOLDER + name, content)
 
     def words(self, key: bytes) -> dict[str, str] | None:
-        packed = self._store.facts("words", key)
-        return None if packed is None else unpacked_words(packed)
+        if self._store.facts("words", key) is None:
+            return None
+        return unpacked_words(_BODIES.decode(self._store.body("words", key)).words)
 
     def note_words(self, key: bytes, words: Mapping[str, str]) -> None:
-        self._store.store("words", key, packed_words(words), b"")
+        body = msgspec.msgpack.encode(SearchedBody(packed_words(words), b""))
+        self._store.store("words", key, b"", *self._store.bodies.add(body))

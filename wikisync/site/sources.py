@@ -212,6 +212,14 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         return content
 
     @cached_property
+    def folders(self) -> Mapping[Slug, str]:
+        """The folder of each page whose slug names another one."""
+        places = (
+            (slug, page.path.rpartition("/")[0]) for slug, page in self.pages.items()
+        )
+        return {slug: one for slug, one in places if one != slug.rpartition("/")[0]}
+
+    @cached_property
     def sidebars(self) -> Mapping[str, Slug]:
         """The sidebar of the pages in a folder and below, by folder."""
         return pages_named(SIDEBAR, self.pages)

@@ -37,7 +37,7 @@ from wikisync.site.composing import (
     wiki_problems,
 )
 from wikisync.site.context import PageRef
-from wikisync.site.crosslinks import ItemKey, WikiTable
+from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.frame import is_top
@@ -66,7 +66,7 @@ from wikisync.site.published import (
     published_from,
 )
 from wikisync.site.reader import bounded_reader
-from wikisync.site.rendering import rendered_pages
+from wikisync.site.rendering import Setting, rendered_pages
 from wikisync.site.report import LinkSums, encode_report
 from wikisync.site.search import DocumentKey, Load, SearchDocument
 from wikisync.site.search_writing import write_search
@@ -122,9 +122,9 @@ class SiteWriting:
         self._kept = kept
         self._progress = progress
         self._addresses = site_addresses(scanned, options, kept)
-        sources = [wiki.source for wiki in scanned]
+        urls = [service_address(wiki.source) for wiki in scanned]
         loose = [wiki.loose for wiki in scanned]
-        table = WikiTable(sources, self._addresses, loose)
+        table = WikiTable(urls, self._addresses, loose)
         self._indexer = Indexer(store, table, progress, options.markup, attempts)
         self._site = SiteComposer(
             scanned, self._addresses, options, theme, self._indexer, table, kept
@@ -176,8 +176,12 @@ class SiteWriting:
             self._wiki_jobs(output, number, generated)
             for number in range(len(self._scanned))
         )
-        for path, content in rendered_pages(self._theme, self._site.context, jobs):
-            output.put(path, content)
+        bodies = self._store.bodies.path.absolute()
+        setting = Setting(
+            self._theme, self._site.context, bodies, output.root.absolute()
+        )
+        for written in rendered_pages(setting, output.staged, jobs):
+            output.put_staged(*written)
         report = self._sums.report()
         self._broken_links = report.broken
         self._put_generated(output, generated.around(report, self._problems))
@@ -279,7 +283,7 @@ class SiteWriting:
             key = composer.key(slug, backlinks)
             if not output.keep(composer.url(slug), key):
                 page = composer.composed(slug, backlinks)
-                yield composer.wiki_frame, composer.job(page)
+                yield composer.wiki_frame, composer.job(page, output.new_number())
 
     def _to_compose(self, output: Output, number: int) -> list[Slug]:
         """The pages of a wiki that may have another key; all others are kept."""

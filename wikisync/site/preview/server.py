@@ -44,9 +44,7 @@ from wikisync.folder.watch import (
     watch_folders,
 )
 from wikisync.locks import locked_folder
-from wikisync.markup.bounded import Wish
-from wikisync.markup.record import MarkupOptions
-from wikisync.model import Format, Page, Problem, Slug
+from wikisync.model import Problem
 from wikisync.private import make_private_folder
 from wikisync.running import beside
 from wikisync.site.addresses import SEARCH_FOLDER
@@ -470,9 +468,7 @@ def _wait(count: ReadCount) -> str:
 
 def _start_parser() -> None:
     """Start the process that parses pages, or the first save would wait for it."""
-    with contextlib.suppress(WikisyncError):
-        page = Page(Slug("start"), Format.MARKDOWN, "")
-        bounded_reader().make_all([Wish(page, MarkupOptions())])
+    bounded_reader().prepare()
 
 
 def _is_shown(path: str) -> bool:

@@ -32,7 +32,7 @@ from wikisync.site.composing import (
     site_addresses,
     site_problems,
 )
-from wikisync.site.crosslinks import ItemKey, WikiTable
+from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.frame import is_top
 from wikisync.site.generated import GeneratedPages
@@ -234,7 +234,9 @@ def _layout(
     progress: Progress,
 ) -> Layout:
     addresses = site_addresses(scanned, inputs.options)
-    table = WikiTable(inputs.wikis, addresses, [wiki.loose for wiki in scanned])
+    table = WikiTable(
+        map(service_address, inputs.wikis), addresses, [wiki.loose for wiki in scanned]
+    )
     options = inputs.options
     attempts = Attempts(options.slow_pages_seconds)
     indexer = Indexer(cache, table, progress, options.markup, attempts)

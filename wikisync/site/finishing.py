@@ -1,0 +1,81 @@
+"""Phase B of a page: its links resolved, and what must stay the same for that.  Pure.
+
+It is done where the page was parsed, or by the build for a page that names headings of
+other pages, other wikis or files beside the pages.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from wikisync.markup.record import ParsedPage
+from wikisync.markup.resolve import finish_page
+from wikisync.model import Slug
+from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable
+from wikisync.site.facts import BrokenRef, FinishedFacts, PageView
+
+Ids = Callable[[Slug], bytes]
+"""Hash of the ids of a page; empty where they are not known."""
+
+
+class Finished(NamedTuple):
+    """A page whose links are resolved."""
+
+    facts: FinishedFacts
+    view: bytes
+    """Its packed ``PageView``."""
+
+
+def finished(
+    parsed: ParsedPage, links: SiteLinks, table: WikiTable, ids: Ids, site: bytes
+) -> Finished:
+    """A page with its links resolved.
+
+    Args:
+        parsed: Its phase A.
+        links: The links of its wiki.
+        table: The wikis of the site.
+        ids: Of the pages whose headings it names.
+        site: Hash of all addresses.
+    """
+    number = links.number
+    own = table.addresses[number].pages
+    crossings = links.crossings
+    links.asked.clear()
+    page = finish_page(parsed, links, PageUrls(own[parsed.slug], number, table))
+    view = msgspec.msgpack.encode(
+        PageView(page.html, page.toc, tuple(sorted(page.features)), dict(page.meta))
+    )
+    named = {
+        link.target: ids(Slug(link.target))
+        for link in page.links
+        if link.kind == "page" and link.fragment and link.target in own
+    }
+    by_id = [ref.href for ref in parsed.refs if ref.href.startswith("id:")]
+    named |= {href: ids(Slug(href)) for href in by_id}
+    targets = dict.fromkeys(
+        link.target
+        for link in page.links
+        if link.kind == "page" and link.reason in {"", "no-heading"}
+    )
+    asked = [path for path in links.asked if path not in targets]
+    facts = FinishedFacts(
+        view_digest=hashlib.sha256(view).digest(),
+        targets=tuple(targets),
+        broken=tuple(
+            BrokenRef(link.href, link.reason, link.target, link.line)
+            for link in page.links
+            if link.is_broken
+        ),
+        attachments=tuple(page.attachments),
+        needs=tuple(sorted(named.items())),
+        asked=tuple(asked),
+        answers=table.answers(number, targets, asked),
+        site=site if links.crossings > crossings else b"",
+        names_files=any(path.startswith("/") for path in asked),
+    )
+    return Finished(facts, view)
