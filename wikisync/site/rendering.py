@@ -26,7 +26,7 @@ from wikisync.site.bodies import Bodies, BodyDamaged
 from wikisync.site.context import SiteContext
 from wikisync.site.output_place import Staging
 from wikisync.site.pages import PageJob, WikiFrame
-from wikisync.site.theme import Theme
+from wikisync.site.theme import PAGE_TEMPLATE, Theme
 from wikisync.worker import Worker, WorkerLost, WorkerNotStarted
 
 RENDERS = "wikisync.site.render_worker"
@@ -126,7 +126,7 @@ class Renderer:
         """
         context = frame.template_context(self._setting.site, job, self._bodies)
         path = job.composed.path
-        content = self._setting.theme.render("page.html", context, at=path).encode(
+        content = self._setting.theme.render(PAGE_TEMPLATE, context, at=path).encode(
             "utf-8", "replace"
         )
         digest = self._staging.put(job.number, content)

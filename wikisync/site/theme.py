@@ -13,6 +13,7 @@ relative to the page being rendered.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import posixpath
 import re
@@ -51,13 +52,16 @@ from wikisync.site.theme_manifest import (
 )
 
 if TYPE_CHECKING:
-    from jinja2 import BaseLoader, Environment
+    from jinja2 import BaseLoader, Environment, Template
 
     from wikisync.model import Problem
 
 _FILE_OPTIONS = frozenset({"extra_css", "extra_js", "logo", "favicon"})
 """Options of any theme that name static files."""
 _PROJECT = "project"
+PAGE_TEMPLATE = "page.html"
+PAGES_APART = 100
+"""Are rendered before their templates are put together, which takes as long."""
 _CSS_URL = re.compile(r"""url\(\s*(["']?)([^"')]+)\1\s*\)""")
 _EMPTY: Mapping[str, Any] = {
     "wiki": None,
@@ -99,6 +103,10 @@ class Theme:
         self._icons = merged(layers, "icons")
         self._strings = _parse_strings(layers)
         self._shown_strings: dict[str, dict[str, str]] = {}
+        ours = builtin_folder()
+        self._is_ours = all(layer.folder.is_relative_to(ours) for layer in layers)
+        self._page_count = 0
+        self._flat_pages: dict[str, Template] = {}
         self._check_extra_files()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -152,11 +160,8 @@ class Theme:
         """
         from jinja2 import TemplateError
 
-        try:
-            return self._environment.get_template(template).render(
-                self._full_context(context, at)
-            )
-        except (
+        values = self._full_context(context, at)
+        errors = (
             TemplateError,
             ArithmeticError,
             AttributeError,
@@ -164,9 +169,31 @@ class Theme:
             RecursionError,
             TypeError,
             ValueError,
-        ) as exc:
+        )
+        with contextlib.suppress(*errors):  # only the template itself has its lines
+            if template == PAGE_TEMPLATE and self._is_flat_worth():
+                lang = str(values["site"].lang)
+                return self._flat_page(lang).render(values)
+        try:
+            return self._environment.get_template(template).render(values)
+        except errors as exc:
             # A template can raise any of these with an expression of its own.
             raise self._template_error(exc, template, at) from exc
+
+    def _is_flat_worth(self) -> bool:
+        """Whether the template of pages may be one, and that is done for many."""
+        self._page_count += 1
+        return self._is_ours and self._page_count > PAGES_APART
+
+    def _flat_page(self, lang: str) -> Template:
+        """The template of pages as one, in a language."""
+        from wikisync.site.theme_flat import flat_template
+
+        if lang not in self._flat_pages:
+            self._flat_pages[lang] = flat_template(
+                self._environment, PAGE_TEMPLATE, lambda key: self.text(key, lang)
+            )
+        return self._flat_pages[lang]
 
     def text(self, key: str, lang: str) -> str:
         """A string of the user interface; English where the language lacks it."""
@@ -207,7 +234,7 @@ class Theme:
 
     @cached_property
     def _environment(self) -> Environment:
-        return _make_environment(self, self._layers)
+        return _make_environment(self, self._layers, is_ours=self._is_ours)
 
     def _template_names(self) -> list[str]:
         return [
@@ -329,7 +356,9 @@ def _parse_strings(layers: tuple[Layer, ...]) -> dict[str, dict[str, str]]:
     return strings
 
 
-def _make_environment(theme: Theme, layers: tuple[Layer, ...]) -> Environment:
+def _make_environment(
+    theme: Theme, layers: tuple[Layer, ...], *, is_ours: bool
+) -> Environment:
     """Jinja with our layers; sandboxed as soon as one layer is not our own."""
     from jinja2 import ChoiceLoader, PrefixLoader, StrictUndefined
 
@@ -358,8 +387,6 @@ def _make_environment(theme: Theme, layers: tuple[Layer, ...]) -> Environment:
         if layer.manifest
     }
     prefixes["!theme"] = ChoiceLoader(loaders[first:])
-    ours = builtin_folder()
-    is_ours = all(layer.folder.is_relative_to(ours) for layer in layers)
     kind = ThemeEnvironment if is_ours else SandboxedThemeEnvironment
     environment = kind(
         loader=ChoiceLoader([*loaders, PrefixLoader(prefixes)]),

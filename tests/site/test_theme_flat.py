@@ -1,0 +1,148 @@
+"""The template of pages as one makes what its parts make apart."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.support.theming import (
+    HERE,
+    HOME,
+    full_context,
+    page_context,
+    site_context,
+    write_files,
+)
+from wikisync.errors import SiteError
+from wikisync.site import theme_flat
+from wikisync.site.context import CommentContext, NavNode, PageRef, TocNode
+from wikisync.site.theme import PAGE_TEMPLATE, Theme, load_theme
+
+TEXTS = (
+    "A & B",
+    "<script>x</script>",
+    'Ünïcode "q"',
+    "it's",
+    "שלום",
+    "{{ b }} {% c %}",
+)
+OPTIONS: Mapping[str, Mapping[str, object]] = {
+    "default": {},
+    "plain": {},
+    "styled": {"accent": "#112233", "fonts": "serif", "edit_link": False},
+    "bare": {"show_backlinks": False, "toc_levels": 2, "footer_html": "<p>ours</p>"},
+}
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the first page be made of the template as one."""
+    monkeypatch.setattr("wikisync.site.theme.PAGES_APART", 0)
+
+
+def varied(chance: random.Random) -> dict[str, object]:
+    """What a build hands over for some page of all that there can be."""
+    pick = chance.choice
+    page = page_context(
+        title=pick(TEXTS),
+        summary=pick(("", *TEXTS)),
+        format=pick(("markdown", "asciidoc")),
+        url=pick((HERE, HOME)),
+        web_url=pick((None, "https://gitlab.example.com/x?a=1&b=2")),
+        edit_url=pick((None, "https://gitlab.example.com/x/edit")),
+        canonical_url=pick((None, "https://docs.example.com/x")),
+        tags=pick(((), ("a", "<b>"))),
+        changed=pick((None, "2026-02-03")),
+        is_home=pick((True, False)),
+        features=pick((frozenset(), frozenset({"math"}), frozenset({"mermaid"}))),
+        noindex=pick((True, False)),
+        dir=pick(("ltr", "rtl")),
+    )
+    references = tuple(PageRef(text, HOME, pick(("", "W & V"))) for text in TEXTS)
+    changes: dict[str, object] = {
+        "page": page,
+        "site": site_context(
+            lang=pick(("en", "de")), description=pick(("", "A & B")), report_url=None
+        ),
+        "content": pick(("", "<h1>t</h1>x", "<p>x</p>")),
+        "toc": pick(((), (TocNode(1, "a b", "A", (TocNode(3, "c", "<C>"),)),))),
+        "sidebar": pick((None, None, "<p>side</p>")),
+        "wiki_footer": pick((None, "<p>foot</p>")),
+        "prev": pick((None, PageRef("folder", None), *references)),
+        "next": pick((None, *references)),
+        "backlinks": references[: pick((0, 1, 6))],
+        "ancestors": references[: pick((0, 2))],
+        "comments": pick(
+            ((), (CommentContext("Ann", "2026-11-21T14:30", "<p>c</p>"),))
+        ),
+    }
+    kept = chance.sample(sorted(changes), 6)
+    context = full_context(**{name: changes[name] for name in kept})
+    if chance.random() < 0.1:
+        context["nav"] = NavNode("Wiki", None)
+    return context
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("name", OPTIONS)
+def test_one_template_makes_what_its_parts_make(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    chance = random.Random(7)
+    contexts = [varied(chance) for _ in range(150)]
+    kind = "plain" if name == "plain" else "default"
+    flat = load_theme(kind, options=OPTIONS[name])
+    made = [flat.render(PAGE_TEMPLATE, context, at=HERE) for context in contexts]
+    assert set(flat._flat_pages) == {"en", "de"}
+    monkeypatch.setattr("wikisync.site.theme.PAGES_APART", 1000)
+    apart = load_theme(kind, options=OPTIONS[name])
+    assert made == [apart.render(PAGE_TEMPLATE, one, at=HERE) for one in contexts]
+    assert not apart._flat_pages
+
+
+@pytest.fixture
+def flattened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the templates that were put together."""
+    names: list[str] = []
+    flat: Callable[..., object] = theme_flat.flat_template
+
+    def seen(env: object, name: str, text: object) -> object:
+        names.append(name)
+        return flat(env, name, text)
+
+    monkeypatch.setattr(theme_flat, "flat_template", seen)
+    return names
+
+
+def rendered(theme: Theme, template: str = PAGE_TEMPLATE) -> str:
+    return theme.render(template, full_context(), at=HERE)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_theme_of_others_stays_apart(tmp_path: Path, flattened: list[str]) -> None:
+    """What it includes may depend on a value."""
+    files = {"templates/partials/toc.html": "{% include theme.name ~ '.html' %}"}
+    project = write_files(tmp_path, {**files, "templates/a.html": "ours"})
+    with pytest.raises(SiteError, match=r"toc\.html"):
+        rendered(load_theme("default", project=project))
+    assert flattened == []
+
+
+def test_few_pages_are_made_of_the_parts(flattened: list[str]) -> None:
+    theme = load_theme("default")
+    for _ in range(100):
+        rendered(theme)
+    assert flattened == []
+    rendered(theme)
+    assert flattened == [PAGE_TEMPLATE]
+
+
+@pytest.mark.usefixtures("at_once")
+def test_error_names_the_template_and_the_line() -> None:
+    theme = load_theme("default")
+    context = full_context(page=page_context(url=None))
+    with pytest.raises(SiteError, match=r"default/templates/[a-z/]+\.html:\d+: "):
+        theme.render(PAGE_TEMPLATE, {**context, "prev": "no page"}, at=HERE)
