@@ -113,6 +113,8 @@ class Output:
         self._keys: dict[str, bytes] = {}
         """Keys of files that are not put yet."""
         self._foreign: list[str] = []
+        self._missing: dict[str, bool] = {"": False}
+        """Folders that were not there when a file of theirs was first put."""
         self._problems: list[Problem] = []
 
     @contextlib.contextmanager
@@ -316,6 +318,8 @@ class Output:
     def _is_to_be_written(self, path: str, digest: Digest) -> bool:
         if path in self._known:
             return self.current(path) != digest
+        if self._is_folder_missing(path):
+            return True
         found = self.current(path)
         if found is not None and self._has_twin(path):
             # the disk folds case: the old name goes first, then this one comes
@@ -327,6 +331,14 @@ class Output:
         self._foreign.append(path)
         self.files.discard(path)
         return False
+
+    def _is_folder_missing(self, path: str) -> bool:
+        """Whether nothing can lie at a path, because the folder above was not there."""
+        folder = path.rpartition("/")[0]
+        if folder not in self._missing:
+            is_there = os.path.lexists(self.root / folder)
+            self._missing[folder] = not is_there
+        return self._missing[folder]
 
     def _has_twin(self, path: str) -> bool:
         """Whether the file at a path is one of ours whose name has another case."""

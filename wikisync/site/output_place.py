@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from wikisync.errors import FolderError, SiteError
-from wikisync.folder.safe_open import open_file, open_folder, opened_root
+from wikisync.folder.safe_open import Folders, open_file, open_folder, opened_root
 from wikisync.model import Digest
 
 STAGING = "-/staging"
@@ -87,7 +87,10 @@ class OutputPlace:
         """
         self._clear_staging()
         try:
-            with self._opened(_STAGING_PARTS, makes=True) as self._staging:
+            with (
+                self._opened(_STAGING_PARTS, makes=True) as self._staging,
+                Folders(self._top) as self._folders,
+            ):
                 self.staged = Staging(self._staging)
                 yield
         finally:
@@ -101,8 +104,9 @@ class OutputPlace:
             SiteError: a file or a link is in the place of one of them.
         """
         *folders, leaf = path.split("/")
-        with self._opened(folders, makes=True) as place:
-            os.replace(name, leaf, src_dir_fd=self._staging, dst_dir_fd=place)
+        with self._explained():
+            place = self._folders.open(folders, makes=True)
+        os.replace(name, leaf, src_dir_fd=self._staging, dst_dir_fd=place)
 
     def remove(self, path: str) -> bool:
         """Remove a file and the folders that this leaves empty.
@@ -140,8 +144,18 @@ class OutputPlace:
 
     @contextlib.contextmanager
     def _opened(self, folders: Sequence[str], *, makes: bool = False) -> Iterator[int]:
-        try:
+        with self._explained():
             place = open_folder(self._top, folders, made=set() if makes else None)
+        try:
+            yield place
+        finally:
+            os.close(place)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Say of a file or link in the place of a folder what to do."""
+        try:
+            yield
         except FolderError as exc:
             cause = exc.__cause__
             if isinstance(cause, OSError) and cause.errno not in _NO_FOLDER:
@@ -150,7 +164,3 @@ class OutputPlace:
                 f"{self._root / exc.path} in the output is not a folder",
                 hint="remove it, or choose another folder with -o",
             ) from exc
-        try:
-            yield place
-        finally:
-            os.close(place)
