@@ -16,6 +16,7 @@ from wikisync.errors import WikisyncError
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
+_NO_STEP = object()
 WIKIS_AT_ONCE = 4
 """On which one command works at the same time."""
 
@@ -33,6 +34,7 @@ def in_order(
     *,
     threads: int,
     ahead: int,
+    meanwhile: Iterable[object] = (),
 ) -> Iterator[ResultT]:
     """The result of each item, in the order of the items.
 
@@ -44,14 +46,17 @@ def in_order(
         items: What it is done with.
         threads: How many work at one time.
         ahead: Items for each of them that are worked on before the first is wanted.
+        meanwhile: What is done step by step while a result is waited for.
     """
-    rest = iter(items)
+    rest, steps = iter(items), iter(meanwhile)
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[ResultT]] = deque()
         try:
             for item in islice(rest, threads * ahead):
                 waiting.append(pool.submit(work, item))
             while waiting:
+                while not waiting[0].done() and next(steps, _NO_STEP) is not _NO_STEP:
+                    pass
                 result = waiting.popleft().result()
                 for item in islice(rest, 1):
                     waiting.append(pool.submit(work, item))

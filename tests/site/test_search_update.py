@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -31,6 +31,15 @@ from wikisync.site.search_terms import ShardLost, changed_shards, score_of
 from wikisync.site.search_words import packed_words, scored_words, unpacked_words
 
 SEARCH = "-/search/"
+
+
+def finished(steps: Generator[None, None, IndexState]) -> IndexState:
+    """What an update gives after all of its steps."""
+    with pytest.raises(StopIteration) as end:
+        while True:
+            next(steps)
+    assert isinstance(end.value.value, IndexState)
+    return end.value.value
 
 
 class Shelf:
@@ -61,7 +70,7 @@ class Shelf:
             self.loaded.append(key.url)
             return documents[key.url]
 
-        self.state = update_index(self.state, keys, load, self)
+        self.state = finished(update_index(self.state, keys, load, self))
         self.files = self._next
         self._left = dict(self._next)
 
@@ -298,7 +307,7 @@ def updates(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many documents each update of a site's index began with."""
     counts: list[int] = []
 
-    def counted(before: IndexState, *rest: Any) -> IndexState:
+    def counted(before: IndexState, *rest: Any) -> Generator[None, None, IndexState]:
         counts.append(len(before.documents))
         return update_index(before, *rest)
 

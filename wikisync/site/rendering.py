@@ -134,9 +134,15 @@ class Renderer:
 
 
 def rendered_pages(
-    setting: Setting, staging: Staging, jobs: Iterable[Framed]
+    setting: Setting,
+    staging: Staging,
+    jobs: Iterable[Framed],
+    meanwhile: Iterable[object] = (),
 ) -> Iterator[Written]:
     """Each page, staged, in the order of the jobs.
+
+    ``meanwhile`` is what can be done step by step while processes render; how much of
+    it is left afterwards nobody knows.
 
     Raises:
         SiteError: the theme fails for a page, or a process that renders ended.
@@ -155,7 +161,11 @@ def rendered_pages(
     batches = _batches(chain(first, waiting))
     try:
         for pages in in_order(
-            renderers.render, batches, threads=cores, ahead=BATCHES_AHEAD
+            renderers.render,
+            batches,
+            threads=cores,
+            ahead=BATCHES_AHEAD,
+            meanwhile=meanwhile,
         ):
             yield from pages
     finally:

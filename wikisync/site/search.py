@@ -27,8 +27,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import groupby
 from typing import Any, Protocol
@@ -114,8 +114,10 @@ Load = Callable[[DocumentKey], SearchDocument]
 
 def update_index(
     before: IndexState, documents: Iterable[DocumentKey], load: Load, place: IndexPlace
-) -> IndexState:
+) -> Generator[None, None, IndexState]:
     """Bring the files of an index up to date with the documents that there are now.
+
+    It is done in steps, so that the caller can do something else between them.
 
     Every file of the index is kept or put; any other one is none of it any more.
 
@@ -125,7 +127,7 @@ def update_index(
         load: Asked for what is new, and for what shares a file with it.
         place: Where the index lies.
     """
-    return _Update(before, documents, load, place).carried_out()
+    return _Update(before, documents, load, place).steps()
 
 
 def build_shards(documents: Iterable[SearchDocument]) -> Mapping[str, bytes]:
@@ -133,7 +135,7 @@ def build_shards(documents: Iterable[SearchDocument]) -> Mapping[str, bytes]:
     texts = {document.url: document for document in documents}
     place = _Memory()
     keys = [DocumentKey(url, document.wiki, b"") for url, document in texts.items()]
-    update_index(NO_INDEX, keys, lambda key: texts[key.url], place)
+    deque(update_index(NO_INDEX, keys, lambda key: texts[key.url], place), 0)
     return dict(sorted(place.files.items()))
 
 
@@ -182,10 +184,10 @@ class _Update:
         self._is_known = True
         """Whether the scores that documents had before are known."""
 
-    def carried_out(self) -> IndexState:
+    def steps(self) -> Generator[None, None, IndexState]:
         """Keep or put every file."""
         with ScoreSpool() as scores:
-            self._update_documents(scores)
+            yield from self._update_documents(scores)
             terms = self._update_terms(scores)
         self._update_wikis()
         index = {
@@ -202,7 +204,7 @@ class _Update:
     def _has_many(self) -> bool:
         return len(self._wikis) > 1
 
-    def _update_documents(self, scores: ScoreSpool) -> None:
+    def _update_documents(self, scores: ScoreSpool) -> Iterator[None]:
         """Titles and texts; a few documents at a time, for one site has gigabytes."""
         now, changed, place = self._now, self._changed, self._place
         is_other = self._has_many != (len(self._old_wikis) > 1)
@@ -223,6 +225,7 @@ class _Update:
             for slot in slots:
                 if slot in changed:
                     self._rescore(slot, loaded, scores)
+            yield
 
     def _titles(self, document: SearchDocument) -> object:
         return [

@@ -7,7 +7,7 @@ build left whose note names it: an interrupted build may have noted another one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -32,8 +32,8 @@ def write_search(
     output: Output,
     documents: Iterable[DocumentKey],
     load: Load,
-) -> None:
-    """Bring the search index of a site up to date.
+) -> Iterator[None]:
+    """Bring the search index of a site up to date, in steps.
 
     Args:
         store: Where the last index is noted.
@@ -46,7 +46,9 @@ def write_search(
     before = NO_INDEX
     if output.last_key(SEARCH_INDEX) == _name_of(noted):
         before = _STATES.decode(noted)
-    state = update_index(before, documents, load, _SearchFolder(store, output))
+    state = yield from update_index(
+        before, documents, load, _SearchFolder(store, output)
+    )
     value = msgspec.msgpack.encode(state)
     if value != noted:
         store.note(name, value)

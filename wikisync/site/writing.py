@@ -7,7 +7,7 @@ for a site that changed only.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -180,12 +180,14 @@ class SiteWriting:
         setting = Setting(
             self._theme, self._site.context, bodies, output.root.absolute()
         )
-        for written in rendered_pages(setting, output.staged, jobs):
+        # the search index needs nothing of the pages but what was read
+        search = self._write_search(output)
+        for written in rendered_pages(setting, output.staged, jobs, search):
             output.put_staged(*written)
         report = self._sums.report()
         self._broken_links = report.broken
         self._put_generated(output, generated.around(report, self._problems))
-        self._write_search(output)
+        deque(search, 0)
         if self._options.has_report:
             names = [wiki.source.owner.full_path for wiki in self._scanned]
             output.put(REPORT_JSON, encode_report(names, report, self._problems))
@@ -326,8 +328,8 @@ class SiteWriting:
                 text = self._theme.render(page.template, page.context, at=page.path)
                 output.put(page.path, text.encode("utf-8", "replace"))
 
-    def _write_search(self, output: Output) -> None:
-        """The search index, as far as the documents changed."""
+    def _write_search(self, output: Output) -> Iterator[None]:
+        """The search index, as far as the documents changed, in steps."""
         load = search_loader(self._titles, self._indexer)
         documents: Iterable[DocumentKey] = self._documents
         if self._kept:
@@ -339,7 +341,7 @@ class SiteWriting:
             documents = chain(documents, keys)
             load = _either(kept, load)
         name = self._store.key("search", self._output)
-        write_search(self._store, name, output, documents, load)
+        yield from write_search(self._store, name, output, documents, load)
 
     def _write_files(self, output: Output) -> None:
         """What is no page and of no wiki: files of the theme, and for robots."""
