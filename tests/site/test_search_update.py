@@ -35,11 +35,13 @@ SEARCH = "-/search/"
 
 def finished(steps: Generator[None, None, IndexState]) -> IndexState:
     """What an update gives after all of its steps."""
-    with pytest.raises(StopIteration) as end:
-        while True:
-            next(steps)
-    assert isinstance(end.value.value, IndexState)
-    return end.value.value
+    given = []
+
+    def all_steps() -> Iterator[None]:
+        given.append((yield from steps))
+
+    assert all(step is None for step in all_steps())
+    return given[0]
 
 
 class Shelf:
