@@ -48,6 +48,7 @@ from wikisync.model import Problem
 from wikisync.private import make_private_folder
 from wikisync.running import beside
 from wikisync.site.addresses import SEARCH_FOLDER
+from wikisync.site.bodies import BodyDamaged
 from wikisync.site.cache import Cache, open_cache
 from wikisync.site.manifest import content_type
 from wikisync.site.preview.editor import Editor
@@ -314,7 +315,7 @@ class Preview:
             answer = await handler(request) if reason is None else _said(403, reason)
         except web.HTTPException as exc:
             answer = _said(exc.status, exc.reason)
-        except (OSError, sqlite3.Error) as exc:
+        except (OSError, sqlite3.Error, BodyDamaged) as exc:
             answer = _said(500, f"the preview cannot answer: {exc}")
         if not answer.prepared:
             for name, value in HEADERS.items():

@@ -28,6 +28,7 @@ from wikisync.errors import SiteError, WikisyncError
 from wikisync.folder.naming import parse_path
 from wikisync.model import Problem, Slug
 from wikisync.site.addresses import page_path
+from wikisync.site.bodies import BodyDamaged
 from wikisync.site.composing import search_digest, search_documents
 from wikisync.site.manifest import content_type
 from wikisync.site.preview.checks import located, page_checks
@@ -178,7 +179,7 @@ class LiveSite:
             yield
         except WikisyncError as exc:
             self.failure = exc
-        except (OSError, sqlite3.Error) as exc:
+        except (OSError, sqlite3.Error, BodyDamaged) as exc:
             self.failure = SiteError(f"changes cannot be applied: {exc}")
 
     def roots(self) -> tuple[Path, ...]:
