@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.copies import Copies, Died
 from wikisync.errors import ProtocolViolation, Rejected
-from wikisync.model import Digest, Page, Slug, temporary_name
+from wikisync.model import Digest, Page, Slug, Snapshot, temporary_name
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import Intent, WriteKind
 
@@ -154,6 +154,28 @@ async def test_a_new_page_is_found_under_the_name_it_was_given(state: State) -> 
     await copies.cycle()
     assert copies.known.aliases() == {Slug("My Page"): Slug("My-Page")}
     assert writes(copies) == ["write My-Page"]
+
+
+async def test_an_edit_made_while_a_new_page_is_sought_is_an_edit(state: State) -> None:
+    """The page was found by its text, and has another one a moment later."""
+    copies = await settled(state)
+    copies.here.put("fresh", "mine\n")
+    await lost(copies, "write")
+    page = copies.there.pages.pop(FRESH)
+    copies.there.put("Fresh", page.content)
+    snapshot = copies.there.snapshot
+
+    async def overtaken() -> Snapshot:
+        seen = await snapshot()
+        copies.there.put("Fresh", "theirs\n")
+        return seen
+
+    copies.there.snapshot = overtaken  # type: ignore[method-assign]
+    copies.here.put("fresh", "mine, edited\n")
+    await copies.cycle()
+    copies.there.snapshot = snapshot  # type: ignore[method-assign]
+    await copies.rest()
+    assert copies.there.texts()["Fresh"] == "theirs\n"
 
 
 async def test_two_pages_of_one_text_are_not_taken_for_the_lost_one(

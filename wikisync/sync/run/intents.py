@@ -17,7 +17,7 @@ from wikisync.errors import (
     ProtocolViolation,
     Rejected,
 )
-from wikisync.model import Digest, Page, Slug, temporary_name
+from wikisync.model import Page, Slug, temporary_name
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Agreed, Intent, WriteKind
 from wikisync.sync.decide.plan import BasePage
@@ -68,16 +68,16 @@ class _Settling:
         """Adopt the page if it was made, under whatever name the service gave it."""
         intent = self._intent
         # Found by its text, since the service may have given it another name.
-        made = await self._held(intent.slug)
-        if made is None or made.digest != intent.after:
-            made = await self._unowned()
-        if made is None:
+        held = await self._held(intent.slug)
+        is_there = held is not None and held.digest == intent.after
+        slug = intent.slug if is_there else await self._unowned()
+        if slug is None:
             return
-        if made.slug != intent.slug:
-            self._cycle.state.record_alias(intent.slug, made.slug)
-        self._agree(made.slug, made.digest)
+        if slug != intent.slug:
+            self._cycle.state.record_alias(intent.slug, slug)
+        self._agree(slug)
 
-    async def _unowned(self) -> Page | None:
+    async def _unowned(self) -> Slug | None:
         """The one page of this text that no record owns, if there is just one."""
         base = self._cycle.state.base()
         there = await self._cycle.remote.snapshot()
@@ -90,13 +90,13 @@ class _Settling:
             return None
         here = await self._cycle.local.snapshot()
         # a page of its own here is no page that was made for another name
-        return None if found[0] in here.pages else await self._held(found[0])
+        return None if found[0] in here.pages else found[0]
 
     async def _replace(self) -> None:
         # Another text there is an edit, or the one before: comparing finds out which.
         held = await self._held(self._intent.slug)
         if held is not None and held.digest == self._intent.after:
-            self._agree(held.slug, held.digest)
+            self._agree(held.slug)
 
     async def _move(self) -> None:
         intent = self._intent
@@ -160,11 +160,12 @@ class _Settling:
         if page.digest == intent.after:
             rebase(self._cycle.state, intent)
 
-    def _agree(self, slug: Slug, remote: Digest) -> None:
+    def _agree(self, slug: Slug) -> None:
+        """Agree on what was sent; whatever the wiki has by now is an edit of it."""
         intent = self._intent
         agreed = BasePage.agreed(
             Page(slug, intent.format, intent.text),
-            remote=remote,
+            remote=intent.after,
             known=self._cycle.state.base().get(slug),
         )
         self._cycle.state.record([Agreed.of(agreed, intent.text)], is_step=True)
