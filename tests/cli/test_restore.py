@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.support.workspaces import HANDBOOK, PAGES, Cloned
@@ -42,10 +44,8 @@ async def test_page_removed_by_a_sync_comes_back_and_goes_to_the_wiki(
     assert (await cloned.wiki())["guide.md"] == PAGES["guide"]
 
 
-@pytest.mark.parametrize("way", [("restore", "handbook/guide.md"), ("undo", "--yes")])
-async def test_page_that_comes_back_is_readable_for_nobody_else_than_before(
-    cloned: Cloned, way: tuple[str, ...]
-) -> None:
+async def removed_for_its_owner(cloned: Cloned) -> Path:
+    """Where a page was that only its owner could read, and the wiki removed."""
     await cloned.run("sync")
     path = cloned.folder / "guide.md"
     path.chmod(0o600)
@@ -55,6 +55,14 @@ async def test_page_that_comes_back_is_readable_for_nobody_else_than_before(
     cloned.age_sightings(100)
     await cloned.run("sync")
     assert not path.exists()
+    return path
+
+
+@pytest.mark.parametrize("way", [("restore", "handbook/guide.md"), ("undo", "--yes")])
+async def test_page_that_comes_back_is_readable_for_nobody_else_than_before(
+    cloned: Cloned, way: tuple[str, ...]
+) -> None:
+    path = await removed_for_its_owner(cloned)
     assert (await cloned.run(*way)).code == 0
     assert (cloned.read("guide.md"), path.stat().st_mode & 0o777) == (
         *(PAGES["guide"], 0o600),
@@ -64,15 +72,7 @@ async def test_page_that_comes_back_is_readable_for_nobody_else_than_before(
 async def test_another_page_of_the_name_is_as_readable_as_any_new_one(
     cloned: Cloned,
 ) -> None:
-    await cloned.run("sync")
-    path = cloned.folder / "guide.md"
-    path.chmod(0o600)
-    await cloned.remove("guide")
-    await cloned.run("sync")
-    await cloned.run("sync")
-    cloned.age_sightings(100)
-    await cloned.run("sync")
-    assert not path.exists()
+    path = await removed_for_its_owner(cloned)
     await cloned.edit({"guide": "# Tours\n\nWe show guests round.\n"})
     await cloned.run("sync")
     assert path.stat().st_mode == (cloned.folder / "home.md").stat().st_mode
