@@ -10,6 +10,7 @@ import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from wikisync.markup.lexing import lexed
 from wikisync.markup.tokens import escape
 from wikisync.packaged import packaged_rows
 
@@ -74,7 +75,7 @@ def highlighted(code: str, name: str) -> str:
     texts: list[str] = []
     last_class = None
     # the step that get_tokens adds is about line ends, which are in order here
-    for _, kind, value in lexer.get_tokens_unprocessed(code):
+    for kind, value in lexed(lexer, code):
         css_class = CLASSES.get(kind)
         if css_class is None:
             css_class = CLASSES[kind] = class_of(kind)
