@@ -118,6 +118,18 @@ async def test_pages_of_a_lost_mirror_do_not_outlive_their_wiki(
     assert not (site / "dir/page.html").exists()
 
 
+async def test_templates_for_new_pages_are_published_where_a_person_asks(
+    handbook: EmbeddedService, run: Run, site: Path
+) -> None:
+    pages = {"home": "[m](templates/meeting)", "templates/meeting": "who was there\n"}
+    await handbook.add_pages(HANDBOOK, pages)
+    ran = await run("export", handbook.url, *NAMED, "-o", site, "--json")
+    assert not (site / "templates/meeting.html").exists()
+    assert "template for new pages" in ran.json["broken_links"][0]["reason"]
+    await run("export", handbook.url, *NAMED, "-o", site, "--page-templates")
+    assert "who was there" in (site / "templates/meeting.html").read_text()
+
+
 async def test_export_of_a_group_with_everything_below_it(
     handbook: EmbeddedService, run: Run, site: Path
 ) -> None:

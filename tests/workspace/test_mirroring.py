@@ -17,6 +17,7 @@ from tests.support.git import needs_git
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
+from wikisync.api.settings import ClientSettings
 from wikisync.errors import FolderError
 from wikisync.model import Slug, WikiOwner, digest_of
 from wikisync.progress import SilentProgress
@@ -49,10 +50,18 @@ class Desk:
         name = name_of(self.proxy.url.rstrip("/"), owner.kind, self.ids[owner])
         return (mirror or self.mirror).noted(name)
 
-    async def pull(self, *, verify: bool = False, allows: bool = False) -> Pulled:
+    async def pull(
+        self,
+        *,
+        verify: bool = False,
+        allows: bool = False,
+        settings: ClientSettings | None = None,
+    ) -> Pulled:
         """Read what is due; the requests from before are forgotten."""
         self.proxy.asked.clear()
-        client = Client(self.proxy.url, self.service.token)
+        client = Client(
+            self.proxy.url, self.service.token, settings=settings or ClientSettings()
+        )
         mirroring = Mirroring(
             client,
             self.mirror,
@@ -233,6 +242,17 @@ async def test_page_that_cannot_be_read_stays_as_it_was_and_is_asked_for_again(
     assert [one.code for one in pulled.wikis[1].problems] == ["page-unreadable"]
     await desk.pull()
     assert desk.texts()[HOME] == long
+
+
+async def test_wiki_whose_list_is_too_large_is_read_page_by_page(desk: Desk) -> None:
+    pages = {f"page-{number}": "words " * 600 for number in range(20)}
+    await desk.service.add_pages(OWNER, pages)
+    settings = ClientSettings(answer_bytes_max=20_000)
+    await desk.pull(settings=settings)
+    assert len(desk.texts()) == 22
+    await desk.service.add_pages(OWNER, {"home": "new words\n"})
+    await desk.pull(settings=settings)
+    assert desk.texts()[HOME] == "new words\n"
 
 
 async def test_file_that_no_page_mentions_any_more_leaves_the_store(

@@ -372,8 +372,11 @@ def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
         pages,
         {AttachmentPath(path): state for path, state in uploads.items()},
         source.problems,
-        LooseStates(frozenset(filterfalse(is_hidden, loose)), partial(dict.get, files)),
+        LooseStates(
+            frozenset(filterfalse(is_unlisted, loose)), partial(dict.get, files)
+        ),
         {} if page_templates else templates,
+        {} if page_templates else dict.fromkeys(templates, "template"),
         has_news=True,  # a build that has nothing to do asks nobody
     )
 
