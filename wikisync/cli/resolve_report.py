@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from wikisync.cli.console import Console
-from wikisync.cli.sync_report import report_sync
-from wikisync.workspace.outcomes import wiki_as_json
+from wikisync.cli.sync_report import report_sync, wiki_as_json
 from wikisync.workspace.syncing import Synced
 
 Outcome = Literal["synced", "settled", "unsettled", "no-conflict"]

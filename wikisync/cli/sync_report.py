@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wikisync.cli.console import Console
-from wikisync.errors import WikisyncError
+from wikisync.errors import WikisyncError, command_line
 from wikisync.model import Problem
+from wikisync.sync.decide.plan import describe
 from wikisync.workspace.attention import (
     batch_sentence,
     held_sentence,
     named_problem,
     problem_sentence,
 )
-from wikisync.workspace.outcomes import (
-    is_idle,
-    plan_lines,
-    summary,
-    wiki_as_json,
+from wikisync.workspace.sentences import (
+    batch_as_json,
+    counted,
+    error_as_json,
+    problem_as_json,
 )
-from wikisync.workspace.sentences import counted, problem_as_json
 from wikisync.workspace.syncing import Synced
 
 WAITING_SHOWN_MAX = 10
 """Pages that wait, each shown in a line of its own; ``status`` shows all."""
+
+COUNTS = ("pulled", "pushed", "merged", "renamed", "removed")
 
 LINKS_STAY = (
     "links to renamed pages are not changed; run: wikisync check, which lists broken"
@@ -54,12 +56,12 @@ def report_sync(
             console.note(str(absent))
         console.problems(named_problem(wiki.section, one) for one in wiki.problems)
         is_shown = bool(wiki.results) or wiki.paused is not None
-        if is_shown and not (console.quiet and is_idle(wiki)):
+        if is_shown and not (console.quiet and _is_idle(wiki)):
             if is_dry_run and wiki.results:
                 title = [f"{wiki.section.folder}:"] if len(done) > 1 else []
-                console.lines(*title, *(plan_lines(wiki) or [str(wiki.last.plan)]))
+                console.lines(*title, *(_plan_lines(wiki) or [str(wiki.last.plan)]))
             else:
-                console.lines(f"{wiki.section.folder}: {summary(wiki)}")
+                console.lines(f"{wiki.section.folder}: {_summary(wiki)}")
         if wiki.has_moves:
             console.note(f"{wiki.section.folder}: {LINKS_STAY}")
         _show_waiting(console, wiki, is_dry_run=is_dry_run)
@@ -95,3 +97,75 @@ def _show_failures(console: Console, done: Sequence[Synced]) -> None:
             if wiki.section.folder not in message:
                 message = f"{wiki.section.folder}: {message}"
             console.error(WikisyncError(message, hint=wiki.failure.hint))
+
+
+def _plan_lines(wiki: Synced) -> list[str]:
+    """One for each action, whatever is in its page's name."""
+    return [describe(action) for action in wiki.last.plan.actions]
+
+
+def _summary(wiki: Synced) -> str:
+    """What was done, in a line."""
+    if wiki.paused is not None:
+        because = f" ({wiki.paused})" if wiki.paused else ""
+        resume = command_line("resume", wiki.section.folder)
+        return f"paused{because}; to resume, run: {resume}"
+    pages = counted(wiki.last.pages, "page")
+    return f"{pages}, {', '.join(_done(wiki)) or 'nothing to do'}"
+
+
+def _is_idle(wiki: Synced) -> bool:
+    """Whether nothing was done, and nothing is to be said of it."""
+    return wiki.paused is None and not _done(wiki)
+
+
+def _done(wiki: Synced) -> list[str]:
+    """What was done, and how much waits; empty where that is nothing."""
+    counts = {name: wiki.count(name) for name in COUNTS}
+    words = [f"{number} {name}" for name, number in counts.items() if number]
+    if fetched := wiki.count("attachments"):
+        words.append(f"{counted(fetched, 'attachment')} fetched")
+    if wiki.held:
+        words.append(f"{len(wiki.held)} held")
+    if wiki.waiting:
+        words.append(f"{len(wiki.waiting)} waiting")
+    asked = sum(len(batch.members) for batch in wiki.batches)
+    if asked:
+        words.append(f"{asked} waiting for your approval")
+    if wiki.problems and not words:
+        words.append(counted(len(wiki.problems), "problem"))
+    return words
+
+
+def wiki_as_json(wiki: Synced) -> dict[str, object]:
+    """One wiki for programs."""
+    failure = wiki.failure
+    return {
+        "kind": wiki.section.kind,
+        "path": wiki.section.path,
+        "folder": wiki.section.folder,
+        "paused": wiki.paused,
+        "pages": wiki.last.pages if wiki.results else None,
+        **{name: wiki.count(name) for name in COUNTS},
+        "attachments_fetched": wiki.count("attachments"),
+        "plan": _plan_lines(wiki) if wiki.results else [],
+        "held": [
+            {
+                "page": one.slug,
+                "reason": str(one.reason),
+                "detail": one.detail,
+                "conflict": bool(one.conflict_file),
+                "conflict_file": one.conflict_file or None,
+            }
+            for one in wiki.held
+        ],
+        "waiting": [
+            {"page": one.slug, "reason": str(one.reason)} for one in wiki.waiting
+        ],
+        "batches": [batch_as_json(batch) for batch in wiki.batches],
+        "problems": [problem_as_json(problem) for problem in wiki.problems],
+        "notes": [problem_as_json(note) for note in wiki.all_notes],
+        "absent": [problem_as_json(problem) for problem in wiki.absent],
+        "error": error_as_json(failure) if failure else None,
+        "next_look_s": wiki.last.next_scan_s if wiki.results else None,
+    }

@@ -1,8 +1,10 @@
-"""Counts and problems, as people and as programs read them."""
+"""Counts, problems and batches, as people and as programs read them."""
 
 from __future__ import annotations
 
+from wikisync.errors import WikisyncError
 from wikisync.model import Problem
+from wikisync.sync.decide.safety import Batch
 
 OTHER_FOLDER = (
     "its folder is not the folder of the last sync; the next sync accepts it as it is,"
@@ -29,3 +31,18 @@ def problem_as_json(problem: Problem) -> dict[str, str]:
         "message": problem.message,
         "hint": problem.hint,
     }
+
+
+def batch_as_json(batch: Batch) -> dict[str, object]:
+    """What a safety stop holds, for programs."""
+    return {
+        "id": batch.id or None,
+        "kind": batch.kind,
+        "pages": [member.slug for member in batch.members],
+        "sentence": str(batch),
+    }
+
+
+def error_as_json(error: WikisyncError) -> dict[str, object]:
+    """Why a wiki could not go on, for programs."""
+    return {"message": error.message, "hint": error.hint}

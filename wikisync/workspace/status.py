@@ -47,8 +47,13 @@ from wikisync.sync.run.options import CycleOptions, FolderMatch
 from wikisync.sync.run.result import CycleResult, Held
 from wikisync.workspace.attention import held_sentence, with_step
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
-from wikisync.workspace.outcomes import batch_as_json, error_as_json
-from wikisync.workspace.sentences import OTHER_FOLDER, counted, problem_as_json
+from wikisync.workspace.sentences import (
+    OTHER_FOLDER,
+    batch_as_json,
+    counted,
+    error_as_json,
+    problem_as_json,
+)
 from wikisync.workspace.times import ago
 
 NOTICED_S = 86_400.0
