@@ -17,7 +17,7 @@ from wikisync.api.client import Client
 from wikisync.api.git import ADVERTISEMENT, WikiHistory
 from wikisync.api.packs import NotAPack, objects_in
 from wikisync.api.request import Request
-from wikisync.model import Slug, WikiOwner, digest_of
+from wikisync.model import WikiOwner, digest_of
 
 pytestmark = needs_git
 
@@ -124,96 +124,6 @@ async def test_both_sides_of_a_merge_come_before_it(
     await run_git("merge", "-q", "--no-edit", side, folder=cloned)
     assert (await run_git("push", "-q", folder=cloned)).code == 0
     assert await is_after(client, side) is True
-
-
-async def taken_back(client: Client, earlier: str, before: str, now: str) -> bool:
-    """Whether the page ``home`` lost a text since an earlier commit."""
-    history = WikiHistory(client, OWNER)
-    head = await history.head()
-    assert head
-    home = Slug("home")
-    found = await history.taken_back(head, earlier, {home: before}, {home: now})
-    return found == {home}
-
-
-@pytest.mark.parametrize(("steps", "is_lost"), [(0, False), (1, True)])
-async def test_a_text_that_was_pushed_over_is_in_no_commit_since(
-    client: Client, cloned: Path, *, steps: int, is_lost: bool
-) -> None:
-    """Whether somebody edits it on top of that, or what was there before it."""
-    before = (await commits_of(cloned))[2]
-    await run_git("reset", "-q", "--hard", f"HEAD~{steps}", folder=cloned)
-    for text in ("another", "and another"):
-        (cloned / "home.md").write_text(text)
-        assert (await commit_and_push(cloned, "--force")).code == 0
-    newest = f"text {COMMITS - 1}"
-    assert await taken_back(client, before, newest, "and another") is is_lost
-
-
-async def test_a_text_that_the_earlier_commit_has_is_not_taken_back(
-    client: Client, cloned: Path
-) -> None:
-    """Nor is a page, however many commits changed others since."""
-    newest, before = f"text {COMMITS - 1}", f"text {COMMITS - 2}"
-    earlier = (await commits_of(cloned))[1]
-    assert not await taken_back(client, earlier, before, newest)
-    (cloned / "other.md").write_text("another page\n")
-    assert (await commit_and_push(cloned)).code == 0
-    assert not await taken_back(client, earlier, before, newest)
-
-
-@pytest.mark.parametrize("text", ["not as git has it", f"text {COMMITS - 4}"])
-async def test_nothing_is_said_of_a_page_whose_text_is_not_gits(
-    client: Client, cloned: Path, text: str
-) -> None:
-    """Nor of one whose text of now is from before the earlier commit."""
-    earlier = (await commits_of(cloned))[1]
-    assert not await taken_back(client, earlier, "mine", text)
-    assert await taken_back(client, earlier, "mine", f"text {COMMITS - 1}")
-
-
-async def test_a_page_that_no_commit_has_since_is_taken_back(
-    client: Client, cloned: Path
-) -> None:
-    """But not one that a commit removes, wherever it was."""
-    history = WikiHistory(client, OWNER)
-    earlier = (await commits_of(cloned))[0]
-    for name, folder in (("deep", cloned / "a" / "b"), ("top", cloned)):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.md").write_text("text\n")
-        assert (await commit_and_push(cloned)).code == 0
-        (folder / f"{name}.md").unlink()
-        assert (await commit_and_push(cloned)).code == 0
-    head = await history.head()
-    assert head
-    before = {Slug(s): "text\n" for s in ("a/b/deep", "top", "a/c", "lost", "home")}
-    assert await history.taken_back(head, earlier, before, {}) == {"a/c", "lost"}
-
-
-@pytest.mark.parametrize(("text", "is_lost"), [("ours\n", True), (None, False)])
-async def test_a_page_is_taken_back_whose_name_another_one_had(
-    client: Client, cloned: Path, text: str | None, *, is_lost: bool
-) -> None:
-    """But not one of which nobody can say what file its text was."""
-    history = WikiHistory(client, OWNER)
-    earlier = (await commits_of(cloned))[0]
-    (cloned / "fresh.md").write_text("of another page\n")
-    assert (await commit_and_push(cloned)).code == 0
-    (cloned / "fresh.md").unlink()
-    assert (await commit_and_push(cloned)).code == 0
-    head = await history.head()
-    assert head
-    found = await history.taken_back(head, earlier, {Slug("fresh"): text}, {})
-    assert found == ({"fresh"} if is_lost else set())
-
-
-async def test_nothing_is_taken_back_where_the_history_is_not_known(
-    client: Client, cloned: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    earlier, newest = (await commits_of(cloned))[1], f"text {COMMITS - 1}"
-    assert not await taken_back(client, "ab" * 20, "mine", newest)
-    monkeypatch.setattr(git, "HISTORY_BYTES_MAX", 100)
-    assert not await taken_back(client, earlier, "mine", newest)
 
 
 async def test_only_commits_are_sent(client: Client, cloned: Path) -> None:

@@ -101,7 +101,7 @@ def killed(root: Path) -> None:
     """What was written last is in a log that no process has open."""
     state = root / ".wikisync/state.db"
     with closing(sqlite3.connect(state)) as writer, closing(sqlite3.connect(state)):
-        writer.execute("UPDATE wiki SET paused = 'by a killed process'")
+        writer.execute("UPDATE wiki SET paused = '\"by a killed process\"'")
         writer.commit()
         left = {path.name: path.read_bytes() for path in state.parent.glob("state.db*")}
     assert left["state.db-wal"]

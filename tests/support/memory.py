@@ -108,18 +108,6 @@ class MemoryReplica:
         await self._enter("follows", f"{head} {earlier}")
         return earlier in self.commits[: self.commits.index(head)]
 
-    async def taken_back(
-        self,
-        head: str,
-        earlier: str,
-        before: Mapping[Slug, str | None],
-        now: Mapping[Slug, str],
-    ) -> frozenset[Slug]:
-        await self._enter("taken_back", f"{head} {earlier}")
-        first, last = map(self.commits.index, (earlier, head))
-        since = [self.committed[one] for one in self.commits[first : last + 1]]
-        return in_none(since, before, now)
-
     @property
     def changes(self) -> list[str]:
         """The part of the log that wrote or removed something."""

@@ -346,13 +346,6 @@ GUARDS = (
         "::test_what_was_pushed_untold_is_held_where_it_is_taken_back",
     ),
     Guard(
-        "a text that no commit has since the one known",
-        f"{SYNC}.run.filters:_is_taken_back",
-        async_answer(False),
-        "sync/test_rewinding_untold.py"
-        "::test_so_is_a_page_that_is_taken_back_and_edited_anew",
-    ),
-    Guard(
         "pages that wait while a wiki goes back",
         f"{SYNC}.decide.rewinding:Rewinding.waits",
         answer(False),

@@ -20,7 +20,6 @@ from collections.abc import (
 
 from msgspec.structs import replace
 
-from tests.support.memory import in_none
 from tests.sync import incidents
 from tests.sync.persons import PICTURES, Copy, World
 from wikisync.errors import (
@@ -306,17 +305,6 @@ class SimulatedWiki(_Side):
     async def follows(self, head: str, earlier: str) -> bool | None:
         names = [name for name, _ in self.world.commits]
         return earlier in names[: names.index(head)]
-
-    async def taken_back(
-        self,
-        head: str,
-        earlier: str,
-        before: Mapping[Slug, str | None],
-        now: Mapping[Slug, str],
-    ) -> frozenset[Slug]:
-        names = [name for name, _ in self.world.commits]
-        since = self.world.commits[names.index(earlier) : names.index(head) + 1]
-        return in_none([copy.texts() for _, copy in since], before, now)
 
     async def snapshot(self) -> Snapshot:
         fault = await self._ask("list")

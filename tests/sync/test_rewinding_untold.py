@@ -144,71 +144,6 @@ async def test_so_is_what_a_process_pushed_that_was_killed_then(state: State) ->
     assert waiting(copies)
 
 
-async def test_so_is_a_page_that_is_taken_back_and_edited_anew(state: State) -> None:
-    """It looks like an edit on top of ours, but no commit has our text."""
-    copies, before = await pushed_untold(state, "page1", "mine\n")
-    copies.there.commits = before
-    copies.there.put("page1", PAGES["page1"] + "edited there\n")
-    copies.commit()
-    for _ in range(4):
-        await copies.cycle()
-    assert copies.here.texts()["page1"] == "mine\n"
-    (batch,) = waiting(copies)
-    assert batch.kind is BatchKind.REWOUND
-    copies.decide(Decision.REFUSED)
-    copies.commit()
-    await copies.rest()
-    assert copies.texts()["page1"] == "mine\n"
-
-
-@pytest.mark.parametrize("is_forced", [True, False])
-async def test_so_is_a_page_that_the_sync_before_the_last_one_created_untold(
-    state: State, *, is_forced: bool
-) -> None:
-    """But not one that a person deleted after all."""
-    copies, before = await pushed_untold(state, "fresh", "made today\n")
-    copies.there.commits = before
-    if not is_forced:
-        copies.commit()
-    before, copies.there.commits = copies.there.commits, []
-    copies.here.put("page1", "mine\n")
-    await copies.cycle()
-    copies.there.commits = before
-    copies.there.remove("fresh")
-    copies.there.put("page2", "edited there\n")
-    copies.commit()
-    for _ in range(6):
-        await copies.cycle()
-    assert ("fresh" in copies.here.texts()) is is_forced
-    assert bool(waiting(copies)) is is_forced
-
-
-async def test_so_is_a_page_whose_name_another_one_had_in_the_history(
-    state: State,
-) -> None:
-    """That page was deleted before ours was created and taken back."""
-    copies = await told(state)
-    copies.there.put("fresh", "of another page\n")
-    copies.here.put("page1", "mine\n")
-    copies.commit()
-    await copies.rest()
-    before, copies.there.commits = copies.there.commits, []
-    copies.there.remove("fresh")
-    for _ in range(4):
-        await copies.cycle()
-    copies.here.put("fresh", "made today\n")
-    await copies.cycle()
-    assert copies.there.texts()["fresh"] == "made today\n"
-    copies.there.commits = before
-    copies.there.remove("fresh")
-    copies.there.put("page2", "edited there\n")
-    copies.commit()
-    for _ in range(6):
-        await copies.cycle()
-    assert copies.here.texts()["fresh"] == "made today\n"
-    assert waiting(copies)
-
-
 async def test_so_is_one_that_was_pushed_untold_right_after_a_refusal(
     state: State,
 ) -> None:
@@ -224,42 +159,6 @@ async def test_so_is_one_that_was_pushed_untold_right_after_a_refusal(
     copies.commit()
     await copies.rest()
     assert copies.here.texts()["page1"] == "mine\n"
-    assert waiting(copies)
-
-
-@pytest.mark.parametrize("is_back_at_once", [False, True])
-async def test_so_is_an_edit_that_was_pulled_after_the_commit_was_asked_for(
-    state: State, *, is_back_at_once: bool
-) -> None:
-    """It is in a later commit, which may be taken back before that is asked for."""
-    copies = await told(state)
-    copies.there.gives_texts = False
-    copies.there.put("page1", "first\n")
-    copies.commit()
-
-    def take_back() -> None:
-        copies.there.commits.pop()
-        copies.there.put("page1", "first\n")
-
-    async def edit(entry: str) -> None:
-        if entry == "read page1":
-            copies.there.put("page1", "second\n")
-            copies.commit()
-        elif (
-            is_back_at_once
-            and entry == "head "
-            and copies.here.texts()["page1"] == "second\n"
-        ):
-            copies.there.before = nothing_before
-            take_back()
-
-    copies.there.before = edit
-    await copies.cycle()
-    copies.there.before, copies.there.gives_texts = nothing_before, True
-    if not is_back_at_once:
-        take_back()
-    await copies.rest()
-    assert copies.here.texts()["page1"] == "second\n"
     assert waiting(copies)
 
 
@@ -333,31 +232,6 @@ async def test_a_service_whose_git_was_away_is_asked_about_too(tmp_path: Path) -
 
 
 @needs_git
-@pytest.mark.parametrize("is_forced", [True, False])
-async def test_git_shows_whether_a_later_edit_there_is_on_top_of_our_text(
-    tmp_path: Path, *, is_forced: bool
-) -> None:
-    """A clone from before our push is edited and pushed by force, or one from after."""
-    async with paired(tmp_path, {"home": "one\n", "other": "text\n"}) as pair:
-        await pair.rest()
-        address = pair.service.git_url(PAIRED)
-        cloned = await clone(address, tmp_path / "before")
-        pair.service.quirks = {Quirk.NO_GIT}
-        pair.save("home", "mine\n")
-        await pair.rest()
-        pair.service.quirks = frozenset()
-        if not is_forced:
-            cloned = await clone(address, tmp_path / "after")
-        (cloned / "home.md").write_text("theirs\n")
-        assert (await commit_and_push(cloned, "--force")).code == 0
-        pair.restart()
-        await pair.rest()
-        assert (await pair.wiki_texts())["home"] == "theirs\n"
-        assert pair.texts()["home"] == ("mine\n" if is_forced else "theirs\n")
-        kinds = [one.kind for one in pair.known.memory.batches]
-        assert kinds == ([BatchKind.REWOUND] if is_forced else [])
-
-
 @needs_git
 async def test_a_page_with_a_picture_that_a_person_deletes_is_not_held(
     tmp_path: Path,

@@ -8,7 +8,6 @@ from tests.support.history import (
     EDITED,
     PAGES,
     Told,
-    pushed_untold,
     rename_taken_back,
     told,
     waiting,
@@ -376,18 +375,6 @@ async def test_it_is_held_once_nothing_of_it_is_edited_here(state: State) -> Non
     await copies.cycle()
     assert copies.here.texts()["page1"] == "newer\n"
     assert waiting(copies)
-
-
-async def test_so_is_one_whose_text_was_pushed_untold(state: State) -> None:
-    """The history has the commit that is known, and no commit with our text."""
-    copies, before = await pushed_untold(state, "page1", "newer\n")
-    copies.there.commits = before
-    copies.there.put("page1", "edited there\n")
-    copies.here.busy[Slug("page1")] = "page1.md.lock"
-    copies.commit()
-    await copies.cycle()
-    (batch,) = waiting(copies)
-    assert [member.slug for member in batch.members] == ["page1"]
 
 
 async def test_so_is_one_among_pages_that_return_without_any_history(

@@ -24,10 +24,10 @@ from msgspec import Struct
 from wikisync.api.address import encode_path
 from wikisync.api.answers import Purpose
 from wikisync.api.client import Client
-from wikisync.api.packs import NotAPack, Objects, file_id, objects_in
+from wikisync.api.packs import NotAPack, Objects, objects_in
 from wikisync.api.request import Request
 from wikisync.api.tree_cache import TreeCache
-from wikisync.api.trees import OddTree, TreeMissing, file_ids, file_of
+from wikisync.api.trees import TreeMissing
 from wikisync.errors import (
     AuthenticationFailed,
     FolderError,
@@ -40,7 +40,7 @@ from wikisync.errors import (
     RemoteError,
     Unavailable,
 )
-from wikisync.model import AttachmentPath, Slug, WikiOwner
+from wikisync.model import AttachmentPath, WikiOwner
 from wikisync.pointer import is_pointer
 
 log = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ class WikiHistory:
         self._can_filter = False
         self._parents: dict[str, tuple[str, ...]] = {}
         """Of the commits that were met."""
-        self._since: tuple[str, str, frozenset[str] | None] | None = None
+        self._since: tuple[str, str, bool] | None = None
         """The last answer about two commits that were not met."""
 
     async def head(self) -> str | None:
@@ -134,57 +134,16 @@ class WikiHistory:
             None where the service does not say.
         """
         try:
-            return await self._commits_since(head, earlier) is not None
+            if is_before(self._parents, head, earlier):
+                return True
+            if self._since is None or self._since[:2] != (head, earlier):
+                found = await self._fetched(head, earlier, filter_="tree:0")
+                is_after = is_before(found.parents(), head, earlier)
+                self._since = head, earlier, is_after
+            return self._since[2]
         except (RemoteError, NotAPack) as error:
             log.info("%s: the history is not known: %s", self._owner, error)
             return None
-
-    async def _commits_since(self, head: str, earlier: str) -> frozenset[str] | None:
-        """The commits up to HEAD that came after an earlier one before it, if any."""
-        met = commits_since(self._parents, head, earlier)
-        if met is not None:
-            return met
-        if self._since is None or self._since[:2] != (head, earlier):
-            found = await self._fetched(head, earlier, filter_="tree:0")
-            since = commits_since(found.parents(), head, earlier)
-            self._since = head, earlier, since
-        return self._since[2]
-
-    async def taken_back(
-        self,
-        head: str,
-        earlier: str,
-        before: Mapping[Slug, str | None],
-        now: Mapping[Slug, str],
-    ) -> frozenset[Slug]:
-        """Pages whose text of before no commit has, from an earlier one to HEAD.
-
-        Or of which no commit has the page, where it is gone.  One that is there, and
-        that git has otherwise than the service gives it, is not among them: what file
-        its text of before was cannot be said.  One request, for the directory trees of
-        these commits; a second one where the commits are not known yet.
-
-        Args:
-            head: The commit that was HEAD a moment ago.
-            earlier: One before it.
-            before: A text that the wiki had at the earlier commit or after it; None
-                where it is gone, and what file it was cannot be said.
-            now: The text that it has, of those that are there.
-
-        Returns:
-            None of them where the service does not say.
-        """
-        try:
-            since = await self._commits_since(head, earlier)
-            if since is None:
-                return frozenset()
-            found = await self._fetched(
-                head, "", filter_="blob:none", commits=len(since) + 1
-            )
-            return await asyncio.to_thread(_in_no_commit, found, before, now)
-        except (RemoteError, NotAPack, TreeMissing, OddTree) as error:
-            log.info("%s: the history is not known: %s", self._owner, error)
-            return frozenset()
 
     async def bring_trees(self, head: str, held: TreeCache) -> None:
         """Bring the trees that are held to the commit that was HEAD a moment ago.
@@ -222,7 +181,6 @@ class WikiHistory:
         earlier: str,
         *,
         filter_: str,
-        commits: int = 1,
         held: Mapping[bytes, bytes] | None = None,
     ) -> Objects:
         """What a fetch gives to one who has an earlier commit.
@@ -230,15 +188,14 @@ class WikiHistory:
         Args:
             head: The commit that is wanted.
             earlier: The one that is there, with everything before it; empty for none.
-            filter_: What to leave out, where the server can.
-            commits: How many commits come, the newest ones; with ``tree:0``, all
-                between.
+            filter_: What to leave out, where the server can; with ``tree:0`` all
+                commits between come, else the newest one.
             held: The trees of the earlier one, which the answer may build on.
         """
         can = ["filter"] if self._can_filter else []
         can += ["thin-pack"] if held is not None else []
         asked = [f"want {' '.join((head, *can))}\n"]
-        asked += [] if filter_ == "tree:0" else [f"deepen {commits}\n"]
+        asked += [] if filter_ == "tree:0" else ["deepen 1\n"]
         asked += [f"filter {filter_}\n"] if self._can_filter else []
         has = [_packet(f"have {earlier}\n")] if earlier else []
         said = (*map(_packet, asked), "0000", *has, _packet("done\n"))
@@ -257,54 +214,25 @@ class WikiHistory:
         )
 
 
-def commits_since(
+def is_before(
     parents: Mapping[str, tuple[str, ...]], commit: str, earlier: str
-) -> frozenset[str] | None:
-    """A commit and those before it, down to an earlier one without that itself.
+) -> bool:
+    """Whether a commit has an earlier one before it, as far as is known.
 
     Args:
         parents: Of each commit that is known, in hexadecimal.
         commit: In hexadecimal.
         earlier: In hexadecimal.
-
-    Returns:
-        None where the earlier one is not among those before it.
     """
-    seen, waiting, is_met = {commit}, [commit], False
+    seen, waiting = {commit}, [commit]
     while waiting:
         for parent in parents.get(waiting.pop(), ()):
             if parent == earlier:
-                is_met = True
-            elif parent not in seen:
+                return True
+            if parent not in seen:
                 seen.add(parent)
                 waiting.append(parent)
-    return frozenset(seen) if is_met else None
-
-
-def _in_no_commit(
-    found: Objects, before: Mapping[Slug, str | None], now: Mapping[Slug, str]
-) -> frozenset[Slug]:
-    """Pages of which no commit that was found has the text; or the page, if it is gone.
-
-    Raises:
-        NotAPack: a commit names no tree.
-        TreeMissing: a tree did not come.
-        OddTree: several files are one page.
-    """
-    roots = [found.root_of(commit.hex()) for commit in found.commits]
-    trees, files = found.trees, file_ids(found.trees)
-
-    def is_lost(slug: Slug) -> bool:
-        text = before[slug]
-        is_kept = text is None or file_id(text, id_bytes) in files
-        if slug not in now:
-            # another page may have had its name in one of them
-            is_there = any(file_of(trees, root, slug) for root in roots if root)
-            return not (is_there and is_kept)
-        return file_id(now[slug], id_bytes) in files and not is_kept
-
-    id_bytes = len(next(iter(found.commits), b""))
-    return frozenset(filter(is_lost, before))
+    return False
 
 
 def _packet(line: str) -> str:

@@ -124,19 +124,6 @@ class WikiReplica:
         """Whether HEAD has an earlier commit before it; None where that is unknown."""
         return await self.history.follows(head, earlier)
 
-    async def taken_back(
-        self,
-        head: str,
-        earlier: str,
-        before: Mapping[Slug, str | None],
-        now: Mapping[Slug, str],
-    ) -> frozenset[Slug]:
-        """Pages of which no commit from an earlier one to HEAD has the text of before.
-
-        Or the page, where it is gone.
-        """
-        return await self.history.taken_back(head, earlier, before, now)
-
     def await_pages(self, slugs: Iterable[Slug]) -> None:
         """Pages that the next scans are to read, whatever git says."""
         self._scanning.awaited = frozenset(slugs)

@@ -142,20 +142,6 @@ def other_files(
     return found
 
 
-def file_ids(trees: Mapping[bytes, bytes]) -> frozenset[bytes]:
-    """The ids of all files in some trees, wherever they are.
-
-    Raises:
-        TreeMissing: a tree is cut.
-    """
-    return frozenset(
-        file
-        for name, content in trees.items()
-        for mode, _, file in tree_entries(content, len(name))
-        if mode in _FILES
-    )
-
-
 def tree_entries(
     tree: bytes, id_bytes: int = SHA1_BYTES
 ) -> Iterator[tuple[int, bytes, bytes]]:

@@ -299,18 +299,3 @@ class RemoteReplica(Replica, Protocol):
     ) -> AsyncIterator[bytes]:
         """The same, of a file with this id where it may have had other content."""
         ...
-
-    async def taken_back(
-        self,
-        head: str,
-        earlier: str,
-        before: Mapping[Slug, str | None],
-        now: Mapping[Slug, str],
-    ) -> frozenset[Slug]:
-        """Pages of which no commit from an earlier one to HEAD has the text of before.
-
-        Or the page, where it is gone: ``now`` is without it, and ``before`` may be
-        without its text.  Only where that is certain: the history is known, and it has
-        the texts of now.
-        """
-        ...

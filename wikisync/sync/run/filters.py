@@ -177,35 +177,9 @@ async def _is_set_back(draft: Draft) -> bool | None:
         return None
     is_after = await draft.cycle.remote.follows(draft.head, earlier)
     draft.is_unanswered = is_after is None
-    if is_after and is_old:
-        return await _is_taken_back(draft, earlier) or None
-    return None if is_after is None else not is_after
-
-
-async def _is_taken_back(draft: Draft, earlier: str) -> bool:
-    """Whether a text that both sides agreed on is in no commit since then.
-
-    Somebody pushed over it by force before the commit that has it was known here,
-    and the page is gone, or was edited anew.
-    """
-    seen, there = draft.seen, draft.there
-    now = {
-        record: there.texts[one.slug].content
-        for record, one in seen.texts.items()
-        if one.slug in there.texts
-    }
-    before: dict[Slug, str] = {}
-    base = draft.cycle.state.base()
-    for record in seen.missing | now.keys():
-        text, known = draft.cycle.state.text(record), base.get(record)
-        # else the wiki has the agreed text otherwise: the service changed it
-        if text is not None and known and digest_of(text) == known.remote:
-            before[record] = text
-    if not before:
-        return False
-    now = {record: now[record] for record in before.keys() - seen.missing}
-    remote = draft.cycle.remote
-    return bool(await remote.taken_back(draft.head, earlier, before, now))
+    if is_after is None or (is_after and is_old):
+        return None
+    return not is_after
 
 
 async def leave_unasked(draft: Draft) -> None:

@@ -41,16 +41,6 @@ class RememberedWiki:
         """Nothing is asked of the history."""
         raise _refusal(head, earlier)
 
-    async def taken_back(
-        self,
-        head: str,
-        earlier: str,
-        before: Mapping[Slug, str | None],
-        now: Mapping[Slug, str],
-    ) -> frozenset[Slug]:
-        """Nothing is asked of the history."""
-        raise _refusal(head, earlier, before, now)
-
     async def snapshot(self) -> Snapshot:
         """Every page that is known, which is not every page that there is."""
         pages = dict(self._known.remote_pages())

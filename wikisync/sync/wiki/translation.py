@@ -7,7 +7,7 @@ writes them.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 
 from msgspec.structs import replace
 
@@ -75,26 +75,6 @@ class TranslatedWiki:
     def last_window_s(self) -> float:
         """From the read to the answer of the last write."""
         return self._wiki.last_window_s
-
-    async def taken_back(
-        self,
-        head: str,
-        earlier: str,
-        before: Mapping[Slug, str | None],
-        now: Mapping[Slug, str],
-    ) -> frozenset[Slug]:
-        """Pages of which no commit from an earlier one to HEAD has the text of before.
-
-        Of those that link to files of the folder, only such as are gone, by their
-        names: the wiki has their texts otherwise.
-        """
-        linked = self._state.pages_with_links()
-        known = {
-            slug: None if slug in linked else text
-            for slug, text in before.items()
-            if not (slug in linked and slug in now)
-        }
-        return await self._wiki.taken_back(head, earlier, known, now)
 
     async def snapshot(self) -> Snapshot:
         """Scan every page; see ``Replica``."""
