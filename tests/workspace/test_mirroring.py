@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shutil
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -15,7 +16,7 @@ import pytest
 from tests.support.bending import BendingProxy, bending_proxy
 from tests.support.git import needs_git
 from tests.support.quirks import Quirk
-from tests.support.service import EmbeddedService
+from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.client import Client
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import FolderError
@@ -197,6 +198,20 @@ async def test_renamed_project_keeps_its_copy(desk: Desk) -> None:
     assert pulled.wikis[1].written == 0
 
 
+async def test_same_id_on_another_service_is_another_wiki(
+    desk: Desk, tmp_path: Path
+) -> None:
+    """One cache may be named for both."""
+    async with embedded_service(tmp_path / "other") as other:
+        await other.add_project("docs/handbook", {"home": "elsewhere\n"})
+        client = Client(other.url, other.token)
+        chosen = Selection(projects=("docs/handbook",))
+        mirroring = Mirroring(client, desk.mirror)
+        pulled = await pull(client, chosen, mirroring, progress=SilentProgress())
+    assert pulled.wikis[0].copy != desk.noted().number
+    assert desk.texts()[HOME] == "welcome\n"
+
+
 # -- what a copy is told to hold ---------------------------------------------------
 
 
@@ -329,6 +344,22 @@ def test_store_that_is_damaged_is_made_anew(tmp_path: Path, content: bytes) -> N
         assert mirror.noted("any").number == 0
     with open_mirror(tmp_path):
         pass
+
+
+def test_store_that_cannot_be_opened_stays_and_is_told(tmp_path: Path) -> None:
+    (tmp_path / STORE).mkdir()
+    with pytest.raises(FolderError, match="cannot use the cache"):
+        read_all(tmp_path)
+    assert (tmp_path / STORE).is_dir()
+
+
+async def test_file_that_somebody_removed_is_fetched_again(desk: Desk) -> None:
+    await desk.service.put_file(OWNER, PICTURE, b"\x89PNG picture")
+    await desk.service.add_pages(OWNER, {"home": f"![p]({PICTURE})\n"})
+    await desk.pull()
+    shutil.rmtree(desk.mirror.folder / FILES)
+    await desk.pull(verify=True)
+    assert desk.files() == {PICTURE: b"\x89PNG picture"}
 
 
 async def test_damage_that_is_met_later_is_told_and_the_next_run_begins_anew(

@@ -1,9 +1,10 @@
 """Copies of wikis in one SQLite file, from which a site is built.
 
 A wiki is one row: what was noted of it, its pages and its files.  Texts are rows by
-wiki and digest, files lie beside by digest.  A copy is replaced as a whole, in one
-transaction, so that a reader in any process sees the old one or the new one.  A store
-that is damaged, or of another version, is made anew: losing it costs time.
+wiki and digest; files are in a folder next to the store, by digest.  A copy is replaced
+as a whole, in one transaction, so that a reader in any process sees the old one or the
+new one.  A store that is damaged, or of another version, is made anew: losing it costs
+time.
 """
 
 from __future__ import annotations
@@ -148,9 +149,8 @@ class Mirror:
     def copy(self, noted: Noted) -> WikiCopy:
         """The copy of a wiki, without files that somebody removed."""
         copy, folder = read_copy(self._connection, noted.number), self.folder / FILES
-        here = {
-            p: one for p, one in copy.files.items() if (folder / one.digest).exists()
-        }
+        files = copy.files.values()
+        here = {one.path: one for one in files if (folder / one.digest).exists()}
         return replace(copy, files=here)
 
     def put(
@@ -160,8 +160,9 @@ class Mirror:
 
         ``texts`` are those that the copy before lacks.
         """
-        before = {page.digest for page in self.copy(noted).pages.values()}
-        gone = before - {page.digest for page in copy.pages.values()}
+        before = read_copy(self._connection, noted.number).pages.values()
+        kept = {page.digest for page in copy.pages.values()}
+        gone = {page.digest for page in before} - kept
         with self._connection as connection:
             number = connection.execute(
                 "REPLACE INTO wiki VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -253,6 +254,8 @@ def open_mirror(folder: Path) -> Iterator[Mirror]:
     try:
         try:
             mirror = Mirror(folder, _connected(path))
+        except sqlite3.OperationalError:
+            raise  # a full disk is no damage
         except _DAMAGE:
             _remove(folder)
             mirror = Mirror(folder, _connected(path))

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -207,7 +206,8 @@ async def _files(
             check_attachment(path)
         except FolderError as error:
             hint = error.hint or MISSING_HINT
-            return Unfetched(Problem("attachment-unwritable", path, str(error), hint))
+            problem = Problem("attachment-unwritable", path, error.message, hint)
+            return Unfetched(problem)
         version = versions.get(path, "")
         kept = await keep_file(replica.read_attachment(path, version))
         files[path] = MirrorFile(path, *kept, version)
@@ -288,7 +288,7 @@ class Mirroring:
     def _replica(self, wiki: FoundWiki, noted: Noted, copy: WikiCopy) -> WikiReplica:
         """The wiki, with what was seen last time."""
         remote = Wiki(self._client, wiki.owner, wiki.id)
-        cache: Path = self._mirror.folder / CACHE_FOLDER
+        cache = self._mirror.folder / CACHE_FOLDER
         repository = RemoteRepository(self._client, wiki.owner, cache)
         states = {slug: page.state for slug, page in copy.pages.items()}
         return WikiReplica(
