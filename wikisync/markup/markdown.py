@@ -9,7 +9,7 @@ stays and links are not judged: ``markup.sanitize`` does both for all formats.
 from __future__ import annotations
 
 import functools
-from typing import Protocol
+from collections.abc import Callable
 
 from wikisync.errors import RenderError
 from wikisync.markup import fast
@@ -20,15 +20,8 @@ from wikisync.markup.lines import LineMap
 from wikisync.markup.record import MarkdownEngine
 from wikisync.markup.spaced_links import link_spaced
 
-
-class Parse(Protocol):
-    """An engine's own step."""
-
-    def __call__(
-        self, source: str, lines: LineMap | None = None, *, has_signs: bool = False
-    ) -> str:
-        """HTML of a text, with lines of links and signs of boxes where asked for."""
-        ...
+Parse = Callable[..., str]
+"""An engine's own step: a text, a ``LineMap`` and ``has_signs`` to HTML."""
 
 
 def to_html(source: str, context: ParseContext) -> str:

@@ -15,7 +15,7 @@ import msgspec
 from wikisync.errors import Breach
 from wikisync.model import AttachmentPath, Format, Problem, Slug
 
-PARSED_VERSION = 11
+PARSED_VERSION = 12
 """Raise it when the same page and options give another ``ParsedPage``."""
 
 LinkKind = Literal["page", "attachment", "external", "fragment", "none"]

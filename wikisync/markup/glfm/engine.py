@@ -14,11 +14,10 @@ from msgspec import Struct
 
 from wikisync.markup.glfm.autolink import bare_email, bare_url, bare_www, bracketed
 from wikisync.markup.glfm.block import GlfmBlock
-from wikisync.markup.glfm.description import description
 from wikisync.markup.glfm.footnote import RENDERED, definition, mention, move_to_end
 from wikisync.markup.glfm.inline import GlfmInline
 from wikisync.markup.glfm.leaves import fenced, html, lone_pipe, pipe_table, tag
-from wikisync.markup.glfm.list import list_block
+from wikisync.markup.glfm.lists import description, list_block
 from wikisync.markup.glfm.quotes import alert, blockquote, fenced_quote
 from wikisync.markup.glfm.reference import definitions
 from wikisync.markup.glfm.renderer import GlfmRenderer, rule

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from markdown_it.rules_block import StateBlock, lheading, paragraph, reference
 
-from wikisync.markup.glfm.description import description
 from wikisync.markup.glfm.leaves import is_underline, pipe_table
+from wikisync.markup.glfm.lists import description
 from wikisync.markup.glfm.state import CODE_INDENT, GlfmState
 
 

@@ -11,10 +11,9 @@ import bisect
 import re
 from collections.abc import Callable
 
-from wikisync.markup.org.entities import ENTITIES
 from wikisync.markup.org.links import link_html
 from wikisync.markup.org.settings import Settings
-from wikisync.markup.org.typography import Typography
+from wikisync.markup.org.typography import ENTITIES, Typography
 from wikisync.markup.tokens import escape_marks as escape
 
 DEPTH_MAX = 8

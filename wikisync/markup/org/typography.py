@@ -1,10 +1,14 @@
-"""Quotes, dashes and dots in the text of an Org page.  Pure."""
+"""Signs that an Org text names or puts together, as characters.  Pure."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from html import unescape
+from html.entities import name2codepoint
 
 from wikisync.markup.tokens import escape_marks
+from wikisync.packaged import packaged_rows
 
 SPECIAL = re.compile(
     r"(?<!-)-{2,3}(?!-)|(?<!\.)\.{3}(?!\.)|(?<!\.)(?<!\. )\. \. \.(?!\.| \.)|``|''|\"|'"
@@ -51,3 +55,24 @@ def _sign(mark: str, previous: str, following: str) -> str:
             return "“" if opens else "”"
         case _:
             return "‘" if opens and not following.isdigit() else "’"
+
+
+NOT_OF_ORG = frozenset({"and", "or", "part"})
+
+ENTITIES: Mapping[str, str] = {
+    **{
+        name: chr(point)
+        for name, point in name2codepoint.items()
+        if name not in NOT_OF_ORG
+    },
+    **{
+        name: unescape(sign)
+        for sign, *names in packaged_rows(__package__, "entities.txt")
+        for name in names
+    },
+}
+"""By the name behind the backslash.
+
+Only those of HTML 4 and Org: the later names of HTML 5 are words, such as
+``target`` and ``map``, which stand behind backslashes in paths.
+"""
