@@ -233,6 +233,24 @@ async def test_a_page_that_may_be_a_new_one_that_cannot_be_read_stays(
     assert any(entry.startswith("move home start") for entry in copies.there.log)
 
 
+async def test_so_does_one_that_the_wiki_s_list_lacked_at_that_scan(
+    state: State,
+) -> None:
+    copies = await settled(state)
+    await copies.here.move(HOME, Slug("start"), expected=digest_of("one\n"))
+    copies.here.unreadable = frozenset({Slug("start")})
+    page = copies.there.pages.pop(HOME)
+    copies.there.is_complete = False
+    await copies.cycle()
+    copies.there.pages[HOME], copies.there.is_complete = page, True
+    for _ in range(4):
+        await copies.cycle()
+    assert "home" in copies.there.texts()
+    copies.here.unreadable = frozenset()
+    await copies.rest()
+    assert copies.texts().keys() == {"start", "other", "third"}
+
+
 async def test_a_page_renamed_on_the_wiki_to_what_cannot_be_read_stays_here(
     state: State,
 ) -> None:

@@ -29,6 +29,7 @@ from wikisync.sync.decide.plan import (
     DeleteRemote,
     DropRecord,
     Plan,
+    Skip,
     SkipReason,
 )
 from wikisync.sync.replica import Replica
@@ -84,6 +85,8 @@ async def watch_absences(
     gone_there = [a.slug for a in plan.actions if isinstance(a, DeleteLocal)]
     forgotten = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
     gone_here = [a.slug for a in plan.actions if isinstance(a, DeleteRemote)]
+    # gone here all the same where the wiki's list lacks them, too, perhaps wrongly
+    missing = [*forgotten, *(s.slug for s in plan.skipped if _is_missing(s, here))]
     doubted = await _doubted(cycle, there, [*gone_there, *forgotten])
     new_here = await _new_unread(cycle, plan, here, Side.LOCAL)
     new_there = await _new_unread(cycle, plan, there, Side.REMOTE)
@@ -103,7 +106,7 @@ async def watch_absences(
         (
             Side.LOCAL,
             new_here,
-            gone_here,
+            [*gone_here, *missing],
             patience.local_scans,
             patience.local_span_s,
             SkipReason.GONE_HERE,
@@ -117,6 +120,8 @@ async def watch_absences(
         seen = seen_again(before, slugs, now)
         known.record_sightings(side, seen)
         for slug, one in seen.items():
+            if slug in missing:
+                continue
             if not is_certain(one, scans, span_s):
                 waiting[slug] = reason
                 left = max(0.0, one.first_at + span_s - now)
@@ -126,6 +131,10 @@ async def watch_absences(
             elif any(unread[another].first_at >= one.first_at for another in new):
                 waiting[slug] = SkipReason.MAY_BE_UNREAD
     return Absences(waiting, doubted, min(due, default=None))
+
+
+def _is_missing(skip: Skip, here: Snapshot) -> bool:
+    return skip.reason is SkipReason.UNSEEN_THERE and skip.slug not in here.pages
 
 
 async def _new_unread(
