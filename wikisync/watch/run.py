@@ -116,7 +116,7 @@ class Watch:
             sync.attention_command,
             self._root,
             os.environ,
-            shown=self._attention(),
+            shown=attention_text(self._attention()),
         )
         self._notes: set[str] = set()
         """On wikis as a whole, each reported once."""
@@ -253,14 +253,14 @@ class Watch:
     async def _show(self) -> None:
         self.states.wake()
         self._notifier.status(self.report.status_line())
-        text = await asyncio.to_thread(self._attention)
-        self.report.attention = attention_lines(text)
+        lines = await asyncio.to_thread(self._attention)
+        self.report.attention = lines
         write = asyncio.to_thread
         await self._show_one("the health file", write(self._write_health))
-        file = write(write_attention, self._root, text)
+        file = write(write_attention, self._root, lines)
         await self._show_one("the attention file", file)
         # last, since a command may take its time
-        await self._caller.call(text, self._root / ATTENTION_FILE)
+        await self._caller.call(attention_text(lines), self._root / ATTENTION_FILE)
 
     async def _show_one(self, what: str, write: Awaitable[None]) -> None:
         """Show one of several things: one that fails keeps no other back.
@@ -278,12 +278,12 @@ class Watch:
             self._messages.warn(why)
         self._unshown[what] = why
 
-    def _attention(self) -> str:
+    def _attention(self) -> Sequence[str]:
         """What needs a person by now; of what was not scanned yet, what did."""
-        before = ""
+        before: Sequence[str] = ()
         with suppress(FolderError):
             before = read_attention(self._root)
-        return attention_text(
+        return attention_lines(
             [wiki.section for wiki in self._wikis.values()],
             seen(self.daemon, tuple(self._wikis.values())),
             before,

@@ -46,34 +46,28 @@ _APPROVE = "run: wikisync approve "
 """In every line on a safety stop."""
 
 
-def attention_text(
+def attention_lines(
     sections: Sequence[WikiSection],
     done: Sequence[Synced],
-    before: str = "",
+    before: Sequence[str] = (),
     *,
     service: str = "",
-) -> str:
-    """What the file says; empty where nobody is needed.
+) -> Sequence[str]:
+    """What waits for a person, one line for each; none where nobody is needed.
 
     Args:
         sections: The wikis of the workspace, in order.
         done: Those that were scanned, or tried.
-        before: What the file said until now.
+        before: What waited until now.
         service: What is wrong with the service, where a person is needed for that.
     """
-    was = attention_lines(before)
     scanned = {one.section: one for one in done}
-    lines = [_line(service)] if service else _kept_of_service(was, done)
+    lines = [_line(service)] if service else _kept_of_service(before, done)
     for section in sections:
         wiki = scanned.get(section, Synced(section))
         lines += map(_line, sentences(wiki))
-        lines += [line for line in was if _is_kept(line, wiki)]
-    return _text_of(lines)
-
-
-def attention_lines(text: str) -> list[str]:
-    """What the file's text says, one line for each thing that waits."""
-    return [line for line in text.split("\n") if line.startswith("- ")]
+        lines += [line for line in before if _is_kept(line, wiki)]
+    return tuple(dict.fromkeys(lines))
 
 
 def _line(sentence: str) -> str:
@@ -81,7 +75,8 @@ def _line(sentence: str) -> str:
     return visible_line(f"- {sentence}")
 
 
-def _text_of(lines: Sequence[str]) -> str:
+def attention_text(lines: Sequence[str]) -> str:
+    """The file with these lines; empty where nobody is needed."""
     if not lines:
         return ""
     head = [
@@ -90,7 +85,7 @@ def _text_of(lines: Sequence[str]) -> str:
         "wikisync removes this file when nothing needs your decision.",
         "",
     ]
-    return "\n".join([*head, *dict.fromkeys(lines), ""])
+    return "\n".join([*head, *lines, ""])
 
 
 def _kept_of_service(was: Sequence[str], done: Sequence[Synced]) -> list[str]:
@@ -128,8 +123,8 @@ def _is_of_pages(rest: str, wiki: Synced) -> bool:
 # -- on the disk -------------------------------------------------------------------
 
 
-def read_attention(root: Path) -> str:
-    """What the file says; nothing where it is not there, or is not ours.
+def read_attention(root: Path) -> Sequence[str]:
+    """The file's lines on what waits; none where it is not there.
 
     Raises:
         FolderError: something else has this name.
@@ -138,14 +133,14 @@ def read_attention(root: Path) -> str:
     try:
         is_file = stat.S_ISREG(path.lstat().st_mode)
     except OSError:
-        return ""
+        return ()
     text = _read(root) if is_file else ""
     if not text.startswith(TITLE):
         raise FolderError(
             f"{path} is not a file that wikisync wrote",
             hint="move the file; wikisync writes its own list there",
         )
-    return text
+    return tuple(line for line in text.split("\n") if line.startswith("- "))
 
 
 def _read(root: Path) -> str:
@@ -158,7 +153,7 @@ def _read(root: Path) -> str:
             return TITLE  # it has just gone
 
 
-def write_attention(root: Path, text: str) -> None:
+def write_attention(root: Path, lines: Sequence[str]) -> None:
     """Write the file, or remove it where nobody is needed.
 
     Raises:
@@ -167,16 +162,14 @@ def write_attention(root: Path, text: str) -> None:
     try:
         before = read_attention(root)
     except FolderError:
-        if not text:
+        if not lines:
             return  # what is there is not ours, and nothing is to be said
         raise
-    if text == before:
-        return
-    if not text:
+    if not lines:
         _remove(root / ATTENTION_FILE)
-        return
-
-    write_atomically(root, ATTENTION_FILE, text.encode("utf-8", "replace"))
+    elif lines != before:
+        text = attention_text(lines)
+        write_atomically(root, ATTENTION_FILE, text.encode("utf-8", "replace"))
 
 
 def _remove(path: Path) -> None:
@@ -194,13 +187,14 @@ def show_attention(
     Raises:
         FolderError: it cannot be written, or something else has this name.
     """
-    before, service = "", ""
+    before: Sequence[str] = ()
+    service = ""
     with suppress(FolderError):
         before = read_attention(root)
     for wiki in done:
         if isinstance(wiki.failure, AuthenticationFailed):
             service = refused_sentence(wiki.failure.hint)
-    write_attention(root, attention_text(sections, done, before, service=service))
+    write_attention(root, attention_lines(sections, done, before, service=service))
 
 
 @contextmanager
@@ -214,6 +208,6 @@ def noting_halts(root: Path) -> Iterator[None]:
     except Halted as error:
         with suppress(FolderError):
             line = _line(failure_sentence("the workspace", error))
-            before = attention_lines(read_attention(root))
-            write_attention(root, _text_of([line, *before]))
+            before = [one for one in read_attention(root) if one != line]
+            write_attention(root, (line, *before))
         raise
