@@ -542,8 +542,14 @@ with State.open(Path("{root}/.wikisync/state.db")) as state:
     ],
 )
 async def test_tool_that_cannot_be_meant_is_a_usage_error(
-    clashing: Cloned, words: tuple[str, ...], said: str
+    clashing: Cloned,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    said: str,
 ) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     ran = await clashing.run("resolve", "handbook/home", *words)
     assert ran.code == 2
     assert said in ran.err
+    assert list(tmp_path.glob("wikisync-*")) == []

@@ -46,7 +46,7 @@ async def service(running: EmbeddedService) -> AsyncIterator[EmbeddedService]:
     """The service; its faults and limits are as before after the test."""
     settings = running.running.settings
     yield running
-    running.running.settings = settings
+    running.running.settings, running.quirks = settings, ()
 
 
 async def new_owner(service: EmbeddedService, kind: OwnerKind) -> WikiOwner:

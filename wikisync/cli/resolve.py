@@ -35,6 +35,7 @@ from wikisync.sync.decide.ledger import ConflictFileRecord, remote_label
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.merge_tools import (
+    PLACES,
     editor_command,
     run_and_wait,
     tool_command,
@@ -263,6 +264,7 @@ def _edit_with(tool: str, asked: Asked) -> int:
 
     The result begins as the conflict file, with what is settled in it already.
     """
+    tool_command(tool, dict.fromkeys(PLACES, Path()))  # before anything is written
     holder = holder_of(asked.workspace.private)
     with open_workspace(asked.workspace, is_held=holder is None) as opened:
         found = asyncio.run(_conflict(asked, opened, holder))
