@@ -35,6 +35,25 @@ def test_build_without_change_gives_the_same_report(studio: Studio) -> None:
     assert second.pages == first.pages
 
 
+def test_link_that_breaks_later_is_told_with_its_line(studio: Studio) -> None:
+    """Its page was parsed while no line was wanted, and is not read again now."""
+    text = "# Home\n\n{}[other](other)\n"
+    folder = studio.add(f"-- home.md --\n{text.format('')}-- other.md --\n# Other\n")
+    (folder / "more.md").write_text(text.format("[x](home#home)\n\n"))
+    assert studio.build().broken_links == ()
+    (folder / "other.md").unlink()
+    broken = studio.build().broken_links
+    assert [(one.slug, one.line) for one in broken] == [("home", 3), ("more", 5)]
+    assert studio.clean_build() == studio.files()
+
+
+def test_link_to_a_heading_that_is_not_there_is_told_with_its_line(
+    studio: Studio,
+) -> None:
+    studio.add("-- home.md --\n# Home\n\n[x](other#none)\n-- other.md --\n# Other\n")
+    assert [one.line for one in studio.build().broken_links] == [3]
+
+
 def test_changed_text_writes_its_page_and_the_search_only(studio: Studio) -> None:
     folder = studio.add(HANDBOOK)
     studio.build()

@@ -56,15 +56,16 @@ PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
 _INCLUDED = msgpack_decoder(Included)
 _JOBS = msgpack_decoder(Jobs)
 
-Make = Callable[[ParsedPage, bytes], object]
-"""What is sent of a parsed page, and of the aim of its job."""
+Make = Callable[[ParsedPage, bytes, bool], object]
+"""What is sent of a parsed page, from the aim of its job and whether its links bear
+their lines; None where it cannot do without them."""
 
 
 def serve(
     source: IO[bytes],
     target: IO[bytes],
     memory_bytes_max: int | None = None,
-    make: Make = lambda parsed, _: parsed,
+    make: Make = lambda parsed, *_: parsed,
 ) -> None:
     """Parse the pages of one message after the other until the input ends."""
 
@@ -84,7 +85,8 @@ def serve(
                     job.page,
                     job.options,
                     partial(include, number),
-                    clock=PageClock(job.seconds_max),
+                    job.has_lines,
+                    PageClock(job.seconds_max),
                 )
                 for number, job in numbered
             ]
@@ -118,8 +120,12 @@ def made_of(
     """What is sent of each page, whose making counts as its time too."""
     for source, job, parsed in zip(sources, jobs, parse_pages(sources), strict=True):
         with source.clock:
-            made = msgspec.msgpack.encode(make(parsed, job.aim))
-        yield Done(msgspec.Raw(made))
+            made = make(parsed, job.aim, source.has_lines)
+        if made is None:
+            again = source._replace(has_lines=True)
+            yield from made_of([again], [job], make)
+        else:
+            yield Done(msgspec.Raw(msgspec.msgpack.encode(made)))
 
 
 def shown(stage: Stage, source: Source) -> Shown | Refused:
@@ -197,7 +203,7 @@ def peak_with_parent() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def main(make: Make = lambda parsed, _: parsed) -> None:
+def main(make: Make = lambda parsed, *_: parsed) -> None:
     """Speak on the standard streams."""
     memory_bytes_max = int(sys.argv[1]) if sys.argv[1:] else None
     with standard_streams() as (source, target):

@@ -96,6 +96,29 @@ _OWN_LINKS = msgpack_decoder(OwnLinks)
 def reading_of(parsed: ParsedPage, aim: bytes) -> Reading:
     """What is kept of a page; ``aim`` is a packed ``Aim``."""
     desk = _desk(aim)
+    return _reading(parsed, desk.bodies, *desk.finished(parsed))
+
+
+def reading_with_lines(
+    parsed: ParsedPage,
+    aim: bytes,
+    has_lines: bool,
+) -> Reading | None:
+    """The same; None where a link is broken, or probably is, whose line is not known.
+
+    A heading of another page mostly is there: the build asks again where it is not.
+    """
+    desk = _desk(aim)
+    facts, view = desk.finished(parsed)
+    is_broken = facts.broken if facts else not _names_headings(parsed)
+    if is_broken and not has_lines:
+        return None
+    return _reading(parsed, desk.bodies, facts, view)
+
+
+def _reading(
+    parsed: ParsedPage, bodies: Bodies, facts: FinishedFacts | None, view: bytes
+) -> Reading:
     title = display_title(parsed.title, parsed.slug)
     shown = shortened(title, TITLE_CHARS_MAX)
     words = packed_words(document_words(shown, parsed.sections))
@@ -108,10 +131,9 @@ def reading_of(parsed: ParsedPage, aim: bytes) -> Reading:
         msgspec.structs.replace(parsed, sections=(), text=""), order="deterministic"
     )
     searched = msgspec.msgpack.encode(SearchedBody(words, text))
-    facts, view = desk.finished(parsed)
     unkept, places = "", [NO_PLACE] * 3
     try:
-        places = desk.bodies.add(packed, searched, view)
+        places = bodies.add(packed, searched, view)
     except OSError as error:
         unkept = error.strerror or str(error)
     return Reading(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from wikisync.markup.page import parse_page
 from wikisync.markup.worker import main
 from wikisync.model import Format, Page, Slug
-from wikisync.site.reading import reading_of
+from wikisync.site.reading import reading_with_lines
 
 if __name__ == "__main__":
     # most pages need it, and its parent has other things to do now
     parse_page(Page(Slug("start"), Format.MARKDOWN, ""))
-    main(reading_of)
+    main(reading_with_lines)
