@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -90,6 +91,37 @@ def test_theme_that_fails_in_a_process_is_named(
         studio.build()
     assert in_processes
     assert "found while rendering p" in str(caught.value.hint)
+
+
+def test_text_that_a_process_finds_damaged_is_made_anew(
+    studio: Studio, in_processes: list[int]
+) -> None:
+    studio.add(MANY)
+    studio.build()
+    (bodies,) = (studio.root / "cache").glob("*.bodies")
+    bodies.write_bytes(bytes(bodies.stat().st_size))
+    studio.set(title="Another")
+    studio.build()
+    assert in_processes
+    assert studio.clean_build() == studio.files()
+
+
+def test_page_that_a_process_cannot_write_is_told(
+    studio: Studio, in_processes: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    studio.add(MANY)
+    render = rendering._Renderers.render
+
+    def without_staging(
+        renderers: rendering._Renderers, batch: rendering.PagesOfWiki
+    ) -> Sequence[rendering.Written]:
+        if in_processes:
+            shutil.rmtree(studio.site / "-/staging", ignore_errors=True)
+        return render(renderers, batch)
+
+    monkeypatch.setattr(rendering._Renderers, "render", without_staging)
+    with pytest.raises(SiteError, match="cannot write the site"):
+        studio.build()
 
 
 def test_process_that_ends_is_told(
