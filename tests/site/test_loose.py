@@ -66,6 +66,13 @@ def test_file_beside_a_page_is_in_the_site_in_every_format(
     assert dead_addresses(studio.site) == []
 
 
+def test_file_whose_name_is_no_text_is_not_in_the_way(studio: Studio) -> None:
+    folder = studio.add("-- home.md --\n# Home\n")
+    for name in (b"\xff.png", b".\xfe.png"):
+        (folder / os.fsdecode(name)).write_bytes(b"x")
+    assert studio.build().problems == ()
+
+
 def test_wiki_link_to_a_file_starts_at_the_root(studio: Studio) -> None:
     studio.add("-- red.png --\nroot\n-- docs/red.png --\ndocs\n-- docs/a.md --\n")
     (studio.sources[0].folder / "docs/a.md").write_text("[[red.png]]")

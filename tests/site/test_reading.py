@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -48,8 +50,8 @@ def bodies(tmp_path: Path) -> Bodies:
 @pytest.fixture
 def aim(bodies: Bodies) -> bytes:
     links = bodies.path.with_name("links")
-    links.write_bytes(msgspec.msgpack.encode(OWN))
-    return msgspec.msgpack.encode(Aim(str(bodies.path), str(links)))
+    links.write_bytes(pickle.dumps(OWN))
+    return msgspec.msgpack.encode(Aim(os.fsencode(bodies.path), os.fsencode(links)))
 
 
 @pytest.fixture
@@ -133,7 +135,7 @@ def test_worker_gives_lines_of_broken_links_that_nobody_wished_for(aim: bytes) -
 
 
 def test_nothing_is_resolved_without_addresses(bodies: Bodies) -> None:
-    aim = msgspec.msgpack.encode(Aim(str(bodies.path)))
+    aim = msgspec.msgpack.encode(Aim(os.fsencode(bodies.path)))
     reading = reading_of(parse_page(PAGE), aim)
     assert (reading.finished, bodies.read(reading.view)) == (None, b"")
 

@@ -10,6 +10,8 @@ on all addresses.  So a page that comes or goes costs those that name it.  Only 
 from __future__ import annotations
 
 import hashlib
+import os
+import pickle
 from collections import defaultdict
 from collections.abc import (
     Callable,
@@ -316,14 +318,14 @@ class Indexer:
             scanned.loose.names,
         )
         with NamedTemporaryFile(dir=self._cache.folder, prefix="links-") as file:
-            file.write(msgspec.msgpack.encode(own))
+            file.write(pickle.dumps(own))
             file.flush()
-            aim = self._aim(file.name)
+            aim = self._aim(os.fsencode(file.name))
             yield from self._parse_all(scanned, pages, texts, aim)
 
-    def _aim(self, links: str = "") -> bytes:
-        aim = Aim(str(self._cache.bodies.path.absolute()), links)
-        return msgspec.msgpack.encode(aim)
+    def _aim(self, links: bytes = b"") -> bytes:
+        bodies = os.fsencode(self._cache.bodies.path.absolute())
+        return msgspec.msgpack.encode(Aim(bodies, links))
 
     def _parse_all(
         self,

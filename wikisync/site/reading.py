@@ -8,6 +8,8 @@ build gets a few hundred bytes of each page.
 from __future__ import annotations
 
 import hashlib
+import os
+import pickle
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -70,13 +72,13 @@ class SearchedBody(msgspec.Struct, frozen=True, array_like=True):
 class Aim(msgspec.Struct, frozen=True, array_like=True):
     """Where a reading goes."""
 
-    bodies: str
-    """Path of the file of texts."""
-    links: str = ""
-    """Path of a file with the packed ``OwnLinks``; empty: no link is resolved."""
+    bodies: bytes
+    """Path of the file of texts; it need not be text."""
+    links: bytes = b""
+    """Path of a file with the pickled ``OwnLinks``; empty: no link is resolved."""
 
 
-class OwnLinks(msgspec.Struct, frozen=True, array_like=True):
+class OwnLinks(msgspec.Struct, frozen=True):
     """What a worker knows of the site: the addresses of one wiki."""
 
     number: int
@@ -86,11 +88,10 @@ class OwnLinks(msgspec.Struct, frozen=True, array_like=True):
     folders: Mapping[Slug, str]
     """``ScannedWiki.folders``"""
     loose: frozenset[str]
-    """Paths of its loose files."""
+    """Paths of its loose files, not all of which need be text."""
 
 
 _AIMS = msgpack_decoder(Aim)
-_OWN_LINKS = msgpack_decoder(OwnLinks)
 
 
 def reading_of(parsed: ParsedPage, aim: bytes) -> Reading:
@@ -155,10 +156,12 @@ class _Desk:
     """What a process has at hand for the readings of one aim."""
 
     def __init__(self, aim: Aim) -> None:
-        self.bodies = Bodies(Path(aim.bodies))
+        self.bodies = Bodies(Path(os.fsdecode(aim.bodies)))
         self._links: SiteLinks | None = None
         if aim.links:
-            own = _OWN_LINKS.decode(Path(aim.links).read_bytes())
+            packed = Path(os.fsdecode(aim.links)).read_bytes()
+            own = pickle.loads(packed)  # noqa: S301 - from our own parent
+            assert isinstance(own, OwnLinks)
             self._table = _OwnTable(own)
             self._links = SiteLinks(own.number, self._table, {}, own.folders)
 
