@@ -291,6 +291,9 @@ async def test_file_beside_the_pages_follows_the_wiki(desk: Desk) -> None:
     await desk.pull()
     assert desk.files() == {"pictures/map.png": b"\x89PNG one"}
     await desk.service.put_file(OWNER, "pictures/map.png", b"\x89PNG two")
+    with desk.proxy.bend("map.png", status=500, body=b""):
+        await desk.pull()
+    assert desk.files() == {"pictures/map.png": b"\x89PNG one"}
     await desk.pull()
     assert desk.files() == {"pictures/map.png": b"\x89PNG two"}
     await desk.service.remove_file(OWNER, "pictures/map.png")
