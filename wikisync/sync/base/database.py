@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +149,19 @@ class Database:
         except StateDamaged:
             self.is_damaged = True
             raise
+
+    def execute(self, statement: str, values: Sequence[object]) -> None:
+        """Carry out one statement: a part of the transaction under way, or one itself.
+
+        Raises:
+            StateError: the file cannot be written.
+        """
+        if self._depth:
+            with self._translating():
+                self._connection.execute(statement, values)
+            return
+        with self.transaction() as connection:
+            connection.execute(statement, values)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:

@@ -257,16 +257,17 @@ class Journal(WikiRows):
             " AND own_write.slug = page.slug ORDER BY id DESC LIMIT 1)",
             slug,
         )
-        if not is_own:
-            self.note_write(slug, at)
-        self.note_write(slug, at, digest)
+        self._note_writes(slug, at, [digest] if is_own else [NO_DIGEST, digest])
 
     def note_write(self, slug: Slug, at: float, digest: Digest = NO_DIGEST) -> None:
         """Count a push or pull of ours; what is too old for every page goes."""
+        self._note_writes(slug, at, [digest])
+
+    def _note_writes(self, slug: Slug, at: float, digests: Iterable[Digest]) -> None:
         with self._database.transaction() as connection:
-            connection.execute(
+            connection.executemany(
                 "INSERT INTO own_write (wiki, slug, at, digest) VALUES (?, ?, ?, ?)",
-                (self._number, slug, at, digest),
+                [(self._number, slug, at, digest) for digest in digests],
             )
             # a clock that was set back leaves times that would never grow old
             connection.execute(

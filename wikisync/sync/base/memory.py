@@ -153,11 +153,8 @@ class WikiRows:
         names = sorted(self._changed)
         values = [_as_json(getattr(self._memory, name)) for name in names]
         columns = ", ".join(f"{name} = ?" for name in names)
-        with self._database.transaction() as connection:
-            connection.execute(
-                f"UPDATE wiki SET {columns} WHERE id = ?",  # noqa: S608 - ours
-                (*values, self._number),
-            )
+        update = f"UPDATE wiki SET {columns} WHERE id = ?"  # noqa: S608 - ours
+        self._database.execute(update, (*values, self._number))
         self._changed.clear()
 
     @contextlib.contextmanager
@@ -200,8 +197,8 @@ class WikiRows:
 
     def _write(self, table: str, statement: str, *more: object) -> None:
         """Carry out one statement on a table whose first value is the wiki's number."""
-        with self._writing(table) as connection:
-            connection.execute(statement, (self._number, *more))
+        self._database.execute(statement, (self._number, *more))
+        self._kept.pop(table, None)
 
     @contextlib.contextmanager
     def _writing(self, *tables: str) -> Iterator[Connection]:
