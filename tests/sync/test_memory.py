@@ -1,0 +1,135 @@
+"""The memory of a wiki: read at once, and written where it changed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from wikisync.model import Format, Slug, WikiOwner, digest_of
+from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.decide.ledger import Agreed, Health, Refusal
+from wikisync.sync.decide.plan import BasePage
+
+OWNER = WikiOwner("project", "docs/handbook")
+HOME, OTHER = Slug("home"), Slug("other")
+
+
+@pytest.fixture
+def elsewhere(known: WikiState, state_path: Path) -> Iterator[WikiState]:
+    """What another process finds."""
+    with State.open(state_path, is_held=False) as state:
+        found = state.wiki(OWNER)
+        assert found.number == known.number
+        yield found
+
+
+def agreed(slug: Slug) -> Agreed:
+    page = BasePage(slug, Format.MARKDOWN, digest_of("text"), digest_of("text"))
+    return Agreed.of(page, "text")
+
+
+def test_change_is_durable_at_once(known: WikiState, elsewhere: WikiState) -> None:
+    known.remember(head="ab" * 20)
+    assert elsewhere.memory.head == "ab" * 20
+
+
+def test_what_another_process_changed_meanwhile_stays(
+    known: WikiState, elsewhere: WikiState
+) -> None:
+    """A person pauses a wiki while a watch is in its cycle."""
+    with known.cycle():
+        known.remember(health=Health(1.0))
+        elsewhere.remember(paused="spring cleaning")
+        assert known.memory.paused == "spring cleaning"
+        assert known.memory.health == Health(1.0)
+    assert elsewhere.memory.paused == "spring cleaning"
+    assert elsewhere.memory.health == Health(1.0)
+
+
+def test_cycle_holds_its_changes_back_until_it_saves(
+    known: WikiState, elsewhere: WikiState
+) -> None:
+    with known.cycle():
+        known.remember(head="1")
+        assert elsewhere.memory.head != "1"
+        known.save()
+        assert elsewhere.memory.head == "1"
+        known.remember(head="2")
+    assert elsewhere.memory.head == "2"
+
+
+def test_cycle_that_is_killed_leaves_the_memory_as_it_was(
+    known: WikiState, elsewhere: WikiState
+) -> None:
+    def cycle() -> None:
+        with known.cycle():
+            known.remember(head="1")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cycle()
+    assert elsewhere.memory.head is None
+
+
+def test_record_makes_what_was_held_back_durable_with_the_pages(
+    known: WikiState, elsewhere: WikiState
+) -> None:
+    def cycle() -> None:
+        with known.cycle():
+            known.remember(remote_tag="mark")
+            known.record([agreed(HOME)])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cycle()
+    assert elsewhere.memory.remote_again == {HOME}
+
+
+def test_refusal_follows_its_page_and_ends_with_it(known: WikiState) -> None:
+    known.record([agreed(HOME), agreed(OTHER)])
+    refusal = Refusal(digest_of("text"), "too long", 1.0)
+    known.remember(refusals={HOME: refusal, OTHER: refusal})
+    known.record(dropped=[OTHER], renamed={HOME: Slug("start")})
+    assert known.memory.refusals == {"start": refusal}
+
+
+def test_none_is_another_value_than_the_one_of_a_new_wiki(
+    known: WikiState, elsewhere: WikiState
+) -> None:
+    assert known.memory.left_out == frozenset()
+    known.remember(left_out=None)
+    assert elsewhere.memory.left_out is None
+
+
+def test_many_questions_are_one_to_the_file(
+    known: WikiState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    rows = known._database.rows
+
+    def noted(query: str, *values: object) -> list[tuple[object, ...]]:
+        asked.append(query)
+        return rows(query, *values)
+
+    monkeypatch.setattr(known._database, "rows", noted)
+    for _ in range(3):
+        assert not known.memory.batches
+        assert not known.memory.troubles
+        assert not known.aliases()
+        assert not known.intents()
+        assert not known.conflict_files()
+    assert sum(query.startswith("SELECT") for query in asked) == 4
+
+
+def test_dry_run_leaves_the_file_as_it_is(known: WikiState, state_path: Path) -> None:
+    known.remember(head="1")
+    with State.copy(state_path, is_live=True) as copy:
+        copy.wiki(OWNER).remember(head="2")
+        copy.wiki(OWNER).record([agreed(HOME)])
+    with closing(sqlite3.connect(state_path)) as connection:
+        assert connection.execute("SELECT head FROM wiki").fetchall() == [('"1"',)]
+        assert not connection.execute("SELECT * FROM page").fetchall()
