@@ -46,7 +46,8 @@ def test_what_another_process_changed_meanwhile_stays(
         elsewhere.remember(paused="spring cleaning")
         assert known.memory.paused == "spring cleaning"
         assert known.memory.health == Health(1.0)
-    assert elsewhere.memory.paused == "spring cleaning"
+        elsewhere.remember(paused="nobody has asked since")
+    assert elsewhere.memory.paused == "nobody has asked since"
     assert elsewhere.memory.health == Health(1.0)
 
 
