@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
 import sqlite3
 import sys
 from collections.abc import AsyncIterator, Iterator
@@ -19,7 +18,7 @@ from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.client import Client
 from wikisync.api.settings import ClientSettings
-from wikisync.errors import FolderError
+from wikisync.errors import FolderError, Unavailable
 from wikisync.model import Slug, WikiOwner, digest_of
 from wikisync.progress import SilentProgress
 from wikisync.service.projects import tables as project_tables
@@ -356,13 +355,40 @@ def test_store_that_cannot_be_opened_stays_and_is_told(tmp_path: Path) -> None:
     assert (tmp_path / STORE).is_dir()
 
 
-async def test_file_that_somebody_removed_is_fetched_again(desk: Desk) -> None:
+@pytest.mark.parametrize("left", [None, b"\x89PN"])
+async def test_file_that_is_gone_or_cut_off_is_fetched_again(
+    desk: Desk, left: bytes | None
+) -> None:
+    """Nobody has to wait for activity of its wiki."""
     await desk.service.put_file(OWNER, PICTURE, b"\x89PNG picture")
     await desk.service.add_pages(OWNER, {"home": f"![p]({PICTURE})\n"})
     await desk.pull()
-    shutil.rmtree(desk.mirror.folder / FILES)
-    await desk.pull(verify=True)
-    assert desk.files() == {PICTURE: b"\x89PNG picture"}
+    (kept,) = (desk.mirror.folder / FILES).iterdir()
+    kept.unlink()
+    if left is not None:
+        kept.write_bytes(left)
+    desk.mirror.close()
+    with open_mirror(desk.mirror.folder) as desk.mirror:
+        await desk.pull()
+        assert desk.files() == {PICTURE: b"\x89PNG picture"}
+        assert desk.mirror.distrusted_at == 0
+
+
+async def test_file_that_breaks_off_takes_no_space(desk: Desk) -> None:
+    async def broken_off() -> AsyncIterator[bytes]:
+        yield b"the first half"
+        raise Unavailable("the connection broke off")
+
+    with pytest.raises(Unavailable):
+        await desk.mirror.keep_file(broken_off())
+    assert not [*(desk.mirror.folder / FILES).iterdir()]
+
+
+def test_file_of_a_killed_export_leaves_with_the_next_one(tmp_path: Path) -> None:
+    (tmp_path / FILES).mkdir()
+    (tmp_path / FILES / "tmpabc").write_bytes(b"the first half")
+    with open_mirror(tmp_path):
+        assert not [*(tmp_path / FILES).iterdir()]
 
 
 async def test_damage_that_is_met_later_is_told_and_the_next_run_begins_anew(

@@ -140,6 +140,7 @@ class Mirror:
         at = connection.execute("SELECT max(at) FROM distrust").fetchone()[0]
         self.distrusted_at: float = at or 0.0
         """When a wiki had changed whose project told of no activity."""
+        self._tidy()
 
     def noted(self, name: str) -> Noted:
         """What is noted of a wiki."""
@@ -147,11 +148,16 @@ class Mirror:
         return self._noted.get(name, NEW)
 
     def copy(self, noted: Noted) -> WikiCopy:
-        """The copy of a wiki, without files that somebody removed."""
-        copy, folder = read_copy(self._connection, noted.number), self.folder / FILES
-        files = copy.files.values()
-        here = {one.path: one for one in files if (folder / one.digest).exists()}
-        return replace(copy, files=here)
+        """The copy of a wiki, without files that are gone or cut off."""
+        copy = read_copy(self._connection, noted.number)
+        here = filter(self._is_whole, copy.files.values())
+        return replace(copy, files={one.path: one for one in here})
+
+    def _is_whole(self, file: MirrorFile) -> bool:
+        try:
+            return (self.folder / FILES / file.digest).stat().st_size == file.size
+        except FileNotFoundError:
+            return False
 
     def put(
         self, name: str, noted: Noted, copy: WikiCopy, texts: Mapping[Digest, bytes]
@@ -210,9 +216,12 @@ class Mirror:
         folder = self.folder / FILES
         try:
             make_private_folder(folder)
-            # what comes of an error or an interrupt, ``sweep`` removes
             with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
-                yield file
+                try:
+                    yield file
+                finally:
+                    # after an error or an interrupt it would only take space
+                    Path(file.name).unlink(missing_ok=True)
         except OSError as exc:
             raise folder_error("write to", str(folder), exc) from exc
 
@@ -229,11 +238,17 @@ class Mirror:
             with self._connection as connection:
                 connection.execute("DELETE FROM wiki WHERE number = ?", one)
                 connection.execute("DELETE FROM text WHERE wiki = ?", one)
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Remove files that no copy has; a wiki that lacks one is asked again."""
         folder = self.folder / FILES
         left = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-        rows = self._connection.execute("SELECT files FROM wiki")
-        for (files,) in rows if left else ():
-            left -= {file.digest for file in _FILES.decode(files)}
+        for name, encoded in self._connection.execute("SELECT name, files FROM wiki"):
+            files = _FILES.decode(encoded)
+            left -= {file.digest for file in files}
+            if not all(map(self._is_whole, files)):
+                self._noted[name] = replace(self._noted[name], activity="")
         for name in left:
             (folder / name).unlink()
 
