@@ -123,10 +123,11 @@ def test_file_of_bodies_that_is_gone_is_made_anew(tmp_path: Path) -> None:
 
 def test_file_of_bodies_that_nobody_names_is_removed(tmp_path: Path) -> None:
     stored_row(tmp_path)
-    (tmp_path / BODIES_NAME.format("of-another-time")).write_bytes(b"body")
+    for name in (BODIES_NAME.format("of-another-time"), "site-links"):
+        (tmp_path / name).write_bytes(b"left by a process that was killed")
 
     with open_cache(tmp_path) as cache:
-        assert cache.bodies.path == bodies_of(tmp_path)
+        assert [*tmp_path.glob("site-*")] == [cache.bodies.path]
 
 
 def test_file_whose_tables_are_gone_is_made_anew(tmp_path: Path) -> None:

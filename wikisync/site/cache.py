@@ -32,6 +32,8 @@ from wikisync.site.bodies import PLACE, Bodies, BodyDamaged, Place
 CACHE_NAME = "site.db"
 BODIES_NAME = "site-{}.bodies"
 """A new file gets a new name, so that no process goes on with the old one."""
+BESIDE = "site-*"
+"""All files beside the database: that of bodies, and what a worker gets in a file."""
 BODIES = b"bodies"
 """Key of the state that names the file of bodies."""
 CACHE_VERSION = 5
@@ -219,7 +221,7 @@ class Cache:
     def _opened_bodies(self) -> Bodies:
         """The file of bodies that the state names, and no other one; or a new one."""
         name = os.fsdecode(self.state(BODIES) or b"")
-        for path in self.folder.glob(BODIES_NAME.format("*")):
+        for path in self.folder.glob(BESIDE):
             if path.name != name:
                 path.unlink(missing_ok=True)
         try:
@@ -313,7 +315,7 @@ def _is_damage(exc: sqlite3.Error) -> bool:
 def _remove(folder: Path) -> None:
     """Throw the cache away: nothing in it cannot be made again."""
     names = (CACHE_NAME, f"{CACHE_NAME}-wal", f"{CACHE_NAME}-shm")
-    for path in (*map(folder.joinpath, names), *folder.glob(BODIES_NAME.format("*"))):
+    for path in (*map(folder.joinpath, names), *folder.glob(BESIDE)):
         path.unlink(missing_ok=True)
 
 

@@ -317,7 +317,7 @@ class Indexer:
             scanned.folders,
             scanned.loose.names,
         )
-        with NamedTemporaryFile(dir=self._cache.folder, prefix="links-") as file:
+        with NamedTemporaryFile(dir=self._cache.folder, prefix="site-") as file:
             file.write(pickle.dumps(own))
             file.flush()
             aim = self._aim(os.fsencode(file.name))
