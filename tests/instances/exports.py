@@ -65,7 +65,7 @@ def hides(name: str, chosen: tuple[str, ...] = ALL, **bent: Any) -> None:
         play.told(ran, BROKEN, "the site keeps")
         quiet = await play.run(
             *("--quiet", "export", play.proxy.url, *chosen, "-o", str(play.site)),
-            *("--cache", str(play.scratch / "exported")),
+            *("--cache", str(play.scratch / "exported"), "--verify"),
         )
         play.told(quiet, BROKEN)
         play.safe(pages_of(play, BROKEN) == kept, "the second export removed it")

@@ -184,8 +184,11 @@ class Play:
         return await self.run("sync", "-C", self.root, *words, **options)  # type: ignore[arg-type]
 
     async def export(self, *words: str, **options: object) -> Ran:
-        """Export what ``begin`` exported."""
-        where = ("-o", self.site, "--cache", self.scratch / "exported")
+        """Export what ``begin`` exported, asking each wiki for what it has.
+
+        One that had no activity since is not asked otherwise, and meets no fault.
+        """
+        where = ("-o", self.site, "--cache", self.scratch / "exported", "--verify")
         chosen = words or ("--project", "docs/handbook")
         return await self.run("export", self.proxy.url, *chosen, *where, **options)  # type: ignore[arg-type]
 
