@@ -175,6 +175,18 @@ async def test_service_that_hid_an_edit_is_not_believed_for_a_day(desk: Desk) ->
     assert desk.texts()[HOME] == "hidden, too\n"
 
 
+async def test_hidden_edit_is_copied_although_its_project_does_not_answer(
+    desk: Desk,
+) -> None:
+    desk.service.quirks = {Quirk.ACTIVITY_STANDS_STILL}
+    await desk.service.add_pages(OWNER, {"home": "hidden\n"})
+    with desk.proxy.bend(r"/projects/1$", status=500, body=b"") as rule:
+        pulled = await desk.pull(verify=True)
+    assert rule.has_met.is_set()
+    assert not pulled.failed
+    assert desk.texts()[HOME] == "hidden\n"
+
+
 async def test_edit_while_the_wiki_is_read_is_seen_the_next_time(desk: Desk) -> None:
     """What is noted is the activity as it was listed before the texts were read."""
     await desk.service.add_pages(OWNER, {"home": "new words\n"})

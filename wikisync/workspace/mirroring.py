@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -302,7 +303,10 @@ class Mirroring:
 
     async def _doubt(self, wiki: FoundWiki) -> None:
         """A wiki changed and its project did not: ask whether it still says so."""
-        now = await self._client.project(wiki.id)
-        if now.last_activity_at == wiki.activity:
-            self._mirror.distrust(self._now())
-            self._believes = False
+        # an error must not cost the wiki that was just read
+        with suppress(RemoteError):
+            now = await self._client.project(wiki.id)
+            if now.last_activity_at != wiki.activity:
+                return
+        self._mirror.distrust(self._now())
+        self._believes = False
