@@ -178,11 +178,6 @@ def changed() -> Refusal:
     return Refusal(409, {"message": CHANGED})
 
 
-def null_answer() -> Refusal:
-    """What the real service says when it did not edit and does not say why."""
-    return Refusal(200, None)
-
-
 def invalid(field: str, text: str) -> Refusal:
     """A value that the model refuses; ``base`` for the record as a whole."""
     return Refusal(400, {"message": {field: [text]}})
