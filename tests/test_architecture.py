@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from tools.codemap import codemap, is_declared_pure, modules
+from wikisync.sync.base.tables import create
+from wikisync.sync.run.options import CycleOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "wikisync"
@@ -598,6 +601,21 @@ def test_the_product_stays_within_its_budget_of_lines() -> None:
         if "vendor" not in path.parts
     )
     assert lines <= PRODUCT_LINES, "take lines away where this change adds them"
+
+
+def test_the_state_stays_within_its_budget_of_tables() -> None:
+    connection = sqlite3.connect(":memory:")
+    create(connection)
+    (tables,) = connection.execute(
+        "SELECT count(*) FROM sqlite_master WHERE type = 'table'"
+        " AND name NOT LIKE 'sqlite_%'"
+    ).fetchone()
+    connection.close()
+    assert tables <= 15
+
+
+def test_a_cycle_stays_within_its_budget_of_options() -> None:
+    assert len(CycleOptions.__struct_fields__) <= 10
 
 
 def test_the_document_for_engineers_can_be_read_in_one_sitting() -> None:
