@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import sqlite3
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from pathlib import Path
 
 import msgspec
@@ -16,17 +16,28 @@ from tests.support.bending import BendingProxy, bending_proxy
 from tests.support.git import needs_git
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
+from wikisync.api.attachments import AttachmentSource
 from wikisync.api.client import Client
+from wikisync.api.replica import WikiReplica
 from wikisync.api.settings import ClientSettings
+from wikisync.api.wikis import Wiki
 from wikisync.errors import FolderError, Unavailable
-from wikisync.model import Slug, WikiOwner, digest_of
+from wikisync.model import AttachmentPath, Digest, Slug, WikiOwner, digest_of
 from wikisync.progress import SilentProgress
 from wikisync.service.projects import tables as project_tables
-from wikisync.site.mirror import FILES, STORE, Mirror, Noted, name_of, open_mirror
+from wikisync.site.mirror import (
+    FILES,
+    NOTHING,
+    STORE,
+    Mirror,
+    Noted,
+    name_of,
+    open_mirror,
+)
 from wikisync.site.sources import WikiFiles
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.exporting import pull
-from wikisync.workspace.mirroring import CHECK_S, Mirroring
+from wikisync.workspace.mirroring import CHECK_S, Mirroring, mirror_wiki
 from wikisync.workspace.pulled import Pulled
 
 OWNER = WikiOwner("project", "docs/handbook")
@@ -394,6 +405,34 @@ async def test_file_that_breaks_off_takes_no_space(desk: Desk) -> None:
     with pytest.raises(Unavailable):
         await desk.mirror.keep_file(broken_off())
     assert not [*(desk.mirror.folder / FILES).iterdir()]
+
+
+async def test_file_that_cannot_be_kept_is_not_read_on(desk: Desk) -> None:
+    """A connection that nobody gives back ends with the program, in a traceback."""
+    ended: list[str] = []
+
+    class Watched(AttachmentSource):
+        async def read(
+            self, path: AttachmentPath, version: str = ""
+        ) -> AsyncGenerator[bytes, None]:
+            try:
+                async with contextlib.aclosing(super().read(path, version)) as chunks:
+                    async for chunk in chunks:
+                        yield chunk
+            finally:
+                ended.append(path)
+
+    async def keep(chunks: AsyncIterator[bytes]) -> tuple[Digest, int]:
+        raise FolderError(f"no space for {await anext(chunks)!r}")
+
+    await desk.service.put_file(OWNER, PICTURE, b"\x89PNG picture")
+    await desk.service.add_pages(OWNER, {"home": f"![p]({PICTURE})\n"})
+    async with Client(desk.service.url, desk.service.token) as client:
+        wiki = Wiki(client, OWNER, 1)
+        replica = WikiReplica(wiki, attachments=Watched(wiki))
+        with pytest.raises(FolderError, match="PNG picture"):
+            await mirror_wiki(OWNER, replica, NOTHING, keep, SilentProgress())
+    assert ended == [PICTURE]
 
 
 def test_file_of_a_killed_export_leaves_with_the_next_one(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from the file route only if that admits to lack a file that cannot be there.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
 from wikisync.api.answers import NotHandedOut
@@ -63,7 +63,7 @@ class AttachmentSource:
 
     async def read(
         self, path: AttachmentPath, version: str = ""
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """The attachment's bytes in chunks.
 
         Args:

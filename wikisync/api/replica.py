@@ -18,7 +18,7 @@ from.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -228,7 +228,7 @@ class WikiReplica:
 
     def read_attachment(
         self, path: AttachmentPath, version: str = ""
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """The attachment's bytes, from the file route or the git repository.
 
         Raises:

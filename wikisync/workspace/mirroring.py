@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -210,7 +210,9 @@ async def _files(
             problem = Problem("attachment-unwritable", path, error.message, hint)
             return Unfetched(problem)
         version = versions.get(path, "")
-        kept = await keep_file(replica.read_attachment(path, version))
+        # a full disk ends the reading, which gives the connection back
+        async with aclosing(replica.read_attachment(path, version)) as chunks:
+            kept = await keep_file(chunks)
         files[path] = MirrorFile(path, *kept, version)
         step.fetched += 1
         return None
