@@ -47,7 +47,7 @@ def command(
     one from now on: equal pages are in sync, different ones are held, and pages that
     exist only here are uploaded only if you agree. The command shows what the next sync
     would do and asks for confirmation, unless --yes is given. WIKI limits this to some
-    wikis.
+    wikis; the folders of all wikis are accepted.
     """
     workspace = find_workspace(start)
     planning = planned_adoptions(
