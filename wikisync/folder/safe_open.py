@@ -155,7 +155,7 @@ def make_folder(path: Path) -> None:
     Raises:
         OSError: it cannot be made, or a file has its name.
     """
-    if not path.parent.is_dir():
+    if not path.parent.exists():
         make_folder(path.parent)
     try:
         path.mkdir()
