@@ -2,10 +2,11 @@
 
     python -m tests.sync.prove_sim [--schedules 2000] [--first-seed 0]
 
-So many schedules run in each weather.  In two of them the engine can only guess: the
-wiki is set back to a backup and tells no commit; or persons save from windows with an
-older text.  So what it hides in the history or in the trash is counted there and no
-failure.  "Over the wire" has the engine's own client between the engine and the
+So many schedules run in each weather.  In three of them the engine can only guess: the
+wiki is set back to a backup and tells no commit; a push takes back a commit that was
+never told, and is edited on; or persons save from windows with an older text.  So what
+it hides in the history or in the trash is counted there and no failure.
+"Over the wire" has the engine's own client between the engine and the
 service, with every outcome that a network can have.  One seed is one schedule; the
 seeds of bad ones are printed, and ``--trace SEED --weather NAME`` prints a schedule
 step by step.  "troubled" counts the cycles, six in a schedule, that met a fault.
@@ -127,7 +128,7 @@ def tally(verdicts: Iterable[Verdict]) -> tuple[Counter[str], list[int]]:
 
 def is_a_guess(weather: Weather) -> bool:
     """Whether the engine can only guess: then texts may be in the trash alone."""
-    return weather.stale > 0 or weather.rewind > 0
+    return weather.stale > 0 or weather.rewind > 0 or weather.untold > 0
 
 
 def main() -> int:
