@@ -39,7 +39,7 @@ def test_folder_of_a_program_is_a_note_unless_it_is_ignored(
     assert main(["check", str(pages)]) == ExitCode.DONE
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "@eaDir: a Synology NAS makes this folder; nothing in it" in captured.err
+    assert "@eaDir: a Synology NAS makes this folder; no page in it" in captured.err
     assert main(["check", "--json", str(pages)]) == ExitCode.DONE
     found = json.loads(capsys.readouterr().out)
     assert found["problems"] == []
