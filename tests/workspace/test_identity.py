@@ -391,6 +391,35 @@ async def test_ten_equal_pages_prove_a_wiki_and_all_of_a_smaller_one(
                 assert (await find_wiki(state, client, section)).id == 1
 
 
+async def test_service_set_up_anew_under_its_address_has_to_prove_its_wikis(
+    cloned: Cloned,
+) -> None:
+    await cloned.run("sync")
+    with cloned.state() as state:
+        state.wiki(HANDBOOK).remember(created_at="2020-01-02T03:04:05.000Z")
+    await cloned.service.add_pages(HANDBOOK, {"fresh": "new there\n"})
+    ran = await cloned.run("sync")
+    assert (ran.code, ran.out) == (0, "handbook: 5 pages, 1 pulled\n")
+
+    with cloned.state() as state:
+        known = state.wiki(HANDBOOK)
+        assert not known.memory.created_at.startswith("2020")
+        known.remember(
+            created_at="2020-01-02T03:04:05.000Z", head="0" * 40, remote_tag=""
+        )
+    for file in (*FILES, "fresh.md"):
+        await cloned.service.remove_file(HANDBOOK, file)
+    await cloned.service.add_pages(HANDBOOK, THEIRS)
+    cloned.write("mine.md", "mine\n")
+    before = cloned.files()
+    ran = await cloned.run("sync")
+    assert ran.code == 4
+    assert "0 of 5 pages are the same" in ran.err
+    assert "run: wikisync adopt handbook" in ran.err
+    assert cloned.files() == before
+    assert await cloned.wiki() == {f"{s}.md": text for s, text in THEIRS.items()}
+
+
 async def test_pause_goes_with_the_record(cloned: Cloned) -> None:
     without_id(cloned)
     await rename(cloned)

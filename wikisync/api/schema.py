@@ -132,6 +132,8 @@ class AddressRecord(msgspec.Struct, frozen=True, kw_only=True):
     """Of a project."""
     full_path: str = ""
     """Of a group."""
+    created_at: str | None = None
+    """A time; another one under the same id is of a service that was set up anew."""
     marked_for_deletion_on: str | None = None
     """The day; the service removes it after a delay of its own."""
 

@@ -1,10 +1,11 @@
 """Which wiki a folder is synced with: a wiki is its id on its service.
 
 The same id under another path is followed and reported.  At another address of the
-service an id means nothing, and under an id whose old path leads nowhere a service that
-was set up anew has a stranger: there the history or the texts have to prove that it is
-the same wiki.  Everything else halts the wiki until a person corrects
-``wikisync.toml``, or takes the wiki that is there by ``wikisync adopt``.
+service an id means nothing, and on a service that was set up anew it is a stranger's:
+that one was made at another time, or the old path leads nowhere.  There the history or
+the texts have to prove that it is the same wiki.  Everything else halts the wiki until
+a person corrects ``wikisync.toml``, or takes the wiki that is there by ``wikisync
+adopt``.
 
 For ten minutes after an answer with which all was well, a cycle that changes nothing
 is not preceded by that question.
@@ -70,6 +71,8 @@ class Located(Struct, frozen=True):
     owner: WikiOwner
     """By its present path."""
     id: int
+    created_at: str = ""
+    """When it was made, as the service says it."""
     deletion_on: str = ""
     """The day on which it was marked for deletion, or empty."""
     notes: tuple[Problem, ...] = ()
@@ -119,7 +122,8 @@ def wiki_as_found(state: State, client: Client, section: WikiSection) -> Located
     is_under_way = known.intents() or known.conflict_files() or known.memory.undoing
     if not is_same or is_under_way or not known.base():
         return None
-    return Located(WikiOwner(owner.kind, answer.path), answer.id)
+    where = WikiOwner(owner.kind, answer.path)
+    return Located(where, answer.id, known.memory.created_at)
 
 
 async def find_wiki(
@@ -147,6 +151,7 @@ async def find_wiki(
     there = at_path or by_id
     assert there is not None, "the request of a path raises where there is nothing"
     now = RemoteId.of(client, owner, there.id)
+    times = {known.memory.created_at, there.created_at} - {""}
     error: Halted | None = None
     notes: list[Problem] = []
     if not is_begun:
@@ -154,7 +159,7 @@ async def find_wiki(
             error = _another_wiki(section, there, wanted, by_id)
     elif now != bound and is_here and not adopts:
         error = _another_wiki(section, there, wanted, by_id)
-    elif now != bound or at_path is None:
+    elif now != bound or at_path is None or len(times) > 1:
         why = await _difference(client, there, known)
         if why:
             error = _other_pages(section, there, now.service, why)
@@ -166,6 +171,8 @@ async def find_wiki(
         known = state.begin_anew(owner)
     if known.memory.remote_id != str(now):
         known.remember(remote_id=str(now), remote_tag="")
+    if there.created_at and known.memory.created_at != there.created_at:
+        known.remember(created_at=there.created_at)
     if not is_same_path(there.owner.full_path, owner.full_path):
         notes.append(_moved(owner, there))
     if section.id not in {None, there.id}:
@@ -198,8 +205,8 @@ async def _both(
 async def _ask(client: Client, owner: WikiOwner, which: Id) -> Located:
     record = await client.address_of(owner.kind, which, name=owner.full_path)
     path = record.path or owner.full_path
-    on = record.marked_for_deletion_on or ""
-    return Located(WikiOwner(owner.kind, path), record.id, on)
+    times = record.created_at or "", record.marked_for_deletion_on or ""
+    return Located(WikiOwner(owner.kind, path), record.id, *times)
 
 
 async def _difference(client: Client, there: Located, known: WikiState) -> str:

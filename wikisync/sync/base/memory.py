@@ -35,6 +35,8 @@ class WikiMemory(Struct, frozen=True, kw_only=True):
 
     remote_id: str = ""
     """Which wiki it is, as ``RemoteId`` writes it; empty before it was met."""
+    created_at: str = ""
+    """When its project or group was made, as the service says it; empty if unknown."""
     folder_identity: str = ""
     """Which folder it was synced with last, as ``folder.identity`` writes it."""
     left_out: frozenset[Slug] | None = frozenset()
