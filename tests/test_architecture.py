@@ -590,7 +590,7 @@ def test_the_codemap_has_a_sentence_for_each_module() -> None:
     assert re.search("^- `model.py`: .*[(]pure[)]$", text, re.MULTILINE)
 
 
-PRODUCT_LINES = 97_700
+PRODUCT_LINES = 96_800
 """No change may go over this without taking as much away; the goal is 88,000."""
 
 
