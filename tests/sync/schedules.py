@@ -41,7 +41,7 @@ from wikisync.model import STRAY_CONFLICT, Slug, WikiOwner, fold_text
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.base.tables import create
-from wikisync.sync.decide.plan import SkipReason
+from wikisync.sync.decide.plan import HoldReason, SkipReason
 from wikisync.sync.decide.safety import BatchKind, Decision, decide
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.options import CycleOptions, Patience
@@ -267,6 +267,10 @@ class Client:
         held = self.result.plan.held if self.result else ()
         names = [(one.slug, one.target, one.file) for one in held]
         waiting = {str(name) for each in names for name in each if name}
+        twins = {
+            one.slug.casefold() for one in held if one.reason is HoldReason.CASE_TWIN
+        }
+        waiting |= {slug for slug in self.copy.pages if slug.casefold() in twins}
         doubled = self._reported("duplicate-page")
         files = {str(p) for p, slug in self.known.aliases().items() if slug in doubled}
         skipped = self.result.plan.skipped if self.result else ()

@@ -152,6 +152,27 @@ async def test_one_page_pushed_over_by_force_is_held(state: State) -> None:
     assert (batch.kind, len(batch.members)) == (BatchKind.REWOUND, 1)
 
 
+async def test_so_is_one_below_a_page_that_is_renamed_here(state: State) -> None:
+    """The plan has it under the name that it only gets with its parent's rename."""
+    copies = await told(state)
+    copies.there.put("guide", "a guide\n")
+    copies.there.put("guide/first", "older\n")
+    await copies.rest()
+    copies.here.put("guide/first", "newer\n")
+    await copies.cycle()
+    copies.commit()
+    await copies.rest()
+    copies.there.commits[-1:] = ["forced"]
+    copies.there.put("guide/first", "older\n")
+    copies.here.remove("guide")
+    copies.here.put("notes", "a guide\n")
+    for _ in range(4):
+        await copies.cycle()
+    assert "newer\n" in copies.here.texts().values()
+    (batch,) = waiting(copies)
+    assert batch.kind is BatchKind.REWOUND
+
+
 async def test_one_page_that_a_person_reverts_is_not(state: State) -> None:
     copies = await told(state)
     copies.commit()

@@ -166,7 +166,8 @@ def not_agreed(
             continue
         # under the old name of what was renamed on the wiki, nothing or another page
         name = record if record in there.pages else renamed.get(record, record)
-        name = moved.get(record, name)
+        # one that only follows its parent to a name of ours is not there yet
+        name = moved[record] if moved.get(record) in there.pages else name
         theirs, agreed = there.pages.get(name), base[record]
         if theirs is not None and (
             theirs.digest != agreed.remote or theirs.format is not agreed.format
