@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.copies import Copies
 from tests.support.memory import MemoryReplica
+from tests.sync.incidents import settled
 from wikisync.merging.merge import Parts
 from wikisync.model import Format, Page, Slug
 from wikisync.sync.base.state import State
@@ -208,6 +209,26 @@ async def test_pages_that_changed_places_are_held_where_one_was_edited(
     result = await copies.rest()
     assert {hold.slug for hold in result.plan.held} == {"log", "memo"}
     assert HERE not in side.texts()["log"]
+
+
+@pytest.mark.parametrize("slug", ["log", "memo"])
+async def test_settled_page_of_those_that_changed_places_is_not_held_again(
+    slug: str, state: State
+) -> None:
+    """The person who settles it has seen both texts."""
+    copies = await agreed(state, memo=MEMO)
+    known = copies.here.identities
+    known[Slug("log")], known[Slug("memo")] = known[Slug("memo")], known[Slug("log")]
+    copies.here.put("log", MEMO)
+    copies.here.put("memo", LOG)
+    copies.there.put("log", LOG + HERE)
+    copies.there.put("memo", MEMO + HERE)
+    await copies.rest()
+    files = copies.here.conflicts
+    files[Slug(slug)] = settled(files[Slug(slug)])
+    result = await copies.rest()
+    assert slug not in {hold.slug for hold in result.plan.held}
+    assert copies.here.texts()[slug] == copies.there.texts()[slug]
 
 
 async def test_pages_that_changed_places_are_edits_where_nobody_else_edited(

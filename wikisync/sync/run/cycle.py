@@ -267,7 +267,9 @@ class _Run:
         undone = await self._take_back(here, there)
         if undone is not None:
             here, self._undone = undone.here, undone.steps
-        decided = await decide_cycle(cycle, here, there, undone=undone)
+        decided = await decide_cycle(
+            cycle, here, there, undone=undone, settled=self._settled
+        )
         if decided.whole.actions or decided.superseded:
             await self._confirmed()
         return decided, undone

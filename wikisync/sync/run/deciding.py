@@ -7,7 +7,7 @@ line ends differ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from msgspec.structs import replace
 
@@ -60,6 +60,7 @@ async def decide_cycle(
     there: Snapshot,
     *,
     undone: Undone | None = None,
+    settled: Set[Slug] = frozenset(),
 ) -> Decided:
     """Decide one cycle.
 
@@ -68,14 +69,16 @@ async def decide_cycle(
         here: The scan of the folder.
         there: The scan of the wiki.
         undone: What is taken back: nobody is asked about it once more.
+        settled: Pages whose conflict a person has just settled, who saw both texts.
     """
-    return await _Deciding(cycle, undone).run(here, there)
+    return await _Deciding(cycle, undone, settled).run(here, there)
 
 
 class _Deciding:
-    def __init__(self, cycle: Cycle, undone: Undone | None) -> None:
+    def __init__(self, cycle: Cycle, undone: Undone | None, settled: Set[Slug]) -> None:
         self._cycle = cycle
         self._undone = undone
+        self._settled = settled
 
     def _base(self) -> Mapping[Slug, BasePage]:
         return self._cycle.state.base()
@@ -117,7 +120,8 @@ class _Deciding:
         """The base to believe, the plan by the table, and what absences make of it."""
         service = self._capabilities(there)
         base = self._believed_base(changed, here, there)
-        taken = await names_taken(self._cycle, base, changed, here, there)
+        doubted = changed.keys() - self._settled
+        taken = await names_taken(self._cycle, base, doubted, here, there)
         plan = reconcile(base, here, there, service, taken)
         absences = await watch_absences(self._cycle, plan, here, there)
         if absences.doubted is not None:
