@@ -380,9 +380,15 @@ class SimulatedWiki(_Side):
             raise NotFound(f"no page {slug}")
         self.world.writes += 1
         before = self.copy.pages.pop(slug)[0]
-        for page in [one for f in self.world.folders for one in f.stubs.values()]:
-            if self.world.marks_in(before) & self.world.marks_in(page[0]):
-                self.world.spoilt.add(slug)
+        # a stub tells its name alone: one of another page that is known is taken for it
+        hidden = [
+            page[0]
+            for folder in self.world.folders
+            for path, page in folder.stubs.items()
+            if incidents.stood_for(path) not in folder.known_pages() - {slug}
+        ]
+        if any(self.world.marks_in(before) & self.world.marks_in(t) for t in hidden):
+            self.world.spoilt.add(slug)
         self._overwrite(before, "", expected)
         self.world.commit()
         await self._answer(fault, f"delete {slug}")
