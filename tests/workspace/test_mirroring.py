@@ -460,3 +460,14 @@ async def test_damage_that_is_met_later_is_told_and_the_next_run_begins_anew(
 def read_all(cache: Path) -> None:
     with open_mirror(cache) as mirror:
         mirror.copy(Noted(1))
+
+
+def test_store_keeps_the_last_distrust_alone(tmp_path: Path) -> None:
+    for at in (1.0, 3.0, 2.0):
+        with open_mirror(tmp_path) as mirror:
+            mirror.distrust(at)
+    with open_mirror(tmp_path) as mirror:
+        assert mirror.distrusted_at == 2.0
+    connection = sqlite3.connect(tmp_path / STORE)
+    assert connection.execute("SELECT count(*) FROM distrust").fetchone() == (1,)
+    connection.close()

@@ -66,7 +66,7 @@ class MirrorPage(Struct, frozen=True, array_like=True, gc=False):
     mentions: tuple[AttachmentPath, ...]
     """The uploads that its text mentions, in all their spellings."""
     ways: tuple[str, ...]
-    """Where other files may lie that it links to."""
+    """Where the other files that it links to may be."""
 
     @property
     def state(self) -> PageState:
@@ -137,8 +137,8 @@ class Mirror:
         """By the wikis' names (``name_of``)."""
         self._met: set[str] = set()
         """Those that somebody asked for."""
-        at = connection.execute("SELECT max(at) FROM distrust").fetchone()[0]
-        self.distrusted_at: float = at or 0.0
+        row = connection.execute("SELECT at FROM distrust").fetchone()
+        self.distrusted_at: float = row[0] if row else 0.0
         """When a wiki had changed whose project told of no activity."""
         self._tidy()
 
@@ -195,7 +195,7 @@ class Mirror:
         """Note that what the service says of activity is not true."""
         self.distrusted_at = at
         with self._connection as connection:
-            connection.execute("INSERT INTO distrust VALUES (?)", (at,))
+            connection.execute("REPLACE INTO distrust (rowid, at) VALUES (1, ?)", (at,))
 
     async def keep_file(self, chunks: AsyncIterator[bytes]) -> tuple[Digest, int]:
         """Keep a file; its digest and size.
