@@ -1,4 +1,4 @@
-"""Scans that follow each other, and lists that cannot be had."""
+"""Scans in sequence, and lists that the service does not give."""
 
 from __future__ import annotations
 

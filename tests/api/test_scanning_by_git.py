@@ -482,7 +482,7 @@ async def test_small_wiki_is_listed_and_git_is_not_asked(
     assert asked.take() == ["GET wikis"]
 
 
-# -- lists that cannot be had with texts ---------------------------------------------
+# -- lists that the service does not give with texts ----------------------------------
 
 
 async def test_any_number_of_pages_is_read_where_the_list_is_too_large(

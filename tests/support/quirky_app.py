@@ -1,7 +1,7 @@
 """A service whose requests and answers have quirks while they are on.
 
-``answer`` stands around a whole request and makes the faults that need nothing of the
-wiki; ``handle`` stands around one handler, whose parameters and JSON it bends.
+``answer`` wraps a whole request and makes the faults that need nothing of the
+wiki; ``handle`` wraps one handler, whose parameters and JSON it bends.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 ``snapshot`` alone decides which: what changed since the last scan is asked of git, and
 only these pages are read.  What git does not say, and what is odd, the list with
 content does; its texts of a mebibyte and more, which the service may cut, and texts
-that are absent (Q9) are read singly, as are all of a list that cannot be had.
+that are absent (Q9) are read singly, as are all pages if the service gives no list.
 Every text comes from the REST API, whichever way says that it changed: the service may
 give it otherwise than git (Q8), and what is compared has to be of one kind.
 
@@ -210,7 +210,7 @@ class Scanning:
         """
         known = self._known
         size = known.mark.size
-        # a list of unknown size could not be had whole
+        # a list of unknown size could be cut off
         if size is not None and reads > max(1, size // self._request_cost_bytes):
             raise Unexplained(f"{reads} pages changed")
         odd = {problem.subject for problem in scan.problems}

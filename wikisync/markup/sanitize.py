@@ -89,7 +89,7 @@ HOLDS: Mapping[str, Names] = {
     "table": frozenset({"thead", "tbody"}),
     "tr": frozenset({"td", "th"}),
 }
-"""What may lie in an element for the parser behind the sanitiser to move nothing, of
+"""What may be in an element for the parser behind the sanitiser to move nothing, of
 what our parsers write."""
 GAPS: Mapping[str, Names] = {
     **dict.fromkeys(("table", "thead", "tbody", "tr"), frozenset({"\n"})),
@@ -177,7 +177,7 @@ def own_tokens(html: str) -> Document | None:
     """The tokens of HTML as our parsers write it of most pages; None for any other.
 
     The sanitiser would give the same ones: each tag is one of ``OWN_TAGS`` or
-    ``OWN_TAG``, lies in what may hold it, and is ended by its own end tag.
+    ``OWN_TAG``, is in what may hold it, and is ended by its own end tag.
     """
     if "\xa0" in html:
         html = html.replace("\xa0", "&nbsp;")

@@ -40,7 +40,7 @@ class Bodies:
             os.close(self._descriptor)
 
     def add(self, *bodies: bytes) -> list[Place]:
-        """Append texts, all at once: where they lie.
+        """Append texts, all at once, and give their places.
 
         Raises:
             OSError: there is no space for them.

@@ -2,7 +2,7 @@
 
 Both are safe to delete.
 
-Two kinds of things lie in them.  Rendered pages and the words of pages are addressed by
+They hold two kinds of things.  Rendered pages and the words of pages are addressed by
 a hash of all that they were made from, so a row is right or it is not found; a checksum
 tells where the disk changed it.  A row has the place of its text (``bodies``).  State
 (what the last build saw in a folder, what it left in an output) is one row a folder.  A
@@ -150,7 +150,7 @@ class Cache:
         return None
 
     def place(self, stage: Stage, key: bytes) -> Place:
-        """Where the text of a row lies that somebody counts on.
+        """The place of the text of a row that has to be there.
 
         Raises:
             sqlite3.DatabaseError: The row is damaged, or gone.
@@ -161,7 +161,7 @@ class Cache:
         return value[: PLACE.size]
 
     def body(self, stage: Stage, key: bytes) -> bytes:
-        """The text of a row that somebody counts on.
+        """The text of a row that has to be there.
 
         Raises:
             sqlite3.DatabaseError: The row is damaged, or gone.
@@ -170,7 +170,7 @@ class Cache:
         return self.bodies.read(self.place(stage, key))
 
     def store(self, stage: Stage, key: bytes, facts: bytes, place: Place) -> None:
-        """Keep a row, whose text lies in ``bodies`` already."""
+        """Keep a row, whose text is in ``bodies`` already."""
         self._connection.execute(
             f"REPLACE INTO {stage} VALUES (?, ?)",  # noqa: S608 - a literal
             (key, _summed(key, place + facts)),

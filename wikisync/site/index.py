@@ -245,7 +245,7 @@ class Indexer:
         return self._cache.bodies
 
     def view_place(self, page: IndexedPage) -> Place:
-        """Where that lies among the bodies of the cache."""
+        """Its place among the bodies of the cache."""
         return self._cache.place("finished", page.finished_key)
 
     def sweep(self, count: int, pages: Callable[[], Iterable[IndexedPage]]) -> None:

@@ -227,7 +227,7 @@ class Output:
         """The file shall have the content that has this number in staging.
 
         Returns:
-            Whether it is wanted there: it differs from what lies at the path.
+            Whether it is wanted there: it differs from what is at the path.
         """
         key = self._keys.pop(path, b"")
         self.files[path] = FileState(size, digest, key=key)
@@ -243,7 +243,7 @@ class Output:
 
         Args:
             path: Of the file in the site.
-            place: Where the wiki's file lies.
+            place: Where the wiki's file is.
             name: What a person calls it.
             known: What the scan saw.
 
@@ -333,7 +333,7 @@ class Output:
         return False
 
     def _is_folder_missing(self, path: str) -> bool:
-        """Whether nothing can lie at a path, because the folder above was not there."""
+        """Whether nothing can be at a path, because the folder above was not there."""
         folder = path.rpartition("/")[0]
         if folder not in self._missing:
             is_there = os.path.lexists(self.root / folder)

@@ -96,7 +96,7 @@ class WikiFiles(Struct, frozen=True):
         return read_file(*self.place(path, digest)) if text is None else text
 
     def place(self, path: str, digest: Digest) -> SourceFile:
-        """Where the bytes of a file that is no page lie, to be copied."""
+        """Where the bytes of a file that is no page are, to be copied."""
         if self.copy:
             return SourceFile(self.folder / FILES, digest)
         return SourceFile(self.folder, path)

@@ -63,7 +63,7 @@ class _Flattening(NodeTransformer):
         return [one for one in tree.body if isinstance(one, kinds)]
 
     def visit_Block(self, node: nodes.Block) -> nodes.Node:  # noqa: N802 - of Jinja
-        """What stands in a block."""
+        """What is in a block."""
         return self._scope(self._blocks[node.name], node.lineno)
 
     def visit_Output(self, node: nodes.Output) -> list[nodes.Node]:  # noqa: N802 - of Jinja

@@ -36,8 +36,8 @@ from wikisync.workspace.syncing import Synced
 SERVICE = "the service"
 """What sentences are about that are of no single wiki."""
 LASTING_S = 4 * 3600.0
-"""Longer than a journey or a maintenance; whoever writes here for half a day should
-know that nothing of it is on the wiki."""
+"""Longer than a journey or a maintenance; a person who writes here for half a day has
+to know that nothing of it is on the wiki."""
 
 LASTING_TRIES = 3
 """So often in a row a wiki fails while the service answers until a person is called."""

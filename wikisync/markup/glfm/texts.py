@@ -78,7 +78,7 @@ def show_spaces(state: StateCore) -> None:
 
 
 LINES = "lines"
-"""Key of the environment under which the ``LineMap`` lies."""
+"""Key of the environment of the ``LineMap``."""
 BREAKS = frozenset({"softbreak", "hardbreak"})
 LINKS = frozenset({"link_open", "image"})
 

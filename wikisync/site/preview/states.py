@@ -1,7 +1,7 @@
 """How far pages are on their way to the service, as a preview shows it.  Pure.
 
-Only the sync daemon knows; a preview takes it from whoever runs both.  Alone, it knows
-of nothing.
+Only the sync daemon knows; a preview takes it from the program that runs both.  A
+preview alone knows nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class PageStatus(Struct, frozen=True):
 
 
 class PageStates:
-    """Where a preview learns how far pages are; whoever knows overrides ``current``."""
+    """How far pages are: nothing is known, unless a program overrides ``current``."""
 
     def __init__(self) -> None:
         """Nobody is notified yet."""

@@ -1,6 +1,6 @@
 """The tables of the state file.
 
-Texts stand in a table of their own, so that reading the base of ten thousand
+Texts have a table of their own, so that reading the base of ten thousand
 pages walks over no text.  Everything of a wiki goes with its row in ``wiki``: one for
 each folder, under the path that its wiki has in ``wikisync.toml``.
 """

@@ -140,7 +140,7 @@ def _is_missing(skip: Skip, here: Snapshot) -> bool:
 async def _new_unread(
     cycle: Cycle, plan: Plan, seen: Snapshot, side: Side
 ) -> frozenset[Slug]:
-    """New pages of one side whose text cannot be had, or is not sent.
+    """New pages of one side whose text cannot be read, or is not sent.
 
     Those are copies by their names, and texts that are only pointers.
 
