@@ -407,8 +407,12 @@ class FolderWriter:
         if self._trash is None:
             return
         with suppress(FileNotFoundError), self._trash.opened_file(path) as old:
-            before = set(read_all(old, path).split(b"\n")) - {b""}
-            if 2 * len(before.intersection(write.content.split(b"\n"))) >= len(before):
+            before, now = (
+                set(text.split(b"\n")) - {b""}
+                for text in (read_all(old, path), write.content)
+            )
+            # an earlier text may be a small part of the last one
+            if 2 * len(before & now) >= min(len(before), len(now)):
                 keep_attributes(old, new, path, mode_max=self._modes.file)
 
     def _link(self, temporary: str, parent: int, name: str) -> None:
