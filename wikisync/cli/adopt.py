@@ -46,8 +46,8 @@ def command(
     A folder whose wiki in wikisync.toml is another one than before is synced with that
     one from now on: equal pages are in sync, different ones are held, and pages that
     exist only here are uploaded only if you agree. The command shows what the next sync
-    would do and asks for confirmation, unless --yes is given. WIKI limits this to some
-    wikis; the folders of all wikis are accepted.
+    would do and asks for confirmation, unless --yes is given. WIKI limits which
+    wikis may become others; the folders of all wikis are accepted.
     """
     workspace = find_workspace(start)
     planning = planned_adoptions(
