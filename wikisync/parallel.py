@@ -106,7 +106,7 @@ async def gather(
 def plain_errors() -> Iterator[None]:
     """Take the first error out of a task group's exception group.
 
-    One that is not ours says more than those of ours beside it.
+    An error of Python or a library says more than those of wikisync in the group.
     """
     try:
         yield

@@ -141,8 +141,8 @@ def rendered_pages(
 ) -> Iterator[Written]:
     """Each page, staged, in the order of the jobs.
 
-    ``meanwhile`` is what can be done step by step while processes render; how much of
-    it is left afterwards nobody knows.
+    ``meanwhile`` is what can be done step by step while processes render; some of it
+    may be left afterwards, for the caller.
 
     Raises:
         SiteError: the theme fails for a page, or a process that renders ended.

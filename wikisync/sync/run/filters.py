@@ -168,7 +168,7 @@ async def _is_set_back(draft: Draft) -> bool | None:
     ):
         return None
     draft.head = await draft.cycle.remote.head()
-    # then the last sync made, or brought, a later commit that nobody knows
+    # then the last sync made, or brought, a later commit that is not known
     is_old = draft.cycle.state.memory.is_head_old
     if draft.head == earlier and is_old:
         return True
