@@ -10,6 +10,7 @@ import pytest
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from tests.support.terminal import run_in_terminal
+from wikisync.cli.init_questions import WIKIS_LISTED_MAX
 from wikisync.config import load_config
 
 
@@ -164,7 +165,55 @@ async def test_wikis_are_listed_and_chosen_by_number(
         handbook.token,
     )
     assert ran.code == 0, ran.err
-    assert "   1  apps\n   2  apps/shop\n   3  docs\n   4  docs/handbook\n" in ran.err
+    assert (
+        "   1  apps           group, 0 pages\n"
+        "   2  apps/shop      project, 1 page\n"
+        "   3  docs           group, 0 pages\n"
+        "   4  docs/handbook  project, 2 pages\n"
+    ) in ran.err
+
+
+@pytest.mark.parametrize("answer", ["", "all"])
+async def test_enter_takes_all_of_a_short_list(
+    handbook: EmbeddedService, workspace: Path, answer: str
+) -> None:
+    await handbook.add_group("docs", {"home": "group"})
+    ran = await asyncio.to_thread(
+        run_in_terminal,
+        ["init", workspace, "--url", handbook.url],
+        [
+            ("Wikis to sync", answer),
+            ("Include every wiki below docs?", "n"),
+            ("Folder for project docs/handbook", ""),
+            ("Folder for group docs", ""),
+            ("Make this workspace?", ""),
+        ],
+        handbook.token,
+    )
+    assert ran.code == 0, ran.err
+    config = load_config(workspace / "wikisync.toml")
+    assert {wiki.folder for wiki in config.wikis} == {"docs", "handbook"}
+
+
+async def test_all_is_refused_where_the_list_is_cut(
+    handbook: EmbeddedService, workspace: Path
+) -> None:
+    """A list that goes on may go on for thousands of wikis."""
+    for number in range(WIKIS_LISTED_MAX):
+        await handbook.add_group(f"team{number}")
+    ran = await asyncio.to_thread(
+        run_in_terminal,
+        ["init", workspace, "--url", handbook.url],
+        [
+            ("Wikis to sync", "all"),
+            ("Wikis to sync", "docs/handbook"),
+            ("Folder for", ""),
+            ("Make this workspace?", ""),
+        ],
+        handbook.token,
+    )
+    assert ran.code == 0, ran.err
+    assert "the list does not show all wikis" in ran.err
 
 
 async def test_group_that_is_named_is_asked_about_what_is_below(

@@ -20,7 +20,8 @@ from wikisync.cli.console import Console
 from wikisync.errors import ConfigError, RemoteError, UsageError
 from wikisync.model import WikiOwner
 from wikisync.workspace.discovery import Selection
-from wikisync.workspace.rights import Service, list_owners, name_wikis
+from wikisync.workspace.rights import ListedWiki, Service, list_wikis, name_wikis
+from wikisync.workspace.sentences import counted
 
 T = TypeVar("T")
 
@@ -29,6 +30,9 @@ TRIES_MAX = 5
 WIKIS_NAMED_MAX = 100
 WIKIS_LISTED_MAX = 30
 """Wikis that are shown to choose from."""
+WIKIS_TAKEN_MAX = 3
+"""An empty answer takes all wikis of a list that is no longer than this."""
+ALL = "all"
 
 
 def can_ask() -> bool:
@@ -95,18 +99,39 @@ class Questions:
         """
         notify = self._console.note
         known = asyncio.run(
-            list_owners(service.url, token, WIKIS_LISTED_MAX + 1, notify)
+            list_wikis(service.url, token, WIKIS_LISTED_MAX + 1, notify)
         )
         listed = known[:WIKIS_LISTED_MAX]
-        for number, path in enumerate(listed, 1):
-            self._console.note(f"{number:>4}  {path}")
-        if len(known) > len(listed):
+        width = max((len(one.owner.full_path) for one in listed), default=0)
+        for number, one in enumerate(listed, 1):
+            path, kind = one.owner.full_path, one.owner.kind
+            pages = (
+                "cannot be read" if one.pages is None else counted(one.pages, "page")
+            )
+            self._console.note(f"{number:>4}  {path:<{width}}  {kind}, {pages}")
+        is_whole = len(known) == len(listed)
+        if not is_whole:
             self._console.note("      and more; give others by path or address")
-        by_number = "number in this list, " if listed else ""
+        by_number = 'number in this list, "all", ' if listed else ""
         answers = self._asked(
-            f"Wikis to sync, by {by_number}path or address, separated by spaces"
+            f"Wikis to sync, by {by_number}path or address, separated by spaces",
+            ALL if is_whole and 0 < len(listed) <= WIKIS_TAKEN_MAX else None,
         ).split()
-        numbered = {str(number): path for number, path in enumerate(listed, 1)}
+        if answers == [ALL]:
+            if not is_whole:
+                raise UsageError(
+                    "the list does not show all wikis",
+                    hint="give numbers or paths, or run wikisync init --all for every"
+                    " wiki that you can see",
+                )
+            answers = [
+                str(number)
+                for number, one in enumerate(listed, 1)
+                if one.pages is not None
+            ]
+        numbered = {
+            str(number): one.owner.full_path for number, one in enumerate(listed, 1)
+        }
         named = [numbered.get(answer, answer) for answer in answers[:WIKIS_NAMED_MAX]]
         return self.with_those_below(
             asyncio.run(name_wikis(service.url, token, named, notify=notify))

@@ -21,9 +21,9 @@ from wikisync.api.answers import PermissionLacked
 from wikisync.api.client import Client
 from wikisync.api.project_schema import AccessLevel, ProjectRecord
 from wikisync.api.schema import GroupRecord, TokenRecord
-from wikisync.api.wikis import Wiki
+from wikisync.api.wikis import PageList, Wiki
 from wikisync.errors import NotFound, PermissionDenied, RemoteError
-from wikisync.model import Problem
+from wikisync.model import Problem, WikiOwner
 from wikisync.parallel import gather
 from wikisync.terminal import one_line
 from wikisync.workspace.addresses import Notify, client_at, probe
@@ -177,10 +177,18 @@ def _day(text: str | None) -> date | None:
 # -- the wikis ---------------------------------------------------------------------
 
 
-async def list_owners(
+class ListedWiki(Struct, frozen=True):
+    """A project or group whose wiki may be chosen."""
+
+    owner: WikiOwner
+    pages: int | None
+    """How many its wiki has; None where it cannot be read."""
+
+
+async def list_wikis(
     url: str, token: str | None, limit: int, notify: Notify = None
-) -> list[str]:
-    """Paths of projects and groups with wikis to choose from, by name.
+) -> list[ListedWiki]:
+    """Wikis of projects and groups to choose from, by path.
 
     They are the groups, and the projects of which the token's user is a member;
     where there is no such project, every project that can be seen.
@@ -188,7 +196,7 @@ async def list_owners(
     Args:
         url: the service.
         token: who asks.
-        limit: how many of each kind are listed.
+        limit: how many are listed.
         notify: gets what is waited for.
 
     Raises:
@@ -201,9 +209,20 @@ async def list_owners(
             projects = await _switched_on(client.projects(membership=True), limit)
         if not projects:
             projects = await _switched_on(client.projects(), limit)
-    paths = [group.full_path for group in groups]
-    paths += [project.path_with_namespace for project in projects]
-    return sorted(paths, key=str.casefold)
+        known = [(WikiOwner("group", one.full_path), one.id) for one in groups]
+        known += [
+            (WikiOwner("project", one.path_with_namespace), one.id) for one in projects
+        ]
+        known.sort(key=lambda one: one[0].full_path.casefold())
+
+        async def counted(one: tuple[WikiOwner, int]) -> ListedWiki:
+            try:
+                listed = await Wiki(client, *one).poll_pages()
+            except RemoteError:
+                return ListedWiki(one[0], None)
+            return ListedWiki(one[0], _pages_in(listed))
+
+        return await gather(known[:limit], counted, in_flight=READS_MAX)
 
 
 async def _switched_on(listing: AsyncIterator[R], limit: int) -> list[R]:
@@ -302,9 +321,13 @@ async def _scan(
         project = await client.project(wiki.id)
         level = project.permissions.level if project.permissions else None
         is_archived = bool(project.archived)
-    assert listed is not None, "unchanged since nothing"
-    pages = len(listed.pages) + len(listed.odd)
+    pages = _pages_in(listed)
     return rights_of(wiki, pages, token, level, is_archived=is_archived)
+
+
+def _pages_in(listed: PageList | None) -> int:
+    assert listed is not None, "unchanged since nothing"
+    return len(listed.pages) + len(listed.odd)
 
 
 def rights_of(
