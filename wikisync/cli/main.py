@@ -18,6 +18,26 @@ from wikisync.cli.console import Console
 from wikisync.errors import ExitCode, Unagreed, UsageError, WikisyncError
 
 SECTIONS: dict[str, dict[str, str]] = {
+    "Every day": {
+        "sync": "Sync folders and their wikis once, in both directions.",
+        "watch": "Sync folders and their wikis continuously.",
+        "status": "Show what is not in sync and what needs your decision.",
+        "resolve": "Resolve the conflict of a page.",
+        "restore": "Restore an earlier text of a page.",
+        "undo": "Undo the last sync, here and on the wiki.",
+    },
+    "Workspace": {
+        "init": "Create a workspace: ask, check, write wikisync.toml.",
+        "clone": "Copy wikis into a new workspace folder.",
+        "diff": "Show differences between the folder and the wiki.",
+        "log": "Show what was done, newest first.",
+        "approve": "Approve a held batch.",
+        "refuse": "Reject a held batch.",
+        "pause": "Pause the sync of a wiki.",
+        "resume": "Resume the sync of a paused wiki.",
+        "adopt": "Accept the folders and their wikis as they are; deletes nothing.",
+        "doctor": "Check everything that a sync needs.",
+    },
     "Site": {
         "export": "Export wikis as a static website.",
         "build": "Build a static website from a folder, without a service.",
@@ -26,26 +46,6 @@ SECTIONS: dict[str, dict[str, str]] = {
         "render": "Print the HTML of pages, without a theme.",
         "theme": "List themes, show theme options, create a theme.",
         "demo": "Export the user guide from an embedded service.",
-    },
-    "Sync": {
-        "init": "Create a workspace: ask, check, write wikisync.toml.",
-        "clone": "Copy wikis into a new workspace folder.",
-        "sync": "Sync folders and their wikis once, in both directions.",
-        "watch": "Sync folders and their wikis continuously.",
-        "status": "Show what is not in sync and what needs your decision.",
-        "diff": "Show differences between the folder and the wiki.",
-        "log": "Show what was done, newest first.",
-        "resolve": "Resolve the conflict of a page.",
-        "restore": "Restore an earlier text of a page.",
-        "undo": "Undo the last sync, here and on the wiki.",
-        "approve": "Approve a held batch.",
-        "refuse": "Reject a held batch.",
-        "pause": "Pause the sync of a wiki.",
-        "resume": "Resume the sync of a paused wiki.",
-        "doctor": "Check everything that a sync needs.",
-    },
-    "Workspace repair": {
-        "adopt": "Accept the folders and their wikis as they are; deletes nothing.",
     },
     "Single pages and projects": {
         "page": "List, read and change pages of a wiki.",
