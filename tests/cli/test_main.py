@@ -148,5 +148,5 @@ def test_group_without_a_command_prints_its_help(
     assert main(words) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith(f"Usage: {' '.join(['wikisync', *words])} ")
-    assert "Commands:" in shown.out or "Sync:" in shown.out
+    assert "Commands:" in shown.out or "Every day:" in shown.out
     assert shown.err == ""

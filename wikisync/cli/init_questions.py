@@ -20,7 +20,7 @@ from wikisync.cli.console import Console
 from wikisync.errors import ConfigError, RemoteError, UsageError
 from wikisync.model import WikiOwner
 from wikisync.workspace.discovery import Selection
-from wikisync.workspace.rights import ListedWiki, Service, list_wikis, name_wikis
+from wikisync.workspace.rights import Service, list_wikis, name_wikis
 from wikisync.workspace.sentences import counted
 
 T = TypeVar("T")
