@@ -31,9 +31,9 @@ from wikisync.merging.front_matter import with_front_matter
 from wikisync.merging.merge import merge
 from wikisync.merging.metadata import merge_metadata
 from wikisync.model import Format, Page, Slug
+from wikisync.service.editing import parse_redirects
 from wikisync.service.pages import front_matter_of
-from wikisync.service.redirects import parse_redirects
-from wikisync.service.slugs import path_of_new_title
+from wikisync.service.tree import path_of_new_title
 from wikisync.site.preview.checks import page_checks
 from wikisync.site.search_words import scored_words
 from wikisync.sync.wiki.name_search import NameSearch

@@ -21,8 +21,8 @@ from pathlib import Path
 import pygit2
 import pytest
 
+from wikisync.service.answers import disk_error, disk_refusal
 from wikisync.service.committing import Author, commit_change
-from wikisync.service.disk import disk_error, disk_refusal
 from wikisync.service.editing import CommitPlan
 
 IN_A_NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount")

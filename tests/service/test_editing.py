@@ -9,14 +9,15 @@ import pytest
 from wikisync.model import Format
 from wikisync.service.answers import Refusal
 from wikisync.service.editing import (
+    REDIRECTS_PATH,
     CommitPlan,
     EditRequest,
     find_page,
+    parse_redirects,
     plan_create,
     plan_delete,
     plan_edit,
 )
-from wikisync.service.redirects import REDIRECTS_PATH, parse_redirects
 from wikisync.service.settings import Limits
 from wikisync.service.tree import RepositoryFile, WikiTree
 

@@ -23,7 +23,7 @@ from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.model import Format
 from wikisync.service.hooks import WikiEvent
-from wikisync.service.import_address import shown
+from wikisync.service.import_fetch import shown
 from wikisync.service.settings import Hook, HookLimits, Settings
 from wikisync.service.tables import Tables
 from wikisync.service.tree import PageFile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.service.import_address import (
+from wikisync.service.import_fetch import (
     ADDRESS_CHARS_MAX,
     address_problem,
     shown,

@@ -18,7 +18,7 @@ from tests.support.git_http import git_server, silent_server
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.model import WikiOwner
 from wikisync.service import jobs
-from wikisync.service.projects.templates import BUILT_IN
+from wikisync.service.jobs import BUILT_IN
 from wikisync.service.settings import Imports, Settings
 from wikisync.service.tables import Tables
 

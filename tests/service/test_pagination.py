@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from wikisync.service.pagination import Window, paginate, read_window
-from wikisync.service.parameters import Parameters
+from wikisync.service.parameters import Parameters, Window, paginate, read_window
 from wikisync.service.settings import Limits
 
 URL = "http://gitlab.example.com/api/v4/projects"

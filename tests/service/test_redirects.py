@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.service.redirects import parse_redirects, render_redirects
+from wikisync.service.editing import parse_redirects, render_redirects
 
 SLUGS = st.text(
     st.characters(codec="utf-8"),

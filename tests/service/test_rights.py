@@ -16,7 +16,7 @@ from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
 from wikisync.api.project_schema import AccessLevel
 from wikisync.service.projects import facts as project_facts
-from wikisync.service.projects import groups as project_groups
+from wikisync.service.projects import people as project_people
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.tables import Tables
 
@@ -260,7 +260,7 @@ async def _places(
     await ask(project_facts.set_custom_attribute, found["marked"], "k", "v")
     crew = await ask(Tables.group, "crew", None)
     assert crew is not None
-    await ask(project_groups.add_share, found["shared"], crew.id, 30, None)
+    await ask(project_people.add_share, found["shared"], crew.id, 30, None)
     return found | {"secret": secret, "mate": mate.id}
 
 

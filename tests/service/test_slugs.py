@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wikisync.model import Format, path_of_title
-from wikisync.service.slugs import (
+from wikisync.service.tree import (
     file_path,
     lookup_keys,
     path_of_new_title,

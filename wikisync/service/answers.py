@@ -2,16 +2,27 @@
 
 Every refusal is raised as ``Refusal`` where it is found out, and becomes a
 response in ``app``.  Shapes: ``docs/service.md`` "Errors".
+
+A full or broken disk is the server's own trouble: a client that gets 400 corrects its
+request and never sends it again; one that gets 507 or 500 tries later.
+
+A page of another origin may call the API from a browser (CORS): the real service lets
+every origin in, without its cookies, for a token is the caller's own and never sent by
+the browser itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+import errno
+import os
+import sqlite3
+from collections.abc import AsyncIterator, Mapping, MutableMapping, Sequence
 from hashlib import blake2b
 
 import msgspec
 from aiohttp import web
 
+from wikisync.api.routes import API_PREFIX
 from wikisync.service.access import Verdict
 
 JSON_TYPE = "application/json"
@@ -218,3 +229,121 @@ def refuse(verdict: Verdict, thing: str) -> None:
             raise unauthorized()
         case Verdict.ALLOWED:
             return
+
+
+_WORDS = {
+    errno.ENOSPC: (507, "no space left on device"),
+    errno.EDQUOT: (507, "disk quota exceeded"),
+    errno.EROFS: (500, "read-only file system"),
+    errno.EIO: (500, "input/output error"),
+}
+_OF_SQLITE = {
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_READONLY: errno.EROFS,
+    sqlite3.SQLITE_IOERR: errno.EIO,
+}
+
+
+def disk_refusal(error: BaseException | None) -> Refusal | None:
+    """The answer where an error, or what it came from, is of the disk; else None."""
+    while error is not None:
+        code = _code_of(error)
+        if code in _WORDS:
+            status, words = _WORDS[code]
+            return Refusal(status, {"message": f"{status} {words}"})
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def disk_error(error: Exception, folder: str, size: int) -> OSError:
+    """The error of the disk behind one of git's library, which often has no words.
+
+    Args:
+        error: of a write that nothing but the disk can refuse.
+        folder: where it wrote.
+        size: in bytes, of what it wrote.
+    """
+    code = _code_in(str(error))
+    if code is None:
+        disk = os.statvfs(folder)
+        room = disk.f_bavail * disk.f_frsize
+        is_full = room < size + disk.f_frsize or not disk.f_favail
+        code = errno.ENOSPC if is_full else errno.EIO
+    return OSError(code, os.strerror(code))
+
+
+def _code_in(words: str) -> int | None:
+    """The code whose words git's library repeats; it has lost the code."""
+    said = words.lower()
+    return next((code for code in _WORDS if os.strerror(code).lower() in said), None)
+
+
+def _code_of(error: BaseException) -> int | None:
+    if isinstance(error, OSError):
+        return error.errno or _code_in(str(error))
+    if isinstance(error, sqlite3.Error):
+        # the lowest byte is the kind, those above it say more
+        return _OF_SQLITE.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+    return None
+
+
+EXPOSED = (
+    "Link",
+    "X-Total",
+    "X-Total-Pages",
+    "X-Per-Page",
+    "X-Page",
+    "X-Next-Page",
+    "X-Prev-Page",
+    "X-Request-Id",
+    "ETag",
+)
+"""Headers of answers that scripts of another origin may read."""
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+PREFLIGHT_S = 7200
+"""How long a browser may keep what a preflight said."""
+
+
+def answer_preflight(request: web.BaseRequest) -> web.Response | None:
+    """The answer to a browser that asks before it sends; None for other requests.
+
+    Which paths there are and who may call them is not checked: the answer to the
+    request that follows says it.
+    """
+    wanted = request.headers.get("Access-Control-Request-Method")
+    if request.method != "OPTIONS" or wanted is None or not _is_from_afar(request):
+        return None
+    response = web.Response()
+    if wanted.upper() in METHODS:
+        add_cross_origin(request, response.headers)
+        asked = request.headers.get("Access-Control-Request-Headers")
+        if asked:
+            response.headers["Access-Control-Allow-Headers"] = asked
+    return response
+
+
+def add_cross_origin(
+    request: web.BaseRequest, headers: MutableMapping[str, str]
+) -> None:
+    """Add to an answer's headers what lets scripts of another origin read it."""
+    if _is_from_afar(request):
+        headers.update(
+            {
+                "Access-Control-Allow-Origin": "*",
+                "Access-Control-Allow-Methods": ", ".join(METHODS),
+                "Access-Control-Expose-Headers": ", ".join(EXPOSED),
+                "Access-Control-Max-Age": str(PREFLIGHT_S),
+            }
+        )
+    if _is_of_api(request):
+        # also without an origin, or a cache would give this answer to one
+        held = headers.get("Vary")
+        headers["Vary"] = f"{held}, Origin" if held else "Origin"
+
+
+def _is_from_afar(request: web.BaseRequest) -> bool:
+    return _is_of_api(request) and "Origin" in request.headers
+
+
+def _is_of_api(request: web.BaseRequest) -> bool:
+    return request.rel_url.raw_path.startswith(API_PREFIX + "/")

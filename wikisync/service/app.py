@@ -22,6 +22,9 @@ from wikisync.service import git_http
 from wikisync.service.answers import (
     PartsAnswer,
     Refusal,
+    add_cross_origin,
+    answer_preflight,
+    disk_refusal,
     etag_matches,
     json_answer,
     no_content,
@@ -41,8 +44,6 @@ from wikisync.service.bodies import (
     spool_folder,
 )
 from wikisync.service.call import Call
-from wikisync.service.cors import add_cross_origin, answer_preflight
-from wikisync.service.disk import disk_refusal
 from wikisync.service.instance import Service
 from wikisync.service.offers import Target, route_table
 from wikisync.service.pages import PART_BYTES

@@ -21,13 +21,13 @@ from wikisync.api.schema import AttachmentLink, AttachmentRecord
 from wikisync.model import OwnerKind, split_extension
 from wikisync.service.access import Operation, Verdict
 from wikisync.service.answers import (
+    add_cross_origin,
     bad_request,
     json_answer,
     unmatched_route,
     weak_etag,
 )
 from wikisync.service.call import Call, Caller, Owner, judge
-from wikisync.service.cors import add_cross_origin
 from wikisync.service.editing import CommitPlan
 from wikisync.service.settings import KIB
 from wikisync.service.tables import Tables

@@ -39,8 +39,7 @@ from wikisync.service.answers import (
 )
 from wikisync.service.committing import Author
 from wikisync.service.instance import Service
-from wikisync.service.pagination import Window, read_window
-from wikisync.service.parameters import Parameters
+from wikisync.service.parameters import Parameters, Window, read_window
 from wikisync.service.projects.tables import moved_project
 from wikisync.service.rows import Group, Project, Token, User
 from wikisync.service.storage import WikiStorage

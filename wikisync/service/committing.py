@@ -1,18 +1,21 @@
-"""Commits: a change to files becomes one in a bare repository, by pygit2.
+"""Commits in a bare repository, by pygit2: made, read, and copied with it.
 
-Called by ``repository`` under its lock.
+Called by ``repository``, and where something is written under its lock.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pygit2
 from msgspec import Struct
 
 from wikisync.api.trees import DIRECTORY, TreeMissing, tree_entries
-from wikisync.service.disk import disk_error, disk_refusal
+from wikisync.private import make_private_folder
+from wikisync.service.answers import disk_error, disk_refusal
 from wikisync.service.editing import CommitPlan
 from wikisync.service.tree import RepositoryFile
 from wikisync.service.tree_walk import Read
@@ -197,3 +200,121 @@ def tree_reader(repository: pygit2.Repository) -> Read:
         return bytes(repository.read(pygit2.Oid(raw=tree))[1])
 
     return read
+
+
+COMPARED_MAX = 200
+"""Of a commit that changes more files renames are not searched for."""
+
+
+class Signed(Struct, frozen=True):
+    """Who made a commit, and when by their own clock."""
+
+    name: str
+    email: str
+    moment: datetime
+
+
+class CommitNote(Struct, frozen=True):
+    """What a commit says of itself; of texts that are no UTF-8 what can be read."""
+
+    id: str
+    parents: tuple[str, ...]
+    message: str
+    author: Signed
+    committer: Signed
+
+    @property
+    def title(self) -> str:
+        """The first line of the message."""
+        return self.message.partition("\n")[0]
+
+
+def changed_files(commit: pygit2.Commit) -> list[tuple[str, str]]:
+    """Git's letter and the path of each file that a commit changed."""
+    if commit.parents:
+        diff = commit.parents[0].tree.diff_to_tree(commit.tree)
+    else:
+        diff = commit.tree.diff_to_tree(swap=True)
+    if len(diff) <= COMPARED_MAX:
+        diff.find_similar()
+    deleted = pygit2.enums.DeltaStatus.DELETED
+    return [
+        (
+            delta.status_char(),
+            _readable(
+                (delta.old_file if delta.status == deleted else delta.new_file).raw_path
+            ),
+        )
+        for delta in diff.deltas
+    ]
+
+
+def note_of(commit: pygit2.Commit) -> CommitNote:
+    """What a commit says of itself."""
+    return CommitNote(
+        id=str(commit.id),
+        parents=tuple(str(parent) for parent in commit.parent_ids),
+        message=_readable(commit.raw_message),
+        author=_signed(commit.author),
+        committer=_signed(commit.committer),
+    )
+
+
+def _signed(signature: pygit2.Signature) -> Signed:
+    try:
+        zone = timezone(timedelta(minutes=signature.offset))
+        moment = datetime.fromtimestamp(signature.time, zone)
+    except (ValueError, OverflowError, OSError):
+        # anybody may write any number into a commit
+        moment = datetime.fromtimestamp(0, UTC)
+    name, email = _readable(signature.raw_name), _readable(signature.raw_email)
+    return Signed(name, email, moment)
+
+
+def _readable(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
+
+
+DEFAULT_BRANCH = "main"
+
+
+def copy_repository(
+    address: str,
+    fresh: Path,
+    branch: str | None = None,
+) -> None:
+    """Copy a repository to a folder that is not there: one branch, or all and tags.
+
+    Args:
+        address: a folder.
+        fresh: the folder; after a failure part of it may be there.
+        branch: the only one wanted; it becomes the default branch.
+
+    Raises:
+        GitRefused: it cannot be read.
+    """
+    try:
+        _copy(address, fresh, branch)
+    except (pygit2.GitError, ValueError, KeyError, OSError) as error:
+        raise GitRefused(str(error)) from error
+
+
+def _copy(
+    address: str,
+    fresh: Path,
+    branch: str | None,
+) -> None:
+    make_private_folder(fresh)
+    repository = pygit2.init_repository(str(fresh), bare=True)
+    remote = repository.remotes.create_anonymous(address)
+    wanted = f"refs/heads/{branch}" if branch else "refs/heads/*"
+    tags = [] if branch else ["+refs/tags/*:refs/tags/*"]
+    # an empty repository has nothing to ask for
+    found = remote.list_heads()
+    heads = {head.name: head.symref_target for head in found}
+    if heads:
+        names = [f"+{wanted}:{wanted}", *tags]
+        remote.fetch(names)
+    shown = wanted if branch else heads.get("HEAD") or f"refs/heads/{DEFAULT_BRANCH}"
+    repository.set_head(shown)
+    repository.free()

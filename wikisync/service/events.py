@@ -19,13 +19,13 @@ from wikisync.api.project_schema import EventPage, EventPush, EventRecord
 from wikisync.model import split_extension
 from wikisync.service.access import Operation, Verdict
 from wikisync.service.call import Call, judge
-from wikisync.service.commit_notes import CommitNote
+from wikisync.service.committing import CommitNote
 from wikisync.service.projects import people as project_people
 from wikisync.service.projects.parts import judge_repository
 from wikisync.service.projects.reading import answer_part, read_part
 from wikisync.service.projects.views import user_record
 from wikisync.service.repository import WikiRepository
-from wikisync.service.slugs import title_of
+from wikisync.service.tree import title_of
 
 COMMITS_MAX = 200
 """Of each history: what is older only git shows."""

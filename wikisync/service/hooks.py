@@ -20,7 +20,7 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
-from wikisync.service.import_address import shown
+from wikisync.service.import_fetch import shown
 from wikisync.service.pages import decode_text
 from wikisync.service.repository import WikiRepository
 from wikisync.service.rows import Project, User

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from wikisync.model import OwnerKind
-from wikisync.service.copying import DEFAULT_BRANCH
+from wikisync.service.committing import DEFAULT_BRANCH
 from wikisync.service.git_process import GitRunner
 from wikisync.service.hooks import Deliveries
 from wikisync.service.pages import PageCache

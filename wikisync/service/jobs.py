@@ -2,6 +2,10 @@
 
 Every job can be interrupted: what it was doing is in the records, and the next
 start of the service takes it up again.
+
+The real service copies a whole example application for a built-in template.  Here a
+template is a README that names it, in one commit: enough for a client to see every
+step of such a creation, and nothing of anybody else's.
 """
 
 from __future__ import annotations
@@ -9,23 +13,22 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
+from wikisync.packaged import packaged_toml
 from wikisync.running import beside
 from wikisync.service.answers import Refusal
 from wikisync.service.code import folder_size, is_sound, read_facts
 from wikisync.service.committing import Author, GitRefused
 from wikisync.service.editing import CommitPlan
-from wikisync.service.import_address import shown
-from wikisync.service.import_fetch import FetchFailed, fetch_repository
+from wikisync.service.import_fetch import FetchFailed, fetch_repository, shown
 from wikisync.service.instance import Service
 from wikisync.service.listing import read_projects
 from wikisync.service.projects import facts as project_facts
 from wikisync.service.projects import tables as project_tables
-from wikisync.service.projects.templates import COMMIT_MESSAGE, template_files
 from wikisync.service.rows import Project
 from wikisync.service.tables import Tables
 from wikisync.service.tree_walk import TreeTooLarge
@@ -242,3 +245,18 @@ async def _remove_files(service: Service, project_id: int) -> None:
     for folder in service.folders_of(project_id):
         await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
     service.forget(project_id)
+
+
+BUILT_IN: Mapping[str, str] = packaged_toml(__package__, "templates.toml")
+"""Name to title."""
+
+COMMIT_MESSAGE = "Initialized from the project template"
+
+
+def template_files(name: str, project_name: str) -> Mapping[str, bytes]:
+    """What a project made from a built-in template begins with, by path."""
+    text = (
+        f"# {project_name}\n\n"
+        f"This project was made from the template {BUILT_IN[name]} (`{name}`).\n"
+    )
+    return {"README.md": text.encode()}

@@ -18,8 +18,7 @@ from msgspec import Struct, field
 
 from wikisync.api.project_schema import AccessLevel
 from wikisync.service.rows import Project, User, project_from_row
-from wikisync.service.schema import fold_search
-from wikisync.service.tables import LEVELS, PROJECTS, SUBTREE, Tables
+from wikisync.service.tables import LEVELS, PROJECTS, SUBTREE, Tables, fold_search
 
 Base = Literal[
     "all", "user", "contributed", "starred", "forks", "group", "subtree", "none"

@@ -46,7 +46,6 @@ from wikisync.api.schema import (
 from wikisync.model import OwnerKind
 from wikisync.service import (
     attachments,
-    avatars,
     comments,
     events,
     git_http,
@@ -54,7 +53,6 @@ from wikisync.service import (
     identity,
     members,
     search,
-    uploads,
     wikis,
 )
 from wikisync.service.access import Act
@@ -64,6 +62,7 @@ from wikisync.service.call import Call
 from wikisync.service.openapi import FILE, NOTHING, Operation, describe
 from wikisync.service.projects import acts as project_acts
 from wikisync.service.projects import edits as project_edits
+from wikisync.service.projects import files as project_files
 from wikisync.service.projects import forks as project_forks
 from wikisync.service.projects import parts as project_parts
 from wikisync.service.projects import reading as projects
@@ -169,8 +168,8 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
     (routes.PROJECT_RESTORE, project_acts.restore_project, ProjectRecord),
     (routes.PROJECT_SHARE, project_acts.share_project, ShareRecord),
     (routes.PROJECT_UNSHARE, project_acts.unshare_project, NOTHING),
-    (routes.PROJECT_UPLOAD, uploads.upload_file, UploadRecord),
-    (routes.PROJECT_UPLOAD_GET, uploads.show_upload, FILE),
+    (routes.PROJECT_UPLOAD, project_files.upload_file, UploadRecord),
+    (routes.PROJECT_UPLOAD_GET, project_files.show_upload, FILE),
     (routes.PROJECT_IMPORT_MEMBERS, project_acts.import_members, MembersImportRecord),
     (
         routes.PROJECT_CUSTOM_ATTRIBUTES,
@@ -224,7 +223,7 @@ _WRITES_WIKI = frozenset(
     {wikis.create_page, wikis.edit_page, attachments.upload},
 )
 _ADMISSIONS: dict[Handler, Admission] = {
-    uploads.upload_file: lambda call: call.project_for(Act.UPLOAD),
+    project_files.upload_file: lambda call: call.project_for(Act.UPLOAD),
     project_edits.edit_project: lambda call: call.project_for(Act.EDIT),
 }
 
@@ -278,10 +277,10 @@ def route_table() -> list[tuple[str, str, Target]]:
             table.append((method, "/{full_path}" + f"{suffix}/{path}", target))
     code_file = project_parts.show_code_file
     shows: list[tuple[str, Handler]] = [
-        (_UPLOAD_PATH, uploads.show_upload),
+        (_UPLOAD_PATH, project_files.show_upload),
         ("/{full_path}/-/blob/{path}", code_file),
         ("/{full_path}/-/raw/{path}", code_file),
-        (_AVATAR_PATH, avatars.show_avatar),
+        (_AVATAR_PATH, project_files.show_avatar),
         (attachments.SIGN_IN_PATH, attachments.show_sign_in),
     ]
     table += [("GET", path, Target(show, show)) for path, show in shows]

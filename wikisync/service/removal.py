@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from wikisync.errors import ServiceError
 from wikisync.service.instance import Service
-from wikisync.service.projects.groups import (
+from wikisync.service.projects.people import (
     groups_below,
     projects_below,
     remove_groups,

@@ -4,7 +4,7 @@ A few processes of their own each render one page after the other; a page that t
 longer than the deadline is shown as its source, and the process ends with it.  It ends
 as well when the caller leaves.  The next page gets a new one.
 
-Read next: ``render_worker``, what such a process does.
+Read next: ``rendering``, what such a process does.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class RenderPool:
 
     def _worker(self) -> Worker[str]:
         command = python_worker(
-            "wikisync.service.render_worker", memory_bytes_max=MEMORY_BYTES_MAX
+            "wikisync.service.rendering", memory_bytes_max=MEMORY_BYTES_MAX
         )
         seconds_max = self._limits.deadline_s
         return Worker(command, _HTML, wait_seconds_max=seconds_max, stderr=None)

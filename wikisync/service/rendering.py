@@ -1,21 +1,28 @@
 """``render_html``: a page's text through our own markup, links as the service's.
 
 Links become absolute paths, ``/<full path>/-/wikis/<slug>``, as in the real
-service (``docs/service.md`` "Texts").  Loaded with the first page that is rendered.
+service (``docs/service.md`` "Texts").  Run as a module, it is the process that renders
+pages for ``render_pool``.
 """
 
 from __future__ import annotations
 
 import posixpath
 from functools import lru_cache
+from pathlib import Path
+from typing import IO
 from urllib.parse import quote
 
 import msgspec
 
+from wikisync.child import standard_streams
+from wikisync.decoding import json_decoder
+from wikisync.frames import READY, read_frames, write_frame
 from wikisync.markup.links import LinkIndex
 from wikisync.markup.page import MarkupOptions, finish_page, parse_page
 from wikisync.model import AttachmentPath, Format, Page, Slug, WikiOwner
 from wikisync.service.pages import ShownPage, decode_text
+from wikisync.service.render_pool import RenderJob
 from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import MIB
 from wikisync.service.tree import WikiTree
@@ -102,3 +109,32 @@ def render_description(description: str) -> str:
     page = Page(Slug("description"), Format.MARKDOWN, description, "")
     parsed = parse_page(page, MarkupOptions(math="source"))
     return finish_page(parsed, LinkIndex((), ()), ServiceUrls("")).html
+
+
+_JOBS = json_decoder(RenderJob)
+
+
+def main(requests: IO[bytes], answers: IO[bytes]) -> None:
+    """Answer jobs until there are no more."""
+    write_frame(answers, READY)
+    repositories: dict[str, WikiRepository] = {}
+    for frame in read_frames(requests):
+        job = _JOBS.decode(frame)
+        repository = repositories.get(job.repository)
+        if repository is None:
+            repositories.clear()
+            repository = WikiRepository(Path(job.repository))
+            repositories[job.repository] = repository
+        tree = repository.tree()
+        if tree.commit != job.commit:
+            tree = repository.tree_at(job.commit) or tree
+        owner = WikiOwner(job.kind, job.full_path)
+        shown = render_page(
+            job.page, tree, repository, owner=owner, service_url=job.service_url
+        )
+        write_frame(answers, msgspec.json.encode(shown.content))
+
+
+if __name__ == "__main__":
+    with standard_streams() as streams:
+        main(*streams)

@@ -18,18 +18,21 @@ from pathlib import Path
 import pygit2
 
 from wikisync.private import make_private_folder
-from wikisync.service.commit_notes import CommitNote, changed_files, note_of
 from wikisync.service.committing import (
+    DEFAULT_BRANCH,
     Author,
+    CommitNote,
     GitRefused,
+    changed_files,
     commit_change,
+    copy_repository,
     edit_tree,
+    note_of,
     signature_of,
     tip_of,
     tree_of,
     tree_reader,
 )
-from wikisync.service.copying import DEFAULT_BRANCH, copy_repository
 from wikisync.service.editing import CommitPlan
 from wikisync.service.tree import EMPTY, Directory, RepositoryFile, WikiTree
 from wikisync.service.tree_walk import (

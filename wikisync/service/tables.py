@@ -1,4 +1,4 @@
-"""All SQL of the service's records, on one SQLite connection.
+"""All SQL of the service's records, on one SQLite connection; ``schema.sql`` makes it.
 
 Synchronous, and belongs to the thread that made it; ``records`` is that thread.
 Tokens are kept as SHA-256 digests only: a lost one cannot be read back.
@@ -19,6 +19,7 @@ from typing import Literal, cast
 
 from wikisync.api.parameters import ID_CHARS_MAX
 from wikisync.errors import ServiceError
+from wikisync.packaged import packaged_text
 from wikisync.private import make_private_file
 from wikisync.service.rows import (
     Group,
@@ -29,7 +30,33 @@ from wikisync.service.rows import (
     project_from_row,
     token_from_row,
 )
-from wikisync.service.schema import SCHEMA_VERSION, create, fold_search
+
+SCHEMA_VERSION = 1
+
+
+def fold_search(path: str, name: str, description: str | None) -> str:
+    """What a project's search reads, one value a line, cases folded."""
+    values = (path, name, description or "")
+    lines = (" ".join(value.casefold().split()) for value in values)
+    return "\n" + "\n".join(lines) + "\n"
+
+
+def create(db: sqlite3.Connection) -> None:
+    """Make the tables; the caller holds a transaction."""
+    for statement in _statements(packaged_text(__package__, "schema.sql")):
+        db.execute(statement)
+    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _statements(script: str) -> Iterator[str]:
+    # executescript would end the transaction, and triggers hold semicolons
+    pending = ""
+    for part in script.strip().removesuffix(";").split(";"):
+        pending += part + ";"
+        if sqlite3.complete_statement(pending):
+            yield pending
+            pending = ""
+
 
 TOKEN_PREFIX = "glpat-"  # noqa: S105 - the public prefix, not a token
 RESERVED = frozenset({"-", "api", "groups", "users"})

@@ -31,6 +31,7 @@ from wikisync.service.answers import (
 )
 from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.editing import (
+    REDIRECTS_PATH,
     CommitPlan,
     EditRequest,
     find_page,
@@ -46,7 +47,6 @@ from wikisync.service.pages import (
     encode_list,
     shown_page,
 )
-from wikisync.service.redirects import REDIRECTS_PATH
 from wikisync.service.render_pool import RenderJob
 from wikisync.service.rows import Project
 from wikisync.service.storage import WikiStorage

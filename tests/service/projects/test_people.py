@@ -6,7 +6,6 @@ import pytest
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.service.projects import groups as project_groups
 from wikisync.service.projects import people as project_people
 from wikisync.service.tables import Tables
 
@@ -31,7 +30,7 @@ async def shared_project(
         name = "of-" + path.replace("/", "-")
         await service.add_user(name)
         await service.add_member(path, name, 40)
-    await service.ask(project_groups.add_share, project, invited, level, expires_on)
+    await service.ask(project_people.add_share, project, invited, level, expires_on)
     return project
 
 

@@ -22,7 +22,6 @@ from wikisync.service.answers import (
 )
 from wikisync.service.call import Call, Caller
 from wikisync.service.projects import facts as project_facts
-from wikisync.service.projects import groups as project_groups
 from wikisync.service.projects import people as project_people
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.reading import answer_project
@@ -96,7 +95,7 @@ async def share_project(call: Call) -> web.Response:
     if group is None or not caller.sees(group):
         raise Refusal(404, {"message": "404 Not Found"})
     space = project.namespace.id
-    above = await records.ask(project_groups.ancestors, space, None)
+    above = await records.ask(project_people.ancestors, space, None)
     if group.id in {one.id for one in above}:
         raise Refusal(
             409,
@@ -106,7 +105,7 @@ async def share_project(call: Call) -> web.Response:
             },
         )
     share = await records.ask(
-        project_groups.add_share,
+        project_people.add_share,
         project.id,
         group.id,
         level,
@@ -133,10 +132,10 @@ async def unshare_project(call: Call) -> web.Response:
     caller, project = await call.project_for(Act.EDIT)
     check_unmodified(call, project)
     records = call.service.records
-    for share in await records.ask(project_groups.shares, [project.id]):
+    for share in await records.ask(project_people.shares, [project.id]):
         if share.group_id == group_id:
             _check_may_grant(caller, project, share.access_level)
-    if not await records.ask(project_groups.remove_share, project.id, group_id or 0):
+    if not await records.ask(project_people.remove_share, project.id, group_id or 0):
         raise not_found("Group Link")
     return no_content()
 

@@ -26,18 +26,17 @@ from wikisync.service.answers import (
     not_found,
 )
 from wikisync.service.attributes import COLUMNS, KEPT
-from wikisync.service.avatars import check_avatar, keep_avatar, remove_avatar
 from wikisync.service.call import Call, Caller
-from wikisync.service.copying import DEFAULT_BRANCH
+from wikisync.service.committing import DEFAULT_BRANCH
 from wikisync.service.editing import CommitPlan
-from wikisync.service.import_address import address_problem, shown
-from wikisync.service.jobs import BUILT_IN_TYPE, TEMPLATE_TYPE, URL_TYPE
+from wikisync.service.import_fetch import address_problem, shown
+from wikisync.service.jobs import BUILT_IN, BUILT_IN_TYPE, TEMPLATE_TYPE, URL_TYPE
 from wikisync.service.listing import DEFAULT_STORAGE
 from wikisync.service.parameters import SentFile
 from wikisync.service.projects import tables as project_tables
+from wikisync.service.projects.files import check_avatar, keep_avatar, remove_avatar
 from wikisync.service.projects.reading import answer_project
 from wikisync.service.projects.tables import NewProject, ProjectChange, Taken
-from wikisync.service.projects.templates import BUILT_IN
 from wikisync.service.projects.views import reads_code
 from wikisync.service.repository import is_branch_name
 from wikisync.service.rows import Namespace, Project, User

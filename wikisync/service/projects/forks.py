@@ -9,7 +9,6 @@ from aiohttp import web
 from wikisync.api.endpoints import Endpoint
 from wikisync.service.access import Act, Visibility
 from wikisync.service.answers import Refusal, not_found, refuse
-from wikisync.service.avatars import copy_avatar
 from wikisync.service.call import Call, Caller
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.edits import (
@@ -18,6 +17,7 @@ from wikisync.service.projects.edits import (
     may_create,
     read_attributes,
 )
+from wikisync.service.projects.files import copy_avatar
 from wikisync.service.projects.reading import answer_project
 from wikisync.service.projects.tables import NewProject, Taken
 from wikisync.service.projects.views import level_of_feature, reads_code

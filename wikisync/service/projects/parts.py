@@ -17,7 +17,7 @@ from wikisync.service.access import Verdict, judge_code
 from wikisync.service.answers import forbidden, too_large, unmatched_route, weak_etag
 from wikisync.service.attachments import file_headers, send_content
 from wikisync.service.call import Call, Caller
-from wikisync.service.commit_notes import CommitNote
+from wikisync.service.committing import CommitNote
 from wikisync.service.projects.reading import answer_part, read_part
 from wikisync.service.projects.views import level_of_feature
 from wikisync.service.repository import WikiRepository

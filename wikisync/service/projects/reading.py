@@ -27,13 +27,12 @@ from wikisync.service.listing import (
     find_project_ids,
     read_projects,
 )
-from wikisync.service.pagination import (
+from wikisync.service.parameters import (
     Window,
     keyset_headers,
     paginate,
 )
 from wikisync.service.projects import facts as project_facts
-from wikisync.service.projects import groups as project_groups
 from wikisync.service.projects import people as project_people
 from wikisync.service.projects.views import (
     Extras,
@@ -130,14 +129,14 @@ async def list_groups(call: Call) -> web.Response:
     records = call.service.records
     groups = list(
         await records.ask(
-            project_groups.ancestors, project.namespace.id, caller.user_id
+            project_people.ancestors, project.namespace.id, caller.user_id
         )
     )
     if values.get("with_shared"):
         least = int(values.get("shared_min_access_level") or 0)
-        shares = await records.ask(project_groups.shares, [project.id])
+        shares = await records.ask(project_people.shares, [project.id])
         ids = [share.group_id for share in shares if share.access_level >= least]
-        shared = await records.ask(project_groups.groups_by_id, ids, caller.user_id)
+        shared = await records.ask(project_people.groups_by_id, ids, caller.user_id)
         known = {group.id for group in groups}
         groups += [
             group for group in shared if group.id not in known and caller.sees(group)
@@ -162,8 +161,8 @@ async def list_share_locations(call: Call) -> web.Response:
         return answer_part(call, [], window)
     records = call.service.records
     space = project.namespace.id
-    above = await records.ask(project_groups.ancestors, space, caller.user_id)
-    shares = await records.ask(project_groups.shares, [project.id])
+    above = await records.ask(project_people.ancestors, space, caller.user_id)
+    shares = await records.ask(project_people.shares, [project.id])
     taken = {group.id for group in above} | {share.group_id for share in shares}
     groups = await records.ask(Tables.groups, caller.user_id)
     wanted = [
@@ -351,14 +350,14 @@ async def read_extras(
     """What views need beside the projects, each kind asked for once."""
     records = call.service.records
     ids = [project.id for project in projects]
-    shares: dict[int, list[project_groups.Share]] = {}
-    every = await records.ask(project_groups.shares, ids)
+    shares: dict[int, list[project_people.Share]] = {}
+    every = await records.ask(project_people.shares, ids)
     for share in every:
         shares.setdefault(share.project_id, []).append(share)
     visible: frozenset[int] = frozenset()
     if every:
         groups = await records.ask(
-            project_groups.groups_by_id,
+            project_people.groups_by_id,
             {share.group_id for share in every},
             caller.user_id,
         )

@@ -30,8 +30,8 @@ from wikisync.service.attributes import (
 )
 from wikisync.service.call import Call, Caller
 from wikisync.service.code import license_by_key
-from wikisync.service.import_address import shown
-from wikisync.service.projects.groups import Share
+from wikisync.service.import_fetch import shown
+from wikisync.service.projects.people import Share
 from wikisync.service.rendering import render_description
 from wikisync.service.rows import Group, Namespace, Project, User
 

@@ -1,4 +1,8 @@
-"""Pictures of projects: checked, kept as files, and served."""
+"""Files sent to a project: uploads for its issues and the like, and its picture.
+
+A file goes from the request to disk and from disk to the answer, never whole
+through memory.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +13,68 @@ from pathlib import Path, PurePosixPath
 
 from aiohttp import web
 
+from wikisync.api.endpoints import Endpoint
 from wikisync.private import make_private_file, make_private_folder
-from wikisync.service.answers import unmatched_route
-from wikisync.service.attachments import clean_name, send_file
+from wikisync.service.access import Act
+from wikisync.service.answers import bad_request, json_answer, unmatched_route
+from wikisync.service.attachments import clean_name, markdown_link, send_file
 from wikisync.service.call import Call
 from wikisync.service.instance import Service
 from wikisync.service.parameters import SentFile
+from wikisync.service.projects import facts as project_facts
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.rows import Project
 from wikisync.service.settings import KIB
 from wikisync.service.tables import Tables
 from wikisync.service.validation import Problems
+
+
+async def upload_file(call: Call) -> web.Response:
+    """``POST /projects/:id/uploads``."""
+    sent = call.values(Endpoint.UPLOAD)["file"]
+    assert isinstance(sent, SentFile), "check refuses a missing file"
+    caller, project = await call.project_for(Act.UPLOAD)
+    service = call.service
+    name = clean_name(sent.name, service.settings.limits.attachment_name_chars_max)
+    if not name:
+        raise bad_request("The file name cannot be empty")
+    secret = secrets.token_hex(16)
+    target = service.uploads_folder(project.id) / secret / name
+    await asyncio.to_thread(replace_file, sent.path, target)
+    found = await service.records.ask(
+        project_facts.add_upload,
+        project.id,
+        caller.person.id,
+        secret,
+        name,
+        sent.size,
+    )
+    url = f"/uploads/{secret}/{name}"
+    markdown = markdown_link(name, url)
+    body = {
+        "id": found.id,
+        "alt": markdown.partition("](")[0].lstrip("!").removeprefix("["),
+        "url": url,
+        "full_path": f"/-/project/{project.id}{url}",
+        "markdown": markdown,
+    }
+    return json_answer(body, status=201)
+
+
+async def show_upload(call: Call) -> web.StreamResponse:
+    """The file's bytes, for whoever may see the project."""
+    project = await _seen_project(call)
+    found = await call.service.records.ask(
+        project_facts.upload,
+        project.id,
+        call.segments["secret"],
+        call.segments["file_name"],
+    )
+    if found is None:
+        raise unmatched_route()
+    folder = call.service.uploads_folder(project.id)
+    return await send_file(call, folder / found.secret / found.name)
+
 
 # by the file's first bytes; what calls itself a picture and is none goes nowhere
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
@@ -86,15 +141,22 @@ async def remove_avatar(service: Service, project_id: int) -> None:
 
 async def show_avatar(call: Call) -> web.StreamResponse:
     """The picture, for whoever may see the project."""
+    project = await _seen_project(call)
+    name = call.segments["file_name"]
+    if project.avatar != name:
+        raise unmatched_route()
+    return await send_file(call, call.service.avatar_folder(project.id) / name)
+
+
+async def _seen_project(call: Call) -> Project:
+    """The project named in the path; to who may not see it there is no such address."""
     caller = await call.caller()
     found = await call.service.records.ask(
         Tables.project, call.segments["id"], caller.user_id
     )
-    if found is None or found.avatar != call.segments["file_name"]:
+    if found is None or not caller.sees(found):
         raise unmatched_route()
-    if not caller.sees(found):
-        raise unmatched_route()
-    return await send_file(call, call.service.avatar_folder(found.id) / found.avatar)
+    return found
 
 
 def replace_file(source: Path, target: Path) -> None:
