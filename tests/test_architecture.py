@@ -146,7 +146,6 @@ ALLOWED: dict[str, set[str]] = {
         "worker",
         "api.schema",
         "api.routes",
-        "api.endpoints",
         "api.parameters",
         "api.project_schema",
         "api.trees",

@@ -18,7 +18,7 @@ from wikisync.config import (
     load_config,
     parse_config,
 )
-from wikisync.config.writing import render_config
+from wikisync.config.reading import render_config
 from wikisync.errors import ConfigError, ExitCode
 from wikisync.model import WikiOwner
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from wikisync.api.endpoints import Endpoint
 from wikisync.api.parameters import Parameter, group_of, parameters_of, rules_of
+from wikisync.api.routes import Endpoint
 from wikisync.api.schema import SimpleProject
 
 MODULE = Path(__file__).resolve().parent.parent / "wikisync/api/project_types.py"

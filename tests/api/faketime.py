@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from wikisync.api.address import ServiceAddress
-from wikisync.api.budget import Budget
+from wikisync.api.budget import Budget, Sleep
 from wikisync.api.pace import ProcessPace
 from wikisync.api.settings import ClientSettings
 
@@ -30,8 +31,17 @@ def budget_at(
     clock: Callable[[], float],
     *,
     wall: Callable[[], float] | None = None,
+    sleep: Sleep = asyncio.sleep,
+    settings: ClientSettings | None = None,
 ) -> Budget:
     """The budget of a client on a clock that a test has."""
     address = ServiceAddress.parse("https://gitlab.example.com")
-    wall = wall or clock
-    return Budget(address, ClientSettings(), ProcessPace(clock), clock=clock, wall=wall)
+    return Budget(
+        address,
+        settings or ClientSettings(),
+        ProcessPace(clock),
+        clock=clock,
+        wall=wall or clock,
+        sleep=sleep,
+        random=lambda: 0.5,
+    )

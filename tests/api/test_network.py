@@ -11,8 +11,8 @@ import aiohttp
 import pytest
 
 from wikisync.api.answers import Purpose
+from wikisync.api.budget import TransientFailure
 from wikisync.api.network import translating
-from wikisync.api.retry import TransientFailure
 from wikisync.errors import RemoteError, Unavailable
 
 URL = "https://gitlab.example.com/api/v4/version"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.api.paging import encode_query, next_query, total_of
+from wikisync.api.listing import encode_query, next_query, total_of
 
 NEXT = '<https://inside:8443/api/v4/projects?id_after=9&sort=asc>; rel="next"'
 

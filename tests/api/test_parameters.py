@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.api.endpoints import ENDPOINTS, AnyEndpoint, Endpoint
 from wikisync.api.parameters import (
     Parameter,
     Replacement,
@@ -13,6 +12,7 @@ from wikisync.api.parameters import (
     replace_deprecated,
 )
 from wikisync.api.projects import Projects
+from wikisync.api.routes import ENDPOINTS, AnyEndpoint, Endpoint
 from wikisync.packaged import packaged_toml
 
 EVERY = [

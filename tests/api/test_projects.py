@@ -12,8 +12,8 @@ from tests.api.faketime import FakeTime
 from tests.api.played import API, RECORD, asked, bodies, sorted_query
 from tests.support.network import PlayedNetwork
 from wikisync.api.client import Client
-from wikisync.api.endpoints import Endpoint
 from wikisync.api.projects import Deletion, Projects, Toggle
+from wikisync.api.routes import Endpoint
 from wikisync.errors import NotFound, PermissionDenied, Rejected, Unavailable
 
 HANDBOOK = f"{API}/projects/docs%2Fhandbook"

@@ -4,8 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.api.faketime import FakeTime
-from wikisync.api.retry import TransientFailure, parse_retry_after, pause_s, repeated
+from tests.api.faketime import FakeTime, budget_at
+from wikisync.api.answers import Purpose
+from wikisync.api.budget import TransientFailure, pause_s
+from wikisync.api.pace import parse_retry_after
+from wikisync.api.request import Request
+from wikisync.api.routes import Method
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import (
     NoAnswerInTime,
@@ -108,16 +112,20 @@ async def attempt(
     time: FakeTime,
     *,
     is_write: bool = False,
+    waits: bool = True,
+    late_attempts_max: int | None = None,
     settings: ClientSettings | None = None,
 ) -> str:
-    return await repeated(
-        attempts,
-        settings or ClientSettings(),
-        is_write=is_write,
-        sleep=time.sleep,
-        random=lambda: 0.5,
-        clock=time.clock,
+    method: Method = "PUT" if is_write else "GET"
+    request = Request(
+        method,
+        "/api/v4/version",
+        Purpose("read"),
+        waits=waits,
+        late_attempts_max=late_attempts_max,
     )
+    budget = budget_at(time.clock, sleep=time.sleep, settings=settings)
+    return await budget.repeated(request, attempts)
 
 
 async def test_a_read_is_repeated_until_it_succeeds(time: FakeTime) -> None:
@@ -186,14 +194,11 @@ async def test_a_usual_pause_that_is_too_long_is_not_made(
     settings: ClientSettings, waits: bool, time: FakeTime
 ) -> None:
     with pytest.raises(TransientFailure):
-        await repeated(
+        await attempt(
             Attempts(TransientFailure(LIMITED, after_s=60.0)),
-            settings,
-            is_write=False,
-            sleep=time.sleep,
-            random=lambda: 0.5,
-            clock=time.clock,
+            time,
             waits=waits,
+            settings=settings,
         )
 
     assert time.slept == []
@@ -216,14 +221,6 @@ async def test_what_gets_no_answer_in_time_is_not_asked_five_times(
     attempts = Attempts(*[TransientFailure(NoAnswerInTime("silent"))] * 9)
 
     with pytest.raises(TransientFailure):
-        await repeated(
-            attempts,
-            ClientSettings(),
-            is_write=False,
-            sleep=time.sleep,
-            random=lambda: 0.5,
-            clock=time.clock,
-            late_attempts_max=most,
-        )
+        await attempt(attempts, time, late_attempts_max=most)
 
     assert attempts.count == count

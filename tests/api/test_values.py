@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from wikisync.api.endpoints import Endpoint
 from wikisync.api.parameters import Parameter, parameters_of
+from wikisync.api.routes import Endpoint
 from wikisync.api.values import check_values, fields_of, json_of, query_of
 from wikisync.errors import UsageError
 

@@ -15,7 +15,7 @@ import msgspec
 from wikisync.api import routes
 from wikisync.api.answers import decode
 from wikisync.api.client import Client
-from wikisync.api.paging import encode_query
+from wikisync.api.listing import encode_query
 from wikisync.api.request import Request
 
 PARTS = (20, 100)

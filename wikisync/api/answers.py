@@ -1,7 +1,9 @@
 """Answers of the service: bodies to typed records.  Pure.
 
 Every error says what was attempted, with the object named, and what a person can do
-next.  Read next: ``refusals``, the errors of answers other than success.
+next.  An entry of a list of pages that is no record stops no other page: a sound list
+is decoded at once, another one entry by entry.  Read next:  ``refusals``, the errors of
+answers other than success.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from wikisync.api.schema import AnsweredRecord
+from wikisync.api.schema import AnsweredRecord, WikiPageRecord
 from wikisync.decoding import convert, json_decoder
 from wikisync.errors import (
     NotFound,
@@ -23,6 +25,7 @@ from wikisync.errors import (
     lowered,
 )
 from wikisync.model import OwnerKind
+from wikisync.terminal import one_line
 
 T = TypeVar("T")
 
@@ -231,4 +234,66 @@ def violation(answer: Answer, purpose: Purpose, reason: str) -> ProtocolViolatio
         url=answer.url,
         status=answer.status,
         hint=NOT_THE_API_HINT,
+    )
+
+
+_PAGE = json_decoder(WikiPageRecord)
+
+
+class OddEntry(Struct, frozen=True):
+    """An entry that is no record of a page."""
+
+    number: int
+    """In the list, from 1."""
+    slug: str
+    """Empty where it has none that is text."""
+    title: str
+    reason: str
+
+
+def decode_pages(
+    answer: Answer, purpose: Purpose
+) -> tuple[tuple[WikiPageRecord, ...], tuple[OddEntry, ...]]:
+    """The list's records, and what else is in it.
+
+    Raises:
+        CutAnswer: the JSON ends too early.
+        ProtocolViolation: no JSON, no list, or one that is about no page at all.
+    """
+    try:
+        return decode(answer, tuple[WikiPageRecord, ...], purpose), ()
+    except CutAnswer:
+        raise
+    except ProtocolViolation:
+        records, odd = _one_by_one(decode(answer, list[msgspec.Raw], purpose))
+        if not records and not any(entry.slug for entry in odd):
+            raise
+        return records, odd
+
+
+def _one_by_one(
+    parts: list[msgspec.Raw],
+) -> tuple[tuple[WikiPageRecord, ...], tuple[OddEntry, ...]]:
+    records: list[WikiPageRecord] = []
+    odd: list[OddEntry] = []
+    for number, part in enumerate(parts, start=1):
+        try:
+            records.append(_PAGE.decode(part))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as exc:
+            odd.append(_odd(number, part, str(exc)))
+    return tuple(records), tuple(odd)
+
+
+def _odd(number: int, part: msgspec.Raw, said: str) -> OddEntry:
+    try:
+        entry = msgspec.json.decode(part)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        entry = None
+    fields = entry if isinstance(entry, dict) else {}
+    slug, title = fields.get("slug"), fields.get("title")
+    return OddEntry(
+        number,
+        slug if isinstance(slug, str) else "",
+        one_line(title) if isinstance(title, str) else "",
+        lowered(said.replace(" - at `$.", " at `")),
     )

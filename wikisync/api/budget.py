@@ -12,17 +12,24 @@ Every request takes a turn.  It waits
 
 However long the service asks to wait, one request is made after a while, which shows
 whether that still is so.
+
+A request that changes nothing is made again after failures that may pass.  One that
+writes is made again only after a 429, which says that it was not carried out; that is
+no attempt, for its pause is the budget's.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import Literal
+from itertools import count
+from random import random
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,14 +38,37 @@ from wikisync.api.address import ServiceAddress
 from wikisync.api.pace import PaceStore, window_of
 from wikisync.api.refusals import LIMIT_HINT
 from wikisync.api.request import Request
-from wikisync.api.retry import TransientFailure
 from wikisync.api.settings import ClientSettings
-from wikisync.errors import RateLimited, RemoteError
+from wikisync.errors import NoAnswerInTime, RateLimited, RefusedInFront, RemoteError
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+Sleep = Callable[[float], Awaitable[None]]
+Random = Callable[[], float]
+Clock = Callable[[], float]
+NotifyPause = Callable[[float, str], None]
+"""Called with the length of a pause in seconds, and why it is made."""
+
 
 DAY_S = 86_400.0
 SHORT_WORK_MAX = 10
 """So many requests of a client are those of a person's command; more are long work,
 which leaves a part of the budget to others."""
+
+
+class TransientFailure(Exception):
+    """A failure that may be over when the request is made again.
+
+    Never leaves the client: who catches it raises its ``error``.
+    """
+
+    def __init__(self, error: RemoteError, *, after_s: float | None = None) -> None:
+        super().__init__(error.message)
+        self.error = error
+        self.after_s = after_s
+        """Pause that the service asked for, in seconds; after a 429 the one to make."""
 
 
 class Area(Struct, frozen=True):
@@ -96,9 +126,10 @@ class Budget:
         settings: ClientSettings,
         pace: PaceStore,
         *,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        notify_pause: Callable[[float, str], None] = lambda _seconds, _why: None,
+        clock: Clock = time.monotonic,
+        sleep: Sleep = asyncio.sleep,
+        notify_pause: NotifyPause = lambda _seconds, _why: None,
+        random: Random = random,
         wall: Callable[[], float] = time.time,
     ) -> None:
         """Note nothing yet.
@@ -110,13 +141,14 @@ class Budget:
             clock: seconds since any moment.
             sleep: waits.
             notify_pause: is called before each pause with its length and its reason.
+            random: 0.0 to 1.0, spreads the pauses between attempts.
             wall: seconds since the epoch.
         """
         self._address = address
         self._settings = settings
         self._pace = pace
         self._clock, self._wall, self._sleep = clock, wall, sleep
-        self._notify_pause = notify_pause
+        self._notify_pause, self._random = notify_pause, random
         self._waits: dict[Area, Wait] = {}
         self._trials: dict[Area, asyncio.Event] = {}
         """Areas in which one request is made alone after a pause."""
@@ -154,6 +186,52 @@ class Budget:
         finally:
             self._slots.release()
             self._end_trial(area, trial)
+
+    async def repeated(
+        self, request: Request, attempt: Callable[[], Awaitable[T]]
+    ) -> T:
+        """Make attempts until one succeeds, or no further one is allowed.
+
+        Raises:
+            TransientFailure: the last of them.
+        """
+        settings, started, refusals = self._settings, self._clock(), 0
+        for number in count(1):
+            try:
+                return await attempt()
+            except TransientFailure as failure:
+                is_limit = isinstance(failure.error, RateLimited)
+                refusals += is_limit
+                made = number - refusals
+                pause = pause_s(failure, made, settings, self._random)
+                wish_max_s = settings.rate_limit_pause_max_s if request.waits else 0.0
+                is_last = made >= self._attempts_max(request, failure.error)
+                if (
+                    (not is_limit and (request.is_write or is_last))
+                    or (failure.after_s or 0.0) > wish_max_s
+                    or self._clock() - started + pause > settings.deadline_s
+                ):
+                    raise
+                reason = failure.error.message
+            log.debug(
+                "attempt %d failed, asking again in %.1f s: %s", number, pause, reason
+            )
+            self._notify_pause(pause, reason)
+            if not is_limit:
+                await self._sleep(pause)
+        raise AssertionError("the count has no end")
+
+    def _attempts_max(self, request: Request, error: RemoteError) -> int:
+        """How often a request is made that fails in this way."""
+        settings, most = self._settings, self._settings.attempts_max
+        if isinstance(error, NoAnswerInTime):
+            late_max = request.late_attempts_max
+            return min(
+                settings.late_attempts_max if late_max is None else late_max, most
+            )
+        if isinstance(error, RefusedInFront):
+            return min(settings.refused_attempts_max, most)
+        return most
 
     def heard(self, request: Request, headers: Mapping[str, str]) -> None:
         """Note what the headers of an answer say of the budget."""
@@ -363,3 +441,22 @@ def shown_time(at: float) -> str:
     moment = datetime.fromtimestamp(at)  # noqa: DTZ006 - a person's own time
     is_near = abs(at - time.time()) < DAY_S / 2
     return f"{moment:%H:%M}" if is_near else f"{moment:%Y-%m-%d %H:%M}"
+
+
+def pause_s(
+    failure: TransientFailure, attempt: int, settings: ClientSettings, random: Random
+) -> float:
+    """Seconds to wait after the attempt with this number, counted from 1.
+
+    What the service asks for is the least; a random part on top keeps many
+    requests from coming back in the same moment.  Without a wish of the
+    service it is exponential back-off with full jitter, any value from zero
+    up to the doubled limit.
+    """
+    wish_s = failure.after_s or 0.0
+    if isinstance(failure.error, RateLimited):
+        return wish_s  # the budget spreads what waits for it
+    limit = min(
+        settings.retry_delay_max_s, settings.retry_delay_s * 2.0 ** (attempt - 1)
+    )
+    return wish_s + limit * random()

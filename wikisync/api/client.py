@@ -1,8 +1,7 @@
 """Client: everything that is asked of a service, typed.
 
-It checks address and token, repeats what may be repeated (``retry``), keeps to what
-the service allows (``budget``), and follows lists (``paging``); ``pool`` makes one
-exchange, ``answers`` names what went wrong.
+It checks address and token, keeps to what the service allows (``budget``), and follows
+lists (``listing``); ``pool`` makes one exchange, ``answers`` names what went wrong.
 
 Read next: ``wikis``, the operations on one wiki; ``projects``, those on projects.
 """
@@ -31,22 +30,27 @@ from msgspec.structs import replace
 from wikisync.api import routes
 from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import Answer, CutAnswer, Purpose, decode, decode_each
-from wikisync.api.budget import Budget
-from wikisync.api.listing import Listing, Part
+from wikisync.api.budget import (
+    Budget,
+    Clock,
+    Random,
+    Sleep,
+    TransientFailure,
+)
+from wikisync.api.listing import (
+    Listing,
+    Part,
+    encode_query,
+    next_query,
+    says_end,
+    total_of,
+)
 from wikisync.api.pace import ProcessPace
-from wikisync.api.paging import encode_query, next_query, says_end, total_of
 from wikisync.api.pool import Pool
 from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.proxy import proxy_for
 from wikisync.api.refusals import in_words
 from wikisync.api.request import Request
-from wikisync.api.retry import (
-    Clock,
-    Random,
-    Sleep,
-    TransientFailure,
-    repeated,
-)
 from wikisync.api.schema import (
     AddressRecord,
     CurrentUserRecord,
@@ -116,6 +120,7 @@ class Client:
             clock=clock,
             sleep=sleep,
             notify_pause=self._notify_pause,
+            random=random or spread,
         )
         """What may be asked now, and what waits."""
         self._pool = Pool(
@@ -127,7 +132,7 @@ class Client:
             self.late_notice,
             self.budget.heard,
         )
-        self._sleep, self._random, self._clock = sleep, random or spread, clock
+        self._sleep, self._clock = sleep, clock
         self._before_write = before_write
         self._write_locks: dict[str, asyncio.Lock] = {}
 
@@ -418,17 +423,7 @@ class Client:
         if self._before_write is not None and request.is_write:
             self._before_write(request)
         try:
-            return await repeated(
-                attempt,
-                self.settings,
-                is_write=request.is_write,
-                sleep=self._sleep,
-                random=self._random,
-                clock=self._clock,
-                late_attempts_max=request.late_attempts_max,
-                waits=request.waits,
-                notify=self._notify_pause,
-            )
+            return await self.budget.repeated(request, attempt)
         except TransientFailure as failure:
             raise failure.error from failure.__cause__
 

@@ -14,8 +14,8 @@ from http import HTTPStatus
 import aiohttp
 
 from wikisync.api.answers import CutAnswer, Purpose, cut_hint
+from wikisync.api.budget import TransientFailure
 from wikisync.api.proxy import Proxy
-from wikisync.api.retry import TransientFailure
 from wikisync.errors import (
     NoAnswerInTime,
     ProtocolViolation,

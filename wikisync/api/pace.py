@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Annotated, Protocol
 
 from msgspec import Meta, Struct, field
-
-from wikisync.api.retry import parse_date
 
 RESERVE = 0.1
 """Part of every limit that long work leaves alone."""
@@ -313,6 +312,34 @@ def window_of(
     quota = max(limit, remaining, observed + remaining if remaining else 0)
     period_s = max(60.0 * quota / limit, 1.0)
     return Window(quota, remaining, now + left_s, min(period_s, WINDOW_S_MAX))
+
+
+def parse_retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
+    """Seconds the service asks to wait: RFC 9110 10.2.3, both syntaxes.
+
+    A date is measured from the answer's own ``Date``, so that a wrong clock on
+    either side does no harm; ``now`` serves where that is absent.
+
+    Returns:
+        None where the header is absent or makes no sense; never negative.
+    """
+    text = headers.get("retry-after", "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])
+    moment = parse_date(text)
+    if moment is None:
+        return None
+    answered = parse_date(headers.get("date", "")) or now
+    return max(0.0, (moment - answered).total_seconds())
+
+
+def parse_date(text: str) -> datetime | None:
+    """A date of a header; None where it is none."""
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _number(text: str | None) -> int | None:

@@ -18,7 +18,7 @@ from typing import Literal
 from msgspec import Struct, convert, field
 from msgspec.structs import force_setattr
 
-from wikisync.api.endpoints import AnyEndpoint, Endpoint
+from wikisync.api.routes import AnyEndpoint, Endpoint
 from wikisync.packaged import packaged_toml
 
 Role = Literal["anyone", "reporter", "owner", "admin"]

@@ -25,11 +25,12 @@ from yarl import URL
 from wikisync.api import routes
 from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import NOT_THE_API_HINT, Answer, NotHandedOut, Purpose
+from wikisync.api.budget import Clock, TransientFailure
 from wikisync.api.network import password_wanted, translating
+from wikisync.api.pace import parse_retry_after
 from wikisync.api.proxy import Proxy
 from wikisync.api.refusals import AUTHENTICATION_HINT, error_of
 from wikisync.api.request import Request, headers_of
-from wikisync.api.retry import Clock, TransientFailure, parse_retry_after
 from wikisync.api.secret import Secret
 from wikisync.api.settings import ClientSettings
 from wikisync.errors import (
@@ -469,7 +470,7 @@ async def _without_silent_repetition(
     """Keep aiohttp from repeating a request whose connection broke.
 
     It does so once by itself for PUT and DELETE too, after these two errors;
-    under another class the error comes through and ``retry`` decides.
+    under another class the error comes through and ``budget`` decides.
     """
     try:
         return await handler(request)

@@ -4,8 +4,8 @@ The methods are named as in ``endpoints.Endpoint`` and take the parameters of
 its table by name.  What an endpoint does not take is refused before anything is
 sent; what is newer than the table goes through ``also``.
 
-Read next: ``project_reads``, the operations that change nothing; ``project_calls``,
-what all of them share.
+Read next: ``project_reads``, the operations that change nothing, and what all of them
+share.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ from msgspec import Struct
 
 from wikisync.api.answers import decode
 from wikisync.api.client import Id
-from wikisync.api.endpoints import Endpoint
-from wikisync.api.project_calls import Also
-from wikisync.api.project_reads import ProjectReads
+from wikisync.api.project_reads import Also, ProjectReads
 from wikisync.api.project_schema import (
     AvatarRecord,
     MembersImportRecord,
@@ -37,6 +35,7 @@ from wikisync.api.project_types import (
     ShareProjectArguments,
 )
 from wikisync.api.request import Request
+from wikisync.api.routes import Endpoint
 from wikisync.errors import NotFound, Rejected, RemoteError, Unavailable, UsageError
 from wikisync.progress import Progress
 from wikisync.terminal import one_line

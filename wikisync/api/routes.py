@@ -1,4 +1,4 @@
-"""Path templates of the REST API: one table for client and service.
+"""Path templates and operations of the REST API: one table for client and service.
 
 Pure.  A template is relative to ``/api/v4``; ``{name}`` stands for one segment
 that the client percent-encodes whole (``%2F`` included) and the service decodes
@@ -8,7 +8,8 @@ does since 14.9.
 
 from __future__ import annotations
 
-from typing import Literal
+from enum import StrEnum
+from typing import Literal, Self
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -119,3 +120,83 @@ WIKI_UPLOAD = Route("POST", "/{owner}/{id}/wikis/attachments")
 COMMENTS = Route("GET", "/{owner}/{id}/wiki_pages/{page_id}/notes")
 COMMENT = Route("GET", "/{owner}/{id}/wiki_pages/{page_id}/notes/{note_id}")
 COMMENT_CREATE = Route("POST", "/{owner}/{id}/wiki_pages/{page_id}/notes")
+
+
+class _Operation(StrEnum):
+    """A name, and where it is."""
+
+    route: Route
+
+    def __new__(cls, name: str, route: Route) -> Self:
+        """A member that is its name."""
+        made = str.__new__(cls, name)
+        made._value_ = name
+        made.route = route
+        return made
+
+
+class Endpoint(_Operation):
+    """The operations on projects, by the names of the client's methods."""
+
+    LIST = "list_projects", PROJECTS
+    USER_LIST = "list_user_projects", USER_PROJECTS
+    CONTRIBUTED_LIST = "list_contributed_projects", USER_CONTRIBUTED_PROJECTS
+    STARRED_LIST = "list_starred_projects", USER_STARRED_PROJECTS
+    FORK_LIST = "list_forks", PROJECT_FORKS
+    SHOW = "show_project", PROJECT
+    USERS = "list_project_users", PROJECT_USERS
+    GROUPS = "list_project_groups", PROJECT_GROUPS
+    SHARE_LOCATIONS = "list_share_locations", PROJECT_SHARE_LOCATIONS
+    STARRERS = "list_starrers", PROJECT_STARRERS
+    LANGUAGES = "show_languages", PROJECT_LANGUAGES
+    CREATE = "create_project", PROJECT_CREATE
+    CREATE_FOR_USER = "create_project_for_user", PROJECT_CREATE_FOR_USER
+    EDIT = "edit_project", PROJECT_EDIT
+    FORK = "fork_project", PROJECT_FORK
+    STAR = "star_project", PROJECT_STAR
+    UNSTAR = "unstar_project", PROJECT_UNSTAR
+    ARCHIVE = "archive_project", PROJECT_ARCHIVE
+    UNARCHIVE = "unarchive_project", PROJECT_UNARCHIVE
+    DELETE = "delete_project", PROJECT_DELETE
+    RESTORE = "restore_project", PROJECT_RESTORE
+    SHARE = "share_project", PROJECT_SHARE
+    UNSHARE = "unshare_project", PROJECT_UNSHARE
+    UPLOAD = "upload_file", PROJECT_UPLOAD
+    IMPORT_MEMBERS = "import_project_members", PROJECT_IMPORT_MEMBERS
+
+
+class OtherEndpoint(_Operation):
+    """The operations on wikis and groups, and some that the client does not need."""
+
+    PAGES = "list_pages", WIKI_LIST
+    PAGE = "show_page", WIKI_GET
+    PAGE_CREATE = "create_page", WIKI_CREATE
+    PAGE_EDIT = "edit_page", WIKI_EDIT
+    ATTACHMENT = "upload_attachment", WIKI_UPLOAD
+    COMMENTS = "list_comments", COMMENTS
+    COMMENT_CREATE = "create_comment", COMMENT_CREATE
+    GROUPS = "list_groups", GROUPS
+    SUBGROUPS = "list_subgroups", GROUP_SUBGROUPS
+    DESCENDANT_GROUPS = "list_descendant_groups", GROUP_DESCENDANTS
+    GROUP_PROJECTS = "list_group_projects", GROUP_PROJECTS
+    MEMBERS = "list_members", MEMBERS
+    ALL_MEMBERS = "list_all_members", ALL_MEMBERS
+    MEMBER_ADD = "add_member", MEMBER_ADD
+    MEMBER_EDIT = "edit_member", MEMBER_EDIT
+    USERS = "list_users", USERS
+    SEARCH = "search_everywhere", SEARCH
+    OWNER_SEARCH = "search_owner", OWNER_SEARCH
+    GROUP_CREATE = "create_group", GROUP_CREATE
+    BRANCHES = "list_branches", PROJECT_BRANCHES
+    EVENTS = "list_events", PROJECT_EVENTS
+    ISSUES = "list_issues", PROJECT_ISSUES
+    MERGE_REQUESTS = "list_merge_requests", PROJECT_MERGE_REQUESTS
+    LABELS = "list_labels", PROJECT_LABELS
+    CLUSTER_AGENTS = "list_cluster_agents", PROJECT_CLUSTER_AGENTS
+    TRANSFER = "transfer_project", PROJECT_TRANSFER
+    SET_CUSTOM_ATTRIBUTE = "set_custom_attribute", PROJECT_SET_CUSTOM_ATTRIBUTE
+
+
+AnyEndpoint = Endpoint | OtherEndpoint
+"""Any of them; the client has a method for each of the first kind."""
+ENDPOINTS: tuple[AnyEndpoint, ...] = (*Endpoint, *OtherEndpoint)

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from wikisync.api.entries import OddEntry
+from wikisync.api.answers import OddEntry
 from wikisync.api.schema import WikiPageRecord
 from wikisync.errors import NotFound, ProtocolViolation
 from wikisync.model import (

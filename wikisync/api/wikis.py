@@ -21,15 +21,16 @@ from wikisync.api import routes
 from wikisync.api.address import encode_path
 from wikisync.api.answers import (
     About,
+    OddEntry,
     Purpose,
     UnknownRoute,
     decode,
+    decode_pages,
     decode_written,
     not_the_api,
 )
 from wikisync.api.client import Client, Id
-from wikisync.api.entries import OddEntry, decode_pages
-from wikisync.api.paging import encode_query
+from wikisync.api.listing import encode_query
 from wikisync.api.request import Request
 from wikisync.api.routes import Method
 from wikisync.api.schema import AttachmentRecord, CommentRecord, WikiPageRecord

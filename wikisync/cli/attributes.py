@@ -13,9 +13,9 @@ from typing import Any
 
 import click
 
-from wikisync.api.endpoints import Endpoint
 from wikisync.api.parameters import Parameter, parameters_of
 from wikisync.api.project_schema import AccessLevel
+from wikisync.api.routes import Endpoint
 from wikisync.cli.options import InputPath
 from wikisync.errors import UsageError
 

@@ -29,8 +29,8 @@ from wikisync.config import (
     WikiSection,
     parse_config,
 )
+from wikisync.config.reading import render_config
 from wikisync.config.trust import agree, agreed_lines
-from wikisync.config.writing import render_config
 from wikisync.errors import ExitCode, FolderError, UsageError
 from wikisync.folder.workspace import refuse_overlaps
 from wikisync.model import Problem, WikiOwner

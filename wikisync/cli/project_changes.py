@@ -11,8 +11,8 @@ from typing import Any
 import click
 
 from wikisync.api.client import Client
-from wikisync.api.endpoints import Endpoint
 from wikisync.api.projects import Deletion, Projects, Toggle
+from wikisync.api.routes import Endpoint
 from wikisync.cli.attributes import parameter_options, read_newer, read_values
 from wikisync.cli.options import InputPath
 from wikisync.cli.project_lists import as_plain, command_of

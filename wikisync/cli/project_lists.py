@@ -10,9 +10,9 @@ import click
 
 from wikisync.api.address import ServiceAddress
 from wikisync.api.client import Client
-from wikisync.api.endpoints import Endpoint
 from wikisync.api.listing import Listing
 from wikisync.api.projects import Projects
+from wikisync.api.routes import Endpoint
 from wikisync.cli.attributes import (
     newer_option,
     parameter_options,

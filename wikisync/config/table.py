@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TypeVar, cast
 
-from wikisync.config.checks import Check, is_right
-from wikisync.config.sections import OptionValue
+from wikisync.config.sections import Check, OptionValue, is_right
 
 T = TypeVar("T")
 

@@ -16,7 +16,7 @@ from urllib.parse import quote
 import msgspec
 from aiohttp import web
 
-from wikisync.api.endpoints import OtherEndpoint
+from wikisync.api.routes import OtherEndpoint
 from wikisync.api.schema import AttachmentLink, AttachmentRecord
 from wikisync.model import OwnerKind, split_extension
 from wikisync.service.access import Operation, Verdict

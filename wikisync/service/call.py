@@ -13,8 +13,7 @@ from typing import Any, Literal
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.api.endpoints import AnyEndpoint
-from wikisync.api.routes import API_PREFIX
+from wikisync.api.routes import API_PREFIX, AnyEndpoint
 from wikisync.model import OwnerKind
 from wikisync.service.access import (
     Act,

@@ -10,8 +10,8 @@ from typing import Any
 
 from aiohttp import web
 
-from wikisync.api.endpoints import OtherEndpoint
 from wikisync.api.project_schema import AccessLevel
+from wikisync.api.routes import OtherEndpoint
 from wikisync.api.schema import CommentRecord
 from wikisync.model import OwnerKind
 from wikisync.service.access import Operation

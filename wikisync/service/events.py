@@ -14,8 +14,8 @@ from itertools import islice
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.api.endpoints import OtherEndpoint
 from wikisync.api.project_schema import EventPage, EventPush, EventRecord
+from wikisync.api.routes import OtherEndpoint
 from wikisync.model import split_extension
 from wikisync.service.access import Operation, Verdict
 from wikisync.service.call import Call, judge

@@ -5,8 +5,8 @@ from __future__ import annotations
 from aiohttp import web
 from msgspec import UNSET
 
-from wikisync.api.endpoints import OtherEndpoint
 from wikisync.api.project_schema import OwnerRecord
+from wikisync.api.routes import OtherEndpoint
 from wikisync.api.schema import (
     CurrentUserRecord,
     MetadataRecord,

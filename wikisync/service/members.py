@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from wikisync.api.endpoints import OtherEndpoint
 from wikisync.api.project_schema import AccessLevel, MemberRecord
+from wikisync.api.routes import OtherEndpoint
 from wikisync.model import OwnerKind
 from wikisync.service.answers import (
     Refusal,

@@ -15,7 +15,6 @@ from aiohttp import web
 from msgspec import Struct
 
 from wikisync.api import routes
-from wikisync.api.endpoints import ENDPOINTS
 from wikisync.api.project_schema import (
     BranchRecord,
     CustomAttributeRecord,
@@ -30,6 +29,7 @@ from wikisync.api.project_schema import (
     StarrerRecord,
     UploadRecord,
 )
+from wikisync.api.routes import ENDPOINTS
 from wikisync.api.schema import (
     AttachmentRecord,
     BlobRecord,

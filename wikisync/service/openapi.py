@@ -16,14 +16,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from wikisync.api.endpoints import AnyEndpoint, Endpoint
 from wikisync.api.parameters import (
     Parameter,
     parameters_of,
     project_attributes,
     rules_of,
 )
-from wikisync.api.routes import API_PREFIX, Method
+from wikisync.api.routes import API_PREFIX, AnyEndpoint, Endpoint, Method
 from wikisync.api.schema import ErrorRecord
 
 Schema = dict[str, Any]

@@ -12,7 +12,7 @@ from itertools import islice
 
 from aiohttp import web
 
-from wikisync.api.endpoints import OtherEndpoint
+from wikisync.api.routes import OtherEndpoint
 from wikisync.api.schema import BlobRecord
 from wikisync.model import OwnerKind
 from wikisync.service.access import Operation, Verdict

@@ -11,7 +11,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.api.endpoints import OtherEndpoint
+from wikisync.api.routes import OtherEndpoint
 from wikisync.markup.frontmatter import (
     FRONT_MATTER_CHARS_MAX,
     text_without,

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from wikisync.api.client import Client
 from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection
-from wikisync.config.writing import render_config
+from wikisync.config.reading import render_config
 from wikisync.errors import FolderError, WikisyncError
 from wikisync.folder.identity import current_folder
 from wikisync.folder.swap import OWNERS, PRIVATE, write_atomically

@@ -14,8 +14,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from wikisync.config import FILE_NAME, Config
+from wikisync.config.reading import render_config
 from wikisync.config.trust import agree
-from wikisync.config.writing import render_config
 from wikisync.errors import ConfigError, FolderError
 from wikisync.folder.ignore import is_ignored_folder
 from wikisync.folder.naming import parse_path

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from aiohttp import web
 
-from wikisync.api.endpoints import Endpoint
+from wikisync.api.routes import Endpoint
 from wikisync.private import make_private_file, make_private_folder
 from wikisync.service.access import Act
 from wikisync.service.answers import bad_request, json_answer, unmatched_route
