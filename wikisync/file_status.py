@@ -31,8 +31,8 @@ class FileStatus(NamedTuple):
     inode: int
 
 
-UNSETTLED = FileStatus(-1, -1, -1, -1)
-"""Equal to that of no file: what was read has to be read again."""
+UNKNOWN = FileStatus(-1, -1, -1, -1)
+"""Equal to that of no file."""
 
 
 def status_of(found: os.stat_result) -> FileStatus:
@@ -53,16 +53,13 @@ def status_at(path: Path | None) -> FileStatus | None:
         return None
 
 
-def trusted_status(status: FileStatus, read_at_ns: int) -> FileStatus:
-    """The status under which what was read is believed later.
+def is_settled(status: FileStatus, read_at_ns: int) -> bool:
+    """Whether what was read is believed later, as long as the status is this one.
+
+    A file that changed just before may change again and show the same times.
 
     Args:
         status: Of the file, taken before it was read.
         read_at_ns: When the reading began.
-
-    Returns:
-        ``UNSETTLED`` for a file that changed just before: it may change again and
-        show the same times.
     """
-    changed_ns = max(status.mtime_ns, status.ctime_ns)
-    return status if read_at_ns - changed_ns > SETTLED_NS else UNSETTLED
+    return read_at_ns - max(status.mtime_ns, status.ctime_ns) > SETTLED_NS

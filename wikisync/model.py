@@ -327,9 +327,6 @@ class LooseFile(Struct, frozen=True):
     digest: Digest
     size: int
     """In bytes."""
-    stamp: str = ""
-    """Of the file's status: while it is the same, so is the content.  Empty where the
-    content has to be read again to know it."""
 
 
 class LinkTarget(Struct, frozen=True):

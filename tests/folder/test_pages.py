@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from wikisync import file_status
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import pages as pages_module
+from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.pages import READ_ALL_S, PageFolder
 from wikisync.folder.patterns import Patterns
 from wikisync.folder.probe import Folding
 from wikisync.folder.scan import scan_pages
-from wikisync.folder.scan_cache import SeenFile
 from wikisync.folder.text import decode_page, title_of
 from wikisync.model import Format, Page, Problem, Slug, digest_of
 
@@ -202,7 +202,7 @@ def test_file_that_goes_while_we_scan_is_simply_not_there(
     def scan_and_lose(
         root: Path,
         patterns: Patterns,
-        known: Mapping[str, SeenFile],
+        known: Mapping[str, IndexedFile],
     ) -> object:
         scanned = scan(root, patterns, known)
         (tmp_path / "a.md").unlink()
@@ -252,13 +252,13 @@ def test_every_file_is_read_from_time_to_time_whatever_its_times_say(
     monkeypatch.setattr(file_status, "SETTLED_NS", -1)
     now = [time.time()]
     (tmp_path / "home.md").write_text("one\n")
-    folder = PageFolder(tmp_path, clock=lambda: now[0])
+    index = FolderIndex(tmp_path)
+    folder = PageFolder(tmp_path, index=index, clock=lambda: now[0])
     folder.snapshot()
-    assert folder._seen is not None
-    seen = folder._seen["home.md"]
-    stale_state = replace(seen.state, digest=digest_of("stale\n"))
-    kept = SeenFile(seen.status, stale_state)
-    folder._seen = {**folder._seen, "home.md": kept}
+    known = index.files["home.md"]
+    assert known.page is not None
+    stale_state = replace(known.page, digest=digest_of("stale\n"))
+    index.note("home.md", replace(known, page=stale_state))
     stale = folder.snapshot().pages[Slug("home")]
     now[0] += READ_ALL_S
     fresh = folder.snapshot().pages[Slug("home")]

@@ -135,7 +135,7 @@ async def test_attachment_comes_back_as_it_was_stored(
     read = b"".join([chunk async for chunk in replica.read_attachment(PICTURE)])
     assert read == content == (tmp_path / PICTURE).read_bytes()
     assert (stored.digest, stored.size) == (digest_of(content), len(content))
-    (here,) = (await replica.attachments({PICTURE: None})).values()
+    (here,) = (await replica.attachments([PICTURE])).values()
     assert (here.digest, here.size) == (stored.digest, stored.size)
 
 
@@ -145,7 +145,7 @@ async def test_empty_attachment_is_stored(replica: FolderReplica) -> None:
 
 
 async def test_attachment_that_is_not_there(replica: FolderReplica) -> None:
-    assert not await replica.attachments({PICTURE: None})
+    assert not await replica.attachments([PICTURE])
     with pytest.raises(NotFound, match="no attachment uploads/"):
         await anext(replica.read_attachment(PICTURE))
 
@@ -159,7 +159,7 @@ async def test_unsafe_attachment_path_is_refused(
     unsafe = AttachmentPath(path)
     with pytest.raises(FolderError, match="not a safe path"):
         await replica.write_attachment(unsafe, pieces(b"x"))
-    assert not await replica.attachments({unsafe: None})
+    assert not await replica.attachments([unsafe])
     with pytest.raises(FolderError, match="not a safe path"):
         await anext(replica.read_attachment(unsafe))
     assert names_in(tmp_path) == []

@@ -9,10 +9,10 @@ import pytest
 from wikisync.errors import FolderError
 from wikisync.file_status import status_of
 from wikisync.folder import scan
+from wikisync.folder.index import IndexedFile
 from wikisync.folder.naming import parse_path
 from wikisync.folder.patterns import parse_patterns
 from wikisync.folder.scan import ScannedFolder, scan_pages
-from wikisync.folder.scan_cache import SeenFile
 from wikisync.model import Format, PageState, Slug, digest_of
 
 TEXT = digest_of("text")
@@ -58,9 +58,9 @@ def test_names_of_known_files_are_not_parsed_again(
 ) -> None:
     put(tmp_path, "%2E%2E/a%3Ab.md", "home.org", "notes.txt")
     first = scan_pages(tmp_path)
-    known: dict[str, SeenFile] = {
-        page.path: SeenFile(page.status, PageState(page.slug, page.format, TEXT))
-        for page in first.pages
+    states = {one.path: PageState(one.slug, one.format, TEXT) for one in first.pages}
+    known: dict[str, IndexedFile] = {
+        path: IndexedFile(TEXT, 4, page=state) for path, state in states.items()
     }
     put(tmp_path, "new.md")
     (tmp_path / "home.org").unlink()

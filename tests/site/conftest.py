@@ -10,8 +10,7 @@ import pytest
 from tests.site.sites import Studio, with_handbook, with_instance
 from tests.support.preview import WIKI, Desk
 from wikisync import file_status
-from wikisync.folder import safe_open
-from wikisync.site import sources
+from wikisync.folder import index, safe_open
 
 
 @pytest.fixture
@@ -50,6 +49,6 @@ def read_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         paths.append(path)
         return read_chunks(descriptor, path)
 
-    monkeypatch.setattr(sources, "read_chunks", noted)
+    monkeypatch.setattr(index, "read_chunks", noted)
     monkeypatch.setattr(file_status, "SETTLED_NS", 0)
     return paths

@@ -14,7 +14,8 @@ import pytest
 from tests.site.sites import HANDBOOK, Studio
 from wikisync import file_status
 from wikisync.errors import UsageError
-from wikisync.site import addresses, generated, pages, sources
+from wikisync.folder import index
+from wikisync.site import addresses, generated, pages
 from wikisync.site.navigation import Tree
 from wikisync.site.theme import Theme
 
@@ -197,7 +198,7 @@ def test_settled_files_are_not_read_again(
     monkeypatch.setattr(file_status, "SETTLED_NS", -1)
     studio.add("-- home.md --\nfirst\n")
     studio.build()
-    monkeypatch.setattr(sources, "read_chunks", None)
+    monkeypatch.setattr(index, "read_chunks", None)
     assert studio.build().written == 0
 
 

@@ -6,18 +6,18 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from tests.site.sites import wiki_source
 from tests.support.archive import unpack
 from wikisync.file_status import SETTLED_NS
+from wikisync.folder.index import FolderIndex
 from wikisync.folder.safe_open import CHUNK_BYTES
+from wikisync.layout import SCANS_FOLDER
 from wikisync.model import Digest, Slug, digest_of
 from wikisync.site.cache import open_cache
 from wikisync.site.sources import (
     ScannedWiki,
-    _decoded,
     read_file,
     scan_wiki,
     settle,
@@ -41,13 +41,11 @@ def scanned(folder: Path, *, after_ns: int = 10 * SETTLED_NS) -> ScannedWiki:
 
 def forge(folder: Path) -> None:
     """Have the cache say something else of all files."""
-    with open_cache(folder.parent / "cache") as cache:
-        note = cache.key("folder", folder)
-        states = {
-            path: replace(state, digest=FORGED)
-            for path, state in _decoded(cache.state(note)).items()
-        }
-        cache.note(note, msgspec.msgpack.encode(states))
+    (file,) = (folder.parent / "cache" / SCANS_FOLDER).iterdir()
+    index = FolderIndex(folder, file)
+    for path, known in list(index.files.items()):
+        index.note(path, replace(known, digest=FORGED))
+    index.keep()
 
 
 def test_pages_come_sorted_by_slug_with_their_digests(tmp_path: Path) -> None:

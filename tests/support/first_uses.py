@@ -51,12 +51,13 @@ def modules(*names: str) -> list[Any]:
 
 def recall(folder: Path) -> None:
     """Recall the last scans of several wikis, as a starting watch does."""
-    [scans, model] = modules("folder.scan_cache", "model")
+    [index, model] = modules("folder.index", "model")
     page = model.PageState(model.Slug("home"), model.Format("markdown"), "0f")
-    caches = [scans.ScanCache(folder, folder / "scans") for _ in range(THREADS)]
-    caches[0].keep(1.0, {"home.md": scans.SeenFile((1, 2, 3, 4), page)})
-    found = at_once(lambda number: caches[number].recall())
-    assert all(scan.files["home.md"].state == page for scan in found)
+    known = [index.FolderIndex(folder, folder / "scans") for _ in range(THREADS + 1)]
+    known[-1].note("home.md", index.IndexedFile("0f", 1, page=page))
+    known[-1].keep()
+    found = at_once(lambda number: known[number].files)
+    assert all(files["home.md"].page == page for files in found)
 
 
 def make(folder: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import (
     AsyncIterator,
     Awaitable,
     Callable,
+    Collection,
     Iterable,
     Mapping,
     Sequence,
@@ -253,11 +254,11 @@ class MemoryReplica:
         return False
 
     async def attachments(
-        self, known: Mapping[AttachmentPath, LooseFile | None]
+        self, paths: Collection[AttachmentPath]
     ) -> Mapping[AttachmentPath, LooseFile]:
         return {
             path: LooseFile(path, digest_of(content), len(content))
-            for path in known
+            for path in paths
             if (content := self.files.get(path)) is not None
         }
 

@@ -97,7 +97,7 @@ class Pair:
         remote = WikiReplica(wiki, attachments=AttachmentSource(wiki, git))
         links = FileLinks(
             remote,
-            LooseFiles.of_workspace(local, self.private),
+            LooseFiles.of_folder(local),
             known,
             links=ParsedLinks(),
             clock=lambda: self.now,

@@ -195,11 +195,11 @@ class SimulatedFolder(_Side):
         return frozenset(found)
 
     async def attachments(
-        self, known: Mapping[AttachmentPath, LooseFile | None]
+        self, paths: Collection[AttachmentPath]
     ) -> Mapping[AttachmentPath, LooseFile]:
         self.world.step("look at attachments")
         return {
-            path: file_of(self.copy, path) for path in known if path in self.copy.files
+            path: file_of(self.copy, path) for path in paths if path in self.copy.files
         }
 
     async def write_attachment(
@@ -482,9 +482,6 @@ class SimulatedFiles:
             if path in PICTURES and path in self._copy.files
         }
 
-    async def keep(self) -> None:
-        pass
-
     def is_unlisted(self, path: str) -> bool:
         return path not in PICTURES
 
@@ -497,10 +494,10 @@ class SimulatedFiles:
         return AttachmentPath(target.path) if is_fetched else None
 
     async def there(
-        self, known: Mapping[AttachmentPath, LooseFile | None]
+        self, paths: Collection[AttachmentPath]
     ) -> Mapping[AttachmentPath, LooseFile]:
         self._world.step("look at fetched pictures")
-        held = (path for path in known if path in self._copy.files)
+        held = (path for path in paths if path in self._copy.files)
         return {path: file_of(self._copy, path) for path in held}
 
     async def read(self, file: LooseFile) -> AsyncIterator[bytes]:
@@ -514,8 +511,8 @@ def is_as_expected(text: str | None, expected: Digest | None) -> bool:
 
 
 def file_of(copy: Copy, path: str) -> LooseFile:
-    content, saves = copy.files[path]
-    return LooseFile(path, digest_of(content), len(content), str(saves))
+    content, _ = copy.files[path]
+    return LooseFile(path, digest_of(content), len(content))
 
 
 def content_of(copy: Copy, path: str) -> bytes:

@@ -136,7 +136,7 @@ def test_mentions_are_those_of_the_pages_there_are(wiki: WikiState) -> None:
 
 
 def test_attachments_are_remembered_and_forgotten(wiki: WikiState) -> None:
-    changed = LooseFile(PICTURE, Digest("b" * 64), 7, "1:7:2:3")
+    changed = LooseFile(PICTURE, Digest("b" * 64), 7)
     gone = FetchedFile(OTHER, Digest("a" * 64), None)
     picture = FetchedFile(PICTURE, Digest("a" * 64), changed)
     wiki.record_attachments([picture, gone])

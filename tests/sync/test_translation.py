@@ -20,7 +20,7 @@ from tests.support.pictures import (
 )
 from wikisync import file_status
 from wikisync.errors import Rejected, Unavailable
-from wikisync.folder import contents
+from wikisync.folder import index
 from wikisync.markup import retarget
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions, ParsedPage
@@ -237,7 +237,7 @@ async def test_a_start_with_nothing_new_parses_no_page_and_reads_no_picture(
         raise AssertionError("a picture was read")
 
     monkeypatch.setattr(ParsedLinks, "targets", noted)
-    monkeypatch.setattr(contents, "_read", refuse)
+    monkeypatch.setattr(index, "read_chunks", refuse)
 
     assert (await pair.cycle()).is_quiet
     assert parsed == []

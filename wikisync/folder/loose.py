@@ -19,20 +19,16 @@ from collections.abc import (
 )
 from pathlib import Path
 
-from wikisync.decoding import msgpack_decoder
 from wikisync.errors import NotFound
-from wikisync.folder.contents import file_there, files_there
 from wikisync.folder.ignore import is_ignored_file
+from wikisync.folder.index import FolderIndex
 from wikisync.folder.naming import attachment_path, is_fetched, is_unlisted, path_of
 from wikisync.folder.pattern_file import read_patterns
 from wikisync.folder.patterns import Patterns
-from wikisync.folder.private import wiki_private_folder
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import CHUNK_BYTES, Folders, opened_below, opened_root
 from wikisync.folder.scan import ScannedFolder, scan_pages
-from wikisync.folder.scan_cache import FolderCache
 from wikisync.folder.threads import finish_in_thread
-from wikisync.layout import SCANS_FOLDER
 from wikisync.model import (
     AttachmentPath,
     Format,
@@ -43,8 +39,6 @@ from wikisync.model import (
     split_extension,
 )
 
-_SEEN = msgpack_decoder(dict[str, LooseFile])
-
 
 class LooseFiles:
     """The loose files of one wiki's folder."""
@@ -52,7 +46,7 @@ class LooseFiles:
     def __init__(
         self,
         root: Path,
-        cache: FolderCache | None = None,
+        index: FolderIndex | None = None,
         *,
         listing: Callable[[], ScannedFolder] | None = None,
     ) -> None:
@@ -60,28 +54,19 @@ class LooseFiles:
 
         Args:
             root: The wiki's folder.
-            cache: Keeps what files hold for the next process, if given.
+            index: What is known of the folder's files, if anything is.
             listing: Gives what the folder holds, which is listed each time otherwise.
         """
         self._root = root
         self._listing = listing or self._listed
-        self._cache = cache
-        self._seen: dict[str, LooseFile] | None = None
-        """By path, as they were read; None where nothing was asked for yet."""
-        self._is_new = False
-        """Whether something was read that is not kept yet."""
+        self._index = index or FolderIndex(root)
         self._patterns: Patterns | None = None
         """What a person keeps out of the sync, as read with the last list."""
 
     @classmethod
-    def of_workspace(
-        cls, folder: FolderReplica, private: Path, *, keeps_scans: bool = True
-    ) -> LooseFiles:
-        """Those of a wiki's folder; ``private`` is the workspace's ``.wikisync``."""
-        scans = wiki_private_folder(folder.root, SCANS_FOLDER, private=private)
-        file = scans.with_name(f"{scans.name}.files")
-        cache = FolderCache(folder.root, file, is_kept=keeps_scans)
-        return cls(folder.root, cache, listing=folder.listing)
+    def of_folder(cls, folder: FolderReplica) -> LooseFiles:
+        """Those of a wiki's folder, which share its index."""
+        return cls(folder.root, folder.index, listing=folder.listing)
 
     async def names(self, besides: Collection[str] = ()) -> frozenset[str]:
         """The names of all of them but some, without their folders."""
@@ -113,12 +98,6 @@ class LooseFiles:
             for slug, of_page in ways.items()
         }
 
-    async def keep(self) -> None:
-        """Keep what the files hold for the next process."""
-        if self._cache is not None and self._is_new and self._seen is not None:
-            self._is_new = False
-            await finish_in_thread(self._cache.keep, self._seen)
-
     def is_unlisted(self, path: str) -> bool:
         """Whether a file is in a folder that is hidden, or of a program."""
         return is_unlisted(path)
@@ -142,17 +121,13 @@ class LooseFiles:
         return next((AttachmentPath(w) for w in ways if w and is_fetched(w)), None)
 
     async def there(
-        self, known: Mapping[AttachmentPath, LooseFile | None]
+        self, paths: Collection[AttachmentPath]
     ) -> Mapping[AttachmentPath, LooseFile]:
-        """Those of some fetched attachments that are there, as they are now.
-
-        Args:
-            known: Each as it was found last time.
-        """
-        if not known:
+        """Those of some fetched attachments that are there, as they are now."""
+        if not paths:
             return {}
         listed = (await finish_in_thread(self._listing)).attachments
-        return await finish_in_thread(files_there, self._root, known, listed)
+        return await finish_in_thread(self._index.there, paths, listed)
 
     async def read(self, file: LooseFile) -> AsyncIterator[bytes]:
         """The file's bytes in chunks.
@@ -179,9 +154,6 @@ class LooseFiles:
         """Files, each read only where it is not the one that was read before."""
         if self._patterns is None:
             self._patterns, _ = read_patterns(self._root)
-        if self._seen is None:
-            recalled = None if self._cache is None else self._cache.recall(_SEEN)
-            self._seen = recalled or {}
         found: dict[str, LooseFile] = {}
         pages = {
             folder: self._pages_in(folder)
@@ -196,11 +168,10 @@ class LooseFiles:
                 if self._patterns.hides(path) or name in pages[folder]:
                     continue
                 spelled = path if path.isascii() else forms.get(in_form_c(path), path)
-                before = self._seen.get(spelled)
-                file = file_there(folders, spelled, before)
+                file = self._index.look(folders, spelled)
                 if file is not None:
-                    found[path] = self._seen[spelled] = file
-                    self._is_new |= file is not before
+                    found[path] = LooseFile(spelled, file.digest, file.size)
+        self._index.keep()
         return found
 
     def _pages_in(self, folder: str) -> frozenset[str]:

@@ -2,9 +2,9 @@
 
 Everything here blocks; ``replica`` calls it in threads, one at a time where it
 changes something.  Names alone decide which file is which page
-(``naming``); what was read is remembered for files that stay as they are, with
-``scan_cache`` also for the next process.  A file that was saved a moment ago is waited
-for (``scan``), since it may be half of what is coming.
+(``naming``); files that stay as they are (``index``) are not read again.  A file that
+was saved a moment ago is waited for (``scan``), since it may be half of what is
+coming.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
@@ -21,10 +21,10 @@ from stat import S_ISREG
 from msgspec.structs import replace
 
 from wikisync.errors import FolderError, PreconditionFailed
-from wikisync.file_status import FileStatus, status_of, trusted_status
+from wikisync.file_status import FileStatus, is_settled, status_of
 from wikisync.folder.birth import identity_of
 from wikisync.folder.clashes import PathBook
-from wikisync.folder.contents import is_emptied
+from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import PATH_BYTES_MAX, parse_path, path_of
 from wikisync.folder.pattern_file import read_patterns
@@ -32,13 +32,13 @@ from wikisync.folder.patterns import IGNORE_FILE, NO_PATTERNS
 from wikisync.folder.probe import Folding, probe_folding
 from wikisync.folder.safe_open import (
     Folders,
+    open_folder,
     opened_file,
     opened_root,
     read_limited,
     split_path,
 )
 from wikisync.folder.scan import ListedFile, ScannedFolder, scan_pages
-from wikisync.folder.scan_cache import ScanCache, SeenFile
 from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.text import decode_page, encode_page, title_of
 from wikisync.folder.traces import busy_pages, pages_hidden
@@ -68,11 +68,8 @@ SHRUNK_S = 2.0
 WrittenPage = Page | FolderError | PreconditionFailed
 """The page as the folder holds it now, or why it does not."""
 
-_Written = tuple[int, int, int]
 READ_ALL_S = 3600.0
-"""So often every file is read, for times can be set back and clocks jump."""
-KEEP_S = 60.0
-"""So often at most what was seen is kept for the next process."""
+"""So often every page is read, for times can be set back and clocks jump."""
 
 
 class PageFolder:
@@ -85,25 +82,16 @@ class PageFolder:
         temporary: Path | None = None,
         limbo: Limbo | None = None,
         trash: Trash | None = None,
-        cache: ScanCache | None = None,
+        index: FolderIndex | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._root = root
         self._temporary = temporary
         self._limbo = limbo
         self._trash = trash
-        self._cache = cache
-        self._kept_at = float("-inf")
-        """When what was seen was last kept in the cache."""
-        self._seen: Mapping[str, SeenFile] | None = None
-        """What each file held at the last scan; None before the first one."""
-        self._read_all_at = clock()
-        """When every file was last read, whatever its times said."""
+        self._index = index or FolderIndex(root)
+        """Also of files that we wrote since the last scan."""
         self._clock = clock
-        self._looked: dict[str, FileStatus] = {}
-        """Status of every page file at the last scan."""
-        self._written: dict[str, _Written] = {}
-        """Inode, size and time of files that we wrote since."""
         self._scanned: ScannedFolder | None = None
         self._snapshot: Snapshot | None = None
         """The last snapshot; None before the first one, and since we wrote a page."""
@@ -140,44 +128,40 @@ class PageFolder:
 
     def _wait_s(self, file: ListedFile, now: float, quiet_s: float) -> float:
         age_s = now - file.status.ctime_ns / 1e9
-        before = self._looked.get(file.path)
+        known = self._index.files.get(file.path)
+        before = None if known is None else known.status
         if before == file.status:
-            return 0.0
-        if self._written.get(file.path) == _written_of(file.status):
             return 0.0
         if _has_shrunk(file.status, before):
             quiet_s = max(quiet_s, SHRUNK_S)
         return quiet_s - age_s
 
     def _snapshot_of(self, scanned: ScannedFolder) -> Snapshot:
-        before, known = self._looked, self._known_files()
+        known, now = self._index.files, self._clock()
+        # also after a clock was set back: then no age means anything
+        reads_all = not 0 <= now - self._index.read_all_at < READ_ALL_S
         pages: dict[Slug, PageState] = {}
         problems = [*self._pattern_problems, *scanned.problems, *_in_place(scanned)]
         problems += scanned.left_out
         unreadable = set(scanned.duplicates)
-        seen: dict[str, SeenFile] = {}
-        has_read = False
+        seen = {path: file for path, file in list(known.items()) if file.page is None}
+        were = known.keys() - seen.keys() if scanned.write_tests else ()
         with opened_root(self._root) as root, Folders(root) as folders:
             for file in scanned.pages:
-                found: SeenFile | Problem | None
-                kept = known.get(file.path)
-                if kept is not None and kept.status == file.status:
-                    found = kept
-                else:
-                    has_read = True
+                found: IndexedFile | Problem | None
+                found = before = known.get(file.path)
+                if before is None or reads_all or not before.is_as(file.status):
                     found = self._scan(folders, file)
                 if isinstance(found, Problem):
                     problems.append(found)
                     unreadable.add(file.slug)
-                elif found is not None:
+                elif found is not None and found.page is not None:
                     seen[file.path] = found
-                    pages[file.slug] = found.state
-        self._seen = seen
-        if has_read:
-            self._keep(seen)
-        # what we wrote before this scan is in it, and a later change is somebody else's
-        self._looked = {file.path: file.status for file in scanned.pages}
-        self._written = {}
+                    pages[file.slug] = found.page
+        if reads_all:
+            self._index.read_all_at = now
+        self._index.note_all(seen)
+        self._index.keep()
         unreadable |= pages_hidden(scanned.hidden) | scanned.ignored
         self._snapshot = Snapshot(
             pages={slug: pages[slug] for slug in pages if slug not in unreadable},
@@ -185,7 +169,7 @@ class PageFolder:
             is_complete=scanned.is_complete,
             unreadable=frozenset(unreadable),
             ignored=scanned.ignored,
-            busy=busy_pages(scanned, pages, before),
+            busy=busy_pages(scanned, pages, were),
             copies=scanned.copies,
             likely_copies=scanned.likely_copies,
             elsewhere=scanned.elsewhere,
@@ -208,7 +192,7 @@ class PageFolder:
         if before is None or listed is None:
             return None
         pages = list(listed.pages)
-        found: dict[ListedFile, SeenFile] = {}
+        found: dict[ListedFile, IndexedFile] = {}
         with opened_root(self._root) as root, Folders(root) as folders:
             for path in paths:
                 index = bisect_left(pages, path, key=attrgetter("path"))
@@ -217,26 +201,26 @@ class PageFolder:
                 file = _listed_anew(folders, pages[index])
                 if file is None or file.slug not in before.pages:
                     return None
-                if _has_shrunk(file.status, self._looked.get(path)):
+                known = self._index.files.get(path)
+                if known is None or _has_shrunk(file.status, known.status):
                     return None
                 if (wait_s := self._wait_s(file, now, quiet_s)) > 0:
                     return wait_s
                 seen = self._scan(folders, file)
-                if not isinstance(seen, SeenFile):
+                if not isinstance(seen, IndexedFile):
                     return None
                 pages[index], found[file] = file, seen
         self._scanned = replace(listed, pages=tuple(pages))
-        self._seen = dict(self._seen or {}) | {f.path: s for f, s in found.items()}
-        self._looked |= {file.path: file.status for file in found}
-        states = {file.slug: seen.state for file, seen in found.items()}
+        for file, seen in found.items():
+            self._index.note(file.path, seen)
+        states = {file.slug: seen.page for file, seen in found.items() if seen.page}
         self._snapshot = replace(before, pages={**before.pages, **states})
         return replace(self._snapshot, is_partial=True)
 
     def rescan(self) -> ScannedFolder:
         """List the folder anew and remember which file is which page."""
         self.patterns, self._pattern_problems = read_patterns(self._root)
-        known = self._known_files()
-        scanned = scan_pages(self._root, self.patterns, known)
+        scanned = scan_pages(self._root, self.patterns, self._index.files)
         self._paths = {file.slug: file.path for file in scanned.pages}
         self._scanned = scanned
         self._book = None
@@ -285,7 +269,7 @@ class PageFolder:
             for slug, page_format in pages:
                 parts = tuple(path_of(slug, page_format).split("/")[:-1])
                 if parts not in known:
-                    known[parts] = is_emptied(root, parts)
+                    known[parts] = _is_emptied(root, parts)
                 if known[parts]:
                     found.add(slug)
         return frozenset(found)
@@ -364,6 +348,7 @@ class PageFolder:
         with self._writer() as writer:
             writer.remove(path, expected=expected, why=why)
         del self._known_paths()[slug]
+        self._index.forget(path)
         self._book = None
 
     def move(self, slug: Slug, target: Slug, *, expected: Digest) -> PagePath:
@@ -396,7 +381,8 @@ class PageFolder:
             raise
         del self._known_paths()[slug]
         self._known_paths()[target] = new
-        self._remember_moved(path, new)
+        self._index.forget(path)
+        self._note_own(new, PageState(target, found[1], expected))
         return new
 
     def path(self, slug: Slug) -> PagePath | None:
@@ -480,48 +466,23 @@ class PageFolder:
                 writer.remove(known, expected=expected, why="its format changed")
             except (FolderError, PreconditionFailed) as exc:
                 return exc
+            self._index.forget(known)
             self._book = None
         self._known_paths()[page.slug] = path
         if self._limbo is not None:
-            self._remember_written(path)
+            digest = digest_of(page.content)
+            self._note_own(path, PageState(page.slug, page.format, digest))
         return Page(page.slug, page.format, page.content, title_of(page.slug))
 
-    def _remember_moved(self, path: PagePath, new: PagePath) -> None:
-        written, scanned = self._written.pop(path, None), self._looked.pop(path, None)
-        if written is None and scanned is not None:
-            written = _written_of(scanned)
-        if written is not None:
-            self._written[new] = written
-
-    def _remember_written(self, path: PagePath) -> None:
-        """Know our own write again, which needs no wait."""
+    def _note_own(self, path: PagePath, state: PageState) -> None:
+        """Know a file that we wrote or renamed again, which needs no wait."""
+        # what it holds is read all the same: somebody may have saved it since
         with suppress(OSError):
             status = status_of((self._root / path).lstat())
-            self._written[path] = _written_of(status)
+            found = IndexedFile(state.digest, status.size, status, page=state)
+            self._index.note(path, found)
 
-    # -- what is known of files that stay as they are --------------------------------
-
-    def _known_files(self) -> Mapping[str, SeenFile]:
-        """What was seen, by this process or the one before, as long as it counts."""
-        if self._seen is None and self._cache is not None:
-            scanned = self._cache.recall()
-            if scanned is not None:
-                self._read_all_at, self._seen = scanned.read_all_at, scanned.files
-        # also after a clock was set back: then no age means anything
-        if not 0 <= self._clock() - self._read_all_at < READ_ALL_S:
-            self._seen = {}
-            self._read_all_at = self._clock()
-        return self._seen or {}
-
-    def _keep(self, seen: Mapping[str, SeenFile]) -> None:
-        """Keep a scan for the next process, but not each of a person who writes."""
-        now = self._clock()
-        if self._cache is None or 0 <= now - self._kept_at < KEEP_S:
-            return
-        self._kept_at = now
-        self._cache.keep(self._read_all_at, seen)
-
-    def _scan(self, folders: Folders, file: ListedFile) -> SeenFile | Problem | None:
+    def _scan(self, folders: Folders, file: ListedFile) -> IndexedFile | Problem | None:
         """What a page file holds; None where the file has just gone."""
         started_ns = time.time_ns()
         try:
@@ -541,7 +502,8 @@ class PageFolder:
             identity=identity,
             size=len(content),
         )
-        return SeenFile(trusted_status(file.status, started_ns), state)
+        is_sure = is_settled(file.status, started_ns)
+        return IndexedFile(state.digest, len(content), file.status, is_sure, state)
 
     def _read(self, folders: Folders, path: str) -> tuple[bytes, str]:
         """A file's bytes and its identity."""
@@ -566,10 +528,6 @@ def _listed_anew(folders: Folders, file: ListedFile) -> ListedFile | None:
     return file._replace(status=status_of(status)) if S_ISREG(status.st_mode) else None
 
 
-def _written_of(status: FileStatus) -> _Written:
-    return (status.inode, status.size, status.mtime_ns)
-
-
 def _in_place(scanned: ScannedFolder) -> Iterator[Problem]:
     """Reported by page: whether there is such a page, the reader of the scan knows."""
     for path in scanned.in_place:
@@ -586,3 +544,20 @@ def _in_place(scanned: ScannedFolder) -> Iterator[Problem]:
 def _read_bytes(folders: Folders, path: str) -> bytes:
     with opened_file(folders, path) as descriptor:
         return read_limited(descriptor, path, PAGE_BYTES_MAX)
+
+
+def _is_emptied(root: int, parts: Sequence[str]) -> bool:
+    """Whether the innermost directory of a way that is there holds nothing."""
+    for depth in range(len(parts), 0, -1):
+        try:
+            descriptor = open_folder(root, list(parts[:depth]))
+        except FileNotFoundError:
+            continue
+        except FolderError:
+            return False
+        try:
+            with os.scandir(descriptor) as entries:
+                return next(entries, None) is None
+        finally:
+            os.close(descriptor)
+    return False

@@ -26,7 +26,7 @@ from typing import ParamSpec, TypeVar
 
 from wikisync.errors import NotFound, PreconditionFailed
 from wikisync.folder.conflict_files import ConflictFiles
-from wikisync.folder.contents import files_there
+from wikisync.folder.index import FolderIndex
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import (
     check_attachment,
@@ -45,7 +45,6 @@ from wikisync.folder.safe_open import (
     opened_root,
 )
 from wikisync.folder.scan import ScannedFolder
-from wikisync.folder.scan_cache import ScanCache
 from wikisync.folder.swap import FolderWriter
 from wikisync.folder.text import decode_page
 from wikisync.folder.threads import finish_in_thread
@@ -92,7 +91,7 @@ class FolderReplica:
         temporary: where files are made ready, on the same disk; see ``swap``.
         limbo: where replaced files wait until they are surely unused.
         trash: where removed pages go; both or none.
-        cache: where scans are kept for the next process, if they are.
+        index: what is known of the files, also from the process before.
         settle_s: how long a changed file must have been left alone before a
             snapshot; 0 for not at all.
         clock: seconds since 1970, as file times are.
@@ -106,7 +105,7 @@ class FolderReplica:
         temporary: Path | None = None,
         limbo: Limbo | None = None,
         trash: Trash | None = None,
-        cache: ScanCache | None = None,
+        index: FolderIndex | None = None,
         settle_s: float = 0.0,
         clock: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -118,12 +117,13 @@ class FolderReplica:
         self._settle_s = settle_s
         self._clock = clock
         self._sleep = sleep
+        self.index = index or FolderIndex(root)
         self._pages = PageFolder(
             root,
             temporary=temporary,
             limbo=limbo,
             trash=trash,
-            cache=cache,
+            index=self.index,
             clock=clock,
         )
         self._writer = partial(
@@ -156,7 +156,7 @@ class FolderReplica:
             temporary=private_folder(root, TEMPORARY_FOLDER, private=private),
             limbo=Limbo(limbo, clock=clock),
             trash=Trash(trash, wiki=str(way_of(root, private)), clock=clock),
-            cache=ScanCache(root, scans, is_kept=keeps_scans),
+            index=FolderIndex(root, scans, is_kept=keeps_scans),
             settle_s=settle_s,
             clock=clock,
             sleep=sleep,
@@ -376,12 +376,12 @@ class FolderReplica:
         return self._pages.patterns.hides(path)
 
     async def attachments(
-        self, known: Mapping[AttachmentPath, LooseFile | None]
+        self, paths: Collection[AttachmentPath]
     ) -> Mapping[AttachmentPath, LooseFile]:
         """Those of some attachments that can be read, as the last snapshot saw them."""
         async with self._one_at_a_time:
             listed = (await finish_in_thread(self.listing)).attachments
-            return await finish_in_thread(files_there, self._root, known, listed)
+            return await finish_in_thread(self.index.there, paths, listed)
 
     async def read_attachment(self, path: AttachmentPath) -> AsyncIterator[bytes]:
         """The attachment's bytes in chunks."""

@@ -45,6 +45,7 @@ from wikisync.folder.ignore import (
     may_be_copy,
     stub_of,
 )
+from wikisync.folder.index import IndexedFile
 from wikisync.folder.left_out import (
     copy_of_page,
     folder_of_program,
@@ -55,7 +56,6 @@ from wikisync.folder.left_out import (
 from wikisync.folder.naming import attachment_path, is_fetched, parse_path
 from wikisync.folder.patterns import NO_PATTERNS, Patterns
 from wikisync.folder.safe_open import folder_error, open_folder, opened_root
-from wikisync.folder.scan_cache import SeenFile
 from wikisync.model import (
     AttachmentPath,
     Format,
@@ -137,7 +137,7 @@ class ScannedFolder(Struct, frozen=True, dict=True):
 def scan_pages(
     root: Path,
     patterns: Patterns = NO_PATTERNS,
-    known: Mapping[str, SeenFile] | None = None,
+    known: Mapping[str, IndexedFile] | None = None,
     silent: Patterns = NO_PATTERNS,
 ) -> ScannedFolder:
     """List a wiki's pages and attachments.
@@ -145,7 +145,7 @@ def scan_pages(
     Args:
         root: the wiki's folder.
         patterns: what a person keeps out besides what is always ignored.
-        known: page files of an earlier scan by path, whose names are not parsed again.
+        known: files of an earlier scan by path; names of pages are not parsed again.
         silent: nothing is said of folders of programs that these leave out.
 
     Raises:
@@ -161,7 +161,7 @@ class _Scan:
     """One walk through a folder, in which things are collected."""
 
     def __init__(
-        self, patterns: Patterns, known: Mapping[str, SeenFile], silent: Patterns
+        self, patterns: Patterns, known: Mapping[str, IndexedFile], silent: Patterns
     ) -> None:
         self._silent = silent
         self._patterns = patterns
@@ -361,9 +361,9 @@ class _Scan:
                     path = way + entry.name
                     is_file = entry.is_file(follow_symlinks=False)
                     # first what most are: the name of a page is never ignored
-                    if is_file and (seen := known.get(path)) is not None:
-                        state = seen.state
-                        self._see_page(path, state.slug, state.format, entry)
+                    if is_file and (seen := known.get(path)) and seen.page:
+                        slug, page_format = seen.page.slug, seen.page.format
+                        self._see_page(path, slug, page_format, entry)
                     elif is_file and (page := _page_at(path)) is not None:
                         self._see_page(path, *page, entry)
                     elif is_file and (stub := _stub_at(entry)) is not None:

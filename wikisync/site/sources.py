@@ -4,39 +4,34 @@ A copy in a mirror tells its digests (``mirror``).  In a folder, every file is r
 as the sync reaches it, by descriptors and through no link (``folder.safe_open``),
 however long ago its name was listed: who may write in the folder may swap a file for
 a link at any moment.  A file that is unchanged since the last build is not read again
-(``file_status``).
+(``folder.index``).
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import filterfalse
 from typing import TYPE_CHECKING, NamedTuple
 
-import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from wikisync.decoding import msgpack_decoder
 from wikisync.errors import FolderError
-from wikisync.file_status import UNSETTLED, FileStatus, status_of, trusted_status
+from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.naming import attachment_path, is_hidden, is_unlisted, parse_path
 from wikisync.folder.pattern_file import read_patterns
 from wikisync.folder.patterns import NO_PATTERNS, Patterns
 from wikisync.folder.safe_open import (
     Folders,
     opened_below,
-    opened_file,
     opened_root,
     read_all,
-    read_chunks,
 )
 from wikisync.folder.scan import scan_pages
+from wikisync.layout import SCANS_FOLDER
 from wikisync.markup.resolve import REASONS
 from wikisync.model import (
     AttachmentPath,
@@ -55,16 +50,6 @@ if TYPE_CHECKING:
 
     from wikisync.site.cache import Cache
     from wikisync.site.model import WikiSource
-
-
-class SourceState(Struct, frozen=True, array_like=True, gc=False):
-    """What a file of a wiki held when it was read."""
-
-    size: int
-    """In bytes."""
-    digest: Digest
-    status: FileStatus
-    """Under which it is believed without another look."""
 
 
 class SourceFile(NamedTuple):
@@ -112,7 +97,7 @@ class SourcePage(Struct, frozen=True, array_like=True, gc=False):
     digest: Digest
 
 
-class LooseStates(Mapping[str, "SourceState"]):
+class LooseStates(Mapping[str, "IndexedFile"]):
     """Loose files of a folder by path: each is read once a link leads to it.
 
     One that cannot be read is none.
@@ -121,12 +106,12 @@ class LooseStates(Mapping[str, "SourceState"]):
     def __init__(
         self,
         names: frozenset[str] = frozenset(),
-        look: Callable[[str], SourceState | None] = lambda _: None,
+        look: Callable[[str], IndexedFile | None] = lambda _: None,
         patterns: Patterns = NO_PATTERNS,
     ) -> None:
         self.names = names
         """Paths of all that a scan lists, readable or not."""
-        self.seen: dict[str, SourceState | None] = {}
+        self.seen: dict[str, IndexedFile | None] = {}
         """Those that somebody asked for."""
         self._look = look
         self._patterns = patterns
@@ -156,7 +141,7 @@ class LooseStates(Mapping[str, "SourceState"]):
             return "ignored"
         return "hidden-folder" if is_hidden(path) else "program-folder"
 
-    def __getitem__(self, path: str) -> SourceState:
+    def __getitem__(self, path: str) -> IndexedFile:
         """State of a file, which is read now if it is not known."""
         if self.named(path) != path:
             raise KeyError(path)
@@ -182,7 +167,7 @@ class ScannedWiki(Struct, frozen=True, dict=True):
     source: WikiSource
     pages: Mapping[Slug, SourcePage]
     """Sorted by slug."""
-    attachments: Mapping[AttachmentPath, SourceState]
+    attachments: Mapping[AttachmentPath, IndexedFile]
     problems: tuple[Problem, ...]
     loose: LooseStates = field(default_factory=LooseStates)
     templates: Mapping[Slug, SourcePage] = field(default_factory=dict)
@@ -239,7 +224,7 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         """How many pages it has; a sidebar or footer is none."""
         return len(self.pages) - len(self.beside)
 
-    def file(self, path: str) -> SourceState | None:
+    def file(self, path: str) -> IndexedFile | None:
         """State of an attachment or loose file; None where there is none."""
         return self.attachments.get(AttachmentPath(path)) or self.loose.get(path)
 
@@ -261,10 +246,6 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         digest = hashlib.sha256(self.source.fingerprint())
         digest.update(text.encode("utf-8", "surrogatepass"))
         return digest.digest()
-
-
-_Remembered = dict[str, SourceState]
-_REMEMBERED = msgpack_decoder(_Remembered)
 
 
 def folder_notes(wikis: Sequence[ScannedWiki]) -> tuple[Problem, ...]:
@@ -297,41 +278,42 @@ def scan_wiki(
     # a site shows what is not synced, too, but nothing out of a bin or of packages
     patterns, _ = read_patterns(source.folder)
     scanned = scan_pages(source.folder, patterns.takings_back, silent=patterns)
-    note = cache.key("folder", source.folder)
-    remembered = _decoded(cache.state(note))
-    digests = _Digests(source, remembered, now_ns())
+    index = _index(source, cache, now_ns)
     problems = [*source.problems, *scanned.problems]
     pages: dict[Slug, SourcePage] = {}
     templates = pages if page_templates else {}
-    attachments: dict[AttachmentPath, SourceState] = {}
-    with digests.held():
+    attachments: dict[AttachmentPath, IndexedFile] = {}
+    files: dict[str, IndexedFile] = {}
+    with opened_root(source.folder) as root, Folders(root) as folders:
         for file in sorted(scanned.pages, key=lambda file: file.slug):
             if not is_text(file.slug):
                 problems.append(_no_text(file.path))
                 continue
-            state = digests.of(file.path, file.status)
+            state = index.look(folders, file.path, file.status)
             if state is None:
                 problems.append(_vanished(file.path))
                 continue
+            files[file.path] = state
             found = templates if is_template(file.slug) else pages
             found[file.slug] = SourcePage(
                 file.slug, file.format, file.path, state.digest
             )
-        for path in sorted(scanned.attachments):
-            state = digests.look(path)
+        for path, status in sorted(scanned.attachments.items()):
+            state = index.look(folders, path, status)
             if state is None:
                 problems.append(_vanished(path))
                 continue
-            attachments[path] = state
-    unlisted = set(filter(is_unlisted, remembered.keys() - digests.states.keys()))
-    for known in remembered.keys() & (scanned.loose | unlisted):
-        digests.states[known] = remembered[known]
-    if digests.states != remembered:
-        cache.note(note, msgspec.msgpack.encode(digests.states))
-    is_settled = all(one.status != UNSETTLED for one in digests.states.values())
-    # of a hundred thousand pages no more is kept than the site needs
-    digests.keep_only(scanned.loose | unlisted)
-    loose = LooseStates(scanned.loose, digests.look, read_patterns(source.folder)[0])
+            files[path] = attachments[path] = state
+    known = index.files
+    unlisted = set(filter(is_unlisted, known.keys() - files.keys()))
+    linked = {path: known[path] for path in known.keys() & (scanned.loose | unlisted)}
+    index.note_all(files | linked)
+    index.keep()
+    # of a hundred thousand pages no more is kept in memory than the site needs
+    rest = FolderIndex(source.folder, now_ns=now_ns)
+    rest.note_all(linked)
+    look = partial(_look, source.folder, rest)
+    loose = LooseStates(scanned.loose, look, patterns)
     left_out = {
         _slug_or_path(path): why
         for path, why in scanned.hidden.items()
@@ -347,8 +329,8 @@ def scan_wiki(
         loose,
         {} if page_templates else templates,
         {name: why for name, why in left_out.items() if name not in pages},
-        has_news=digests.has_news,
-        is_settled=is_settled,
+        has_news=index.has_read,
+        is_settled=all(file.is_settled for file in files.values()),
         notes=tuple(one for one in scanned.left_out if one.is_note),
     )
 
@@ -361,9 +343,8 @@ def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
     for page in copy.pages.values():
         found = templates if is_template(page.slug) else pages
         found[page.slug] = SourcePage(page.slug, page.format, page.path, page.digest)
-    files: dict[str, SourceState] = {
-        path: SourceState(file.size, file.digest, UNSETTLED)
-        for path, file in copy.files.items()
+    files: dict[str, IndexedFile] = {
+        path: IndexedFile(file.digest, file.size) for path, file in copy.files.items()
     }
     uploads = {path: one for path, one in files.items() if path.startswith("uploads/")}
     loose = files.keys() - uploads.keys()
@@ -391,95 +372,29 @@ def settle(
     linked = {path: state for path, state in wiki.loose.seen.items() if state}
     if wiki.source.copy or (wiki.is_settled and not linked):
         return
-    note = cache.key("folder", wiki.source.folder)
-    remembered = _decoded(cache.state(note))
-    digests = _Digests(wiki.source, {}, now_ns())
-    for path, state in (remembered | linked).items():
-        if state.status == UNSETTLED:
-            digests.look(path)
-    states = remembered | linked | digests.states
-    if states != remembered:
-        cache.note(note, msgspec.msgpack.encode(states))
+    index = _index(wiki.source, cache, now_ns)
+    for path, state in linked.items():
+        index.note(path, state)
+    for path, state in list(index.files.items()):
+        if not state.is_settled:
+            _look(wiki.source.folder, index, path)
+    index.keep()
 
 
-class _Digests:
-    """Digests of one folder's files, from memory where that is safe."""
-
-    def __init__(
-        self, source: WikiSource, remembered: _Remembered, now_ns: int
-    ) -> None:
-        self.states: _Remembered = {}
-        self.has_news = False
-        self._root = source.folder
-        self._remembered = remembered
-        self._now_ns = now_ns
-        self._folders: Folders | None = None
-
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
-        """Keep open what files lie in while one after the other is looked at.
-
-        Raises:
-            FolderError: the folder itself cannot be opened.
-        """
-        with opened_root(self._root) as top, Folders(top) as folders:
-            self._folders = folders
-            try:
-                yield
-            finally:
-                self._folders = None
-
-    def look(self, path: str) -> SourceState | None:
-        """State of a file that nobody has looked at yet; None if it is gone."""
-        folders = self._folders
-        try:
-            with (
-                opened_file(folders, path)
-                if folders
-                else opened_below(self._root, path)
-            ) as descriptor:
-                status = status_of(os.fstat(descriptor))
-                known = self._known(path, status)
-                return known or self._read(path, descriptor, status)
-        except (OSError, FolderError):
-            return None
-
-    def of(self, path: str, status: FileStatus) -> SourceState | None:
-        """State of a file with this status; None if it is gone."""
-        return self._known(path, status) or self.look(path)
-
-    def keep_only(self, paths: frozenset[str]) -> None:
-        """Let go of what is known of all other files."""
-        known = self._remembered
-        self._remembered = {path: known[path] for path in known.keys() & paths}
-        self.states = {}
-
-    def _known(self, path: str, status: FileStatus) -> SourceState | None:
-        known = self._remembered.get(path)
-        if known is None or known.status != status:
-            return None
-        self.states[path] = known
-        return known
-
-    def _read(self, path: str, descriptor: int, status: FileStatus) -> SourceState:
-        self.has_news = True
-        digest, size = hashlib.sha256(), 0
-        for chunk in read_chunks(descriptor, path):
-            digest.update(chunk)
-            size += len(chunk)
-        trusted = trusted_status(status, self._now_ns)
-        state = SourceState(size, Digest(digest.hexdigest()), trusted)
-        self.states[path] = state
-        return state
+def _index(source: WikiSource, cache: Cache, now_ns: Callable[[], int]) -> FolderIndex:
+    """What the last build knew of a folder's files."""
+    name = hashlib.sha256(cache.key("folder", source.folder)).hexdigest()
+    file = cache.folder / SCANS_FOLDER / name
+    return FolderIndex(source.folder, file, now_ns=now_ns)
 
 
-def _decoded(value: bytes | None) -> _Remembered:
-    if value is None:
-        return {}
+def _look(folder: Path, index: FolderIndex, path: str) -> IndexedFile | None:
+    """What a file holds that no scan looked at; None if it is gone."""
     try:
-        return _REMEMBERED.decode(value)
-    except msgspec.DecodeError:
-        return {}
+        with opened_root(folder) as root, Folders(root) as folders:
+            return index.look(folders, path)
+    except FolderError:
+        return None
 
 
 def read_file(root: Path, path: str) -> bytes | None:

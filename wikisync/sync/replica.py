@@ -142,14 +142,9 @@ class LocalReplica(Replica, Protocol):
         ...
 
     async def attachments(
-        self, known: Mapping[AttachmentPath, LooseFile | None]
+        self, paths: Collection[AttachmentPath]
     ) -> Mapping[AttachmentPath, LooseFile]:
-        """Those of some attachments that can be read here, as they are now.
-
-        Args:
-            known: Each as it was found last time, which is not read again while its
-                stamp is the same.
-        """
+        """Those of some attachments that can be read here, as they are now."""
         ...
 
     async def write_attachment(

@@ -6,7 +6,6 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 from wikisync.folder.loose import LooseFiles
@@ -56,11 +55,8 @@ def translated_wiki(
     wiki: RemoteReplica,
     folder: FolderReplica,
     known: WikiState,
-    private: Path,
-    *,
-    keeps_scans: bool = True,
 ) -> TranslatedWiki:
     """The wiki with its links to files as the folder writes them."""
-    files = LooseFiles.of_workspace(folder, private, keeps_scans=keeps_scans)
+    files = LooseFiles.of_folder(folder)
     links = FileLinks(wiki, files, known, links=ParsedLinks(), clock=time.time)
     return TranslatedWiki(wiki, known, links)

@@ -250,13 +250,7 @@ class OpenWorkspace:
             is_live = holder_of(self.workspace.private) is not None
             copy = State.copy(self.state.path, is_live=is_live)
             seen = self._stack.enter_context(copy).wiki(wiki.owner)
-        remote = translated_wiki(
-            RememberedWiki(seen),
-            own,
-            known,
-            self.workspace.private,
-            keeps_scans=not self.is_read_only,
-        )
+        remote = translated_wiki(RememberedWiki(seen), own, known)
         return Sides(section=wiki, remote=remote, local=self._side(own, wiki))
 
     async def synced(
@@ -313,13 +307,7 @@ class OpenWorkspace:
         if settle_s is None:
             settle_s = self.workspace.config.sync.settle_ms / 1000
         own = self._folder(wiki, settle_s=settle_s)
-        translated = translated_wiki(
-            remote,
-            own,
-            known,
-            self.workspace.private,
-            keeps_scans=not self.is_read_only,
-        )
+        translated = translated_wiki(remote, own, known)
         return SyncedWiki(
             section=wiki,
             remote=translated,

@@ -105,7 +105,7 @@ async def _pull(
         await own.create()
     # a workspace that was synced before knows names and links by other words
     local = AliasedFolder(own, known)
-    remote = translated_wiki(behind, own, known, destination.private)
+    remote = translated_wiki(behind, own, known)
 
     async def cycle() -> CycleResult:
         return await run_cycle(

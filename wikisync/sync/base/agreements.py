@@ -432,17 +432,16 @@ class Agreements(Steps):
 
     def _read_attachments(self) -> Mapping[AttachmentPath, FetchedFile]:
         rows = self._rows(
-            "SELECT path, digest, size, here, stamp, version FROM attachment"
-            " WHERE wiki = ?"
+            "SELECT path, digest, size, here, version FROM attachment WHERE wiki = ?"
         )
         return {
             path: FetchedFile(
                 path,
                 digest,
-                LooseFile(path, here, size, stamp) if here else None,
+                LooseFile(path, here, size) if here else None,
                 version,
             )
-            for path, digest, size, here, stamp, version in rows
+            for path, digest, size, here, version in rows
         }
 
     def attachments_here(self) -> frozenset[AttachmentPath]:
@@ -459,7 +458,7 @@ class Agreements(Steps):
         rows = [
             (
                 *(self._number, one.path, one.digest),
-                *(file.size, file.digest, file.stamp, one.version),
+                *(file.size, file.digest, one.version),
             )
             for one in fetched
             for file in [one.here or LooseFile(one.path, NO_DIGEST, 0)]
@@ -469,8 +468,8 @@ class Agreements(Steps):
         with self._writing("attachment") as connection:
             connection.executemany(
                 "INSERT OR REPLACE INTO attachment"
-                " (wiki, path, digest, size, here, stamp, version)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                " (wiki, path, digest, size, here, version)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
                 rows,
             )
             connection.executemany(

@@ -30,7 +30,6 @@ CREATE TABLE attachment (
     digest TEXT NOT NULL,
     size INTEGER NOT NULL,
     here TEXT NOT NULL DEFAULT '',
-    stamp TEXT NOT NULL DEFAULT '',
     version TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (wiki, path)
 ) WITHOUT ROWID;

@@ -136,7 +136,7 @@ class _Fetching:
             path: known.here if (known := self._known.get(path)) else None
             for path in self._mentions
         }
-        there = await self._cycle.local.attachments(before)
+        there = await self._cycle.local.attachments(self._mentions)
         for path in self._versions.keys() & there.keys():
             await self._compare(path, there[path])
         self._name_removed(there)
@@ -196,7 +196,7 @@ class _Fetching:
         if not uploads:
             return
         ids = await self._cycle.remote.other_files(has_uploads=True) or {}
-        here = await self._cycle.local.attachments(dict.fromkeys(uploads))
+        here = await self._cycle.local.attachments(uploads)
         for path, file in here.items():
             if path in ids and await self._git_id(path, file, ids[path]) != ids[path]:
                 with suppress(RemoteError):

@@ -82,6 +82,5 @@ async def _hides_a_change(cycle: Cycle, theirs: Page) -> bool:
     mine = mentioned_attachments(cycle.state.text(theirs.slug) or "")
     known = cycle.state.attachments()
     gone = set(mine) - set(mentioned_attachments(theirs.content))
-    before = {path: known[path].here for path in gone & known.keys()}
-    found = await cycle.local.attachments(before)
+    found = await cycle.local.attachments(gone & known.keys())
     return any(file.digest != known[path].digest for path, file in found.items())

@@ -99,10 +99,6 @@ class _LinkedFiles(Protocol):
         """The files that links on pages lead to, of those that lead to one."""
         ...
 
-    async def keep(self) -> None:
-        """Keep what the files hold for the next process."""
-        ...
-
     def is_unlisted(self, path: str) -> bool:
         """Whether a file is in a folder that is hidden, or of a program."""
         ...
@@ -120,7 +116,7 @@ class _LinkedFiles(Protocol):
         ...
 
     async def there(
-        self, known: Mapping[AttachmentPath, LooseFile | None]
+        self, paths: Collection[AttachmentPath]
     ) -> Mapping[AttachmentPath, LooseFile]:
         """Those of some fetched attachments that are there, as they are now."""
         ...
@@ -342,7 +338,6 @@ class FileLinks:
         # Pages that are as they were now need a search for new names only.
         self._covered = self._names.names
         self._covering = {slug: page.local for slug, page in base if slug not in late}
-        await self._files.keep()
         return frozenset(found | late)
 
     async def _late(self, names: NameSearch) -> AsyncIterator[Slug]:
@@ -444,7 +439,7 @@ class FileLinks:
     async def _scan(self) -> NameSearch:
         """Scan the files: the names that the text of a page which links to one has."""
         known = self._state.attachments()
-        there = await self._files.there({path: known[path].here for path in known})
+        there = await self._files.there(known)
         self._fetched = {
             path: path if await self._is_the_wikis(known[path], file) else file
             for path, file in there.items()

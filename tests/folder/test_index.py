@@ -1,4 +1,4 @@
-"""A look that is kept for the next process, and when it is not believed."""
+"""What is known of a folder's files, also from the process before, and until when."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from wikisync import file_status
+from wikisync.folder import index as index_module
 from wikisync.folder import pages as pages_module
-from wikisync.folder import scan_cache as scans_module
-from wikisync.folder.pages import KEEP_S, READ_ALL_S, PageFolder
-from wikisync.folder.scan_cache import ScanCache
+from wikisync.folder.index import FolderIndex
+from wikisync.folder.pages import READ_ALL_S, PageFolder
+from wikisync.folder.scan import scan_pages
 from wikisync.folder.text import decode_page
-from wikisync.model import Problem, Slug, digest_of
+from wikisync.model import AttachmentPath, LooseFile, Problem, Slug, digest_of
 
 
 class Desk:
@@ -23,12 +25,12 @@ class Desk:
     def __init__(self, place: Path) -> None:
         self.root = place / "wiki"
         self.root.mkdir()
-        self.file = place / ".wikisync" / "looks" / "wiki"
+        self.file = place / ".wikisync" / "scans" / "wiki"
         self.now = time.time()
 
     def process(self) -> PageFolder:
-        cache = ScanCache(self.root, self.file)
-        return PageFolder(self.root, cache=cache, clock=lambda: self.now)
+        index = FolderIndex(self.root, self.file)
+        return PageFolder(self.root, index=index, clock=lambda: self.now)
 
     def scan(self) -> dict[str, str]:
         """Digests of all pages, as the next process sees them."""
@@ -148,7 +150,7 @@ def test_nothing_is_believed_after_the_machine_started_anew(
     reads.clear()
     boot = tmp_path / "boot"
     boot.write_text("another start\n")
-    monkeypatch.setattr(scans_module, "_BOOT", boot)
+    monkeypatch.setattr(index_module, "_BOOT", boot)
 
     desk.scan()
 
@@ -161,8 +163,8 @@ def test_nothing_is_believed_of_another_folder(desk: Desk, tmp_path: Path) -> No
     other = tmp_path / "other"
     other.mkdir()
 
-    assert ScanCache(desk.root, desk.file).recall() is not None
-    assert ScanCache(other, desk.file).recall() is None
+    assert FolderIndex(desk.root, desk.file).files
+    assert not FolderIndex(other, desk.file).files
 
 
 def test_a_kept_scan_with_one_damaged_byte_is_not_believed(desk: Desk) -> None:
@@ -173,7 +175,7 @@ def test_a_kept_scan_with_one_damaged_byte_is_not_believed(desk: Desk) -> None:
     def is_believed_with_damage(place: int) -> bool:
         damaged = bytes([whole[place] ^ 0x80])
         desk.file.write_bytes(whole[:place] + damaged + whole[place + 1 :])
-        return ScanCache(desk.root, desk.file).recall() is not None
+        return bool(FolderIndex(desk.root, desk.file).files)
 
     assert not any(map(is_believed_with_damage, range(len(whole))))
 
@@ -185,7 +187,7 @@ def test_nothing_is_believed_of_another_version(
     desk.save("one\n")
     desk.scan()
     reads.clear()
-    monkeypatch.setattr(scans_module, "__version__", "9.9.9")
+    monkeypatch.setattr(index_module, "__version__", "9.9.9")
 
     desk.scan()
 
@@ -217,20 +219,6 @@ def test_a_place_that_cannot_be_written_costs_only_time(desk: Desk) -> None:
     assert desk.scan() == {"home": digest_of("one\n")}
 
 
-def test_a_process_that_scans_often_keeps_a_scan_now_and_then(desk: Desk) -> None:
-    folder = desk.process()
-    desk.save("one\n")
-    folder.snapshot()
-    kept = desk.file.read_bytes()
-    desk.save("another\n")
-    folder.snapshot()
-    assert desk.file.read_bytes() == kept
-    desk.now += KEEP_S
-    desk.save("a third\n")
-    folder.snapshot()
-    assert desk.file.read_bytes() != kept
-
-
 def test_a_scan_that_found_all_as_it_was_writes_nothing(desk: Desk) -> None:
     desk.save("one\n")
     desk.scan()
@@ -239,3 +227,74 @@ def test_a_scan_that_found_all_as_it_was_writes_nothing(desk: Desk) -> None:
     assert desk.file.stat().st_ino == kept.st_ino
     assert desk.file.stat().st_mtime_ns == kept.st_mtime_ns
     assert [file.name for file in desk.file.parent.iterdir()] == ["wiki"]
+
+
+PICTURE = AttachmentPath(f"uploads/{'0' * 32}/red.png")
+
+
+class Pictures:
+    """A folder with a picture, and what an index says of it after a list."""
+
+    def __init__(self, place: Path) -> None:
+        self.root = place
+        self.index = FolderIndex(place)
+        self.put(b"red")
+
+    def put(self, content: bytes) -> None:
+        """Save the picture as most programs do."""
+        (self.root / PICTURE).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / "made").write_bytes(content)
+        (self.root / "made").replace(self.root / PICTURE)
+
+    def there(self) -> LooseFile | None:
+        listed = scan_pages(self.root).attachments
+        return self.index.there([PICTURE], listed).get(PICTURE)
+
+    def forge(self) -> None:
+        """Have the index say something else of the picture."""
+        known = self.index.files[PICTURE]
+        self.index.note(PICTURE, replace(known, digest=digest_of(b"forged")))
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Pictures:
+    return Pictures(tmp_path)
+
+
+def test_file_is_there_with_what_it_holds(pictures: Pictures) -> None:
+    assert pictures.there() == LooseFile(PICTURE, digest_of(b"red"), 3)
+    (pictures.root / PICTURE).unlink()
+    assert pictures.there() is None
+
+
+def test_file_that_changed_just_now_is_read_again(pictures: Pictures) -> None:
+    """It may change once more and show the same times."""
+    before = pictures.there()
+    pictures.forge()
+    assert pictures.there() == before
+
+
+def test_file_with_the_same_status_is_not_read_again(
+    pictures: Pictures, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_status, "SETTLED_NS", -1)
+    pictures.there()
+    pictures.forge()
+    assert pictures.there() == LooseFile(PICTURE, digest_of(b"forged"), 3)
+    pictures.put(b"blu")
+    assert pictures.there() == LooseFile(PICTURE, digest_of(b"blu"), 3)
+
+
+@pytest.mark.parametrize("is_listed", [False, True])
+def test_links_and_folders_are_no_files(pictures: Pictures, *, is_listed: bool) -> None:
+    """Also where one took the place of a listed file: between a list and a look
+    anything may happen."""
+    listed = scan_pages(pictures.root).attachments if is_listed else {}
+    secret = pictures.root.parent / f"{pictures.root.name}-secret"
+    secret.write_bytes(b"secret")
+    (pictures.root / PICTURE).unlink()
+    (pictures.root / PICTURE).symlink_to(secret)
+    (pictures.root / "link.png").symlink_to(secret)
+    (pictures.root / "folder.png").mkdir()
+    paths: list[str] = [PICTURE, "link.png", "folder.png"]
+    assert not pictures.index.there(paths, {str(p): s for p, s in listed.items()})

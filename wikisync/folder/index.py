@@ -1,0 +1,227 @@
+"""What the files of a wiki's folder hold, read only where their status changed.
+
+One index for pages, files beside them and attachments, for the sync and the site.  A
+cache and never a decision (``docs/sync.md`` "Scanning the folder"): a file is believed
+to be as it was while its status is the same, unless it had changed just before it was
+read.  What the index says is kept for the next process, which believes it on the same
+disk and since the same start of the machine: after a loss of power a file's times can
+be older than its text.  A checksum shows what is wrong with it; then all is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from wikisync import __version__
+from wikisync.decoding import msgpack_decoder
+from wikisync.errors import FolderError
+from wikisync.file_status import UNKNOWN, FileStatus, is_settled, status_of
+from wikisync.folder.safe_open import Folders, opened_file, opened_root, read_chunks
+from wikisync.model import Digest, LooseFile, PageState
+from wikisync.private import make_private_folder, private_opener, read_private_file
+
+BYTES_MAX = 256 * 1024 * 1024
+"""A larger file is not ours."""
+SUM_BYTES = 4
+"""Of the checksum, with which the file begins."""
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+P = TypeVar("P", bound=str)
+
+
+class IndexedFile(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """What a file held when it was read."""
+
+    digest: Digest
+    size: int
+    """In bytes."""
+    status: FileStatus = UNKNOWN
+    """As the system gave it before the file was read."""
+    is_settled: bool = False
+    """Whether the status tells every later change."""
+    page: PageState | None = None
+    """What the sync needs to know of a page besides."""
+
+    def is_as(self, status: FileStatus) -> bool:
+        """Whether a file with this status surely holds the same."""
+        return self.is_settled and self.status == status
+
+
+class _Kept(msgspec.Struct, array_like=True, frozen=True):
+    place: tuple[str, str, int, int]
+    """Version of the program, which may read names in another way, start of the
+    machine, disk and inode of the wiki's folder."""
+    read_all_at: float
+    files: dict[str, IndexedFile]
+
+
+_KEPT = msgpack_decoder(_Kept)
+
+
+class FolderIndex:
+    """The files of one folder by path, as they were when they were read last."""
+
+    def __init__(
+        self,
+        root: Path,
+        file: Path | None = None,
+        *,
+        is_kept: bool = True,
+        now_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        """Make an index; nothing is read yet.
+
+        Args:
+            root: The wiki's folder.
+            file: Where it is kept for the next process, if it is.
+            is_kept: False for one that only tells what was kept before.
+            now_ns: A clock as file times are.
+        """
+        self._root = root
+        self._file = file
+        self._is_kept = is_kept
+        self._now_ns = now_ns
+        self._files: dict[str, IndexedFile] | None = None
+        self._is_changed = False
+        """Whether it says something that is not kept yet."""
+        self.has_read = False
+        """Whether ``look`` had to read a file: it is new, or has changed."""
+        self.read_all_at = 0.0
+        """When every page was last read, in seconds since 1970."""
+
+    @property
+    def files(self) -> Mapping[str, IndexedFile]:
+        """What is known of each file, here or from the process before."""
+        return self._known()
+
+    def look(
+        self, folders: Folders, path: str, listed: FileStatus | None = None
+    ) -> IndexedFile | None:
+        """What a file holds now; None for a folder, a link, or what cannot be read.
+
+        Args:
+            folders: Of the wiki's folder, open.
+            path: In it.
+            listed: The file's status, if a scan has just listed it.
+        """
+        known = self._known().get(path)
+        if known is not None and listed is not None and known.is_as(listed):
+            return known
+        try:
+            with opened_file(folders, path) as descriptor:
+                status, now_ns = status_of(os.fstat(descriptor)), self._now_ns()
+                if known is not None and known.is_as(status):
+                    return known
+                digest, size = hashlib.sha256(), 0
+                for chunk in read_chunks(descriptor, path):
+                    digest.update(chunk)
+                    size += len(chunk)
+        except (OSError, FolderError):
+            self.forget(path)
+            return None
+        self.has_read = True
+        found = IndexedFile(
+            Digest(digest.hexdigest()), size, status, is_settled(status, now_ns)
+        )
+        self.note(path, found)
+        return found
+
+    def there(
+        self, paths: Iterable[P], listed: Mapping[P, FileStatus]
+    ) -> dict[P, LooseFile]:
+        """Those of some files that are there, as they are now.
+
+        Args:
+            paths: Of the files.
+            listed: The status of those below ``uploads`` that a scan found there.
+        """
+        found: dict[P, LooseFile] = {}
+        with opened_root(self._root) as root, Folders(root) as folders:
+            for path in paths:
+                status = listed.get(path)
+                if status is None and path.startswith("uploads/"):
+                    continue
+                if file := self.look(folders, path, status):
+                    found[path] = LooseFile(path, file.digest, file.size)
+        self.keep()
+        return found
+
+    def note(self, path: str, file: IndexedFile) -> None:
+        """Note what a file holds."""
+        known = self._known()
+        self._is_changed |= known.get(path) != file
+        known[path] = file
+
+    def forget(self, path: str) -> IndexedFile | None:
+        """Forget a file that is not there any more; gives what was known of it."""
+        return self._known().pop(path, None)
+
+    def note_all(self, files: Mapping[str, IndexedFile]) -> None:
+        """Note what all files hold, of which no others are there."""
+        self._is_changed |= files != self._known()
+        self._files = dict(files)
+
+    def keep(self) -> None:
+        """Keep what is known for the next process, where that can be."""
+        if self._file is None or not (self._is_kept and self._is_changed):
+            return
+        self._is_changed = False
+        made = self._file.with_name(f"{self._file.name}.{os.getpid()}.tmp")
+        with suppress(OSError):
+            kept = _Kept(self._place(), self.read_all_at, self._known())
+            content = msgspec.msgpack.encode(kept)
+            make_private_folder(made.parent)
+            try:
+                # in one step and without fsync: it ends with the machine
+                with open(made, "wb", opener=private_opener) as file:
+                    file.write(_sum(content) + content)
+                made.replace(self._file)
+            finally:
+                made.unlink(missing_ok=True)
+
+    def _known(self) -> dict[str, IndexedFile]:
+        if self._files is None:
+            kept = self._recalled()
+            self._files = {} if kept is None else kept.files
+            self.read_all_at = 0.0 if kept is None else kept.read_all_at
+        return self._files
+
+    def _recalled(self) -> _Kept | None:
+        """What was kept; None where it cannot be believed."""
+        with suppress(OSError, msgspec.MsgspecError):
+            if self._file is not None:
+                made = memoryview(read_private_file(self._file, BYTES_MAX))
+                checksum, content = made[:SUM_BYTES], made[SUM_BYTES:]
+                if checksum == _sum(content):
+                    kept = _KEPT.decode(content)
+                    return kept if kept.place == self._place() else None
+        return None
+
+    def _place(self) -> tuple[str, str, int, int]:
+        """Where and when it holds.
+
+        Raises:
+            OSError: the folder is not there.
+        """
+        status = self._root.stat()
+        return __version__, _boot(), status.st_dev, status.st_ino
+
+
+def _sum(content: bytes | memoryview) -> bytes:
+    return zlib.crc32(content).to_bytes(SUM_BYTES, "big")
+
+
+def _boot() -> str:
+    """This start of the machine; the same for all where it has no name."""
+    try:
+        return _BOOT.read_text("ascii").strip()
+    except OSError:
+        return ""
