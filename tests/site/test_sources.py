@@ -13,10 +13,10 @@ from tests.support.archive import unpack
 from wikisync.file_status import SETTLED_NS
 from wikisync.folder.index import FolderIndex
 from wikisync.folder.safe_open import CHUNK_BYTES
-from wikisync.layout import SCANS_FOLDER
 from wikisync.model import Digest, Slug, digest_of
 from wikisync.site.cache import open_cache
 from wikisync.site.sources import (
+    SCANS_FOLDER,
     ScannedWiki,
     read_file,
     scan_wiki,

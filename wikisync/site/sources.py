@@ -31,7 +31,6 @@ from wikisync.folder.safe_open import (
     read_all,
 )
 from wikisync.folder.scan import scan_pages
-from wikisync.layout import SCANS_FOLDER
 from wikisync.markup.resolve import REASONS
 from wikisync.model import (
     AttachmentPath,
@@ -50,6 +49,10 @@ if TYPE_CHECKING:
 
     from wikisync.site.cache import Cache
     from wikisync.site.model import WikiSource
+
+
+SCANS_FOLDER = "scans"
+"""In the cache: what the files of each wiki held when they were read."""
 
 
 class SourceFile(NamedTuple):
