@@ -83,13 +83,9 @@ def serve_pages(
 ) -> None:
     """Answer an engine's pages until the parent closes the pipe or a page fails.
 
-    Args:
-        render: a page's message to its answer; raises PageError.
-        requests: where pages come from; each names its own seconds of processor time.
-        answers: where the answers go.
-        seconds_max: by the clock, for one page.  The parent's clock comes first; this
-            one ends a process whose parent has died.
-        nowhere: an open file for the trace that is written at that end.
+    Each page names its own seconds of processor time.  ``seconds_max`` is by the clock:
+    the parent's comes first, this one ends a process whose parent has died, with a
+    trace in the open file ``nowhere``.
     """
     write_frame(answers, READY)
     for frame in read_frames(requests):

@@ -77,11 +77,7 @@ async def listening(
 ) -> AsyncIterator[tuple[str, int]]:
     """Let a server answer at an address while the block lasts.
 
-    Args:
-        runner: set up, and cleaned up after the block.
-        host: address to listen on.
-        port: 0 takes a free one.
-        limits: what each connection may do; the usual ones by default.
+    Port 0 takes a free one.
 
     Returns:
         The address and the port.
@@ -123,10 +119,6 @@ def is_loopback(host: str) -> bool:
 @contextmanager
 def under_way(request: web.BaseRequest, *, ends_with_caller: bool) -> Iterator[None]:
     """Note that a request is carried out while the block lasts.
-
-    Args:
-        request: the request.
-        ends_with_caller: cancel the block when the caller hangs up.
 
     Raises:
         CancelledError: the caller did, before the request could begin.

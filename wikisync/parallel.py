@@ -38,15 +38,11 @@ def in_order(
 ) -> Iterator[ResultT]:
     """The result of each item, in the order of the items.
 
-    Only a few results wait for one that takes long, so that memory stays flat.
+    What the work raises is raised where the result is wanted.  Each thread works on
+    ``ahead`` items before the first is wanted; ``meanwhile`` is done step by step while
+    a result is waited for.
 
-    Args:
-        work: What is done in one of the threads; it must be safe there.  What it
-            raises is raised where the result is wanted.
-        items: What it is done with.
-        threads: How many work at one time.
-        ahead: Items for each of them that are worked on before the first is wanted.
-        meanwhile: What is done step by step while a result is waited for.
+    Only a few results wait for one that takes long, so that memory stays flat.
     """
     rest, steps = iter(items), iter(meanwhile)
     with ThreadPoolExecutor(threads) as pool:

@@ -58,13 +58,7 @@ def python_worker(
     *,
     memory_bytes_max: int | None = None,
 ) -> list[str]:
-    """The command that runs a module of ours, or a file, in an isolated Python.
-
-    Args:
-        target: Name of the module, or absolute path of the file.
-        words: Its arguments.
-        memory_bytes_max: Of what it and its children write to, each by itself.
-    """
+    """The command that runs a module of ours, or a file, in an isolated Python."""
     start = {
         "package": str(_PACKAGE),
         "path": _import_path(),
@@ -82,11 +76,6 @@ def start_worker(
     stderr: Stream = DEVNULL,
 ) -> Child:
     """Start a worker with pipes for its input and output (``worker.Worker``).
-
-    Args:
-        command: What ``python_worker`` gives, or another program of ours.
-        variables: Names of further variables that it may know.
-        stderr: Where its complaints go.
 
     Raises:
         OSError: it cannot be started.
@@ -153,11 +142,6 @@ def with_limits(
     The shell sets them before it becomes the program, for what was set later would
     come too late for the first child.  It reads none of the words, and goes on where
     the system knows no such limit.
-
-    Args:
-        words: The program and its arguments.
-        memory: What it may write to.
-        file: The size of each file that it writes.
     """
     data = "unlimited" if memory is None else str(memory // 1024)
     # in blocks of 512 bytes
@@ -179,14 +163,6 @@ async def start_program_async(
 
     It has a session of its own, so that it can be killed with all that it starts
     (``end_session``).
-
-    Args:
-        words: The program and its arguments.
-        folder: Where it runs; by default where this process does.
-        environment: Instead of this process's; secrets are left out of either.
-        stdin: Where its input comes from.
-        stdout: Where its output goes.
-        stderr: Where its complaints go.
 
     Raises:
         OSError: it cannot be started.
@@ -314,10 +290,7 @@ def worker_streams(process: Child) -> tuple[IO[bytes], IO[bytes]]:
 def end_worker(process: Child, seconds: float = 0.0) -> int:
     """The exit code of a worker, which is gone then.
 
-    Args:
-        process: What ``start_worker`` gives.
-        seconds: What it gets to end by itself, once its input has ended, before it
-            is killed.
+    It gets so many seconds to end by itself, once its input has ended.
     """
     source, target = worker_streams(process)
     if seconds:

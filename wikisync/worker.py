@@ -88,16 +88,7 @@ class Worker(Generic[AnswerT]):
     ) -> None:
         """Nothing is started before the first job, or ``prepare``.
 
-        Args:
-            command: What ``processes.python_worker`` gives.
-            answers: How its answers are read.
-            encode: How jobs are written.
-            wait_seconds_max: By the clock, for one answer.
-            answer_bytes_max: Of one answer.
-            is_spent: Whether the process that gave this last answer is ended before
-                the next job.
-            variables: Names of further variables that the process may know.
-            stderr: Where its complaints go.
+        The process whose last answer ``is_spent`` is ended before the next job.
         """
         self._command = command
         self._answers = answers

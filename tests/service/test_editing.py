@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.flat_tree import FlatTree
 from wikisync.model import Format
 from wikisync.service.answers import Refusal
 from wikisync.service.editing import (
@@ -25,7 +26,7 @@ LIMITS = Limits()
 
 
 def tree_of(*paths: str) -> WikiTree:
-    return WikiTree("c", [RepositoryFile(path, path.encode()) for path in paths])
+    return FlatTree("c", [RepositoryFile(path, path.encode()) for path in paths])
 
 
 def create(tree: WikiTree, title: str, content: str = "x", **more: Any) -> CommitPlan:

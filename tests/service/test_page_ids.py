@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.flat_tree import FlatTree
 from wikisync.service.page_ids import (
     moves_between,
     moves_of_rename,
@@ -20,7 +21,7 @@ from wikisync.service.tree import RepositoryFile, WikiTree
 
 def tree(files: Mapping[str, str]) -> WikiTree:
     """A tree of files, told apart by their texts."""
-    return WikiTree(
+    return FlatTree(
         "c", [RepositoryFile(path, text.encode()) for path, text in files.items()]
     )
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.support.flat_tree import FlatTree
 from wikisync.service.committing import Author, GitRefused
 from wikisync.service.editing import CommitPlan
 from wikisync.service.repository import WikiRepository
@@ -67,7 +68,7 @@ def test_index_kept_from_commit_to_commit_is_that_of_its_files(
         with contextlib.suppress(GitRefused):
             write(repository, files)
         tree = repository.tree()
-        flat = WikiTree(tree.commit, WikiRepository(repository.path).tree().files)
+        flat = FlatTree(tree.commit, WikiRepository(repository.path).tree().files)
         assert (tree.files, tree.pages) == (flat.files, flat.pages)
         paths = {path for known in commits for path in known} | {"a/b", "no", "ss"}
         ways = {way for path in paths for way in (path, path.rpartition("/")[0])} - {""}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from tests.support.flat_tree import FlatTree
 from wikisync.model import EXTENSIONS, Format
 from wikisync.service.tree import RepositoryFile, WikiTree
 
@@ -22,7 +23,7 @@ NAMES = st.builds(
 
 def tree_of(*paths: str, mode: int = 0o100644) -> WikiTree:
     files = [RepositoryFile(path, path.encode(), mode) for path in paths]
-    return WikiTree("c", files)
+    return FlatTree("c", files)
 
 
 def found(tree: WikiTree, slug: str) -> str | None:

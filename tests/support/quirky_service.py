@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from tests.support.flat_tree import FlatTree
 from tests.support.quirks import Quirk, Quirks, Turns
 from wikisync.model import OwnerKind
 from wikisync.service.committing import Author
@@ -131,9 +132,9 @@ class QuirkyDeliveries(Deliveries):
 
 def _seen(on: Quirks, tree: WikiTree) -> WikiTree:
     if Quirk.EMPTY_LIST in on:
-        return WikiTree(None, ())
+        return WikiTree()
     if Quirk.EXACT_CASE in on:
-        return WikiTree(tree.commit, tree.files, tree.pages, folds_case=False)
+        return FlatTree(tree.commit, tree.files, folds_case=False)
     return tree
 
 

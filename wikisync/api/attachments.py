@@ -49,10 +49,7 @@ class AttachmentSource:
     def __init__(self, wiki: Wiki, repository: RemoteRepository | None = None) -> None:
         """Name the wiki; nothing is asked.
 
-        Args:
-            wiki: behind an open client.
-            repository: where files come from that the file route keeps; without
-                it they are missing.
+        Without a repository the files that the file route keeps are missing.
         """
         self._wiki = wiki
         self._repository = repository

@@ -132,18 +132,7 @@ class Budget:
         random: Random = random,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """Note nothing yet.
-
-        Args:
-            address: of the service, for messages.
-            settings: how long a request waits, and how many are in flight at most.
-            pace: of the token.
-            clock: seconds since any moment.
-            sleep: waits.
-            notify_pause: is called before each pause with its length and its reason.
-            random: 0.0 to 1.0, spreads the pauses between attempts.
-            wall: seconds since the epoch.
-        """
+        """Note nothing yet."""
         self._address = address
         self._settings = settings
         self._pace = pace

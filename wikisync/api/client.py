@@ -87,16 +87,9 @@ class Client:
     ) -> None:
         """Check the address and the token; nothing is sent yet.
 
-        Args:
-            base_url: where the service is, with the sub-path it lives under.
-            token: personal, project or group access token; None asks as anybody.
-            settings: limits and pauses.
-            sleep: waits between attempts.
-            random: 0.0 to 1.0, spreads the pauses; by default Python's.
-            clock: seconds since any moment, for the deadline.
-            before_write: is shown every request that changes something before
-                it is sent, and keeps it back by raising.
-            notify: gets a sentence before a long pause, and while an answer is late.
+        Without a token it asks as anybody.  ``before_write`` is shown every request
+        that changes something before it is sent, and keeps it back by raising;
+        ``notify`` gets a sentence before a long pause, and while an answer is late.
 
         Raises:
             UsageError: the address, the token or the proxy that the environment
@@ -180,10 +173,7 @@ class Client:
     ) -> AddressRecord:
         """Id and path of a project or group; the rest of the record is not read.
 
-        Args:
-            kind: which of both.
-            owner: its id or path.
-            name: how messages call it; as it is asked for by default.
+        Messages call it by ``name``, and by default as it is asked for.
 
         Raises:
             NotFound: it does not exist, or is hidden from this token.

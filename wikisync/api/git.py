@@ -219,10 +219,7 @@ def is_before(
 ) -> bool:
     """Whether a commit has an earlier one before it, as far as is known.
 
-    Args:
-        parents: Of each commit that is known, in hexadecimal.
-        commit: In hexadecimal.
-        earlier: In hexadecimal.
+    All of them are in hexadecimal.
     """
     seen, waiting = {commit}, [commit]
     while waiting:
@@ -245,10 +242,7 @@ class RemoteRepository:
     def __init__(self, client: Client, owner: WikiOwner, cache: Path) -> None:
         """Name the wiki; nothing is fetched.
 
-        Args:
-            client: the open session.
-            owner: the project or group.
-            cache: folder for repositories, which can be removed at any time.
+        The cache is a folder that can be removed at any time.
         """
         self._client = client
         self._owner = owner
@@ -306,11 +300,7 @@ class RemoteRepository:
         )
 
     async def _renew(self, *, is_known: bool) -> None:
-        """Fetch the newest commit if it is not here yet.
-
-        Args:
-            is_known: Whether it is known to have what is not here.
-        """
+        """Fetch the newest commit if it is not here yet."""
         if self._failure is not None:
             is_refused = isinstance(self._failure, NoRepository)
             if not self._is_due(REFUSED_S if is_refused else RETRY_S):
@@ -453,11 +443,6 @@ async def _advertised_now(client: Client, owner: WikiOwner) -> Advertised:
 
 async def _advertised(client: Client, owner: WikiOwner, *, waits: bool) -> Advertised:
     """The newest commit, and what the server can do.
-
-    Args:
-        client: the open session.
-        owner: the project or group.
-        waits: whether it is worth waiting for where the service limits git.
 
     Raises:
         NoRepository: the service gives no access by git.

@@ -73,11 +73,7 @@ class KnownPages:
     ) -> None:
         """Begin with what an earlier scan saw, if there was one.
 
-        Args:
-            tag: the mark of that scan, or empty.
-            pages: what it saw.
-            again: pages that it may have seen otherwise.
-            wall: seconds since the epoch.
+        ``again`` are pages that it may have seen otherwise.
         """
         self._wall = wall
         self.mark = Mark.parse(tag) if pages is not None else Mark()

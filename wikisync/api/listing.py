@@ -38,12 +38,7 @@ _REL = r"(?i);\s*rel\s*=\s*(?:\"([^\"]*)\"|([^\s;,]+))"
 
 
 def next_query(headers: Mapping[str, str], query: str) -> str | None:
-    """The query of the next part, or None where this was the last.
-
-    Args:
-        headers: of the answer, by their names in lower case.
-        query: the encoded query that was asked.
-    """
+    """The query of the next part, or None where this was the last."""
     if links := headers.get("link", ""):
         for target, parameters in re.findall(_LINK, links):
             found = re.findall(_REL, parameters)
@@ -72,10 +67,6 @@ def may_go_on(query: str, records: int) -> bool:
 
 def made_query(query: str, last_id: int | None) -> str | None:
     """The query of the part behind one that names none.
-
-    Args:
-        query: the encoded query that was asked.
-        last_id: of the last record in the part.
 
     Returns:
         None where only a link of the service could lead on: keyset paging in another
@@ -164,15 +155,7 @@ class Listing(AsyncIterator[T]):
         limit: OffsetLimit[T] | None = None,
         is_one_page: bool = False,
     ) -> None:
-        """Describe a list.
-
-        Args:
-            source: the open session.
-            request: asks for its first part.
-            kind: of the records.
-            limit: where offset paging ends; None where it has no end.
-            is_one_page: whether the first part is all that is wanted.
-        """
+        """Describe a list."""
         self.request = request
         self._source = source
         self._kind = kind

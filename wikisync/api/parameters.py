@@ -106,9 +106,7 @@ def parameters_of(
 ) -> Mapping[str, Parameter]:
     """What an endpoint accepts, by name, in the order of the table.
 
-    Args:
-        endpoint: which one.
-        is_free: in the free edition, which knows nothing of the paid ones' parameters.
+    The free edition knows nothing of the paid ones' parameters.
     """
     if is_free:
         every = parameters_of(endpoint)

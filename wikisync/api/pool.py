@@ -81,14 +81,8 @@ class Pool:
     ) -> None:
         """Make no connection yet.
 
-        Args:
-            address: of the service.
-            token: for the service alone.
-            settings: how long and how much.
-            clock: seconds since any moment.
-            proxy: through which all goes.
-            late_notice: surrounds each wait for an answer, with what it is for.
-            heard: is shown the headers of each answer.
+        ``late_notice`` surrounds each wait for an answer, with what it is for;
+        ``heard`` is shown the headers of each answer.
         """
         self.address = address
         self._late_notice = late_notice

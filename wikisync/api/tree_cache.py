@@ -46,9 +46,8 @@ class TreeCache:
     def __init__(self, file: Path | None = None, *, is_kept: bool = True) -> None:
         """Name the file; nothing is read.
 
-        Args:
-            file: Where the trees are between two processes; in memory alone without.
-            is_kept: False to read the file and leave it as it is.
+        Without a file the trees are in memory alone; one that is not kept is read and
+        left as it is.
         """
         self._file = file
         self._is_kept = is_kept and file is not None
@@ -81,10 +80,8 @@ class TreeCache:
     def take(self, head: str, root: bytes | None, more: Mapping[bytes, bytes]) -> None:
         """Keep the trees of a commit.
 
-        Args:
-            head: The commit.
-            root: The id of its tree; None where it did not come.
-            more: Those of its trees that are not here yet.
+        The root is None where it did not come; ``more`` are those that are not here
+        yet.
 
         Raises:
             TreeMissing: they are not all of its trees.

@@ -50,11 +50,8 @@ def page_changes(
 ) -> PageChanges:
     """The pages that differ between two trees.
 
-    Args:
-        trees: Tree objects by id: all of the earlier tree, and what differs of the
-            later one.
-        before: The id of the earlier tree.
-        after: The id of the later one.
+    Of the trees by id all of the earlier one are wanted, and what differs of the later
+    one.
 
     Raises:
         TreeMissing: a tree is not among them.

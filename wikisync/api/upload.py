@@ -118,10 +118,6 @@ async def spooled(
 
     What is sent is what was read here, whoever writes to the file meanwhile.
 
-    Args:
-        chunks: the bytes.
-        folder: where they wait; the system's folder for such files by default.
-
     Raises:
         FolderError: the disk does not take them.
     """
@@ -142,13 +138,6 @@ def upload_form(
     progress: Progress | None = None,
 ) -> OpenForm:
     """The multipart body of an upload.
-
-    Args:
-        field: what the form calls the file.
-        file: a path, or the bytes themselves.
-        name: file name.
-        fields: what else the form holds.
-        progress: reports every byte read from disk.
 
     Raises:
         FolderError: when it is opened, where the file cannot be read; when it was

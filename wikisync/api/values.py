@@ -54,10 +54,7 @@ def check_values(
 ) -> dict[str, object]:
     """The values as they go to the service; those that are None are left out.
 
-    Args:
-        endpoint: what the values are for.
-        values: by parameter; times may be ``datetime``, days ``date``.
-        also: names that this table does not know; not checked.
+    Names in ``also`` are not in the table, and not checked.
 
     Raises:
         UsageError: a parameter is unknown, missing, given twice or of the wrong

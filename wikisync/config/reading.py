@@ -56,10 +56,6 @@ ID_MAX = 2**63 - 1
 def load_config(path: Path, environment: Mapping[str, str] | None = None) -> Config:
     """Read a workspace's configuration.
 
-    Args:
-        path: the file.
-        environment: says whose files are obeyed beside this user's (``trust``).
-
     Raises:
         ConfigError: the file is missing, unreadable, wrong or another user's.
     """
@@ -110,10 +106,6 @@ def _read(path: Path, environment: Mapping[str, str]) -> bytes:
 def parse_config(text: str, source: str = FILE_NAME) -> Config:
     """Read a configuration from its text.
 
-    Args:
-        text: TOML.
-        source: how messages call it.
-
     Raises:
         ConfigError: with one entry in ``problems`` for each thing that is wrong.
     """
@@ -150,10 +142,6 @@ def parse_config(text: str, source: str = FILE_NAME) -> Config:
 
 def parse_markup(values: Mapping[str, object], source: str) -> MarkupSection:
     """The section ``[markup]`` alone, from values that somebody else has read.
-
-    Args:
-        values: what the table holds.
-        source: how messages call it.
 
     Raises:
         ConfigError: with one entry in ``problems`` for each thing that is wrong.

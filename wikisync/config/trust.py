@@ -55,11 +55,6 @@ def refuse_foreign(
 ) -> None:
     """See that a configuration is this user's, or one that they allowed.
 
-    Args:
-        path: the file.
-        status: of the file as it was opened.
-        environment: may allow folders (``SAFE_VARIABLE``) and name who called sudo.
-
     Raises:
         ConfigError: somebody else's, or everyone's; the hint says how to allow it.
         OSError: the folder cannot be read.
@@ -102,12 +97,6 @@ def refuse_unagreed(
     keys: Collection[str] = KEYS,
 ) -> None:
     """See that this user agreed to what a configuration runs, reads and contacts.
-
-    Args:
-        folder: the workspace.
-        config: its configuration.
-        environment: may allow folders (``SAFE_VARIABLE``).
-        keys: those that are about to be used; without a value there is nothing to do.
 
     Raises:
         Unagreed: with what it says and how to agree.

@@ -143,14 +143,7 @@ def judge_clone(door: WikiDoor, membership: Membership) -> Verdict:
 def judge_project(
     door: WikiDoor, membership: Membership, act: Act, *, is_archived_too: bool = False
 ) -> Verdict:
-    """Whether the caller may do something to a project.
-
-    Args:
-        door: the project.
-        membership: what the caller is to it.
-        act: what is wanted.
-        is_archived_too: whether it can be done to an archived project.
-    """
+    """Whether the caller may do something to a project."""
     if not membership.is_signed_in:
         return Verdict.UNAUTHENTICATED
     if judge_container(door.visibility, membership) is Verdict.HIDDEN:

@@ -256,13 +256,7 @@ def disk_refusal(error: BaseException | None) -> Refusal | None:
 
 
 def disk_error(error: Exception, folder: str, size: int) -> OSError:
-    """The error of the disk behind one of git's library, which often has no words.
-
-    Args:
-        error: of a write that nothing but the disk can refuse.
-        folder: where it wrote.
-        size: in bytes, of what it wrote.
-    """
+    """The error of the disk behind one of git's library, which often has no words."""
     code = _code_in(str(error))
     if code is None:
         disk = os.statvfs(folder)

@@ -62,11 +62,7 @@ async def read_body(
 ) -> dict[str, object]:
     """The body's fields, whichever of the three forms it has.
 
-    Args:
-        request: its body is read once, here.
-        limits: how many fields there may be, and how large each.
-        spool: folder for files of a ``MULTIPART`` body; the caller removes it.
-        bytes_max: how large it may be in all.
+    It is read once, here.  The caller removes the files of a ``MULTIPART`` body.
     """
     kind = request.content_type
     if kind == MULTIPART:

@@ -117,8 +117,7 @@ def language_of(path: str) -> str | None:
 def shares_of(sizes: Iterable[tuple[str, int]]) -> dict[str, float]:
     """Percentages by language, the largest first.
 
-    Args:
-        sizes: path and bytes of each file.
+    Sizes are paths with the bytes of each file.
     """
     totals: dict[str, int] = {}
     for path, size in sizes:

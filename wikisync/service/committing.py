@@ -285,10 +285,8 @@ def copy_repository(
 ) -> None:
     """Copy a repository to a folder that is not there: one branch, or all and tags.
 
-    Args:
-        address: a folder.
-        fresh: the folder; after a failure part of it may be there.
-        branch: the only one wanted; it becomes the default branch.
+    A branch that is the only one wanted becomes the default branch.  After a failure
+    part of the folder may be there.
 
     Raises:
         GitRefused: it cannot be read.

@@ -110,12 +110,6 @@ class GitRunner:
         When cancelled, or over its time, the process and all it started are
         killed; git itself leaves each branch as it was or as it shall be.
 
-        Args:
-            words: the command, such as ``("upload-pack", "--stateless-rpc")``.
-            repository: its folder.
-            sink: takes the output in parts, as it comes.
-            given: what it reads, and within what bounds.
-
         Raises:
             PlainRefusal: 503 when too many run already.
             GitFailed: an error of git, or over the time.

@@ -140,13 +140,7 @@ def delivery_headers(event: WikiEvent, hook: Hook, agent: str) -> dict[str, str]
 
 
 def payload(event: WikiEvent, content: str, branch: str) -> dict[str, object]:
-    """The event's JSON.
-
-    Args:
-        event: what happened.
-        content: the page's text.
-        branch: the wiki's default branch.
-    """
+    """The event's JSON."""
     web_url = f"{event.base_url}/{event.project.full_path}"
     return {
         "object_kind": "wiki_page",

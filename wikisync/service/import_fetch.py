@@ -37,10 +37,7 @@ def address_problem(
 ) -> str | None:
     """What is wrong with an address, in the service's words; None if nothing.
 
-    Args:
-        address: as it was sent.
-        schemes: those that are allowed.
-        hosts: servers that are allowed, ``name`` or ``name:port``; None for all.
+    Servers are ``name`` or ``name:port``; None allows all.
     """
     parts = _parts(address)
     if parts is None:

@@ -185,10 +185,6 @@ async def measure_all(service: Service) -> None:
 async def measure(service: Service, ids: list[int] | None = None) -> bool:
     """Measure projects that changed since they were last measured.
 
-    Args:
-        service: whose they are.
-        ids: these; else the first of all that changed, a part of them.
-
     Returns:
         Whether there was any.
     """

@@ -68,10 +68,6 @@ class ServiceManifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def parse_manifest(text: str, source: str) -> ServiceManifest:
     """Read a manifest.
 
-    Args:
-        text: the file's content.
-        source: its name, for errors.
-
     Raises:
         ServiceError: names the key path that is wrong.
     """

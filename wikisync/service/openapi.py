@@ -109,13 +109,7 @@ class Operation(Struct, frozen=True, kw_only=True):
 
 
 def describe(operations: Iterable[Operation], url: str, version: str) -> bytes:
-    """The document, as JSON.
-
-    Args:
-        operations: what there is.
-        url: where the service answers, without a trailing slash.
-        version: of the real service that it is like.
-    """
+    """The document, as JSON."""
     every = tuple(operations)
     types = [one.answer for one in every if not isinstance(one.answer, File | Nothing)]
     answers, components = msgspec.json.schema_components(

@@ -40,12 +40,7 @@ def update_page_ids(
 ) -> None:
     """Let ids follow their pages.
 
-    Args:
-        tables: the records.
-        kind: whether a project's or a group's wiki.
-        owner_id: the project or group.
-        moved: old slug to new slug, all at once: ``a`` and ``b`` may swap.
-        gone: slugs of pages that are no more.
+    ``moved`` is old slug to new slug, all at once: ``a`` and ``b`` may swap.
     """
     owner = (kind, owner_id)
     with tables.transaction():

@@ -313,12 +313,8 @@ def paginate(
 ) -> tuple[Sequence[R], dict[str, str]]:
     """The rows of the window, and the headers that lead to the others.
 
-    Args:
-        rows: the whole list.
-        window: the part wanted; past the end it is empty.
-        url: address of the list, without its query.
-        parameters: every parameter of the request, repeated in the links.
-        counted_rows_max: longer lists get no totals, as counting is dear.
+    The parameters of the request are repeated in the links.  A longer list than
+    ``counted_rows_max`` gets no totals, as counting is dear.
     """
     start = (window.page - 1) * window.per_page
     part = rows[start : start + window.per_page]

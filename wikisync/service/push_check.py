@@ -60,12 +60,7 @@ class PushRefused(Exception):
 
 
 def read_push(body: Path, limits: GitService) -> Push | None:
-    """What the body of a push asks for; None for what only git can make sense of.
-
-    Args:
-        body: the whole request.
-        limits: of further names than a push may have none is read.
-    """
+    """What the body of a push asks for; None for what only git can make sense of."""
     tips: dict[str, str] = {}
     abilities: frozenset[str] = frozenset()
     with body.open("rb") as file:
@@ -97,12 +92,7 @@ async def check_push(
 ) -> None:
     """Unpack a push beside the repository, and refuse what is too much.
 
-    Args:
-        push: what the body begins with.
-        body: the whole request.
-        repository: where it is for; nothing in it changes.
-        git: runs git.
-        scratch: folder for the objects; the caller removes it.
+    Nothing in the repository changes; the caller removes the scratch folder.
 
     Raises:
         PushRefused: what is too much.

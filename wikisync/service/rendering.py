@@ -58,15 +58,7 @@ def render_page(
     owner: WikiOwner,
     service_url: str,
 ) -> ShownPage:
-    """The page with HTML for its content; everything else as it was.
-
-    Args:
-        shown: the page with its source.
-        tree: the wiki at the page's commit, which its links lead into.
-        repository: where included pages are read.
-        owner: whose wiki it is, for the addresses.
-        service_url: base URL of the service; full links to it are wiki links.
-    """
+    """The page with HTML for its content; everything else as it was."""
     prefix = "/groups" if owner.kind == "group" else ""
     base = f"{prefix}/{quote(owner.full_path)}/-/wikis"
     links = LinkIndex(

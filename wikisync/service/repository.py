@@ -79,13 +79,13 @@ class WikiRepository:
         with self._lock:
             repository = self._open()
             if repository is None:
-                return WikiTree(None, ())
+                return WikiTree()
             commit = tip_of(repository, self.branch())
             if commit is None:
-                return WikiTree(None, ())
+                return WikiTree()
             if self._tree is None or self._tree.commit != commit:
                 self._root = self._walk(repository, commit)
-                self._tree = _shown(commit, self._root)
+                self._tree = WikiTree(commit, self._root)
             return self._tree
 
     def tree_at_hand(self) -> WikiTree | None:
@@ -120,7 +120,7 @@ class WikiRepository:
             except (KeyError, ValueError, pygit2.GitError):
                 return None
             found = str(commit.id)
-            return _shown(found, self._walk(repository, found))
+            return WikiTree(found, self._walk(repository, found))
 
     def read(self, blob: bytes) -> bytes:
         """A file's content by its object id."""
@@ -193,10 +193,6 @@ class WikiRepository:
 
         Nobody who reads or writes waits for it.
 
-        Args:
-            commits_max: how many commits.
-            files_max: how many files in all, or somewhat more; 0 for none.
-
         Returns:
             The newest first; each file's status in git's letters (A, D, M, R) with
             its path, the new one of a renamed file.
@@ -240,10 +236,6 @@ class WikiRepository:
     def fill_from(self, address: str, branch: str | None = None) -> None:
         """Become a copy of another repository: one branch, or all and the tags.
 
-        Args:
-            address: a folder, or an address that git can fetch from.
-            branch: the only one wanted; it becomes the default branch.
-
         Raises:
             GitRefused: it cannot be read.
         """
@@ -285,9 +277,6 @@ class WikiRepository:
     def store_files(self, files: Mapping[str, Path]) -> dict[str, RepositoryFile]:
         """Put many files from disk into the object store, as ``store_file`` does.
 
-        Args:
-            files: path in the repository to the file on disk.
-
         Returns:
             Each path with its blob, to be linked by a later change.
         """
@@ -301,10 +290,10 @@ class WikiRepository:
         with self._lock:
             repository = self._open()
             if repository is None or LOADED_REFERENCE not in repository.references:
-                return WikiTree(None, ())
+                return WikiTree()
             commit = repository.references[LOADED_REFERENCE].peel(pygit2.Commit)
             found = str(commit.id)
-            return _shown(found, self._walk(repository, found))
+            return WikiTree(found, self._walk(repository, found))
 
     def remember_loaded(
         self, files: tuple[RepositoryFile, ...], author: Author
@@ -374,10 +363,6 @@ class WikiRepository:
 
     def check_pushed(self, objects: Path, tips: Iterable[bytes]) -> None:
         """Refuse commits whose files would be more than a wiki may hold.
-
-        Args:
-            objects: folder of objects that are not in the repository yet.
-            tips: raw ids of commits, or of tags of commits.
 
         Raises:
             TreeTooLarge: what is too much in one of them.
@@ -449,10 +434,6 @@ def is_branch_name(name: str) -> bool:
         and len(name.encode()) <= BRANCH_BYTES_MAX
         and pygit2.reference_is_valid_name(f"refs/heads/{name}")
     )
-
-
-def _shown(commit: str, root: Directory) -> WikiTree:
-    return WikiTree(commit, root.files, root.pages, root=root)
 
 
 def _blob_at(commit: pygit2.Commit, path: str) -> pygit2.Oid | None:

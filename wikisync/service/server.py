@@ -93,14 +93,6 @@ async def running_service(
 ) -> AsyncIterator[RunningService]:
     """Run a service until the block ends.
 
-    Args:
-        data: folder for all it keeps; made if it is not there.
-        host: address to listen on.
-        port: 0 takes a free one, see ``url``.
-        settings: limits and profile.
-        service_type: its parts.
-        app_type: how it answers.
-
     Raises:
         ServiceError: the folder cannot be written, another process has it, or
             the port is taken.

@@ -19,13 +19,7 @@ class Slots:
     """Slots for one kind of work, taken in the order of asking."""
 
     def __init__(self, at_once: int, waiting_max: int, waiting_s: float) -> None:
-        """Make slots.
-
-        Args:
-            at_once: how many may be at work.
-            waiting_max: how many may wait besides.
-            waiting_s: how long each may wait.
-        """
+        """Make slots."""
         self._waiting_s = waiting_s
         self._all = _Share(at_once, waiting_max)
         self._strangers = _Share((at_once + 1) // 2, waiting_max // 2)

@@ -8,7 +8,7 @@ a title becomes a path is the service's rule (``docs/service.md`` "Slugs and tit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 
 from msgspec import Struct
@@ -46,11 +46,7 @@ def fold(path: str) -> str:
 def file_path(path: str, format: Format, present: str = "") -> str:  # noqa: A002
     """The file of a page in the repository.
 
-    Args:
-        path: path without extension.
-        format: the format it shall have.
-        present: the file's present path, if it has one; its extension is kept
-            in lower case when it already means ``format``.
+    A present extension is kept, in lower case, when it already means the format.
     """
     split = split_extension(present) if present else None
     if split is not None and split[1] is format:
@@ -180,24 +176,13 @@ class WikiTree:
     Files are in the byte order of their paths.
     """
 
-    def __init__(
-        self,
-        commit: str | None,
-        files: Sequence[RepositoryFile],
-        pages: Sequence[PageFile] | None = None,
-        *,
-        folds_case: bool = True,
-        root: Directory | None = None,
-    ) -> None:
-        self._root = root
+    def __init__(self, commit: str | None = None, root: Directory = EMPTY) -> None:
         self.commit = commit
         """Hexadecimal id; None for a wiki that was never written."""
-        self.files = tuple(files)
-        if pages is None:
-            pages = [page for file in files if (page := page_in(file)) is not None]
-        self.pages = tuple(pages)
+        self.files = root.files
+        self.pages = root.pages
         """The pages, in the order of the list operation."""
-        self._fold = fold if folds_case else str
+        self._root = root
 
     def find(self, slug: str) -> PageFile | None:
         """The page that a slug reaches, by the service's tolerant lookup."""
@@ -208,15 +193,11 @@ class WikiTree:
 
     def twin_of(self, path: str) -> PageFile | None:
         """A page at this extension-less path, whatever its case or format."""
-        if self._root is not None:
-            return self._root.twin_of(path)
-        return self._by_key.get(self._fold(path))
+        return self._root.twin_of(path)
 
     def file(self, path: str) -> RepositoryFile | None:
         """The file at exactly this path."""
-        if self._root is not None:
-            return self._root.file(path)
-        return self._by_path.get(path)
+        return self._root.file(path)
 
     def page(self, path: str) -> PageFile:
         """The page at exactly this path, which is one."""
@@ -227,22 +208,7 @@ class WikiTree:
 
     def below(self, directory: str) -> Iterator[RepositoryFile]:
         """Every file in a directory and its subdirectories, ignoring case."""
-        if self._root is not None:
-            found = self._root.named(directory)
-            return (file for inner in found for file in inner.files)
-        prefix = fold(directory) + "/"
-        return (file for file in self.files if fold(file.path).startswith(prefix))
-
-    @cached_property
-    def _by_key(self) -> dict[str, PageFile]:
-        found: dict[str, PageFile] = {}
-        for page in self.pages:
-            found.setdefault(self._fold(page.slug), page)
-        return found
-
-    @cached_property
-    def _by_path(self) -> dict[str, RepositoryFile]:
-        return {file.path: file for file in self.files}
+        return (file for inner in self._root.named(directory) for file in inner.files)
 
 
 def page_in(file: RepositoryFile) -> PageFile | None:

@@ -49,12 +49,8 @@ def walk(
 ) -> Directory:
     """Read a directory depth first, which is the byte order of whole paths.
 
-    Args:
-        read: gives tree objects.
-        tree: the directory's raw id.
-        known: the same directory in an earlier commit; what has not changed since is
-            taken from it.
-        limits: where to stop.
+    What has not changed since ``known``, the same directory in an earlier commit, is
+    taken from that.
 
     Raises:
         TreeTooLarge: it holds more than the limits.

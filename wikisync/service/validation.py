@@ -98,13 +98,7 @@ def visibility_problems(
     group: Visibility | None = None,
     source: Visibility | None = None,
 ) -> Problems:
-    """What is wrong with a visibility, in a group or as a fork.
-
-    Args:
-        visibility: of the project.
-        group: of the group it is in; None in a user's namespace.
-        source: of the project it is a fork of.
-    """
+    """What is wrong with a visibility, in a group or as a fork."""
     if group is not None and RANKS[visibility] > RANKS[group]:
         text = f"{visibility} is not allowed in a {group} group."
         return {"visibility_level": [text]}

@@ -56,13 +56,7 @@ def languages(tables: Tables, project_id: int) -> dict[str, float]:
 def take_unmeasured(
     tables: Tables, most: int, ids: Sequence[int] | None = None
 ) -> tuple[int, ...]:
-    """Projects whose sizes are not known any more; from now on they are being measured.
-
-    Args:
-        tables: the records.
-        most: how many.
-        ids: only some of these.
-    """
+    """Projects whose sizes are not known; from now on they are being measured."""
     values: dict[str, object] = {"most": most}
     where = "is_measured = 0"
     if ids is not None:
