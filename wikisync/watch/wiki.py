@@ -16,7 +16,6 @@ from wikisync.api.client import Client, Id
 from wikisync.api.git import WikiHistory
 from wikisync.config import WikiSection
 from wikisync.errors import NotFound, PermissionDenied
-from wikisync.folder.stamp import FolderStamp, folder_stamp
 from wikisync.model import Slug
 from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.sync.run.options import CycleOptions, FolderMatch
@@ -56,8 +55,6 @@ class WatchedWiki:
         """Whether a first sync uploads pages that are only here."""
         self._settle_s = settle_s
         self._wiki: SyncedWiki | None = None
-        self._stamp: FolderStamp | None = None
-        """What the last look at the folder saw."""
         self._history = WikiHistory(client, section.owner)
         self._noted_at = client.now()
         """When its health was last noted."""
@@ -158,9 +155,6 @@ class WatchedWiki:
         named = frozenset() if why is Why.FOLDER else frozenset(self._named)
         wiki.replica.await_pages(named)
         try:
-            if self._stamp is None:
-                # before the first scan: what differs half a minute later came after it
-                self._stamp = await asyncio.to_thread(folder_stamp, wiki.folder)
             with self._opened.meeting(self.section, is_first=is_first) as match:
                 self.synced.has_other_folder = match is FolderMatch.OTHER
                 result = await self._opened.cycle(
@@ -193,6 +187,8 @@ class WatchedWiki:
             self._wiki = await self._opened.synced(
                 self._client, self.section, settle_s=self._settle_s
             )
+            # before the first scan: what differs half a minute later came after it
+            await asyncio.to_thread(self._wiki.index.saved_since)
         self.synced.notes = self._wiki.found.notes
         self.synced.warnings = self._wiki.found.warnings
         return self._wiki
@@ -204,17 +200,15 @@ class WatchedWiki:
         """
         if self._wiki is None:
             return False  # its first cycle is still to come
-        folder, before = self._wiki.folder, self._stamp
         try:
-            stamp = await asyncio.to_thread(folder_stamp, folder, before)
+            saved = await asyncio.to_thread(self._wiki.index.saved_since)
             is_late = bool(await self._wiki.local.late_saves())
         except BaseException:
             self._saved = None
             raise
-        self._stamp = stamp
-        if stamp.saved is not None and not stamp.saved and not is_late:
+        if saved is not None and not saved and not is_late:
             return False
-        self.note_saved(None if is_late else stamp.saved)
+        self.note_saved(None if is_late else saved)
         return True
 
     async def note_unchanged(self) -> None:

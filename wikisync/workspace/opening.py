@@ -22,6 +22,7 @@ from wikisync.api.wikis import Wiki
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, SyncError
 from wikisync.folder.identity import FolderIdentity, current_folder
+from wikisync.folder.index import FolderIndex
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import folder_error, make_folder
 from wikisync.folder.workspace import (
@@ -87,7 +88,7 @@ class Sides(Struct, frozen=True, kw_only=True):
 class SyncedWiki(Sides, frozen=True, kw_only=True):
     """One wiki of an open workspace and of the service."""
 
-    folder: Path
+    index: FolderIndex
     found: Located
     """Where it is on the service now."""
     known: WikiState
@@ -312,7 +313,7 @@ class OpenWorkspace:
             section=wiki,
             remote=translated,
             local=self._side(own, wiki),
-            folder=folder,
+            index=own.index,
             found=found,
             known=known,
             client=client,

@@ -317,7 +317,7 @@ class _Run:
                 opened, wiki, asked, progress=watcher, waits=request.waits
             )
         if synced.has_other_folder:
-            said.warn(other_folder(wiki.folder))
+            said.warn(other_folder(wiki.index.root))
         synced.pages = slugs
         synced.unknown = no_such_pages(unknown_of(wiki, synced.results, slugs))
         return synced

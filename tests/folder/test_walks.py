@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wikisync.errors import FolderError
-from wikisync.folder.stamp import folder_stamp
+from wikisync.folder.index import FolderIndex
 
 
 @pytest.fixture
@@ -41,6 +41,12 @@ def save_and_remove(folder: Path) -> None:
     (folder / "dir/a.md").unlink()
 
 
+def walked(folder: Path) -> FolderIndex:
+    index = FolderIndex(folder)
+    index.saved_since()
+    return index
+
+
 BOTH = {"home.md", "dir/a.md"}
 SAVES: list[tuple[Callable[[Path], object], set[str]]] = [
     (lambda folder: (folder / "dir/deep/b.md").write_text("two\n"), {"dir/deep/b.md"}),
@@ -64,42 +70,42 @@ CHANGES: list[Callable[[Path], object]] = [
 def test_files_that_were_saved_are_named(
     folder: Path, change: Callable[[Path], object], saved: set[str]
 ) -> None:
-    before = folder_stamp(folder)
+    index = walked(folder)
     change(folder)
-    assert folder_stamp(folder, before).saved == frozenset(saved)
+    assert index.saved_since() == frozenset(saved)
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_other_change_is_one_of_the_whole_folder(
     folder: Path, change: Callable[[Path], object]
 ) -> None:
-    before = folder_stamp(folder)
+    index = walked(folder)
     change(folder)
-    assert folder_stamp(folder, before).saved is None
+    assert index.saved_since() is None
 
 
-def test_nothing_is_known_without_a_stamp_before(folder: Path) -> None:
-    assert folder_stamp(folder).saved is None
+def test_nothing_is_known_without_a_walk_before(folder: Path) -> None:
+    assert FolderIndex(folder).saved_since() is None
 
 
 def test_reading_is_no_change(folder: Path) -> None:
     (folder / ".home.md.swp").touch()
-    before = folder_stamp(folder)
+    index = walked(folder)
     (folder / "home.md").read_text()
     (folder / ".home.md.swp").write_text("what an editor notes while it is typed\n")
     (folder / ".hidden").touch()
     (folder / ".git").mkdir()
     (folder / ".git" / "x").touch()
-    assert folder_stamp(folder, before).saved == frozenset()
+    assert index.saved_since() == frozenset()
 
 
 def test_link_is_not_followed(folder: Path, tmp_path: Path) -> None:
     (folder / "out").symlink_to(tmp_path)
-    before = folder_stamp(folder)
+    index = walked(folder)
     (tmp_path / "elsewhere").touch()
-    assert folder_stamp(folder, before).saved == frozenset()
+    assert index.saved_since() == frozenset()
 
 
 def test_folder_that_is_gone_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match=r"cannot list .*: it does not exist"):
-        folder_stamp(tmp_path / "none")
+        FolderIndex(tmp_path / "none").saved_since()
