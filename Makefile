@@ -18,7 +18,7 @@ COMPILE := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 LOCKED := $(COMPILE) --build-deps-for editable --build-deps-for wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint codemap features types soak bench bench-peers prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel release audit lock clean
+.PHONY: help demo test lint codemap features pictures types soak bench bench-peers prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel release audit lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -40,6 +40,10 @@ codemap: .venv/run ## Print what each module is for
 
 features: .venv/dev ## Write the table of the service's features into docs/markup.md
 	@$(BIN)/python tools/features.py
+
+pictures: .venv/dev ## Take the picture of the README from the user guide
+	@tools/setup.sh chromium
+	@$(BIN)/python -m tools.pictures
 
 types: .venv/dev ## Write the types of what projects take and show into wikisync/api
 	@$(BIN)/python -m tools.project_types

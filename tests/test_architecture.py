@@ -602,6 +602,10 @@ def test_the_product_stays_within_its_budget_of_lines() -> None:
     assert lines <= PRODUCT_LINES, "take lines away where this change adds them"
 
 
+def test_the_readme_is_read_in_minutes() -> None:
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 140
+
+
 def test_the_state_stays_within_its_budget_of_tables() -> None:
     connection = sqlite3.connect(":memory:")
     create(connection)

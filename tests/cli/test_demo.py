@@ -46,8 +46,20 @@ def test_the_guide_has_pages_of_all_four_formats() -> None:
 def test_running_the_demo_again_updates_the_same_site(
     site: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    before = (site / "index.html").read_bytes()
     assert main(["demo", "--output", str(site)]) == 0
-    assert "index.html" in capsys.readouterr().out
+    assert "0 removed" in capsys.readouterr().out
+    assert (site / "index.html").read_bytes() == before
+
+
+def test_what_to_open_is_the_guide(
+    site: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", "--output", str(site)]) == 0
+    address = capsys.readouterr().out.splitlines()[-1]
+    page = Path(address.removeprefix("file://"))
+    assert "<h1" in page.read_text(encoding="utf-8")
+    assert page.is_relative_to(site / "docs/handbook")
 
 
 def test_a_newcomer_is_told_why_a_link_is_broken_and_what_to_open(
@@ -58,7 +70,7 @@ def test_a_newcomer_is_told_why_a_link_is_broken_and_what_to_open(
     printed = capsys.readouterr()
     assert "the broken link is on purpose" in printed.err
     assert printed.err.endswith("open in a browser:\n")
-    assert printed.out.endswith(f"{(site / 'index.html').as_uri()}\n")
+    assert printed.out.endswith("/docs/handbook/-/wikis/index.html\n")
 
 
 def test_a_folder_with_other_files_is_refused(

@@ -28,6 +28,8 @@ from wikisync.workspace.mirroring import Mirroring
 from wikisync.workspace.pulled import Pulled
 
 GUIDE_FOLDER = "sample-site"
+GUIDE_PAGE = "docs/handbook/-/wikis/index.html"
+"""The first page of the guide in the site."""
 NO_SERVICE = {"edit_link": False, "service_link": False}
 """Nobody answers at the service's address by the time that the site is read."""
 SITE_TITLE = "wikisync"
@@ -67,7 +69,7 @@ def command(console: Console, output: Path) -> int:
     code = show_report(console, exported)
     console.note("the broken link is on purpose: its page shows how a site marks one")
     console.note("open in a browser:")
-    console.result(exported.index.resolve().as_uri())
+    console.result((output / GUIDE_PAGE).resolve().as_uri())
     return code
 
 
