@@ -80,6 +80,7 @@ ALLOWED: dict[str, set[str]] = {
         "layout",
         "terminal",
         "decoding",
+        "parallel",
         "folder",
     },
     "merging": {"model", "merging"},

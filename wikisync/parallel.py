@@ -8,11 +8,14 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import islice
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from wikisync.errors import WikisyncError
 
+P = ParamSpec("P")
+T = TypeVar("T")
 ItemT = TypeVar("ItemT")
 ResultT = TypeVar("ResultT")
 
@@ -117,3 +120,27 @@ def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]
             yield from _leaves(error)
         else:
             yield error
+
+
+async def finish_in_thread(
+    work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Run blocking work in a thread, and let it end also when cancelled.
+
+    ``asyncio.to_thread`` leaves the thread running when its caller is cancelled;
+    it would go on with descriptors that the caller closes and behind locks that
+    the caller gives back.  Here the cancellation is raised once the work is done.
+    """
+    loop = asyncio.get_running_loop()
+    future = loop.run_in_executor(None, partial(work, *args, **kwargs))
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        while not future.done():
+            try:
+                await asyncio.wait([future])
+            except asyncio.CancelledError:
+                continue
+        if not future.cancelled():
+            future.exception()
+        raise

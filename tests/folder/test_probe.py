@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.folding_disk import make_folding
 from wikisync.errors import FolderError
-from wikisync.folder.probe import Folding, probe_folding, seen_folding
+from wikisync.folder.clashes import Folding, probe_folding, seen_folding
 
 
 def test_usual_linux_disk_folds_nothing_and_nothing_is_left(tmp_path: Path) -> None:

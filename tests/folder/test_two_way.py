@@ -12,8 +12,8 @@ import pytest
 from tests.folder.prove_swap import STYLES, race
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import replica as replica_module
+from wikisync.folder.clashes import Folding
 from wikisync.folder.limbo import LATE_S
-from wikisync.folder.probe import Folding
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.trash import Trash
 from wikisync.model import ConflictFile, Format, Page, Slug, digest_of

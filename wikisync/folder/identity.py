@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from wikisync.decoding import json_decoder
-from wikisync.folder.birth import identity_of
 from wikisync.folder.safe_open import folder_error, opened_root
+from wikisync.libc import inode_and_birth
 
 
 class FolderIdentity(Struct, frozen=True):
@@ -34,8 +34,8 @@ class FolderIdentity(Struct, frozen=True):
     stays, it is the same folder, and nobody has to ask for its birth, which takes a
     library."""
     birth: str
-    """See ``birth``: a folder that is removed and copied back often gets the inode
-    that it had.  Empty where the disk does not know."""
+    """See ``identity_of``: a folder that is removed and copied back often gets the
+    inode that it had.  Empty where the disk does not know."""
 
     def __str__(self) -> str:
         return msgspec.json.encode(self).decode()
@@ -81,3 +81,17 @@ def current_folder(root: Path, known: FolderIdentity | None = None) -> FolderIde
         if known is not None and now == msgspec.structs.replace(known, birth=""):
             return known
         return msgspec.structs.replace(now, birth=identity_of(descriptor))
+
+
+def identity_of(descriptor: int) -> str:
+    """What an open file stays known by when it is renamed, and no other ever has.
+
+    The inode alone will not do: most disks give the number of a removed file to the
+    next new one, so a page that was deleted and another that was made would look like
+    one that was renamed.  The moment of the file's birth distinguishes them.
+
+    Returns:
+        Empty where the disk does not know its birth.
+    """
+    known = inode_and_birth(descriptor)
+    return "" if known is None else f"{known[0]:x}:{known[1]:x}"

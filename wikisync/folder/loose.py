@@ -28,7 +28,6 @@ from wikisync.folder.patterns import Patterns
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import CHUNK_BYTES, Folders, opened_below, opened_root
 from wikisync.folder.scan import ScannedFolder, scan_pages
-from wikisync.folder.threads import finish_in_thread
 from wikisync.model import (
     AttachmentPath,
     Format,
@@ -38,6 +37,7 @@ from wikisync.model import (
     in_form_c,
     split_extension,
 )
+from wikisync.parallel import finish_in_thread
 
 
 class LooseFiles:

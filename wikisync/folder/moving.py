@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.clashes import fold_all
-from wikisync.folder.expected import check_expected
+from wikisync.folder.disk import check_expected
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.rename import link_to_free, put_back, scan_and_rename
 from wikisync.folder.safe_open import file_status

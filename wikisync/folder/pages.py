@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
@@ -22,14 +22,14 @@ from msgspec.structs import replace
 
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.file_status import FileStatus, is_settled, status_of
-from wikisync.folder.birth import identity_of
-from wikisync.folder.clashes import PathBook
+from wikisync.folder.busy import WRITE_TEST
+from wikisync.folder.clashes import Folding, PathBook, probe_folding
+from wikisync.folder.identity import identity_of
 from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import PATH_BYTES_MAX, parse_path, path_of
 from wikisync.folder.pattern_file import read_patterns
 from wikisync.folder.patterns import IGNORE_FILE, NO_PATTERNS
-from wikisync.folder.probe import Folding, probe_folding
 from wikisync.folder.safe_open import (
     Folders,
     open_folder,
@@ -41,7 +41,6 @@ from wikisync.folder.safe_open import (
 from wikisync.folder.scan import ListedFile, ScannedFolder, scan_pages
 from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.text import decode_page, encode_page, title_of
-from wikisync.folder.traces import busy_pages, pages_hidden
 from wikisync.folder.trash import Trash
 from wikisync.model import (
     FOLDER_OF_PAGES,
@@ -162,14 +161,14 @@ class PageFolder:
             self._index.read_all_at = now
         self._index.note_all(seen)
         self._index.keep()
-        unreadable |= pages_hidden(scanned.hidden) | scanned.ignored
+        unreadable |= _pages_hidden(scanned.hidden) | scanned.ignored
         self._snapshot = Snapshot(
             pages={slug: pages[slug] for slug in pages if slug not in unreadable},
             problems=tuple(problems),
             is_complete=scanned.is_complete,
             unreadable=frozenset(unreadable),
             ignored=scanned.ignored,
-            busy=busy_pages(scanned, pages, were),
+            busy=_busy_pages(scanned, pages, were),
             copies=scanned.copies,
             likely_copies=scanned.likely_copies,
             elsewhere=scanned.elsewhere,
@@ -510,6 +509,36 @@ class PageFolder:
         with opened_file(folders, path) as descriptor:
             content = read_limited(descriptor, path, PAGE_BYTES_MAX)
             return content, identity_of(descriptor) if self._limbo else ""
+
+
+def _pages_hidden(hidden: Collection[str]) -> set[Slug]:
+    """Pages in whose files' place something else is."""
+    found = (parse_path(path) for path in hidden if path)
+    return {page[0] for page in found if page is not None}
+
+
+def _busy_pages(
+    scanned: ScannedFolder, pages: Collection[Slug], before: Collection[str]
+) -> Mapping[Slug, str]:
+    """Pages that an editor has open, and missing pages that it may be saving.
+
+    While an editor saves, a page can be missing for a moment: its backup of that
+    moment shows it, and vim's test file where the page was there at the last scan.
+    """
+    busy: dict[Slug, str] = {}
+    for path in before if scanned.write_tests else ():
+        folder = path.rpartition("/")[0]
+        found = parse_path(path)
+        if folder in scanned.write_tests and found and found[0] not in pages:
+            busy[found[0]] = f"{folder}/{WRITE_TEST}" if folder else WRITE_TEST
+    for path, backup in scanned.backups.items():
+        found = parse_path(path)
+        if found and found[0] not in pages:
+            busy[found[0]] = backup
+    for path, lock in scanned.locks.items():
+        if found := parse_path(path):
+            busy[found[0]] = lock
+    return busy
 
 
 def _has_shrunk(status: FileStatus, before: FileStatus | None) -> bool:

@@ -47,7 +47,6 @@ from wikisync.folder.safe_open import (
 from wikisync.folder.scan import ScannedFolder
 from wikisync.folder.swap import FolderWriter
 from wikisync.folder.text import decode_page
-from wikisync.folder.threads import finish_in_thread
 from wikisync.folder.trash import Trash
 from wikisync.layout import (
     LIMBO_FOLDER,
@@ -67,6 +66,7 @@ from wikisync.model import (
     Slug,
     Snapshot,
 )
+from wikisync.parallel import finish_in_thread
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -34,8 +34,13 @@ from wikisync.folder.attributes import (
     inherit_owner,
     keep_attributes,
 )
-from wikisync.folder.disk import fsync_file, write_all
-from wikisync.folder.expected import ANYTHING, Expected, check_expected
+from wikisync.folder.disk import (
+    ANYTHING,
+    Expected,
+    check_expected,
+    fsync_file,
+    write_all,
+)
 from wikisync.folder.limbo import NEW_FILE, Limbo, LimboBatch
 from wikisync.folder.moving import NameInFolder, move_file, take_file
 from wikisync.folder.private import own_folder, private_folder

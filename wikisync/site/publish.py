@@ -32,10 +32,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.errors import SiteError
-from wikisync.folder.threads import finish_in_thread
 from wikisync.libc import NotSupported, swap_paths
 from wikisync.locks import close_locked, open_locked_folder
 from wikisync.model import Problem
+from wikisync.parallel import finish_in_thread
 from wikisync.processes import PIPE, STDOUT, end_session, start_program_async
 from wikisync.site.build import build_site, checked_sources
 from wikisync.site.linked_copy import make_linked_copy

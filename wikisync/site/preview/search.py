@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import Struct
 
-from wikisync.folder.threads import finish_in_thread
+from wikisync.parallel import finish_in_thread
 from wikisync.site.search import SearchDocument, build_shards
 
 

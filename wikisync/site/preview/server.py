@@ -37,7 +37,6 @@ from wikisync.errors import FolderError, SiteError, WikisyncError
 from wikisync.file_status import status_at
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.safe_open import opened_below
-from wikisync.folder.threads import finish_in_thread
 from wikisync.folder.watch import (
     is_watched,
     log_notice,
@@ -45,6 +44,7 @@ from wikisync.folder.watch import (
 )
 from wikisync.locks import locked_folder
 from wikisync.model import Problem
+from wikisync.parallel import finish_in_thread
 from wikisync.private import make_private_folder
 from wikisync.running import beside
 from wikisync.site.addresses import SEARCH_FOLDER

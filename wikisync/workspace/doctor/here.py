@@ -10,7 +10,7 @@ from pathlib import Path
 
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, Halted, WikisyncError, command_line
-from wikisync.folder.probe import seen_folding
+from wikisync.folder.clashes import seen_folding
 from wikisync.folder.safe_open import folder_error, refused_write
 from wikisync.folder.trash import KEPT_BYTES, KEPT_DAYS, Trash
 from wikisync.folder.workspace import (

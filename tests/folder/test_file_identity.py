@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wikisync import libc
-from wikisync.folder.birth import identity_of
+from wikisync.folder.identity import identity_of
 
 
 def identity(path: Path) -> str:
