@@ -159,7 +159,7 @@ async def machine(tmp_path: Path) -> AsyncIterator[Machine]:
 
 
 def gitlab_job() -> Mapping[str, Any]:
-    (code,) = blocks("gitlab-pages.md", "yaml")
+    code, _component = blocks("gitlab-pages.md", "yaml")
     job: Mapping[str, Any] = read_yaml(code)["pages"]
     return job
 
@@ -205,6 +205,86 @@ def test_gitlab_pipeline_runs_for_the_events_that_the_page_names() -> None:
         f'$CI_PIPELINE_SOURCE == "{source}"'
         for source in ("schedule", "web", "trigger")
     ]
+
+
+def component_job(page: str, name: str) -> Mapping[str, Any]:
+    """The job of a component, with the inputs that a page gives it."""
+    (included,) = read_yaml(blocks(page, "yaml")[-1 if name == "pages" else 0])[
+        "include"
+    ]
+    assert included["component"] == f"$CI_SERVER_FQDN/tools/wikisync/{name}@main"
+    head, body = (
+        (RECIPES.parents[2] / f"templates/{name}.yml").read_text().split("\n---\n")
+    )
+    inputs = read_yaml(head)["spec"]["inputs"]
+    needed = {key for key, value in inputs.items() if "default" not in value}
+    assert needed <= set(included["inputs"]) <= set(inputs)
+    for key, value in inputs.items():
+        given = included["inputs"].get(key, value.get("default"))
+        body = body.replace(f"$[[ inputs.{key} ]]", given)
+    assert "$[[" not in body
+    (job,) = read_yaml(body).values()
+    return {**job, "script": [*job["before_script"], *job["script"]]}
+
+
+@pytest.mark.parametrize("page", ["# Welcome\n", "[lost](lost)\n"])
+async def test_component_publishes_the_site_and_its_findings(
+    machine: Machine, page: str
+) -> None:
+    await machine.service.add_pages(HANDBOOK, {"other": page})
+    job = component_job("gitlab-pages.md", "pages")
+    done = await machine.run(
+        "\n".join(job["script"]),
+        WIKISYNC_URL=machine.service.url,
+        CI_PROJECT_PATH="docs/handbook",
+        WIKISYNC_TOKEN=machine.service.token,
+    )
+    assert done.returncode == 0, done.stderr
+    report = machine.home / job["artifacts"]["reports"]["codequality"]
+    found = [one["location"]["path"] for one in json.loads(report.read_text())]
+    assert found == (["docs/handbook/other"] if "lost" in page else [])
+    assert (machine.home / "public/index.html").exists()
+    assert [call.split()[0] for call in machine.calls] == ["pip"]
+
+
+async def test_component_fails_where_nothing_was_exported(machine: Machine) -> None:
+    job = component_job("gitlab-pages.md", "pages")
+    done = await machine.run(
+        "\n".join(job["script"]),
+        WIKISYNC_URL=machine.service.url,
+        CI_PROJECT_PATH="docs/none",
+        WIKISYNC_TOKEN=machine.service.token,
+    )
+    assert done.returncode != 0
+
+
+@pytest.mark.parametrize(("text", "code"), [("home", 0), ("[lost](lost)", 3)])
+async def test_checks_of_pipelines_and_commits_find_broken_links(
+    machine: Machine, text: str, code: int
+) -> None:
+    (machine.home / "docs").mkdir()
+    (machine.home / "docs/home.md").write_text(f"{text}\n")
+    job = component_job("check.md", "check")
+    checked = await machine.run("\n".join(job["script"]))
+    assert checked.returncode == code, checked.stderr
+    assert bool(json.loads((machine.home / "wikisync-findings.json").read_text())) == (
+        code > 0
+    )
+    _gitlab, github, commits = blocks("check.md", "yaml")
+    (_checkout, step) = read_yaml(github)["jobs"]["pages"]["steps"]
+    action = read_yaml((RECIPES.parents[2] / "action.yml").read_text())
+    annotated = await machine.run(
+        action["runs"]["steps"][-1]["run"],
+        shell=("bash", "-e"),
+        ARGUMENTS=step["with"]["arguments"],
+    )
+    assert annotated.returncode == code
+    assert ("::error file=docs/home.md,line=1" in annotated.stdout) == (code > 0)
+    (hook,) = read_yaml((RECIPES.parents[2] / ".pre-commit-hooks.yaml").read_text())
+    (used,) = read_yaml(commits)["repos"][0]["hooks"]
+    assert used["id"] == hook["id"]
+    refused = await machine.run(f"{hook['entry']} {' '.join(used['args'])}")
+    assert refused.returncode == code
 
 
 async def test_github_workflow_makes_the_site_that_it_uploads(machine: Machine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from wikisync.cli.main import main
 from wikisync.errors import ExitCode
 
+SEVERITIES = {"info", "minor", "major", "critical", "blocker"}
+"""Those of a Code Quality report."""
 BROKEN = "[home](home)\n\n[lost](lost) and ![none](uploads/none/none.png)\n"
 
 
@@ -158,3 +161,70 @@ def test_check_finds_what_a_build_finds(
     assert checked["broken_links"] == built["broken_links"]
     assert checked["problems"] == built["problems"]
     assert checked["pages"] == built["pages"]
+
+
+ODD_NAME = "a, 50%: b.md"
+
+
+@pytest.fixture
+def found(
+    pages: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str], str]:
+    """What is printed in a format about two equal broken links of an odd file."""
+    (pages / ODD_NAME).write_text("[lost](lost)\n\n[lost](lost)\n")
+    monkeypatch.chdir(pages.parent)
+
+    def run(style: str) -> str:
+        assert main(["check", "pages", "--findings", style]) == ExitCode.HELD
+        return capsys.readouterr().out
+
+    return run
+
+
+def test_findings_for_code_quality_keep_their_names_when_lines_move(
+    found: Callable[[str], str], pages: Path
+) -> None:
+    first = json.loads(found("code-quality"))
+    assert [one["location"] for one in first] == [
+        {"path": f"pages/{ODD_NAME}", "lines": {"begin": 1}},
+        {"path": f"pages/{ODD_NAME}", "lines": {"begin": 3}},
+    ]
+    assert first[0]["description"] == "broken link lost (there is no such page)"
+    assert {one["severity"] for one in first} <= SEVERITIES
+    names = [one["fingerprint"] for one in first]
+    assert len(set(names)) == 2
+    (pages / ODD_NAME).write_text("more\n\n[lost](lost)\n\n[lost](lost)\n")
+    moved = json.loads(found("code-quality"))
+    assert [one["fingerprint"] for one in moved] == names
+    assert moved[1]["location"]["lines"]["begin"] == 5
+
+
+def test_findings_as_sarif_name_file_line_and_rule(found: Callable[[str], str]) -> None:
+    (run,) = json.loads(found("sarif"))["runs"]
+    assert run["tool"]["driver"]["rules"] == [{"id": "broken-link"}]
+    (place,) = run["results"][1]["locations"]
+    assert place["physicalLocation"] == {
+        "artifactLocation": {"uri": "pages/a%2C%2050%25%3A%20b.md"},
+        "region": {"startLine": 3},
+    }
+
+
+def test_findings_for_github_are_one_command_a_line(
+    found: Callable[[str], str],
+) -> None:
+    first, second = found("github").splitlines()
+    assert first == (
+        "::error file=pages/a%2C 50%25%3A b.md,line=1,title=broken-link"
+        "::broken link lost (there is no such page)"
+    )
+    assert ",line=3," in second
+
+
+@pytest.mark.parametrize(
+    ("style", "text"), [("code-quality", "[]\n"), ("github", "\n")]
+)
+def test_sound_pages_have_no_findings(
+    pages: Path, capsys: pytest.CaptureFixture[str], style: str, text: str
+) -> None:
+    assert main(["check", str(pages), "--findings", style]) == ExitCode.DONE
+    assert capsys.readouterr().out == text

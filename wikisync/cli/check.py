@@ -8,6 +8,12 @@ from pathlib import Path
 import click
 
 from wikisync.cli.console import Console
+from wikisync.cli.findings import (
+    findings_option,
+    findings_text,
+    of_link,
+    of_problem,
+)
 from wikisync.cli.options import folder_argument, json_option
 from wikisync.errors import ExitCode
 from wikisync.site.checking import CheckReport, check_wikis
@@ -22,10 +28,16 @@ from wikisync.workspace.sentences import counted, problem_as_json, with_hint
 @click.option(
     "--orphans", "shows_orphans", is_flag=True, help="List pages that no page links to."
 )
+@findings_option
 @json_option
 @click.pass_obj
 def command(
-    console: Console, folder: Path, *, shows_orphans: bool, as_json: bool
+    console: Console,
+    folder: Path,
+    findings: str | None,
+    *,
+    shows_orphans: bool,
+    as_json: bool,
 ) -> int:
     """Check FOLDER for broken links and invalid pages, without building a site.
 
@@ -41,9 +53,12 @@ def command(
             cache=cache_folder(shown, "site", os.environ),
             progress=progress,
         )
-    if as_json:
-        found = _as_json(report)
-        console.json(found)
+    if findings:
+        links = [of_link(one.link, str(_near(one.file))) for one in report.broken_links]
+        problems = map(of_problem, report.problems)
+        console.result(findings_text([*links, *problems], findings))
+    elif as_json:
+        console.json(_as_json(report))
     else:
         _show(console, report, shows_orphans=shows_orphans)
     return int(ExitCode.DONE if report.is_clean else ExitCode.HELD)

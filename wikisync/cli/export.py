@@ -14,6 +14,12 @@ import click
 
 from wikisync.cli.console import Console, show_problems
 from wikisync.cli.context import service_options
+from wikisync.cli.findings import (
+    findings_option,
+    findings_text,
+    of_link,
+    of_problem,
+)
 from wikisync.cli.options import (
     json_option,
     markup_option,
@@ -89,6 +95,7 @@ from wikisync.workspace.sentences import counted, problem_as_json
     is_flag=True,
     help="Allow an export without a token over one made with a token.",
 )
+@findings_option
 @json_option
 @click.pass_obj
 def command(
@@ -105,6 +112,7 @@ def command(
     templates: Path | None,
     markup: tuple[str, ...],
     cache: Path | None,
+    findings: str | None,
     *,
     has_report: bool,
     page_templates: bool,
@@ -147,7 +155,9 @@ def command(
         verify=verify,
     )
     exported = export_wikis(request, console, os.environ)
-    return show_report(console, exported, is_strict=strict, as_json=as_json)
+    return show_report(
+        console, exported, is_strict=strict, as_json=as_json, findings=findings
+    )
 
 
 # -- the report --------------------------------------------------------------------
@@ -159,12 +169,20 @@ def show_report(
     *,
     is_strict: bool = False,
     as_json: bool = False,
+    findings: str | None = None,
 ) -> int:
     """Print what an export did and give its exit code."""
     notes = (*exported.notes, *exported.report.notes)
     show_problems(console, exported.problems, notes)
     console.problems(_refused(exported))
-    if as_json:
+    if findings:
+        links = [
+            of_link(link, f"{link.wiki}/{link.slug}")
+            for link in exported.report.broken_links
+        ]
+        problems = map(of_problem, exported.problems)
+        console.result(findings_text([*links, *problems], findings))
+    elif as_json:
         console.json(_as_json(exported))
     else:
         show_broken_links(console, exported.report, is_strict=is_strict)
