@@ -62,13 +62,13 @@ def findings_text(findings: Sequence[Finding], style: str) -> str:
 
 
 def _code_quality(findings: Sequence[Finding]) -> list[dict[str, object]]:
-    told: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     shown: list[dict[str, object]] = []
     for one in findings:
         # without the line: a finding that moves with its text stays the same one
         key = "\0".join([one.rule, one.path, one.message])
-        told[key] += 1
-        fingerprint = hashlib.sha256(f"{key}\0{told[key]}".encode()).hexdigest()
+        counts[key] += 1
+        fingerprint = hashlib.sha256(f"{key}\0{counts[key]}".encode()).hexdigest()
         shown.append(
             {
                 "description": one.message,
