@@ -25,7 +25,6 @@ def test_file_is_what_was_put(state: FileState) -> None:
     table = FileTable()
     table["a.html"] = state
     assert table["a.html"] == table.get("a.html") == state
-    assert list(table.items()) == [("a.html", state)]
 
 
 def test_file_of_a_time_that_no_clock_has_is_of_an_unknown_time() -> None:
@@ -33,7 +32,7 @@ def test_file_of_a_time_that_no_clock_has_is_of_an_unknown_time() -> None:
     table = FileTable()
     for path, time in {"before": -1, "after": 1 << 64}.items():
         table[path] = FileState(1, digest_of("x"), mtime_ns=time)
-    assert [state.mtime_ns for _, state in table.items()] == [0, 0]
+    assert list(table.times()) == [("before", 1, 0), ("after", 1, 0)]
 
 
 def test_file_tells_parts_of_its_state_alone() -> None:
@@ -62,24 +61,25 @@ def test_discarded_file_is_not_there() -> None:
     assert len(table) == 0
 
 
-def test_parts_make_the_same_table_and_do_not_depend_on_the_order() -> None:
+def test_changes_make_the_same_table_and_do_not_depend_on_the_order() -> None:
     """Pages come from the processes that render them in any order."""
     table, other = FileTable(), FileTable()
     for number in range(5):
         table[f"{number}"] = FileState(number, digest_of(str(number)), mtime_ns=1)
     for number in reversed(range(5)):
         other[f"{number}"] = table[f"{number}"]
-    parts = list(table.parts(2))
-    assert [len(part) for part in parts] == [2, 2, 1]
-    assert list(other.parts(2)) == parts
-    joined = FileTable({path: one for part in parts for path, one in part.items()})
-    assert dict(joined.items()) == dict(table.items())
+    assert list(other.changed_since(table)) == []
+    assert other.checksum() == table.checksum()
+    other["3"] = KNOWN
+    assert [path for path, _ in other.changed_since(table)] == ["3"]
+    assert other.checksum() != table.checksum()
+    assert FileTable(dict(other.changed_since(FileTable())))["3"] == KNOWN
 
 
 def test_file_takes_few_bytes() -> None:
     """A hundred thousand pages have their files in memory during a build."""
     table = FileTable()
     table["a"] = KNOWN
-    (part,) = table.parts(1)
-    assert sys.getsizeof(part["a"]) < 128
-    assert Digest(KNOWN.digest or "") not in str(part["a"])
+    ((_, packed),) = table.changed_since(FileTable())
+    assert sys.getsizeof(packed) < 128
+    assert Digest(KNOWN.digest or "") not in str(packed)

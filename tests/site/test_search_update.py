@@ -64,7 +64,9 @@ class Shelf:
         self._next = {}
         self.loaded, self.read_names, self.written = [], [], []
         keys = [
-            DocumentKey(url, one.wiki, hashlib.sha256(repr(one).encode()).digest())
+            DocumentKey(
+                url, one.title, one.wiki, hashlib.sha256(repr(one).encode()).digest()
+            )
             for url, one in documents.items()
         ]
 

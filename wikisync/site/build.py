@@ -21,15 +21,10 @@ from wikisync.site.addresses import (
     wiki_prefix,
 )
 from wikisync.site.attempts import Attempts
-from wikisync.site.build_note import (
-    BuildNote,
-    build_note,
-    noted_files,
-    remember_build,
-)
 from wikisync.site.cache import Cache, with_cache
 from wikisync.site.file_table import FileTable
 from wikisync.site.fingerprint import hash_of, program_fingerprint
+from wikisync.site.last_build import BuildNote, LastBuild
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource
 from wikisync.site.options import options_text
 from wikisync.site.output import (
@@ -109,7 +104,8 @@ def _built(
         for source in sources
     ]
     inputs = _inputs_key(scanned, theme, options, kept)
-    note = build_note(store, output)
+    last = LastBuild(store, output)
+    note = last.note
     attempts = Attempts(
         options.slow_pages_seconds, retries=options.retries, clock=clock
     )
@@ -118,23 +114,23 @@ def _built(
         and not attempts.is_due(note.retry_at)
         and _has_same_linked(scanned, note)
     )
-    files = noted_files(store, output, note)
+    files = last.files()
     if is_same and is_untouched(output, files):
         _settle_linked(scanned, store)
         return _unchanged(note, files, folder_notes(scanned))
     place = open_output(output, files)
     from wikisync.site.writing import SiteWriting  # slow to load: see there
 
-    with SiteWriting(
-        store, scanned, theme, options, output, note, attempts, kept, progress
-    ) as build:
-        with place.staging():
-            _refuse_leaving(scanned, kept, place.wikis, may_leave)
-            build.write(place)
-            changes = place.commit(build.published())
-        build.sweep()
-        done = build.note(inputs, changes, build.remember_wikis())
-    remember_build(store, output, done, changes.files)
+    build = SiteWriting(
+        store, scanned, theme, options, output, last, attempts, kept, progress
+    )
+    with place.staging():
+        _refuse_leaving(scanned, kept, place.wikis, may_leave)
+        build.write(place)
+        changes = place.commit(build.published())
+    build.sweep()
+    done = build.note(inputs, changes)
+    last.remember(done, changes.files, build.sound_wikis)
     for wiki in scanned:
         settle(wiki, store)
     return BuildReport(

@@ -5,8 +5,8 @@ Both are safe to delete.
 They hold two kinds of things.  Rendered pages and the words of pages are addressed by
 a hash of all that they were made from, so a row is right or it is not found; a checksum
 tells where the disk changed it.  A row has the place of its text (``bodies``).  State
-(what the last build saw in a folder, what it left in an output) is one row a folder.  A
-file that is damaged, or written by another version, is thrown away; a row that is
+is what the last build saw in a folder, and what it left in an output (``last_build``).
+A file that is damaged, or written by another version, is thrown away; a row that is
 damaged is one that is not there, as far as nobody counts on it yet.
 
 One build at a time holds the cache: it stays in a write transaction, which the
@@ -23,7 +23,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from wikisync.errors import SiteError
 from wikisync.private import make_private_file, make_private_folder
@@ -36,15 +36,13 @@ BESIDE = "site-*"
 """All files beside the database: that of bodies, and what a worker gets in a file."""
 BODIES = b"bodies"
 """Key of the state that names the file of bodies."""
-CACHE_VERSION = 5
+CACHE_VERSION = 6
 WAIT_S = 10
 """How long a build waits for another one with the same cache."""
 ROWS_PER_COMMIT = 500
 """An interrupted first build loses at most this many rendered pages."""
 SPARE_ROWS = 200
 """Rows of earlier texts that are kept before the cache is swept."""
-PAGES = "pages"
-"""Kind of the notes that count on the rows of their pages."""
 SUM_BYTES = 4
 """Of the checksum, with which every value begins."""
 
@@ -55,6 +53,15 @@ T = TypeVar("T")
 Stage = Literal["parsed", "finished", "words"]
 
 STAGES: tuple[Stage, ...] = ("parsed", "finished", "words")
+_TABLES = {
+    **dict.fromkeys(("state", *STAGES), "key BLOB PRIMARY KEY, value BLOB NOT NULL"),
+    "site": "id INTEGER PRIMARY KEY, output BLOB UNIQUE, value BLOB DEFAULT x''",
+    "wiki": "site INT, name TEXT, value BLOB, PRIMARY KEY (site, name)",
+    "page": "site INT, wiki TEXT, slug TEXT, value BLOB,"
+    " PRIMARY KEY (site, wiki, slug)",
+    "file": "site INT, path TEXT, value BLOB, PRIMARY KEY (site, path)",
+}
+"""The last four are those of ``last_build``."""
 
 
 class CacheDamaged(SiteError):
@@ -134,13 +141,28 @@ class Cache:
 
     def note(self, key: bytes, value: bytes) -> None:
         """Note something for the next build."""
-        row = (key, _summed(key, value))
+        row = (key, summed(key, value))
         self._connection.execute("REPLACE INTO state VALUES (?, ?)", row)
 
-    def drop(self, key: bytes) -> bool:
-        """Forget what was noted under a key; whether anything was."""
-        deleted = self._connection.execute("DELETE FROM state WHERE key = ?", (key,))
-        return deleted.rowcount > 0
+    def rows(self, statement: str, *values: object) -> list[Any]:
+        """What a statement gives, for ``last_build``."""
+        return self._connection.execute(statement, values).fetchall()
+
+    def put_rows(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
+        """Run a statement for each of some rows."""
+        self._connection.executemany(statement, rows)
+
+    @contextlib.contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """Take back all that is done inside where an error ends it."""
+        self._connection.execute("SAVEPOINT inside")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK TO inside")
+            raise
+        finally:
+            self._connection.execute("RELEASE inside")
 
     def facts(self, stage: Stage, key: bytes) -> bytes | None:
         """What a row says itself; None where there is none."""
@@ -173,7 +195,7 @@ class Cache:
         """Keep a row, whose text is in ``bodies`` already."""
         self._connection.execute(
             f"REPLACE INTO {stage} VALUES (?, ?)",  # noqa: S608 - a literal
-            (key, _summed(key, place + facts)),
+            (key, summed(key, place + facts)),
         )
         self._uncommitted += 1
         if self._uncommitted >= ROWS_PER_COMMIT:
@@ -182,13 +204,18 @@ class Cache:
             self._uncommitted = 0
 
     def sweep(
-        self, stage: Stage, used: int, live: Callable[[], Iterable[bytes]]
+        self,
+        stage: Stage,
+        used: int,
+        live: Callable[[], Iterable[bytes]],
+        site: int = 0,
     ) -> None:
         """Remove rows that the build did not use, once they have become many.
 
         ``used`` is the number of keys that ``live`` gives; it is asked only then.
 
-        What other builds noted of their pages goes with them: it counts on rows.
+        What builds of other sites noted of their pages goes with them: it counts on
+        rows.
         """
         count = self._connection.execute(
             f"SELECT count(*) FROM {stage}"  # noqa: S608 - a literal
@@ -199,11 +226,8 @@ class Cache:
         stored = self._connection.execute(f"SELECT key FROM {stage}")  # noqa: S608
         gone = [row for row in stored.fetchall() if row[0] not in keys]
         self._connection.executemany(f"DELETE FROM {stage} WHERE key = ?", gone)  # noqa: S608
-        beginning = f"{PAGES}:".encode()
-        self._connection.execute(
-            "DELETE FROM state WHERE substr(key, 1, ?) = ?",
-            (len(beginning), beginning),
-        )
+        for table in ("wiki", "page"):
+            self.rows(f"DELETE FROM {table} WHERE site != ?", site)  # noqa: S608
         self._compact()
 
     def _compact(self) -> None:
@@ -228,7 +252,7 @@ class Cache:
             return Bodies(self.folder / name) if name else self._new_bodies()
         except OSError:
             # no row leads anywhere without it, and notes count on rows
-            for table in ("state", *STAGES):
+            for table in _TABLES:
                 self._connection.execute(f"DELETE FROM {table}")  # noqa: S608
             return self._new_bodies()
 
@@ -245,9 +269,7 @@ class Cache:
         ).fetchone()
         if row is None:
             return None
-        stored = row[0] if isinstance(row[0], bytes) else b""
-        value = stored[SUM_BYTES:]
-        if stored[:SUM_BYTES] == _sum(key, value):
+        if (value := checked(key, row[0])) is not None:
             return value
         self._connection.execute(f"DELETE FROM {table} WHERE key = ?", (key,))  # noqa: S608
         raise _RowDamaged("a row is not what was stored")
@@ -294,11 +316,11 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _start_afresh(connection: sqlite3.Connection) -> None:
-    for name in ("state", *STAGES):
+    for name, columns in _TABLES.items():
         connection.execute(f"DROP TABLE IF EXISTS {name}")
         connection.execute(
-            f"CREATE TABLE {name} (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
-            " WITHOUT ROWID"
+            f"CREATE TABLE {name} ({columns})"
+            + ("" if name == "site" else " WITHOUT ROWID")
         )
     connection.execute(f"PRAGMA user_version = {CACHE_VERSION}")
 
@@ -323,8 +345,17 @@ def _sum(key: bytes, value: bytes) -> bytes:
     return zlib.crc32(value, zlib.crc32(key)).to_bytes(SUM_BYTES, "big")
 
 
-def _summed(key: bytes, value: bytes) -> bytes:
+def summed(key: bytes, value: bytes) -> bytes:
+    """A value as it is stored under a key."""
     return _sum(key, value) + value
+
+
+def checked(key: bytes, stored: object) -> bytes | None:
+    """The value that was stored under a key; None where the disk changed it."""
+    if not isinstance(stored, bytes):
+        return None
+    value = stored[SUM_BYTES:]
+    return value if stored[:SUM_BYTES] == _sum(key, value) else None
 
 
 def _damaged(folder: Path, exc: Exception) -> CacheDamaged:

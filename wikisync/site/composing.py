@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from wikisync.site.index import Indexer
     from wikisync.site.model import SiteOptions
     from wikisync.site.published import PublishedWiki
-    from wikisync.site.search import Load
     from wikisync.site.sources import ScannedWiki
     from wikisync.site.theme import Theme
 
@@ -178,29 +177,19 @@ def search_keys(composers: Iterable[WikiPages]) -> Iterator[DocumentKey]:
         wiki, beside = composer.label, composer.wiki.scanned.beside
         for slug, page in composer.wiki.pages.items():
             if slug not in beside and page.is_read:
-                yield DocumentKey(composer.url(slug), wiki, page.parsed.text_key)
+                url, title = composer.url(slug), composer.title(slug)
+                yield DocumentKey(url, title, wiki, page.parsed.text_key)
 
 
-def page_titles(composer: WikiPages) -> dict[str, str]:
-    """Output path to title of the pages of a wiki."""
-    return {composer.url(slug): composer.title(slug) for slug in composer.wiki.pages}
-
-
-def search_loader(titles: Mapping[str, str], indexer: Indexer) -> Load:
-    """Loads the documents that ``search_keys`` names; ``titles`` by output path."""
-
-    def load(document: DocumentKey) -> SearchDocument:
-        title, text = titles[document.url], indexer.text(document.key)
-        return SearchDocument(document.url, title, text, document.wiki)
-
-    return load
+def load_document(document: DocumentKey, indexer: Indexer) -> SearchDocument:
+    """A document that ``search_keys`` names."""
+    text = indexer.text(document.key)
+    return SearchDocument(document.url, document.title, text, document.wiki)
 
 
 def search_documents(
     composers: Sequence[WikiPages], indexer: Indexer
 ) -> Iterator[SearchDocument]:
     """All that the search index takes."""
-    titles = {url: t for one in composers for url, t in page_titles(one).items()}
-    load = search_loader(titles, indexer)
     for key in search_keys(composers):
-        yield replace(load(key), words=indexer.words(key.key))
+        yield replace(load_document(key, indexer), words=indexer.words(key.key))

@@ -7,8 +7,9 @@ of their own its parts would take three times as much.
 from __future__ import annotations
 
 import struct
+import zlib
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain
 
 from msgspec import Struct
 
@@ -43,7 +44,7 @@ class FileTable:
     def __init__(
         self, packed: dict[str, bytes] | None = None, manifest: FileState | None = None
     ) -> None:
-        """``packed`` is what ``parts`` of another table gave."""
+        """``packed`` is what ``changed_since`` of other tables gave."""
         self._packed = packed or {}
         self.manifest = manifest
         """The manifest itself, which names the others."""
@@ -99,22 +100,21 @@ class FileTable:
         """Let go of a file, if it is there."""
         self._packed.pop(path, None)
 
-    def items(self) -> Iterator[tuple[str, FileState]]:
-        """Each path with its file."""
-        for path, packed in self._packed.items():
-            yield path, _unpacked(packed)
-
     def named(self) -> Iterator[tuple[str, int, Digest | None]]:
         """Each path, sorted, with the size of its file in bytes, and the digest."""
         for path in sorted(self._packed):
             size, _, _, digest = _HEAD.unpack_from(self._packed[path])
             yield path, size, _digest(digest)
 
-    def parts(self, count: int) -> Iterator[dict[str, bytes]]:
-        """So many files at a time, sorted by path, as bytes."""
-        paths = iter(sorted(self._packed))
-        while part := {path: self._packed[path] for path in islice(paths, count)}:
-            yield part
+    def changed_since(self, last: FileTable) -> Iterator[tuple[str, bytes]]:
+        """Each path with its file as bytes, where another table has it otherwise."""
+        known = last._packed
+        return (one for one in self._packed.items() if known.get(one[0]) != one[1])
+
+    def checksum(self) -> int:
+        """Of all files."""
+        rows = [(path.encode(), self._packed[path]) for path in sorted(self._packed)]
+        return zlib.crc32(b"".join(chain.from_iterable(rows)))
 
 
 def _unpacked(packed: bytes) -> FileState:

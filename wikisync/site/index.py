@@ -248,9 +248,11 @@ class Indexer:
         """Its place among the bodies of the cache."""
         return self._cache.place("finished", page.finished_key)
 
-    def sweep(self, count: int, pages: Callable[[], Iterable[IndexedPage]]) -> None:
-        """Let go of texts that none of so many pages has any more."""
-        sweep = self._cache.sweep
+    def sweep(
+        self, count: int, pages: Callable[[], Iterable[IndexedPage]], site: int = 0
+    ) -> None:
+        """Let go of texts that none of so many pages of a site has any more."""
+        sweep = partial(self._cache.sweep, site=site)
         sweep("parsed", count, lambda: (page.parsed_key for page in pages()))
         sweep("words", count, lambda: (page.parsed.text_key for page in pages()))
         sweep("finished", count, lambda: (page.finished_key for page in pages()))

@@ -1,4 +1,4 @@
-"""What the links of all pages add up to: backlinks, wanted pages, orphans.  Pure.
+"""What pages add up to: backlinks, wanted pages, orphans, what is stale.  Pure.
 
 Everything is sorted, so that the same wikis always give the same report.
 """
@@ -6,7 +6,7 @@ Everything is sorted, so that the same wikis always give the same report.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,12 +15,14 @@ from msgspec import Struct
 from wikisync.markup.resolve import REASONS
 from wikisync.model import Problem, Slug
 from wikisync.site.addresses import home_slug
+from wikisync.site.context import PageRef
 from wikisync.site.crosslinks import ItemKey, place_of
 from wikisync.site.model import BrokenLink
+from wikisync.site.search import DocumentKey
 from wikisync.site.sources import is_template
 
 if TYPE_CHECKING:
-    from wikisync.site.facts import IndexedWiki
+    from wikisync.site.facts import IndexedPage, IndexedWiki
 
 
 class WantedPage(Struct, frozen=True):
@@ -41,12 +43,34 @@ class LinkReport(Struct, frozen=True):
     orphans: tuple[ItemKey, ...]
 
 
-class LinkSums:
-    """The links of a site, added up wiki by wiki.
+class WikiLinks(Struct, frozen=True, array_like=True):
+    """What others need of the links of one wiki."""
 
-    Of each wiki only what others need is kept: broken links, links that lead out of
-    it, and pages to which none of its own leads.
-    """
+    broken: tuple[BrokenLink, ...] = ()
+    wanted: tuple[WantedPage, ...] = ()
+    crossing: tuple[tuple[ItemKey, ItemKey], ...] = ()
+    """Pages of other wikis that it links to, each with the page that does."""
+    unreached: tuple[ItemKey, ...] = ()
+    """Its pages to which none of its own leads."""
+
+
+def links_of(wiki: IndexedWiki) -> WikiLinks:
+    """The links of a wiki."""
+    number, beside = wiki.number, wiki.scanned.beside
+    crossing = [
+        (place_of(target, number), ItemKey(number, slug))
+        for slug, page in wiki.pages.items()
+        if slug not in beside  # it links to everything
+        for target in page.finished.elsewhere
+    ]
+    unreached = [ItemKey(number, slug) for slug in _unreached(wiki)]
+    return WikiLinks(
+        tuple(_broken(wiki)), tuple(_wanted(wiki)), tuple(crossing), tuple(unreached)
+    )
+
+
+class LinkSums:
+    """The links of a site, added up wiki by wiki."""
 
     def __init__(self) -> None:
         self._broken: list[BrokenLink] = []
@@ -54,19 +78,13 @@ class LinkSums:
         self._crossing: defaultdict[ItemKey, list[ItemKey]] = defaultdict(list)
         self._unreached: list[ItemKey] = []
 
-    def add(self, wiki: IndexedWiki) -> frozenset[Slug]:
-        """Take the links of a wiki; the pages to which none of them leads."""
-        self._broken += _broken(wiki)
-        self._wanted += _wanted(wiki)
-        for slug, page in wiki.pages.items():
-            if slug in wiki.scanned.beside:
-                continue  # it links to everything
-            for target in page.finished.elsewhere:
-                source = ItemKey(wiki.number, slug)
-                self._crossing[place_of(target, wiki.number)].append(source)
-        unreached = _unreached(wiki)
-        self._unreached += [ItemKey(wiki.number, slug) for slug in unreached]
-        return frozenset(unreached)
+    def add(self, links: WikiLinks) -> None:
+        """Take the links of a wiki."""
+        self._broken += links.broken
+        self._wanted += links.wanted
+        self._unreached += links.unreached
+        for place, source in links.crossing:
+            self._crossing[place].append(source)
 
     def backlinks(
         self, wiki: IndexedWiki, slugs: Collection[Slug]
@@ -95,11 +113,83 @@ class LinkSums:
         return LinkReport(broken, tuple(wanted), tuple(orphans))
 
 
+class WikiNote(Struct, frozen=True, array_like=True):
+    """What a build notes of one wiki, beside its pages."""
+
+    inputs: bytes
+    """Hash of all that this was made from; empty where more can change it."""
+    reading: bytes
+    """What the facts of pages hang on besides their files (``Indexer.reading_key``)."""
+    table: bytes
+    """What their links were resolved in (``Indexer.table_key``)."""
+    frame: bytes
+    """What they all show besides their own (``WikiPages.frame_digest``)."""
+    problems: tuple[Problem, ...]
+    retry_at: float
+    """When the first page that went over a limit may be tried again; 0: there is
+    none."""
+    links: WikiLinks
+    documents: tuple[DocumentKey, ...]
+    """What the search takes."""
+    linked: tuple[str, ...]
+    """The loose files that its pages link to, sorted."""
+    references: Mapping[Slug, PageRef]
+    """Pages that other wikis and the lists around all of them name."""
+
+
+NO_NOTE = WikiNote(b"", b"", b"", b"", (), 0, WikiLinks(), (), (), {})
+
+
+class Stale(Struct, frozen=True):
+    """The pages of one wiki, and those elsewhere, whose key may be another one."""
+
+    own: frozenset[Slug] | None
+    """None: all."""
+    elsewhere: frozenset[ItemKey]
+
+
+def stale_pages(
+    wiki: IndexedWiki, before: Mapping[Slug, IndexedPage], *, has_same_frame: bool
+) -> Stale:
+    """The pages that another state of one wiki gives another key.
+
+    A page is composed of its own text and links, of the titles and the order of its
+    wiki (``WikiPages.frame_digest``), and of the titles of the pages that link to it.
+
+    Args:
+        wiki: Its pages as they are now; the same value as before means no change.
+        before: Its pages as they were noted.
+        has_same_frame: Whether the wiki's frame is the one noted.
+    """
+    stale: set[ItemKey] = set()
+    number = wiki.number
+    for slug, page in wiki.pages.items():
+        old = before.get(slug)
+        if page is old and has_same_frame:
+            continue
+        # it may have another title, which the pages of its own wiki, all of them
+        # stale, show as others do
+        changed = set() if has_same_frame else set(page.finished.elsewhere)
+        if page is not old:
+            stale.add(ItemKey(number, slug))
+            targets = set(page.finished.targets)
+            changed |= targets ^ set(old.finished.targets if old else ())
+        stale |= {place_of(target, number) for target in changed}
+    for slug in before.keys() - wiki.pages.keys():
+        targets = set(before[slug].finished.targets)
+        stale |= {place_of(target, number) for target in targets}
+    own = frozenset(Slug(place.name) for place in stale if place.wiki == number)
+    return Stale(
+        own if has_same_frame else None,
+        frozenset(place for place in stale if place.wiki != number),
+    )
+
+
 def link_report(wikis: Sequence[IndexedWiki]) -> LinkReport:
     """Add up the links of all pages of a site."""
     sums = LinkSums()
     for wiki in wikis:
-        sums.add(wiki)
+        sums.add(links_of(wiki))
     return sums.report()
 
 

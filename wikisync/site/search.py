@@ -72,6 +72,7 @@ class DocumentKey(Struct, frozen=True, array_like=True, gc=False):
     """A document without its text."""
 
     url: str
+    title: str
     wiki: str
     key: bytes
     """Another one when its title or a text changes; its words lie under it."""
@@ -134,7 +135,10 @@ def build_shards(documents: Iterable[SearchDocument]) -> Mapping[str, bytes]:
     """File name, below the site's search folder, to content; sorted by name."""
     texts = {document.url: document for document in documents}
     place = _Memory()
-    keys = [DocumentKey(url, document.wiki, b"") for url, document in texts.items()]
+    keys = [
+        DocumentKey(url, document.title, document.wiki, b"")
+        for url, document in texts.items()
+    ]
     deque(update_index(NO_INDEX, keys, lambda key: texts[key.url], place), 0)
     return dict(sorted(place.files.items()))
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from types import TracebackType
 
-from msgspec import Struct
+import msgspec
 from msgspec.structs import replace
 
+from wikisync.decoding import msgpack_decoder
 from wikisync.markup.drawings import DRAWING_BYTES_MAX, static_drawing
 from wikisync.markup.file_types import is_drawing
-from wikisync.model import Digest, Problem, Slug, digest_of
+from wikisync.model import Problem, Slug, digest_of
 from wikisync.progress import Progress
 from wikisync.site.addresses import (
     NO_JEKYLL,
@@ -26,13 +27,11 @@ from wikisync.site.addresses import (
     ROBOTS,
 )
 from wikisync.site.attempts import Attempts
-from wikisync.site.build_note import BuildNote
 from wikisync.site.cache import Cache
 from wikisync.site.composing import (
     SiteComposer,
-    page_titles,
+    load_document,
     search_keys,
-    search_loader,
     site_addresses,
     wiki_problems,
 )
@@ -51,6 +50,7 @@ from wikisync.site.generated import (
 from wikisync.site.groups import group_titles
 from wikisync.site.index import Indexer
 from wikisync.site.kept import kept_context, kept_documents, kept_paths
+from wikisync.site.last_build import BuildNote, LastBuild
 from wikisync.site.model import BrokenLink, SiteOptions
 from wikisync.site.output import (
     Changes,
@@ -67,35 +67,31 @@ from wikisync.site.published import (
 )
 from wikisync.site.reader import bounded_reader
 from wikisync.site.rendering import Setting, rendered_pages
-from wikisync.site.report import LinkSums, encode_report
+from wikisync.site.report import (
+    NO_NOTE,
+    LinkSums,
+    Stale,
+    WikiNote,
+    encode_report,
+    links_of,
+    stale_pages,
+)
 from wikisync.site.search import DocumentKey, Load, SearchDocument
 from wikisync.site.search_writing import write_search
-from wikisync.site.shelf import Shelf
 from wikisync.site.sources import ScannedWiki
-from wikisync.site.stale import Stale, stale_pages
 from wikisync.site.theme import Theme
-from wikisync.site.wiki_note import (
-    WikiNote,
-    decoded_note,
-    encoded_note,
-    remember_wiki,
-    wiki_note,
-)
 
-
-class _Held(Struct, frozen=True):
-    """A wiki whose pages are known."""
-
-    note: WikiNote
-    composer: WikiPages
+_NOTES = msgpack_decoder(WikiNote)
+_PAGES = msgpack_decoder(IndexedPage)
 
 
 class SiteWriting:
     """One build that has something to do.
 
     Two passes over the wikis: all are read before the first is written, because any
-    page can link to any other.  Between them each wiki's facts lie on a shelf, so that
-    memory does not grow with the wikis but by what others need of them.
+    page can link to any other.  Between them each wiki's facts lie in the tables of
+    ``last_build``, so that memory does not grow with the wikis but by what others need
+    of them.
     """
 
     def __init__(
@@ -105,7 +101,7 @@ class SiteWriting:
         theme: Theme,
         options: SiteOptions,
         output: Path,
-        last: BuildNote,
+        last: LastBuild,
         attempts: Attempts,
         kept: Sequence[PublishedWiki],
         progress: Progress,
@@ -119,6 +115,7 @@ class SiteWriting:
         self._options = options
         self._output = output
         self._last = last
+        self._attempts = attempts
         self._kept = kept
         self._progress = progress
         self._addresses = site_addresses(scanned, options, kept)
@@ -129,37 +126,22 @@ class SiteWriting:
         self._site = SiteComposer(
             scanned, self._addresses, options, theme, self._indexer, table, kept
         )
-        self._shelf = Shelf(_packed, self._unpacked)
+        self._composer: WikiPages | None = None
+        """Of the wiki that was composed last."""
         self._sums = LinkSums()
         self._references: dict[ItemKey, PageRef] = {}
         """Pages that other wikis and the lists around all of them name."""
         self._stale: list[Stale] = []
         self._stale_elsewhere: defaultdict[int, set[Slug]] = defaultdict(set)
         """Pages of each wiki that the changes of others reach."""
-        self._unnoted: dict[int, frozenset[Slug] | None] = {}
-        """Wikis of which the last build's note is not right any more, with the pages
-        that are to blame; None: all of them."""
         self._has_lost = False
         """Of a wiki of the last build nobody knows any more where its pages led."""
         self._retry_at = 0.0
         self._documents: list[DocumentKey] = []
-        self._titles: dict[str, str] = {}
-        self._linked: list[list[str]] = []
+        self._linked: list[Sequence[str]] = []
         """The loose files that the pages of each wiki link to."""
         self._problems: list[Problem] = []
         self._broken_links: tuple[BrokenLink, ...] = ()
-
-    def __enter__(self) -> SiteWriting:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Let go of the facts of the wikis."""
-        self._shelf.close()
 
     def write(self, output: Output) -> None:
         """Put every file of the site."""
@@ -197,55 +179,98 @@ class SiteWriting:
 
     def _read_wiki(self, number: int, scanned: ScannedWiki) -> None:
         """Know the pages of a wiki, and take from them what others need."""
-        last = wiki_note(self._store, self._output, scanned.source.owner, self._last)
-        before = self._noted_pages(number, scanned, last)
-        wiki = self._indexer.index(number, scanned, before)
-        composer = self._site.pages_of(wiki)
-        frame = composer.frame_digest()
+        packed = self._last.wiki(scanned.source.owner.full_path)
+        note = _NOTES.decode(packed) if packed else NO_NOTE
+        inputs = self._inputs_of(number, scanned)
+        if note.inputs == inputs and not self._attempts.is_due(note.retry_at):
+            self._stale.append(Stale(frozenset(), frozenset()))
+            self._progress.advance(len(scanned.pages))
+        else:
+            note = self._indexed(number, scanned, note, inputs)
+        self._sums.add(note.links)
+        self._problems += note.problems
+        self._documents += note.documents
+        self._linked.append(note.linked)
+        times = filter(None, (self._retry_at, note.retry_at))
+        self._retry_at = min(times, default=0.0)
+        for slug, page in note.references.items():
+            self._references[ItemKey(number, slug)] = page
+
+    def _inputs_of(self, number: int, scanned: ScannedWiki) -> bytes:
+        """Hash of all that is noted of a wiki but for what its pages include."""
+        return hash_of(
+            scanned.fingerprint(),
+            self._indexer.reading_key(scanned),
+            self._indexer.table_key,
+            self._site.settings_key,
+            self._site.contexts[number],
+        )
+
+    def _indexed(
+        self, number: int, scanned: ScannedWiki, last: WikiNote, inputs: bytes
+    ) -> WikiNote:
+        """What there is to know of a wiki that is not as the last build noted it."""
+        indexer, name = self._indexer, scanned.source.owner.full_path
+        reading, table = indexer.reading_key(scanned), indexer.table_key
+        before: dict[Slug, IndexedPage] = {}
+        if last.reading == reading:
+            noted = self._last.pages(name)
+            before = {Slug(slug): _PAGES.decode(one) for slug, one in noted.items()}
+            if last.table == table:
+                indexer.believe(number, before.values())
+        else:
+            self._has_lost = True
+        wiki = indexer.index(number, scanned, before)
+        self._composer = composer = self._site.pages_of(wiki)
+        frame, pages = composer.frame_digest(), wiki.pages
         stale = stale_pages(wiki, before, has_same_frame=last.frame == frame)
         self._stale.append(stale)
         for place in stale.elsewhere:
             self._stale_elsewhere[place.wiki].add(Slug(place.name))
-        unreached = self._sums.add(wiki)
-        self._problems += wiki_problems(self._addresses, composer)
-        times = [page.parsed.retry_at for page in wiki.pages.values()]
-        self._retry_at = min(filter(None, (self._retry_at, *times)), default=0.0)
-        for slug, page in wiki.pages.items():
-            facts = page.finished
-            if facts.broken or facts.elsewhere or slug in unreached:
-                place = ItemKey(number, slug)
-                self._references[place] = composer.reference_elsewhere(slug)
-        self._documents += search_keys([composer])
-        self._titles |= page_titles(composer)
-        self._linked.append(wiki.linked)
-        key = self._indexer.reading_key(scanned)
-        is_known = scanned.source.owner.full_path in self._last.wikis
-        self._has_lost |= is_known and last.reading != key
-        table = self._indexer.table_key
-        note = WikiNote(key, table, frame, tuple(wiki.pages.values()))
-        changed = _changed(before, wiki.pages) if before else None
-        is_noted = (last.reading, last.table, last.frame) == (key, table, frame)
-        if changed is None or changed or not is_noted:
-            self._unnoted[number] = changed
-        self._shelf.add(number, _Held(note, composer))
-        self._indexer.forget(number)
+        links = links_of(wiki)
+        named = {
+            slug
+            for slug, page in pages.items()
+            if page.finished.broken or page.finished.elsewhere
+        } | {Slug(place.name) for place in links.unreached}
+        retries = [page.parsed.retry_at for page in pages.values()]
+        is_all = not any(
+            page.finished.names_files or page.parsed.includes for page in pages.values()
+        )
+        note = WikiNote(
+            inputs if is_all else b"",
+            reading,
+            table,
+            frame,
+            tuple(wiki_problems(self._addresses, composer)),
+            min(filter(None, retries), default=0.0),
+            links,
+            tuple(search_keys([composer])),
+            tuple(wiki.linked),
+            {slug: composer.reference_elsewhere(slug) for slug in sorted(named)},
+        )
+        encoded = msgspec.msgpack.encode
+        changed = [
+            (slug, encoded(page))
+            for slug, page in pages.items()
+            if before.get(slug) is not page
+        ]
+        changed += [(slug, b"") for slug in before.keys() - pages.keys()]
+        self._last.put_wiki(name, encoded(note), changed, is_whole=not before)
+        indexer.forget(number)
+        return note
 
-    def _noted_pages(
-        self, number: int, scanned: ScannedWiki, note: WikiNote
-    ) -> dict[Slug, IndexedPage]:
-        """The pages of a wiki as the last build knew them, as far as that holds."""
-        if note.reading != self._indexer.reading_key(scanned):
-            return {}
-        if note.table == self._indexer.table_key:
-            self._indexer.believe(number, note.pages)
-        return {page.slug: page for page in note.pages}
+    def _composer_of(self, number: int) -> WikiPages:
+        """The composer of a wiki whose pages are known."""
+        if self._composer is None or self._composer.wiki.number != number:
+            wiki = IndexedWiki(number, self._scanned[number], self._pages_of(number))
+            self._composer = self._site.pages_of(wiki)
+        return self._composer
 
-    def _unpacked(self, number: int, packed: bytes) -> _Held:
-        """A wiki from the shelf."""
-        note = decoded_note(packed)
-        pages = {page.slug: page for page in note.pages}
-        wiki = IndexedWiki(number, self._scanned[number], pages)
-        return _Held(note, self._site.pages_of(wiki))
+    def _pages_of(self, number: int) -> dict[Slug, IndexedPage]:
+        scanned = self._scanned[number]
+        noted = self._last.pages_now(scanned.source.owner.full_path)
+        return {slug: _PAGES.decode(noted[slug]) for slug in scanned.pages}
 
     # Second pass ------------------------------------------------------------------
 
@@ -256,9 +281,9 @@ class SiteWriting:
         slugs = self._to_compose(output, number)
         has_lists = self._keeps_lists(output, number)
         self._progress.advance(len(self._addresses[number].pages) - len(slugs))
-        # most wikis of a large site are as they were: they stay on the shelf
+        # most wikis of a large site are as they were: their pages are not loaded
         if slugs or not has_lists:
-            composer = self._shelf.get(number).composer
+            composer = self._composer_of(number)
             yield from self._page_jobs(output, composer, slugs)
             if not has_lists:
                 self._put_generated(output, generated.of_wiki(composer))
@@ -317,7 +342,7 @@ class SiteWriting:
             lambda place: replace(self._references[place], wiki=""),
             lambda key: self._theme.text(key, self._options.lang),
             group_titles([*sources, *self._kept]),
-            only=self._shelf.get(0).composer if is_top(self._addresses) else None,
+            only=self._composer_of(0) if is_top(self._addresses) else None,
             kept=[kept_context(wiki, homes) for wiki in self._kept],
         )
 
@@ -330,14 +355,17 @@ class SiteWriting:
 
     def _write_search(self, output: Output) -> Iterator[None]:
         """The search index, as far as the documents changed, in steps."""
-        load = search_loader(self._titles, self._indexer)
+        load: Load = partial(load_document, indexer=self._indexer)
         documents: Iterable[DocumentKey] = self._documents
         if self._kept:
             kept = {
                 hash_of(program_fingerprint(), one): one
                 for one in kept_documents(output.known, self._kept, output.read)
             }
-            keys = [DocumentKey(one.url, one.wiki, key) for key, one in kept.items()]
+            keys = [
+                DocumentKey(one.url, one.title, one.wiki, key)
+                for key, one in kept.items()
+            ]
             documents = chain(documents, keys)
             load = _either(kept, load)
         name = self._store.key("search", self._output)
@@ -409,9 +437,7 @@ class SiteWriting:
         ]
         return tuple(sorted([*made, *self._kept], key=lambda wiki: wiki.path))
 
-    def note(
-        self, inputs: bytes, changes: Changes, wikis: dict[str, Digest]
-    ) -> BuildNote:
+    def note(self, inputs: bytes, changes: Changes) -> BuildNote:
         """What the next build shall know of this one."""
         # what could not be read may be there again, and look as if nothing changed
         is_whole = not any(wiki.missed for wiki in self._scanned)
@@ -427,53 +453,24 @@ class SiteWriting:
                 for path, state in sorted(scanned.loose.seen.items())
             ),
             retry_at=self._retry_at,
-            wikis=wikis,
         )
 
-    def remember_wikis(self) -> dict[str, Digest]:
-        """Note the pages of each wiki for the next build; digests of the notes."""
-        digests = {}
-        for number, scanned in enumerate(self._scanned):
-            owner = scanned.source.owner
-            if scanned.missed:
-                continue
-            if number not in self._unnoted:
-                digests[owner.full_path] = self._last.wikis[owner.full_path]
-                continue
-            note = self._shelf.get(number).note
-            digests[owner.full_path] = remember_wiki(
-                self._store,
-                self._output,
-                owner,
-                note,
-                self._last,
-                self._unnoted[number],
-            )
-        return digests
+    @property
+    def sound_wikis(self) -> list[str]:
+        """The names of wikis that were read as they were scanned."""
+        return [one.source.owner.full_path for one in self._scanned if not one.missed]
 
     def sweep(self) -> None:
         """Let the cache forget what no page needs any more."""
-        self._indexer.sweep(self._page_count, self._all_pages)
+        self._indexer.sweep(self._page_count, self._all_pages, self._last.site)
 
     def _all_pages(self) -> Iterator[IndexedPage]:
         for number in range(len(self._scanned)):
-            yield from self._shelf.get(number).note.pages
+            yield from self._pages_of(number).values()
 
     @property
     def _page_count(self) -> int:
         return sum(len(wiki.pages) for wiki in self._scanned)
-
-
-def _changed(
-    before: Mapping[Slug, IndexedPage], pages: Mapping[Slug, IndexedPage]
-) -> frozenset[Slug]:
-    """Pages that are known otherwise than before, and those that are gone."""
-    changed = (slug for slug, page in pages.items() if before.get(slug) is not page)
-    return frozenset([*changed, *(before.keys() - pages.keys())])
-
-
-def _packed(held: _Held) -> bytes:
-    return encoded_note(held.note)
 
 
 def _either(kept: Mapping[bytes, SearchDocument], load: Load) -> Load:

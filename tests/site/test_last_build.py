@@ -1,0 +1,173 @@
+"""What the last build of an output left: rows, of which few change."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from wikisync.model import digest_of
+from wikisync.site.cache import CACHE_NAME, CacheDamaged, open_cache
+from wikisync.site.file_table import FileState, FileTable
+from wikisync.site.last_build import NO_NOTE, BuildNote, LastBuild
+
+OUTPUT = Path("/site")
+NOTE = BuildNote(b"inputs", 3, (), ())
+
+
+class Builds:
+    """One cache, build after build."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def put(
+        self,
+        pages: dict[str, bytes],
+        *,
+        is_whole: bool = True,
+        wiki: str = "docs",
+        output: Path = OUTPUT,
+        ends: bool = True,
+    ) -> None:
+        """One build that knows these pages otherwise; it may come to its end."""
+        with open_cache(self.folder) as store:
+            last = LastBuild(store, output)
+            last.put_wiki(wiki, b"note", pages.items(), is_whole=is_whole)
+            if ends:
+                last.remember(NOTE, FileTable(), [wiki])
+
+    def pages(self, wiki: str = "docs", output: Path = OUTPUT) -> dict[str, bytes]:
+        """What the next build finds."""
+        with open_cache(self.folder) as store:
+            return LastBuild(store, output).pages(wiki)
+
+    def run(self, statement: str) -> int:
+        path = self.folder / CACHE_NAME
+        with closing(sqlite3.connect(path)) as connection, connection:
+            return connection.execute(statement).rowcount
+
+
+@pytest.fixture
+def builds(tmp_path: Path) -> Builds:
+    made = Builds(tmp_path)
+    made.put({"a": b"1", "b": b"2"})
+    return made
+
+
+def test_changed_page_takes_the_place_of_its_row(builds: Builds) -> None:
+    builds.put({"b": b"3"}, is_whole=False)
+    assert builds.pages() == {"a": b"1", "b": b"3"}
+
+
+def test_page_that_is_gone_leaves_no_row(builds: Builds) -> None:
+    builds.put({"a": b""}, is_whole=False)
+    assert builds.pages() == {"b": b"2"}
+    assert builds.run("DELETE FROM page") == 1
+
+
+def test_whole_wiki_leaves_no_row_of_before(builds: Builds) -> None:
+    builds.put({"c": b"4"})
+    assert builds.pages() == {"c": b"4"}
+
+
+def test_build_knows_its_own_pages_before_it_ends(builds: Builds) -> None:
+    with open_cache(builds.folder) as store:
+        last = LastBuild(store, OUTPUT)
+        pages = [("a", b""), ("b", b"3")]
+        last.put_wiki("docs", b"note", pages, is_whole=False)
+        assert last.pages_now("docs") == {"b": b"3"}
+        assert last.pages("docs") == {"a": b"1", "b": b"2"}
+
+
+def test_build_that_does_not_end_leaves_nothing(builds: Builds) -> None:
+    builds.put({"a": b"5"}, ends=False)
+    assert builds.pages() == {"a": b"1", "b": b"2"}
+
+
+def test_build_that_fails_while_it_notes_leaves_nothing(
+    builds: Builds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(FileTable, "changed_since", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            builds.put({"a": b"5"})
+    assert builds.pages() == {"a": b"1", "b": b"2"}
+
+
+def test_wiki_that_leaves_the_site_leaves_no_row(builds: Builds) -> None:
+    builds.put({"z": b"1"}, wiki="other")
+    assert builds.pages() == {}
+    assert builds.pages("other") == {"z": b"1"}
+
+
+def test_outputs_have_rows_of_their_own(builds: Builds) -> None:
+    builds.put({"a": b"9"}, output=Path("/other"))
+    assert builds.pages() == {"a": b"1", "b": b"2"}
+    assert builds.pages(output=Path("/other")) == {"a": b"9"}
+
+
+def test_damaged_page_is_not_there_for_the_next_build(builds: Builds) -> None:
+    builds.run("UPDATE page SET value = x'0102030405' WHERE slug = 'a'")
+    assert builds.pages() == {"b": b"2"}
+
+
+def test_damaged_page_that_was_counted_on_is_told(builds: Builds) -> None:
+    builds.run("UPDATE page SET value = x'0102030405' WHERE slug = 'a'")
+    with pytest.raises(CacheDamaged), open_cache(builds.folder) as store:
+        LastBuild(store, OUTPUT).pages_now("docs")
+
+
+def files_of(*paths: str) -> FileTable:
+    files = FileTable(manifest=FileState(9, digest_of("m"), mtime_ns=1))
+    for path in paths:
+        files[path] = FileState(1, digest_of(path), mtime_ns=2)
+    return files
+
+
+def noted_files(folder: Path, files: FileTable | None = None) -> FileTable:
+    """The files that a build finds, and then leaves."""
+    with open_cache(folder) as store:
+        last = LastBuild(store, OUTPUT)
+        found = last.files()
+        if files is not None:
+            last.remember(NOTE, files, ())
+        return found
+
+
+def test_files_are_those_that_were_noted_last(tmp_path: Path) -> None:
+    noted_files(tmp_path, files_of("a", "b"))
+    noted_files(tmp_path, files_of("b", "c"))
+    found = noted_files(tmp_path)
+    assert sorted(found) == ["b", "c"]
+    assert found["b"] == files_of("b")["b"]
+    assert found.manifest == files_of().manifest
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM file WHERE path = 'a'",
+        "UPDATE file SET path = 'c' WHERE path = 'a'",
+        "UPDATE file SET value = (SELECT value FROM file WHERE path = 'b')",
+    ],
+)
+def test_damaged_file_means_no_file_until_the_next_note(
+    tmp_path: Path, builds: Builds, damage: str
+) -> None:
+    noted_files(tmp_path, files_of("a", "b"))
+    builds.run(damage)
+    damaged = noted_files(tmp_path, files_of("b"))
+    assert (len(damaged), damaged.manifest) == (0, None)
+    assert list(noted_files(tmp_path)) == ["b"]
+
+
+def test_damaged_note_is_none(builds: Builds) -> None:
+    builds.run("UPDATE site SET value = x'0102030405'")
+    with open_cache(builds.folder) as store:
+        assert LastBuild(store, OUTPUT).note == NO_NOTE

@@ -1,0 +1,181 @@
+"""What the last build of an output left, and what this one leaves for the next.
+
+It lies in tables of the cache: rows of the site, its wikis, pages and files.  What a
+build knows otherwise lies in temporary tables until its site is in place; then it takes
+the place of the rows before, all at once.  So memory does not grow with the wikis, and
+nothing is left of a build that fails.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from wikisync.decoding import msgpack_decoder
+from wikisync.model import Problem
+from wikisync.site.cache import Cache, checked, summed
+from wikisync.site.file_table import FileState, FileTable
+from wikisync.site.model import BrokenLink
+
+
+class BuildNote(msgspec.Struct, frozen=True):
+    """What a build remembers of its output for the next one."""
+
+    inputs: bytes
+    """Hash of everything that the site was made from."""
+    pages: int
+    problems: tuple[Problem, ...]
+    broken_links: tuple[BrokenLink, ...]
+    linked: tuple[tuple[int, str, str], ...] = ()
+    """Loose files that pages link to: number of the wiki, path, and digest, which is
+    empty for one that could not be read."""
+    retry_at: float = 0.0
+    """When the first page that went over a limit may be tried again; 0: there is
+    no such page."""
+    manifest: FileState | None = None
+    """That of the output as it was left."""
+    files_sum: int = 0
+    """Checksum of the rows of its other files."""
+
+
+NO_NOTE = BuildNote(b"", 0, (), ())
+_NOTES = msgpack_decoder(BuildNote)
+_NEW = {
+    "new_wiki": "name TEXT PRIMARY KEY, value BLOB",
+    "new_page": "wiki TEXT, slug TEXT, value BLOB, PRIMARY KEY (wiki, slug)",
+}
+"""What a build knows otherwise; a page that is gone has no value."""
+
+
+class LastBuild:
+    """The rows of one output."""
+
+    def __init__(self, store: Cache, output: Path) -> None:
+        """Find them, or make the first one."""
+        self._store, self._rows = store, store.rows
+        self._key = store.key("site", output)
+        self._rows("INSERT OR IGNORE INTO site (output) VALUES (?)", self._key)
+        found = self._rows("SELECT id, value FROM site WHERE output = ?", self._key)
+        ((self.site, value),) = found
+        packed = checked(self._key, value)
+        self.note = _NOTES.decode(packed) if packed else NO_NOTE
+        """What that build noted; nothing where it is lost."""
+        self._files = FileTable()
+        self._whole: set[str] = set()
+        """Wikis all of whose pages are in the temporary table."""
+        for table, columns in _NEW.items():
+            self._rows(f"CREATE TEMP TABLE IF NOT EXISTS {table} ({columns})")
+            self._rows(f"DELETE FROM {table}")  # noqa: S608 - a literal
+
+    def files(self) -> FileTable:
+        """The files of the output as that build left them; none where one is lost."""
+        found = self._rows(
+            "SELECT path, value FROM file WHERE site = ? ORDER BY path", self.site
+        )
+        files = FileTable(dict(found), self.note.manifest)
+        if files.checksum() == self.note.files_sum:
+            self._files = files
+        return self._files
+
+    def wiki(self, name: str) -> bytes | None:
+        """What that build noted of a wiki."""
+        found = self._rows(
+            "SELECT value FROM wiki WHERE site = ? AND name = ?", self.site, name
+        )
+        return checked(name.encode(), found[0][0]) if found else None
+
+    def pages(self, wiki: str) -> dict[str, bytes]:
+        """What that build noted of the pages of a wiki, by slug."""
+        return _sound(self._stored(wiki))
+
+    def pages_now(self, wiki: str) -> dict[str, bytes]:
+        """The same with what ``put_wiki`` said.
+
+        Raises:
+            sqlite3.DatabaseError: a row is damaged.
+        """
+        new = self._rows("SELECT slug, value FROM new_page WHERE wiki = ?", wiki)
+        kept = {} if wiki in self._whole else self._stored(wiki)
+        rows = {slug: value for slug, value in (kept | dict(new)).items() if value}
+        found = _sound(rows)
+        if len(found) < len(rows):
+            raise sqlite3.DatabaseError("a row is not what was stored")
+        return found
+
+    def put_wiki(
+        self,
+        name: str,
+        note: bytes,
+        pages: Iterable[tuple[str, bytes]],
+        *,
+        is_whole: bool,
+    ) -> None:
+        """Say what a wiki is now.
+
+        Args:
+            name: Of the wiki.
+            note: What there is to know of it.
+            pages: Those that are not as the last build noted them; without a value
+                those that are gone.
+            is_whole: They are all that the wiki has.
+        """
+        value = summed(name.encode(), note)
+        self._rows("INSERT INTO new_wiki VALUES (?, ?)", name, value)
+        rows = (
+            (name, slug, summed(slug.encode(), value) if value else value)
+            for slug, value in pages
+        )
+        self._store.put_rows("INSERT INTO new_page VALUES (?, ?, ?)", rows)
+        if is_whole:
+            self._whole.add(name)
+
+    def remember(
+        self, note: BuildNote, files: FileTable, wikis: Collection[str]
+    ) -> None:
+        """Note the files, and the wikis of these names as they are now, no others."""
+        note = replace(note, manifest=files.manifest, files_sum=files.checksum())
+        with self._store.all_or_nothing():
+            known = self._rows("SELECT name FROM wiki WHERE site = ?", self.site)
+            for name in {name for (name,) in known} - set(wikis) | self._whole:
+                at = self.site, name
+                self._rows("DELETE FROM wiki WHERE site = ? AND name = ?", *at)
+                self._rows("DELETE FROM page WHERE site = ? AND wiki = ?", *at)
+            new = [(self.site, name) for name in wikis]
+            put = self._store.put_rows
+            put("REPLACE INTO wiki SELECT ?, * FROM new_wiki WHERE name = ?", new)
+            put("REPLACE INTO page SELECT ?, * FROM new_page WHERE wiki = ?", new)
+            self._rows(
+                "DELETE FROM page WHERE site = ? AND (wiki, slug) IN"
+                " (SELECT wiki, slug FROM new_page WHERE value = x'')",
+                self.site,
+            )
+            if not len(self._files):
+                self._rows("DELETE FROM file WHERE site = ?", self.site)
+            files_now = files.changed_since(self._files)
+            put(
+                "REPLACE INTO file VALUES (?, ?, ?)",
+                ((self.site, *one) for one in files_now),
+            )
+            gone = ((self.site, path) for path in self._files if path not in files)
+            put("DELETE FROM file WHERE site = ? AND path = ?", gone)
+            value = summed(self._key, msgspec.msgpack.encode(note))
+            self._rows("UPDATE site SET value = ? WHERE id = ?", value, self.site)
+
+    def _stored(self, wiki: str) -> dict[str, bytes]:
+        return dict(
+            self._rows(
+                "SELECT slug, value FROM page WHERE site = ? AND wiki = ?",
+                self.site,
+                wiki,
+            )
+        )
+
+
+def _sound(pages: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Values without their checksums, where these are right."""
+    checks = ((slug, checked(slug.encode(), value)) for slug, value in pages.items())
+    return {slug: value for slug, value in checks if value}
