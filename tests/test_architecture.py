@@ -335,12 +335,14 @@ def test_folders_of_the_sync_import_only_what_stands_below(folder: str) -> None:
     assert imported <= SYNC_LAYERS[folder] | {folder}
 
 
-def test_daemon_knows_no_sync() -> None:
+def test_runner_knows_no_sync_folder_or_service() -> None:
     """What decides when a wiki has its turn is the same, whatever a cycle does."""
-    paths = [*(PACKAGE / "watch" / "daemon").glob("*.py")]
+    paths = [PACKAGE / "workspace" / f"{name}.py" for name in ("runner", "work")]
     names = {name for path in paths for name in imported_names(path)}
-    assert "wikisync.errors" in names
-    assert not {name for name in names if name.startswith("wikisync.sync")}
+    ours = {name.split(".")[1] for name in names if name.startswith("wikisync.")}
+    assert ours == {"errors", "parallel", "workspace"}
+    others = {name for name in names if name.startswith("wikisync.workspace.")}
+    assert {name.split(".")[2] for name in others} == {"failures", "work"}
 
 
 def test_what_decides_is_pure() -> None:

@@ -32,7 +32,6 @@ from wikisync.connections import (
     note_request,
 )
 from wikisync.service.settings import Settings
-from wikisync.watch.daemon.daemon import Daemon
 from wikisync.watch.listen import Listener
 from wikisync.watch.listen import listening as watch_listening
 from wikisync.watch.report import WatchReport
@@ -280,7 +279,7 @@ async def test_listener_of_a_watch_listens_so(monkeypatch: pytest.MonkeyPatch) -
         return {}
 
     # nothing of the watch is asked, for no request is whole
-    report = WatchReport(cast("Daemon", None), (), cast("Any", None))
+    report = WatchReport(cast("Any", None), (), cast("Any", None))
     listener = Listener("secret", lambda *_: False, status, report, lambda *_: None)
     async with watch_listening(listener, "127.0.0.1:0") as url:
         ended = await send_half(url, HALF_REQUESTS["half a head"])

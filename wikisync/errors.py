@@ -210,12 +210,6 @@ class AnswerTooLarge(ProtocolViolation):
     """An answer with more bytes than the client takes; asked again, it is as large."""
 
 
-OF_SERVICE = (AuthenticationFailed, RateLimited, Unavailable)
-"""Errors met at one wiki that may as well be the whole service's."""
-OWN_TROUBLE = (AuthenticationFailed, Unavailable)
-"""Those of them that no waiting mends where the service answers all the same."""
-
-
 class FolderError(WikisyncError):
     """A path in the local folder cannot be used."""
 

@@ -39,26 +39,6 @@ class Messages(Protocol):
         ...
 
 
-class LaterMessages:
-    """Keeps what one of several things at once says, until it is its turn."""
-
-    def __init__(self) -> None:
-        self._said: list[tuple[bool, str]] = []
-
-    def note(self, text: str) -> None:
-        """Kept for later."""
-        self._said.append((False, text))
-
-    def warn(self, text: str) -> None:
-        """Kept for later."""
-        self._said.append((True, text))
-
-    def say_to(self, messages: Messages) -> None:
-        """Say all of it, in its order."""
-        for is_warning, text in self._said:
-            (messages.warn if is_warning else messages.note)(text)
-
-
 class NoMessages:
     """For callers that read the result instead: nothing is shown, nobody is asked."""
 

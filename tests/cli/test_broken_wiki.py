@@ -14,7 +14,7 @@ from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
 from tests.support.watching import watching
 from wikisync.model import WikiOwner
-from wikisync.workspace.attention import LASTING_TRIES
+from wikisync.workspace.failures import LASTING_TRIES
 
 NAMES = ("p1", "p2", "p3")
 ALL = ("--group", "docs", "--all")

@@ -151,7 +151,7 @@ async def test_four_wikis_are_read_at_once_and_shown_in_their_order(
             await (last if is_first else four).wait()
         return await run_cycle(*asked, **options)
 
-    monkeypatch.setattr("wikisync.workspace.pulling.run_cycle", counted)
+    monkeypatch.setattr("wikisync.workspace.opening.run_cycle", counted)
     ran = await run("clone", service.url, "--group", "docs", "--all", workspace)
 
     assert ran.code == 0

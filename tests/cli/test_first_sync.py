@@ -16,11 +16,12 @@ from tests.support.workspaces import Cloned
 from wikisync.api.client import Client
 from wikisync.errors import Unavailable
 from wikisync.sync.run.options import CycleOptions
-from wikisync.watch.daemon.wiki_status import Why
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
-from wikisync.workspace.syncing import Synced, sync_wiki
+from wikisync.workspace.runner import Runner
+from wikisync.workspace.syncing import Synced, WikiCycles
+from wikisync.workspace.work import ScanScope
 
 PICTURE = "uploads/" + "0123456789abcdef" * 2 + "/p.png"
 LEFT = "  here: only here; a first sync uploads it only on request\n"
@@ -67,8 +68,12 @@ async def synced(first: Cloned, progress: Midway) -> Synced:
     service = first.service
     async with Client(service.url, service.token) as client:
         with open_workspace(workspace) as opened:
-            wiki = await opened.synced(client, workspace.config.wikis[0])
-            return await sync_wiki(opened, wiki, CycleOptions(), progress=progress)
+            section, asked = workspace.config.wikis[0], CycleOptions()
+            work = WikiCycles(opened, section, client, asked, progress=progress)
+            runner = Runner([work], client)
+            await runner.run_to_rest()
+    work.synced.failure = runner.wikis[work.name].failure
+    return work.synced
 
 
 def away() -> None:
@@ -112,8 +117,8 @@ async def test_watch_leaves_the_same_in_every_cycle(first: Cloned) -> None:
     async with Client(service.url, service.token) as client:
         with open_workspace(workspace) as opened:
             watched = WatchedWiki(opened, section, client, CycleOptions())
-            await watched.cycle(Why.EVERYTHING)
-            await watched.cycle(Why.EVERYTHING)
+            await watched.cycle(ScanScope.EVERYTHING)
+            await watched.cycle(ScanScope.EVERYTHING)
             assert opened.known(section).memory.left_out == frozenset({"here"})
     assert "here.md" not in await first.wiki()
 

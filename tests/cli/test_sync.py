@@ -10,7 +10,6 @@ import shutil
 import sys
 import termios
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +19,8 @@ from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from wikisync.model import WikiOwner
-from wikisync.workspace.syncing import Synced, sync_wiki
+from wikisync.workspace.syncing import WikiCycles
+from wikisync.workspace.work import CycleOutcome, ScanScope
 
 # -- the usual ---------------------------------------------------------------------
 
@@ -437,15 +437,17 @@ async def test_four_wikis_are_synced_at_once_and_shown_in_their_order(
     begun: list[object] = []
     four = asyncio.Event()
 
-    async def counted(*asked: Any, **options: Any) -> Synced:
-        begun.append(asked)
+    cycle = WikiCycles.cycle
+
+    async def counted(work: WikiCycles, scope: ScanScope) -> CycleOutcome:
+        begun.append(work)
         if len(begun) == 4:
             four.set()
         async with asyncio.timeout(30):
             await four.wait()
-        return await sync_wiki(*asked, **options)
+        return await cycle(work, scope)
 
-    monkeypatch.setattr("wikisync.workspace.sync_run.sync_wiki", counted)
+    monkeypatch.setattr(WikiCycles, "cycle", counted)
     ran = await run("sync", "-C", root)
 
     assert ran.code == 1

@@ -53,7 +53,7 @@ def run(
 
     One-way commands look as often as they should for missing pages, but do not wait.
     """
-    monkeypatch.setattr("wikisync.workspace.pulling.REMOTE_SPAN_S", 0.0)
+    monkeypatch.setattr("wikisync.workspace.cloning.REMOTE_SPAN_S", 0.0)
     monkeypatch.setenv("WIKISYNC_TOKEN", service.token)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 

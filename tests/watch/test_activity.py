@@ -16,10 +16,10 @@ from wikisync.model import WikiOwner
 from wikisync.service.projects import tables as project_tables
 from wikisync.sync.run.options import CycleOptions
 from wikisync.watch.activity import WIKIS_MIN, lists_of
-from wikisync.watch.daemon.wiki_status import Why
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.work import ScanScope
 
 PROJECTS = ("docs/a", "docs/sub/b", "docs/sub/c", "docs/d")
 
@@ -82,7 +82,7 @@ async def test_wikis_in_which_something_happened_are_named(
     with watched(client, tmp_path, PROJECTS) as wikis:
         (listed,) = lists_of(client, wikis)
         for wiki in wikis:
-            await wiki.cycle(Why.EVERYTHING)
+            await wiki.cycle(ScanScope.EVERYTHING)
         assert await listed.active() == []
         owner = WikiOwner("project", PROJECTS[2])
         await Wiki(client, owner).edit_page("home", content="two\n")
@@ -109,13 +109,13 @@ async def test_project_that_left_the_group_is_on_its_list_no_more(
     with watched(client, tmp_path, PROJECTS) as wikis:
         (listed,) = lists_of(client, wikis)
         moved = wikis[0]
-        await moved.cycle(Why.EVERYTHING)
+        await moved.cycle(ScanScope.EVERYTHING)
         assert moved.name in listed.wikis
         project = await client.project(PROJECTS[0])
         space = await service.ask(project_tables.namespace, "away")
         assert space is not None
         await service.ask(project_tables.transfer_project, project.id, space)
-        await moved.cycle(Why.EVERYTHING)
+        await moved.cycle(ScanScope.EVERYTHING)
         assert moved.name not in listed.wikis
 
 
@@ -123,7 +123,7 @@ async def test_wiki_that_did_not_change_counts_as_synced_until_now(
     client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with watched(client, tmp_path, PROJECTS[:1]) as (wiki,):
-        await wiki.cycle(Why.EVERYTHING)
+        await wiki.cycle(ScanScope.EVERYTHING)
         known = wiki._opened.known(wiki.section)
         before = known.memory.health.last_good_at
         assert before is not None
@@ -141,7 +141,7 @@ async def test_wiki_whose_last_cycle_was_not_good_stays_so(
 ) -> None:
     monkeypatch.setattr("wikisync.watch.wiki.FULL_SCAN_S", 0.0)
     with watched(client, tmp_path, PROJECTS[:1]) as (wiki,):
-        await wiki.cycle(Why.EVERYTHING)
+        await wiki.cycle(ScanScope.EVERYTHING)
         known = wiki._opened.known(wiki.section)
         before = known.memory.health.last_good_at
         later = (before or 0.0) + 1.0

@@ -28,16 +28,16 @@ from wikisync.cli.console import Console
 from wikisync.config import WikiSection
 from wikisync.errors import Halted, StateDamaged, Unavailable, WikisyncError
 from wikisync.sync.run.options import CycleOptions
-from wikisync.watch import attention as watch_attention
-from wikisync.watch.attention import seen, service_sentence
-from wikisync.watch.daemon.wiki_status import Condition, Outage, WikiStatus
+from wikisync.watch import report
+from wikisync.watch.report import seen, service_sentence
 from wikisync.watch.run import Watch
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.wiki import WatchedWiki
-from wikisync.workspace.attention import LASTING_S
 from wikisync.workspace.attention_file import ATTENTION_FILE
 from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.failures import LASTING_S, Condition
 from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.runner import Outage, WikiRun
 from wikisync.workspace.syncing import Synced
 
 SECTION = WikiSection("project", "docs/handbook", "handbook")
@@ -217,52 +217,53 @@ async def test_watch_that_cannot_begin_leaves_word_of_it(
 
 def fared(
     failure: WikisyncError | None = None,
-    trouble: Outage | None = None,
+    outage: Outage | None = None,
     *,
     since: float = 0.0,
     condition: Condition = Condition.FAILING,
 ) -> Any:
-    """A daemon of one wiki, one second after something had lasted long."""
-    wiki_status = WikiStatus(
-        "handbook", condition, failure=failure, failing_since=since, failures=1
+    """A runner of one wiki, one second after something had lasted long."""
+    run = WikiRun(
+        cast("Any", None), condition, failure=failure, failing_since=since, failures=1
     )
     return SimpleNamespace(
-        schedule={"handbook": wiki_status}, trouble=trouble, now=lambda: LASTING_S + 1
+        wikis={"handbook": run}, outage=outage, clock=lambda: LASTING_S + 1
     )
 
 
-def failure_of(daemon: Any) -> WikisyncError | None:
+def failure_of(runner: Any) -> WikisyncError | None:
     wiki = SimpleNamespace(name="handbook", synced=Synced(SECTION))
-    (synced,) = seen(daemon, [cast("Any", wiki)])
+    (synced,) = seen(runner, [cast("Any", wiki)])
     return synced.failure
 
 
 def away(since: float, condition: Condition = Condition.OFFLINE) -> Outage:
-    return Outage(condition, "no answer", "wait", since, since, since, 1, {})
+    error = Unavailable("no answer", hint="wait")
+    return Outage(error, condition, since, since, since, 1, {})
 
 
 def test_service_that_is_away_calls_a_person_after_hours_alone() -> None:
-    assert service_sentence(fared(trouble=away(2))) == ""
-    assert service_sentence(fared(trouble=away(0))) == (
+    assert service_sentence(fared(outage=away(2))) == ""
+    assert service_sentence(fared(outage=away(0))) == (
         "the service: unreachable for more than 4 hours; saves wait;"
         " run: wikisync doctor"
     )
 
 
-@pytest.mark.parametrize("trouble", [None, away(9e9, Condition.LIMITED)])
+@pytest.mark.parametrize("outage", [None, away(9e9, Condition.LIMITED)])
 def test_limit_of_hours_calls_a_person_at_once_and_in_the_same_words(
-    trouble: Outage | None,
+    outage: Outage | None,
 ) -> None:
     """Each try is told to wait for another day."""
     now = 0.0
     budget = budget_at(lambda: now, wall=lambda: 1_700_000_000.0 + now)
     area = Area("changes", "project docs/handbook")
     budget.note_refusal(area, 100_000.0, 0.0)
-    first = service_sentence(fared(trouble=trouble), budget.waits())
+    first = service_sentence(fared(outage=outage), budget.waits())
     now = 900.0
     budget.note_refusal(area, 100_000.0, 0.0)
 
-    assert service_sentence(fared(trouble=trouble), budget.waits()) == first
+    assert service_sentence(fared(outage=outage), budget.waits()) == first
     until = shown_time(1_700_100_000.0)
     assert first.startswith(
         f"the service: it accepts no changes of project docs/handbook until {until};"
@@ -278,8 +279,8 @@ def test_limit_of_minutes_calls_nobody() -> None:
 
 
 def test_refused_token_calls_a_person_at_once() -> None:
-    trouble = away(LASTING_S, Condition.REFUSED)
-    sentence = service_sentence(fared(trouble=trouble))
+    outage = away(LASTING_S, Condition.REFUSED)
+    sentence = service_sentence(fared(outage=outage))
     assert sentence == "the service: it rejects the token, so saves wait; wait"
 
 
@@ -304,8 +305,8 @@ def test_service_that_is_away_is_not_told_of_each_wiki() -> None:
 
 def test_paused_wiki_calls_nobody() -> None:
     wiki = SimpleNamespace(name="handbook", synced=Synced(SECTION))
-    daemon = fared(condition=Condition.PAUSED)
-    assert seen(daemon, [cast("Any", wiki)])[0].paused is not None
+    runner = fared(condition=Condition.PAUSED)
+    assert seen(runner, [cast("Any", wiki)])[0].paused is not None
 
 
 async def appeared(path: Path) -> None:
@@ -319,7 +320,7 @@ async def watch_without_service(
 ) -> AsyncIterator[Watch]:
     """A watch that runs until the end; it tries its service once."""
     # not one more try, whose end would be told
-    monkeypatch.setattr("wikisync.watch.daemon.schedule.BACK_OFF_MIN_S", 300.0)
+    monkeypatch.setattr("wikisync.workspace.failures.BACK_OFF_MIN_S", 300.0)
     nobody = "http://127.0.0.1:9"
     workspace = find_workspace(make_workspace(root, nobody))
     with open_workspace(workspace) as opened:
@@ -330,7 +331,7 @@ async def watch_without_service(
                 opened,
                 [WatchedWiki(opened, section, client, CycleOptions())],
                 Notifier({}),
-                client.budget,
+                client,
                 publishes=False,
             )
             async with asyncio.timeout(WAIT_S), asyncio.TaskGroup() as group:
@@ -342,7 +343,7 @@ async def watch_without_service(
 async def test_person_is_called_in_time_though_nothing_happens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch_attention, "LASTING_S", 0.3)
+    monkeypatch.setattr(report, "LASTING_S", 0.3)
     monkeypatch.setattr("wikisync.watch.run.SHOW_AGAIN_S", 0.1)
     async with watch_without_service(tmp_path, monkeypatch):
         await appeared(tmp_path / ATTENTION_FILE)

@@ -7,18 +7,20 @@ import asyncio
 import pytest
 
 from tests.sync.virtual import START_S
-from tests.watch.watched import AWAY, HOUR_S, Watch, Work, gaps, watched
+from tests.watch.watched import AWAY, HOUR_S, Watch, Work, gaps, hear, watched
 from wikisync.errors import AuthenticationFailed, FolderError
-from wikisync.watch.daemon import daemon as module
-from wikisync.watch.daemon import schedule
-from wikisync.watch.daemon.wiki_status import Condition, CycleOutcome, Why
-from wikisync.watch.daemon.work import CYCLE
+from wikisync.parallel import WIKIS_AT_ONCE
+from wikisync.watch import triggers
+from wikisync.workspace import failures, runner
+from wikisync.workspace.failures import Condition
+from wikisync.workspace.runner import CYCLE
+from wikisync.workspace.work import CycleOutcome, ScanScope
 
 
 def test_first_cycle_scans_at_everything_at_once() -> None:
     async def test(watch: Watch) -> None:
         await watch.at(1)
-        assert watch.works[0].cycles == [(0.0, Why.EVERYTHING)]
+        assert watch.works[0].cycles == [(0.0, ScanScope.EVERYTHING)]
         assert watch.told == [("docs", Condition.IN_SYNC, "")]
 
     watched(test)
@@ -30,9 +32,12 @@ def test_asked_ten_times_while_a_cycle_runs_there_is_one_more() -> None:
         work.takes_s = 2.0
         await watch.at(1)
         for _ in range(10):
-            watch.daemon.ask("docs", Why.FOLDER)
+            watch.runner.request_cycle("docs", ScanScope.FOLDER)
         await watch.at(4.9)
-        assert [why for _, why in work.cycles] == [Why.EVERYTHING, Why.FOLDER]
+        assert [scope for _, scope in work.cycles] == [
+            ScanScope.EVERYTHING,
+            ScanScope.FOLDER,
+        ]
 
     watched(test)
 
@@ -40,9 +45,9 @@ def test_asked_ten_times_while_a_cycle_runs_there_is_one_more() -> None:
 def test_save_is_carried_over_at_once_whatever_else_is_waited_for() -> None:
     async def test(watch: Watch) -> None:
         await watch.at(5)
-        watch.daemon.ask("docs", Why.FOLDER)
+        watch.runner.request_cycle("docs", ScanScope.FOLDER)
         await watch.at(5.01)
-        assert watch.works[0].cycles[-1] == (5.0, Why.FOLDER)
+        assert watch.works[0].cycles[-1] == (5.0, ScanScope.FOLDER)
 
     watched(test)
 
@@ -51,10 +56,10 @@ def test_several_reasons_are_one_cycle_for_the_widest() -> None:
     async def test(watch: Watch) -> None:
         watch.works[0].takes_s = 2.0
         await watch.at(1)
-        watch.daemon.ask("docs", Why.WIKI)
-        watch.daemon.ask("docs", Why.FOLDER)
+        watch.runner.request_cycle("docs", ScanScope.WIKI)
+        watch.runner.request_cycle("docs", ScanScope.FOLDER)
         await watch.at(6)
-        assert [why for _, why in watch.works[0].cycles][1:] == [Why.WIKI]
+        assert [scope for _, scope in watch.works[0].cycles][1:] == [ScanScope.WIKI]
 
     watched(test)
 
@@ -62,9 +67,11 @@ def test_several_reasons_are_one_cycle_for_the_widest() -> None:
 def test_every_wiki_is_scanned_whole_every_ten_minutes() -> None:
     async def test(watch: Watch) -> None:
         await watch.at(HOUR_S)
-        whole = [at for at, why in watch.works[0].cycles if why is Why.EVERYTHING]
+        whole = [
+            at for at, scope in watch.works[0].cycles if scope is ScanScope.EVERYTHING
+        ]
         assert 5 <= len(whole) <= 7
-        assert max(gaps(whole)) < schedule.FULL_SCAN_S + 60
+        assert max(gaps(whole)) < runner.FULL_SCAN_S + 60
 
     watched(test)
 
@@ -72,9 +79,11 @@ def test_every_wiki_is_scanned_whole_every_ten_minutes() -> None:
 def test_saves_without_end_do_not_put_off_the_whole_scan() -> None:
     async def test(watch: Watch) -> None:
         while watch.loop.time() < START_S + 1300:
-            watch.daemon.ask("docs", Why.FOLDER)
+            watch.runner.request_cycle("docs", ScanScope.FOLDER)
             await asyncio.sleep(1)
-        whole = [at for at, why in watch.works[0].cycles if why is Why.EVERYTHING]
+        whole = [
+            at for at, scope in watch.works[0].cycles if scope is ScanScope.EVERYTHING
+        ]
         assert len(whole) >= 2
 
     watched(test)
@@ -89,7 +98,7 @@ def test_hints_grow_rarer_while_nothing_happens_and_frequent_again_with_a_save()
         assert 5 <= work.hints[0] <= 15
         assert all(15 <= gap <= 18 for gap in gaps(work.hints)[-200:])
         assert len(set(gaps(work.hints)[-5:])) == 5, "without jitter all come together"
-        watch.daemon.ask("docs", Why.FOLDER)
+        watch.runner.request_cycle("docs", ScanScope.FOLDER)
         seen = len(work.hints)
         await watch.at(HOUR_S + 6)
         assert len(work.hints) == seen + 1
@@ -113,7 +122,9 @@ def test_edit_on_the_wiki_is_taken_within_twenty_seconds_at_any_time(
                 work.mark = f"edit {number}"
             await watch.at(began + 20)
             for work in watch.works:
-                scans = [at for at, why in work.cycles if why is not Why.FOLDER]
+                scans = [
+                    at for at, scope in work.cycles if scope is not ScanScope.FOLDER
+                ]
                 assert any(began < at <= began + 20 - work.takes_s for at in scans)
 
     watched(test, "a", "b", "c")
@@ -129,7 +140,7 @@ def test_large_wiki_is_not_scanned_all_the_time_while_it_is_edited() -> None:
         for second in range(600):
             for work in watch.works:
                 work.mark = str(second)
-                watch.daemon.ask(work.name, Why.FOLDER)
+                watch.runner.request_cycle(work.name, ScanScope.FOLDER)
             await watch.at(60 + second)
         busy = [len([at for at in one.hints if at > 60]) for one in watch.works]
         assert busy[0] > 600 / 7
@@ -157,7 +168,9 @@ def test_wiki_that_moved_gets_a_scan_the_wiki() -> None:
         cycles = len(watch.works[0].cycles)
         watch.works[0].mark = "2"
         await watch.at(200 + 18)
-        assert [why for _, why in watch.works[0].cycles[cycles:]] == [Why.WIKI]
+        assert [scope for _, scope in watch.works[0].cycles[cycles:]] == [
+            ScanScope.WIKI
+        ]
 
     watched(test)
 
@@ -167,7 +180,10 @@ def test_wiki_that_moved_before_the_first_hint_is_scanned_again() -> None:
 
     async def test(watch: Watch) -> None:
         await watch.at(20)
-        assert [why for _, why in watch.works[0].cycles] == [Why.EVERYTHING, Why.WIKI]
+        assert [scope for _, scope in watch.works[0].cycles] == [
+            ScanScope.EVERYTHING,
+            ScanScope.WIKI,
+        ]
 
     watched(test)
 
@@ -180,7 +196,7 @@ def test_wiki_without_hints_is_scanned_rarer_and_rarer() -> None:
         scans = gaps([at for at, _ in work.cycles][2:])
         assert 60 * 0.8 <= scans[0] <= 120 * 1.2
         assert max(scans[-3:]) >= 300
-        assert max(scans) <= schedule.FULL_SCAN_S + 30
+        assert max(scans) <= runner.FULL_SCAN_S + 30
 
     watched(test)
 
@@ -204,7 +220,9 @@ def test_scan_finds_what_events_lost() -> None:
         watch.works[0].differs = True
         cycles = len(watch.works[0].cycles)
         await watch.at(20 + 36)
-        assert Why.FOLDER in [why for _, why in watch.works[0].cycles[cycles:]]
+        assert ScanScope.FOLDER in [
+            scope for _, scope in watch.works[0].cycles[cycles:]
+        ]
 
     watched(test)
 
@@ -228,10 +246,12 @@ def test_machine_that_slept_scans_at_everything_when_it_wakes() -> None:
         watch.works[0].failure = None
         watch.works[0].cycles.clear()
         watch.wall_ahead_s = 8 * HOUR_S
-        await watch.at(10 + module.WAKE_SCAN_S + 1)
-        assert watch.works[0].cycles[0][1] is Why.EVERYTHING
+        await watch.at(10 + triggers.WAKE_SCAN_S + 1)
+        assert watch.works[0].cycles[0][1] is ScanScope.EVERYTHING
         await watch.at(60)
-        whole = [why for _, why in watch.works[0].cycles if why is Why.EVERYTHING]
+        whole = [
+            scope for _, scope in watch.works[0].cycles if scope is ScanScope.EVERYTHING
+        ]
         assert len(whole) == 1, "one look is enough"
 
     watched(test)
@@ -263,7 +283,7 @@ def test_paused_wiki_is_left_alone_without_a_busy_wait() -> None:
 
         type(work).is_paused = property(is_paused)  # type: ignore[assignment]
         try:
-            watch.daemon.ask("docs", Why.FOLDER)
+            watch.runner.request_cycle("docs", ScanScope.FOLDER)
             await watch.at(HOUR_S)
         finally:
             type(work).is_paused = False
@@ -281,11 +301,11 @@ def test_resumed_wiki_is_scanned_within_seconds() -> None:
         await watch.at(10)
         work.is_paused = True
         await watch.at(100)
-        assert watch.daemon.schedule["docs"].condition is Condition.PAUSED
+        assert watch.runner.wikis["docs"].condition is Condition.PAUSED
         work.cycles.clear()
         work.is_paused = False
-        await watch.at(100 + module.PAUSE_SCAN_S + 1)
-        assert [why for _, why in work.cycles] == [Why.EVERYTHING]
+        await watch.at(100 + runner.PAUSE_SCAN_S + 1)
+        assert [scope for _, scope in work.cycles] == [ScanScope.EVERYTHING]
 
     watched(test)
 
@@ -295,9 +315,9 @@ def test_slow_wiki_keeps_no_other_waiting() -> None:
         slow, quick = watch.works
         slow.takes_s = 1800.0
         await watch.at(10)
-        watch.daemon.ask("quick", Why.FOLDER)
+        watch.runner.request_cycle("quick", ScanScope.FOLDER)
         await watch.at(11)
-        assert (10.0, Why.FOLDER) in quick.cycles
+        assert (10.0, ScanScope.FOLDER) in quick.cycles
         assert len(slow.cycles) == 1
 
     watched(test, "slow", "quick")
@@ -312,11 +332,11 @@ def test_busy_wikis_and_quiet_ones_take_turns() -> None:
         await watch.at(20)
         *busy, quiet = watch.works
         quiet.cycles.clear()
-        watch.daemon.ask("quiet", Why.FOLDER)
+        watch.runner.request_cycle("quiet", ScanScope.FOLDER)
         for second in range(20):
             for work in busy:
-                watch.daemon.ask(work.name, Why.FOLDER)
-            watch.daemon.ask("quiet", Why.FOLDER)
+                watch.runner.request_cycle(work.name, ScanScope.FOLDER)
+            watch.runner.request_cycle("quiet", ScanScope.FOLDER)
             await watch.at(20 + second * 0.5)
         assert quiet.cycles
         assert quiet.cycles[0][0] < 24
@@ -329,8 +349,8 @@ def test_at_most_a_few_wikis_are_worked_on_at_once() -> None:
         for work in watch.works:
             work.takes_s = 100.0
         await watch.at(1)
-        working = [one for one in watch.daemon.schedule.values() if one.is_working]
-        assert len(working) == module.CYCLES_AT_ONCE
+        working = [one for one in watch.runner.wikis.values() if one.is_working]
+        assert len(working) == WIKIS_AT_ONCE
 
     watched(test, *(f"wiki-{number}" for number in range(20)))
 
@@ -340,7 +360,7 @@ def test_wiki_never_has_two_cycles_at_once() -> None:
         work = watch.works[0]
         work.takes_s = 50.0
         for second in range(200):
-            watch.daemon.ask("docs", Why.FOLDER)
+            watch.runner.request_cycle("docs", ScanScope.FOLDER)
             await watch.at(second)
         assert min(gaps([at for at, _ in work.cycles])) >= 50.0
 
@@ -353,12 +373,12 @@ def test_what_is_left_to_do_is_done_at_once_but_not_for_ever() -> None:
         await watch.at(25)
         work.cycles.clear()
         work.outcomes = [CycleOutcome(is_quiet=False, has_more=True)] * 20
-        watch.daemon.ask("docs", Why.FOLDER)
+        watch.runner.request_cycle("docs", ScanScope.FOLDER)
         await watch.at(26)
-        assert len(work.cycles) == module.ROUNDS_MAX
-        assert {why for _, why in work.cycles[1:]} == {Why.EVERYTHING}
-        await watch.at(26 + schedule.RESTLESS_S)
-        assert len(work.cycles) > module.ROUNDS_MAX
+        assert len(work.cycles) == runner.ROUNDS_MAX
+        assert {scope for _, scope in work.cycles[1:]} == {ScanScope.EVERYTHING}
+        await watch.at(26 + runner.RESTLESS_S)
+        assert len(work.cycles) > runner.ROUNDS_MAX
 
     watched(test)
 
@@ -369,9 +389,12 @@ def test_absence_that_must_be_seen_again_is_scanned_for_when_it_is_due() -> None
         await watch.at(25)
         work.cycles.clear()
         work.outcomes = [CycleOutcome(is_quiet=True, next_scan_s=3.0)]
-        watch.daemon.ask("docs", Why.FOLDER)
+        watch.runner.request_cycle("docs", ScanScope.FOLDER)
         await watch.at(25 + 5)
-        assert [why for _, why in work.cycles] == [Why.FOLDER, Why.EVERYTHING]
+        assert [scope for _, scope in work.cycles] == [
+            ScanScope.FOLDER,
+            ScanScope.EVERYTHING,
+        ]
 
     watched(test)
 
@@ -379,7 +402,7 @@ def test_absence_that_must_be_seen_again_is_scanned_for_when_it_is_due() -> None
 def test_each_cycle_has_an_id_of_its_own_in_the_log() -> None:
     async def test(watch: Watch) -> None:
         await watch.at(1)
-        watch.daemon.ask("docs", Why.FOLDER)
+        watch.runner.request_cycle("docs", ScanScope.FOLDER)
         await watch.at(2)
         assert watch.works[0].ids == ["docs#1", "docs#2"]
         assert CYCLE.get() == ""
@@ -409,7 +432,7 @@ def test_hints_of_a_wiki_with_webhooks_that_work_are_rare() -> None:
         await watch.at(50)
         for number in range(6):
             work.mark = f"edited {number}"
-            watch.daemon.hear(work.name)
+            hear(watch, work.name)
             await watch.at(50 + 600 * (number + 1))
         hints = [at for at in work.hints if at > 100]
         assert 4 <= len(hints) <= 6
@@ -430,11 +453,11 @@ def test_hints_of_a_hundred_wikis_are_spread_from_the_first_on(is_lost: bool) ->
             await watch.at(10)
             for work in watch.works:
                 work.failure = AWAY
-            watch.daemon.ask()
+            watch.runner.request_cycle()
             await watch.at(HOUR_S)
             for work in watch.works:
                 work.failure = None
-            await watch.at(HOUR_S + schedule.BACK_OFF_MAX_S + 60)
+            await watch.at(HOUR_S + failures.BACK_OFF_MAX_S + 60)
         began = watch.loop.time() - START_S
         await watch.at(began + 600)
         times = sorted(at for work in watch.works for at in work.hints if at > began)

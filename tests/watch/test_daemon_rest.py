@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.sync.virtual import START_S
-from tests.watch.watched import AWAY, HOUR_S, Watch, gaps, watched
+from tests.watch.watched import AWAY, HOUR_S, Watch, gaps, hear, watched
 from wikisync.errors import NotFound, RateLimited
-from wikisync.watch.daemon import daemon as module
-from wikisync.watch.daemon import hints, schedule
-from wikisync.watch.daemon.wiki_status import CycleOutcome, Why
+from wikisync.parallel import WIKIS_AT_ONCE
+from wikisync.watch import triggers
+from wikisync.workspace import failures, runner
+from wikisync.workspace.work import CycleOutcome, ScanScope
 
 NO_LIST = NotFound("no such group", url="https://gitlab.example.com")
 LIMITED = RateLimited("slow down", url="https://gitlab.example.com", retry_after_s=None)
@@ -25,7 +26,9 @@ def times(watch: Watch) -> list[float]:
 def test_five_hundred_wikis_of_a_group_take_less_than_a_request_a_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "SCAN_INTERVAL_S", 20 * HOUR_S)  # nothing changes here
+    monkeypatch.setattr(
+        triggers, "SCAN_INTERVAL_S", 20 * HOUR_S
+    )  # nothing changes here
 
     async def test(watch: Watch) -> None:
         began = 8 * HOUR_S
@@ -48,11 +51,13 @@ def test_listed_wikis_at_rest_are_quiet_from_the_start() -> None:
         await watch.at(40)
         for work in watch.works:
             work.differs = False
-        await watch.at(schedule.HOOKED_HINT_S)
+        await watch.at(triggers.HOOKED_HINT_S)
         assert all(len(work.hints) == 1 for work in watch.works)
         assert max(sum(gap < 1 for gap in gaps(times(watch))), 0) <= 10
-        scanned = sum(why is Why.WIKI for work in watch.works for _, why in work.cycles)
-        assert scanned <= module.CYCLES_AT_ONCE, "the list has what moved since"
+        scanned = sum(
+            scope is ScanScope.WIKI for work in watch.works for _, scope in work.cycles
+        )
+        assert scanned <= WIKIS_AT_ONCE, "the list has what moved since"
 
     watched(test, *(f"wiki-{number}" for number in range(50)), is_listed=True)
 
@@ -67,7 +72,7 @@ def test_edit_of_a_listed_wiki_arrives_within_twenty_seconds(idle_s: float) -> N
             began = watch.loop.time() - START_S
             work.mark = f"edit {number}"
             await watch.at(began + 20)
-            scans = [at for at, why in work.cycles if why is not Why.FOLDER]
+            scans = [at for at, scope in work.cycles if scope is not ScanScope.FOLDER]
             assert any(began < at <= began + 20 - work.takes_s for at in scans)
 
     watched(test, "a", "b", "c", "d", is_listed=True)
@@ -96,10 +101,10 @@ def test_list_that_lacks_a_wiki_which_moved_is_trusted_for_none() -> None:
         watch.listed.is_still = True
         await watch.at(700)
         edited.mark = "our own push"
-        watch.daemon.ask("edited", Why.FOLDER)
-        began = 700 + 5 + hints.LIST_LATE_S + 30
+        watch.runner.request_cycle("edited", ScanScope.FOLDER)
+        began = 700 + 5 + triggers.LIST_LATE_S + 30
         await watch.at(began)
-        assert other.cycles[-1][1] is Why.WIKI, "it may have moved, too"
+        assert other.cycles[-1][1] is ScanScope.WIKI, "it may have moved, too"
         await watch.at(began + 60)
         assert sum(at > began for at in other.hints) >= 3
         other.mark = "an edit there"
@@ -118,7 +123,7 @@ def test_list_that_is_a_little_late_is_trusted_on() -> None:
         seen = len(other.hints)
         watch.listed.is_still = True
         edited.mark = "pushed"
-        watch.daemon.ask("edited", Why.FOLDER)
+        watch.runner.request_cycle("edited", ScanScope.FOLDER)
         await watch.at(740)
         watch.listed.is_still = False
         await watch.at(1200)
@@ -136,9 +141,9 @@ def test_mark_of_another_kind_is_no_move_that_the_list_lacks() -> None:
         await watch.at(700)
         seen = len(other.hints)
         edited.is_exact, edited.mark = False, "2026-11-24"
-        watch.daemon.ask("edited", Why.FOLDER)
+        watch.runner.request_cycle("edited", ScanScope.FOLDER)
         await watch.at(1200)
-        assert edited.cycles[-1][1] is Why.WIKI
+        assert edited.cycles[-1][1] is ScanScope.WIKI
         assert len(other.hints) - seen <= 1
 
     watched(test, "edited", "other", is_listed=True)
@@ -174,9 +179,11 @@ def test_list_that_cannot_be_had_now_is_asked_for_again_soon(
         await watch.at(120)
         work.mark = "edited meanwhile"
         watch.listed.failure = None
-        began = 120 + schedule.BACK_OFF_MAX_S
+        began = 120 + failures.BACK_OFF_MAX_S
         await watch.at(began)
-        scans = [at for at, why in work.cycles if why is Why.WIKI and at > 120]
+        scans = [
+            at for at, scope in work.cycles if scope is ScanScope.WIKI and at > 120
+        ]
         assert scans
         assert scans[0] < 180
 
@@ -199,7 +206,7 @@ def test_list_is_asked_rarely_where_webhooks_tell_of_all() -> None:
     async def test(watch: Watch) -> None:
         await watch.at(100)
         for work in watch.works:
-            watch.daemon.hear(work.name)
+            hear(watch, work.name)
         await watch.at(120)
         seen = len(watch.listed.asked)
         await watch.at(120 + 590)
@@ -219,8 +226,8 @@ def test_active_wiki_is_asked_after_an_outage_that_came_between() -> None:
         await watch.at(200)
         for one in watch.works:
             one.failure = None
-        await watch.at(200 + schedule.BACK_OFF_MAX_S)
-        assert work.cycles[-1][0] < 200 + schedule.BACK_OFF_MAX_S
+        await watch.at(200 + failures.BACK_OFF_MAX_S)
+        assert work.cycles[-1][0] < 200 + failures.BACK_OFF_MAX_S
         assert work.hints[-1] > 200
 
     watched(test, "a", "b", is_listed=True)
@@ -234,17 +241,17 @@ def test_whole_scans_grow_rarer_where_hints_are_exact_but_never_end() -> None:
         work = watch.works[0]
         work.is_exact = True
         await watch.at(30 * HOUR_S)
-        whole = gaps([at for at, why in work.cycles if why is Why.EVERYTHING])
-        assert whole[0] < 2 * schedule.FULL_SCAN_S
-        assert max(whole) <= schedule.FULL_SCAN_MAX_S + 1
-        assert min(whole[-2:]) > schedule.FULL_SCAN_MAX_S - 1
+        whole = gaps([at for at, scope in work.cycles if scope is ScanScope.EVERYTHING])
+        assert whole[0] < 2 * runner.FULL_SCAN_S
+        assert max(whole) <= runner.FULL_SCAN_MAX_S + 1
+        assert min(whole[-2:]) > runner.FULL_SCAN_MAX_S - 1
         await watch.at(31 * HOUR_S)
         work.outcomes = [CycleOutcome(is_quiet=False)]
-        watch.daemon.ask("docs", Why.WIKI)
+        watch.runner.request_cycle("docs", ScanScope.WIKI)
         began = 31 * HOUR_S + 60
-        await watch.at(began + schedule.FULL_SCAN_S)
-        later = [why for at, why in work.cycles if at > began]
-        assert Why.EVERYTHING in later
+        await watch.at(began + runner.FULL_SCAN_S)
+        later = [scope for at, scope in work.cycles if at > began]
+        assert ScanScope.EVERYTHING in later
 
     watched(test)
 
@@ -254,7 +261,7 @@ def test_wiki_that_exact_hints_say_did_not_move_was_checked_then() -> None:
         work = watch.works[0]
         work.is_exact = True
         await watch.at(8 * HOUR_S)
-        status = watch.daemon.schedule["docs"]
+        status = watch.runner.wikis["docs"]
         assert status.last_good_at is not None
         assert watch.loop.time() - status.last_good_at < 20
         assert work.unchanged > 100
@@ -270,16 +277,16 @@ def test_wiki_is_not_called_checked_while_it_fails_or_is_not_asked_exactly(
         work = watch.works[0]
         work.is_exact = is_exact
         await watch.at(100)
-        good_at = watch.daemon.schedule["docs"].last_good_at
+        good_at = watch.runner.wikis["docs"].last_good_at
         if is_exact:
             work.outcomes = [CycleOutcome(is_quiet=True, problem="no")] * 100
-            watch.daemon.ask("docs", Why.FOLDER)
+            watch.runner.request_cycle("docs", ScanScope.FOLDER)
             await watch.at(110)
             work.unchanged = 0
             await watch.at(130)
         else:
             await watch.at(590)
-            assert watch.daemon.schedule["docs"].last_good_at == good_at
+            assert watch.runner.wikis["docs"].last_good_at == good_at
         assert work.unchanged == 0
 
     watched(test)

@@ -18,10 +18,9 @@ from wikisync.errors import (
     RateLimited,
     StateError,
 )
-from wikisync.watch.daemon import daemon as module
-from wikisync.watch.daemon import schedule
-from wikisync.watch.daemon.wiki_status import Condition, CycleOutcome, Why
-from wikisync.workspace.attention import LASTING_TRIES
+from wikisync.workspace import failures, runner
+from wikisync.workspace.failures import LASTING_TRIES, Condition
+from wikisync.workspace.work import CycleOutcome, ScanScope
 
 
 def test_lost_service_is_told_once_and_tried_by_one_wiki_alone() -> None:
@@ -33,8 +32,8 @@ def test_lost_service_is_told_once_and_tried_by_one_wiki_alone() -> None:
         assert watch.told == []
         tries = sorted(at for work in watch.works for at, _ in work.cycles)
         assert len(tries) < 80, "an hour of at most five minutes between two tries"
-        assert max(gaps(tries)) <= schedule.BACK_OFF_MAX_S + 1
-        assert {one.condition for one in watch.daemon.schedule.values()} == {
+        assert max(gaps(tries)) <= failures.BACK_OFF_MAX_S + 1
+        assert {one.condition for one in watch.runner.wikis.values()} == {
             Condition.OFFLINE
         }
 
@@ -46,15 +45,15 @@ def test_service_that_is_back_after_an_hour_is_told_once_and_all_wikis_go_on() -
         await watch.at(10)
         for work in watch.works:
             work.failure = AWAY
-        watch.daemon.ask()
+        watch.runner.request_cycle()
         await watch.at(HOUR_S)
         for work in watch.works:
             work.failure = None
             work.cycles.clear()
-        await watch.at(HOUR_S + schedule.BACK_OFF_MAX_S + 60)
+        await watch.at(HOUR_S + failures.BACK_OFF_MAX_S + 60)
         assert watch.told_service == ["offline", "back"]
         assert all(work.cycles for work in watch.works)
-        assert {one.condition for one in watch.daemon.schedule.values()} == {
+        assert {one.condition for one in watch.runner.wikis.values()} == {
             Condition.IN_SYNC
         }
 
@@ -65,13 +64,15 @@ def test_save_while_the_service_is_away_is_carried_over_when_it_is_back() -> Non
     async def test(watch: Watch) -> None:
         await watch.at(10)
         watch.works[0].failure = AWAY
-        watch.daemon.ask("docs", Why.FOLDER)
+        watch.runner.request_cycle("docs", ScanScope.FOLDER)
         await watch.at(12)
-        assert watch.daemon.trouble is not None
+        assert watch.runner.outage is not None
         watch.works[0].failure = None
         watch.works[0].cycles.clear()
         await watch.at(30)
-        assert watch.works[0].cycles[0][1] is Why.WIKI, "it has to ask the service"
+        assert watch.works[0].cycles[0][1] is ScanScope.WIKI, (
+            "it has to ask the service"
+        )
 
     watched(test)
 
@@ -114,7 +115,7 @@ def test_limit_that_one_wiki_met_makes_it_wait_alone() -> None:
         ill.outcomes = [limited(200, is_everywhere=False)] * 9
         await watch.at(5)
         assert ("ill", Condition.LIMITED, "too many") in watch.told
-        watch.daemon.ask("well", Why.FOLDER)
+        watch.runner.request_cycle("well", ScanScope.FOLDER)
         await watch.at(10)
         assert len(well.cycles) >= 2
         await watch.at(199)
@@ -133,11 +134,11 @@ def test_one_try_is_made_however_long_the_service_asks_to_wait(
     async def test(watch: Watch) -> None:
         work = watch.works[0]
         work.outcomes = [limited(3e9, is_everywhere=is_everywhere)] * 3
-        await watch.at(3 * schedule.REFUSED_RETRY_S + 60)
+        await watch.at(3 * failures.REFUSED_RETRY_S + 60)
         assert [
             round(wait_s) for wait_s in gaps([at for at, _ in work.cycles[:4]])
-        ] == [schedule.REFUSED_RETRY_S] * 3
-        assert watch.daemon.schedule["docs"].condition is Condition.IN_SYNC
+        ] == [failures.REFUSED_RETRY_S] * 3
+        assert watch.runner.wikis["docs"].condition is Condition.IN_SYNC
 
     watched(test)
 
@@ -148,7 +149,7 @@ def test_hint_that_met_a_limit_is_no_trouble_of_the_service() -> None:
         watch.works[0].failure = limited(600, is_everywhere=False)
         await watch.at(60)
         assert watch.told_service == []
-        assert watch.daemon.schedule["docs"].has_hints
+        assert watch.runner.wikis["docs"].has_hints
 
     watched(test)
 
@@ -158,7 +159,7 @@ def test_wiki_whose_requests_alone_fail_does_not_keep_the_others_waiting() -> No
         ill, well = watch.works
         ill.failure = AWAY
         for second in range(1200):
-            watch.daemon.ask("well", Why.FOLDER)
+            watch.runner.request_cycle("well", ScanScope.FOLDER)
             await watch.at(second)
         late = [at for at, _ in well.cycles if at > 600]
         assert len(late) > 400
@@ -183,13 +184,13 @@ def test_wiki_that_fails_while_the_service_answers_is_its_own_trouble(
         ill, well = watch.works
         ill.failure = error
         for second in range(1200):
-            watch.daemon.ask("well", Why.FOLDER)
+            watch.runner.request_cycle("well", ScanScope.FOLDER)
             await watch.at(second)
-            assert watch.daemon.trouble is None
+            assert watch.runner.outage is None
         assert max(gaps([at for at, _ in well.cycles])) <= 2
         assert watch.told_service == []
         assert len(ill.cycles) >= LASTING_TRIES - 1
-        wiki_status = watch.daemon.schedule["ill"]
+        wiki_status = watch.runner.wikis["ill"]
         assert wiki_status.condition is condition
 
     watched(test, "ill", "well", is_away=False)
@@ -225,12 +226,12 @@ def test_refused_token_is_told_once_and_tried_again_after_a_quarter_of_an_hour()
     async def test(watch: Watch) -> None:
         for work in watch.works:
             work.failure = AuthenticationFailed("no", url="https://x.example")
-        await watch.at(schedule.REFUSED_RETRY_S - 1)
+        await watch.at(failures.REFUSED_RETRY_S - 1)
         assert watch.told_service == ["refused"]
         assert sum(len(work.cycles) for work in watch.works) == 3
         for work in watch.works:
             work.failure = None
-        await watch.at(schedule.REFUSED_RETRY_S + 10)
+        await watch.at(failures.REFUSED_RETRY_S + 10)
         assert watch.told_service == ["refused", "back"]
 
     watched(test, "a", "b", "c")
@@ -242,12 +243,12 @@ def test_refused_token_is_told_once_and_tried_again_after_a_quarter_of_an_hour()
         (
             PermissionDenied("no", url="https://x.example"),
             Condition.REFUSED,
-            schedule.REFUSED_RETRY_S,
+            failures.REFUSED_RETRY_S,
         ),
-        (Halted("emptied"), Condition.NEEDS_PERSON, schedule.BACK_OFF_MAX_S),
-        (FolderError("gone"), Condition.FAILING, schedule.BACK_OFF_MIN_S),
-        (StateError("damaged"), Condition.FAILING, schedule.BACK_OFF_MIN_S),
-        (ZeroDivisionError("ours"), Condition.FAILING, schedule.BACK_OFF_MIN_S),
+        (Halted("emptied"), Condition.NEEDS_PERSON, failures.BACK_OFF_MAX_S),
+        (FolderError("gone"), Condition.FAILING, failures.BACK_OFF_MIN_S),
+        (StateError("damaged"), Condition.FAILING, failures.BACK_OFF_MIN_S),
+        (ZeroDivisionError("ours"), Condition.FAILING, failures.BACK_OFF_MIN_S),
     ],
 )
 def test_wiki_in_trouble_waits_alone(
@@ -259,11 +260,11 @@ def test_wiki_in_trouble_waits_alone(
         await watch.at(1)
         assert ("ill", condition) in [told[:2] for told in watch.told]
         ill.cycles.clear()
-        watch.daemon.ask("well", Why.FOLDER)
+        watch.runner.request_cycle("well", ScanScope.FOLDER)
         await watch.at(wait_s - 0.1)
         assert ill.cycles == []
         assert len(well.cycles) >= 2
-        await watch.at(wait_s + 2 * schedule.BACK_OFF_MIN_S + 1)
+        await watch.at(wait_s + 2 * failures.BACK_OFF_MIN_S + 1)
         assert ill.cycles
 
     watched(_calm(test), "ill", "well")
@@ -289,8 +290,8 @@ def test_failures_in_a_row_wait_longer_and_longer_and_a_success_forgets_them() -
         waits = gaps([at for at, _ in work.cycles[:13]])
         assert max(waits[:2]) < 10
         assert max(waits) > 60
-        assert max(waits) <= schedule.BACK_OFF_MAX_S + 1
-        assert watch.daemon.schedule["docs"].failures == 0
+        assert max(waits) <= failures.BACK_OFF_MAX_S + 1
+        assert watch.runner.wikis["docs"].failures == 0
 
     watched(test)
 
@@ -300,7 +301,7 @@ def test_retry_forgets_all_waiting() -> None:
         watch.works[0].failure = AuthenticationFailed("no", url="https://x.example")
         await watch.at(10)
         watch.works[0].failure = None
-        watch.daemon.retry()
+        watch.runner.retry()
         await watch.at(11)
         assert watch.told_service == ["refused", "back"]
 
@@ -311,7 +312,7 @@ def test_retry_forgets_what_one_wiki_waits_for() -> None:
     async def test(watch: Watch) -> None:
         watch.works[0].outcomes = [Halted("emptied")]
         await watch.at(10)
-        watch.daemon.retry()
+        watch.runner.retry()
         await watch.at(11)
         assert watch.told[-1][1] is Condition.IN_SYNC
 
@@ -323,8 +324,8 @@ def test_wikis_that_fail_together_are_one_failure_of_the_service() -> None:
         for work in watch.works:
             work.failure = AWAY
         await watch.at(1)
-        assert watch.daemon.trouble is not None
-        assert watch.daemon.trouble.failures == 1
+        assert watch.runner.outage is not None
+        assert watch.runner.outage.failures == 1
 
     watched(test, "a", "b", "c", "d")
 
@@ -335,10 +336,10 @@ def test_page_that_could_not_be_carried_over_is_tried_again_ever_more_rarely() -
         await watch.at(30)
         work.cycles.clear()
         work.outcomes = [CycleOutcome(is_quiet=True, problem="503")] * 8
-        watch.daemon.ask("docs", Why.FOLDER)
+        watch.runner.request_cycle("docs", ScanScope.FOLDER)
         await watch.at(HOUR_S)
         tries = gaps([at for at, _ in work.cycles[:9]])
-        assert tries[0] <= schedule.BACK_OFF_MIN_S * 2 + 1
+        assert tries[0] <= failures.BACK_OFF_MIN_S * 2 + 1
         assert max(tries) > 20
         assert ("docs", Condition.PARTLY, "503") in watch.told
         assert watch.told[-1] == ("docs", Condition.IN_SYNC, "")
@@ -351,9 +352,9 @@ def test_what_to_do_about_a_page_that_is_kept_back_is_told_with_it() -> None:
         await watch.at(30)
         outcome = CycleOutcome(is_quiet=True, problem="read-only", hint="mount it")
         watch.works[0].outcomes = [outcome] * 8
-        watch.daemon.ask("docs", Why.FOLDER)
+        watch.runner.request_cycle("docs", ScanScope.FOLDER)
         await watch.at(33)
-        wiki_status = watch.daemon.schedule["docs"]
+        wiki_status = watch.runner.wikis["docs"]
         assert (wiki_status.problem, wiki_status.hint) == ("read-only", "mount it")
 
     watched(test)
@@ -362,7 +363,7 @@ def test_what_to_do_about_a_page_that_is_kept_back_is_told_with_it() -> None:
 def test_cycle_that_hangs_is_ended_and_is_no_trouble_of_the_service() -> None:
     async def test(watch: Watch) -> None:
         watch.works[0].takes_s = 10 * HOUR_S
-        await watch.at(module.CYCLE_TIMEOUT_S + 1)
+        await watch.at(runner.CYCLE_TIMEOUT_S + 1)
         assert watch.told == [
             (
                 "docs",
@@ -381,10 +382,10 @@ def test_wiki_whose_cycle_hangs_is_not_called_in_sync_until_it_ends() -> None:
     async def test(watch: Watch) -> None:
         await watch.at(10)
         watch.works[0].takes_s = 100.0
-        watch.daemon.ask("docs", Why.FOLDER)
-        await watch.at(10 + module.LONG_CYCLE_S - 1)
+        watch.runner.request_cycle("docs", ScanScope.FOLDER)
+        await watch.at(10 + runner.LONG_CYCLE_S - 1)
         assert [condition for _, condition, _ in watch.told] == [Condition.IN_SYNC]
-        await watch.at(10 + module.LONG_CYCLE_S + 1)
+        await watch.at(10 + runner.LONG_CYCLE_S + 1)
         assert watch.told[-1] == ("docs", Condition.SYNCING, "")
         await watch.at(120)
         assert watch.told == [
@@ -402,9 +403,9 @@ def test_long_cycle_hides_nothing_that_is_known_of_its_wiki() -> None:
         watch.works[0].outcomes = [waits, waits]
         await watch.at(10)
         watch.works[0].takes_s = 100.0
-        watch.daemon.ask("docs", Why.FOLDER)
+        watch.runner.request_cycle("docs", ScanScope.FOLDER)
         await watch.at(60)
-        status = watch.daemon.schedule["docs"]
+        status = watch.runner.wikis["docs"]
         assert status.is_working
         assert status.condition is Condition.NEEDS_PERSON
 
@@ -415,9 +416,9 @@ def test_wiki_that_hung_when_the_service_went_away_is_in_sync_when_it_is_back() 
     async def test(watch: Watch) -> None:
         await watch.at(10)
         watch.works[0].takes_s, watch.works[0].failure = 100.0, AWAY
-        watch.daemon.ask("docs", Why.FOLDER)
+        watch.runner.request_cycle("docs", ScanScope.FOLDER)
         await watch.at(120)
-        assert watch.daemon.schedule["docs"].condition is Condition.OFFLINE
+        assert watch.runner.wikis["docs"].condition is Condition.OFFLINE
         watch.works[0].takes_s, watch.works[0].failure = 0.1, None
         await watch.at(HOUR_S)
         assert watch.told_service == ["offline", "back"]
@@ -443,15 +444,15 @@ def test_since_when_a_wiki_fails_is_known_until_it_goes_well() -> None:
     async def test(watch: Watch) -> None:
         await watch.at(10)
         watch.works[0].failure = FolderError("gone")
-        watch.daemon.ask()
+        watch.runner.request_cycle()
         await watch.at(30)
         watch.works[0].failure = AWAY
         await watch.at(60)
-        wiki_status = watch.daemon.schedule["docs"]
+        wiki_status = watch.runner.wikis["docs"]
         assert wiki_status.failure is AWAY
         assert 10 < wiki_status.failing_since - START_S < 11
         watch.works[0].failure = None
-        await watch.at(60 + 2 * schedule.BACK_OFF_MAX_S)
+        await watch.at(60 + 2 * failures.BACK_OFF_MAX_S)
         assert wiki_status.failure is None
 
     watched(test)
@@ -472,9 +473,9 @@ def test_wiki_that_needs_a_person_still_does_after_the_service_was_away() -> Non
         held = CycleOutcome(is_quiet=True, needs_person=True)
         watch.works[0].outcomes = [held, AWAY, held, held, held]
         await watch.at(1)
-        watch.daemon.ask("docs")
+        watch.runner.request_cycle("docs")
         await watch.at(1.2)
-        assert watch.daemon.schedule["docs"].condition is Condition.OFFLINE
+        assert watch.runner.wikis["docs"].condition is Condition.OFFLINE
         await watch.at(30)
         assert watch.told == [("docs", Condition.NEEDS_PERSON, "")]
 

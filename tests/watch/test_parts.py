@@ -18,14 +18,18 @@ from tests.api.faketime import budget_at
 from wikisync.api.budget import Area, shown_time
 from wikisync.cli.main import main
 from wikisync.config import WikiSection
-from wikisync.errors import FolderError, Halted, UsageError, WikisyncError
+from wikisync.errors import (
+    FolderError,
+    Halted,
+    Unavailable,
+    UsageError,
+    WikisyncError,
+)
 from wikisync.layout import HEALTH_FILE
 from wikisync.model import Format, Problem, Slug, digest_of
 from wikisync.site.preview.states import PageStatus
 from wikisync.sync.decide.plan import Action, CreateRemote, HoldReason, Plan
 from wikisync.sync.run.result import Held
-from wikisync.watch.daemon.wiki_status import Condition, Outage, WikiStatus
-from wikisync.watch.daemon.work import CYCLE
 from wikisync.watch.log import LOG_FILES_KEPT, logging_to
 from wikisync.watch.person import Caller
 from wikisync.watch.process import DESCRIPTORS, allow_descriptors
@@ -33,10 +37,13 @@ from wikisync.watch.report import WatchReport, read_health
 from wikisync.watch.site import QUIET_S, TO_REPLACE, PublishedSite
 from wikisync.watch.states import WatchedStates
 from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.failures import Condition
 from wikisync.workspace.hook_secret import hook_secret
+from wikisync.workspace.runner import CYCLE, Outage, WikiRun
 from wikisync.workspace.status import notes_of_watch
 
 SECTION = WikiSection("project", "docs/handbook", "handbook")
+AWAY = Unavailable("no answer", hint="wait")
 log = logging.getLogger("wikisync.cli.test")
 
 # -- the log -----------------------------------------------------------------------
@@ -179,37 +186,41 @@ def created(slug: str) -> CreateRemote:
     return CreateRemote(Slug(slug), Format.MARKDOWN, digest_of("text"))
 
 
-def report_of(*schedule: WikiStatus) -> WatchReport:
-    daemon = SimpleNamespace(
-        schedule={one.name: one for one in schedule}, trouble=None, now=lambda: 100.0
+def run_of(name: str, condition: Condition, **values: Any) -> WikiRun:
+    return WikiRun(cast("Any", SimpleNamespace(name=name)), condition, **values)
+
+
+def report_of(*runs: WikiRun) -> WatchReport:
+    runner = SimpleNamespace(
+        wikis={one.name: one for one in runs}, outage=None, clock=lambda: 100.0
     )
-    return WatchReport(cast("Any", daemon), [], budget_at(lambda: 100.0))
+    return WatchReport(cast("Any", runner), [], budget_at(lambda: 100.0))
 
 
 def test_one_lost_wiki_of_two_is_named_and_is_no_reason_to_start_anew() -> None:
     gone = WikisyncError("project docs/gone does not exist or is hidden")
-    lost = WikiStatus("gone", Condition.FAILING, failure=gone, problem=gone.message)
-    found = report_of(lost, WikiStatus("handbook", Condition.IN_SYNC))
+    lost = run_of("gone", Condition.FAILING, failure=gone, problem=gone.message)
+    found = report_of(lost, run_of("handbook", Condition.IN_SYNC))
     assert found.is_healthy
     assert found.health_lines() == [
         "failing",
         "gone: failing: project docs/gone does not exist or is hidden",
     ]
     assert not report_of(lost).is_healthy
-    assert not report_of(lost, WikiStatus("rest", Condition.PAUSED)).is_healthy
-    assert report_of(WikiStatus("rest", Condition.PAUSED)).is_healthy
+    assert not report_of(lost, run_of("rest", Condition.PAUSED)).is_healthy
+    assert report_of(run_of("rest", Condition.PAUSED)).is_healthy
 
 
 def report(
-    condition: Condition, trouble: Outage | None = None, **values: Any
+    condition: Condition, outage: Outage | None = None, **values: Any
 ) -> WatchReport:
-    wiki_status = WikiStatus("handbook", condition, **values)
-    daemon = SimpleNamespace(
-        schedule={"handbook": wiki_status}, trouble=trouble, now=lambda: 100.0
+    run = run_of("handbook", condition, **values)
+    runner = SimpleNamespace(
+        wikis={"handbook": run}, outage=outage, clock=lambda: 100.0
     )
     budget = budget_at(lambda: 100.0, wall=lambda: 5000.0)
     budget.note_refusal(Area("git"), 3600.0, 0.0)
-    return WatchReport(cast("Any", daemon), [fake_wiki()], budget)
+    return WatchReport(cast("Any", runner), [fake_wiki()], budget)
 
 
 @pytest.mark.parametrize(
@@ -239,13 +250,13 @@ def test_halted_wiki_is_no_health_but_while_it_is_paused() -> None:
 
 
 def test_service_that_is_away_is_no_health_and_is_told_with_its_reason() -> None:
-    trouble = Outage(Condition.OFFLINE, "no answer", "wait", 90, 95, 102, 3, {})
-    found = report(Condition.OFFLINE, trouble)
+    outage = Outage(AWAY, Condition.OFFLINE, 90, 95, 102, 3, {})
+    found = report(Condition.OFFLINE, outage)
     assert not found.is_healthy
     service = cast("Mapping[str, object]", found.health()["service"])
     assert service["problem"] == "no answer"
     assert found.status_line() == "1 wiki: offline"
-    before = report(Condition.OFFLINE, trouble, problem="page x is not UTF-8")
+    before = report(Condition.OFFLINE, outage, problem="page x is not UTF-8")
     assert before.health_lines() == ["offline", "no answer"]
     assert json.loads(found.health_text())["condition"] == "offline"
 
@@ -262,9 +273,9 @@ def test_what_waits_and_until_when_is_in_the_health() -> None:
 
 
 def test_status_tells_what_a_watch_waits_for() -> None:
-    trouble = Outage(Condition.OFFLINE, "no answer", "wait", 90, 95, 700, 3, {})
+    outage = Outage(AWAY, Condition.OFFLINE, 90, 95, 700, 3, {})
     now = time.time()
-    health = json.loads(report(Condition.OFFLINE, trouble).health_text())
+    health = json.loads(report(Condition.OFFLINE, outage).health_text())
     first, second = notes_of_watch(health, now)
     assert first.startswith("the service accepts no git until 1970-01-01")
     assert f"next try at {shown_time(now + 900)}" in first
@@ -281,15 +292,15 @@ def test_health_that_cannot_be_read_is_none(tmp_path: Path) -> None:
 
 def test_names_in_metrics_cannot_break_their_line() -> None:
     found = report(Condition.IN_SYNC, cycles=3)
-    daemon = cast("Any", found)._daemon
-    daemon.schedule["handbook"].name = 'a"b\nc\\'
+    runner = cast("Any", found)._runner
+    runner.wikis["handbook"].work.name = 'a"b\nc\\'
     cast("Any", found)._wikis['a"b\nc\\'] = fake_wiki()
     assert 'wikisync_cycles_total{wiki="a\\"b\\nc\\\\"} 3\n' in found.metrics()
 
 
-def states_of(wiki: Any, trouble: Any = None) -> WatchedStates:
-    daemon = cast("Any", SimpleNamespace(trouble=trouble))
-    return WatchedStates({"handbook": wiki}, daemon)
+def states_of(wiki: Any, outage: Any = None) -> WatchedStates:
+    runner = cast("Any", SimpleNamespace(outage=outage))
+    return WatchedStates({"handbook": wiki}, runner)
 
 
 def test_page_waits_from_its_save_until_it_is_pushed() -> None:

@@ -24,11 +24,12 @@ from wikisync.model import WikiOwner
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.tables import ProjectChange
 from wikisync.sync.run.options import CycleOptions
-from wikisync.watch.daemon.wiki_status import RemoteHint, Why
+from wikisync.watch.triggers import RemoteHint
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.identity import find_wiki
 from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.work import ScanScope
 
 PROJECT = WikiOwner("project", "docs/handbook")
 GROUP = WikiOwner("group", "team")
@@ -87,11 +88,11 @@ async def test_what_guards_a_sync_guards_every_cycle(
 ) -> None:
     """A disk may go away while a watch runs, too."""
     with watched(client, tmp_path, PROJECT) as wiki:
-        await wiki.cycle(Why.EVERYTHING)
+        await wiki.cycle(ScanScope.EVERYTHING)
         wiki._opened.note_adopted()
         lose(tmp_path)
         with pytest.raises(Halted, match="nothing was changed"):
-            await wiki.cycle(Why.EVERYTHING)
+            await wiki.cycle(ScanScope.EVERYTHING)
     assert (await Wiki(client, PROJECT).get_page("home")).content == "one\n"
 
 
@@ -100,13 +101,13 @@ async def test_another_folder_is_taken_as_it_is_by_the_cycle_that_meets_it(
 ) -> None:
     """A disk may be replaced by an older copy while a watch runs, too."""
     with watched(client, tmp_path, PROJECT) as wiki:
-        await wiki.cycle(Why.EVERYTHING)
+        await wiki.cycle(ScanScope.EVERYTHING)
         (tmp_path / "handbook").rename(tmp_path / "away")
         (tmp_path / "handbook").mkdir()
         (tmp_path / "handbook/new.md").write_text("new\n")
-        await wiki.cycle(Why.EVERYTHING)
+        await wiki.cycle(ScanScope.EVERYTHING)
         met = wiki.synced.has_other_folder
-        await wiki.cycle(Why.EVERYTHING)
+        await wiki.cycle(ScanScope.EVERYTHING)
         again = wiki.synced.has_other_folder
     assert (met, again) == (True, False)
     assert (tmp_path / "handbook/home.md").read_text() == "one\n"
@@ -116,10 +117,10 @@ async def test_what_keeps_a_page_back_comes_with_the_next_step(
     client: Client, tmp_path: Path
 ) -> None:
     with watched(client, tmp_path, PROJECT) as wiki:
-        await wiki.cycle(Why.EVERYTHING)
+        await wiki.cycle(ScanScope.EVERYTHING)
         (tmp_path / "handbook/home.md").unlink()
         os.mkfifo(tmp_path / "handbook/home.md")
-        outcome = await wiki.cycle(Why.EVERYTHING)
+        outcome = await wiki.cycle(ScanScope.EVERYTHING)
     assert outcome.problem.startswith("home.md: is a pipe")
     assert outcome.hint == "rename or remove it to get the page back"
 
@@ -138,14 +139,14 @@ async def test_watch_that_begins_again_writes_nothing_into_another_project(
 ) -> None:
     """Another team has the path since, and the unit says ``--adopt push``."""
     with watched(client, tmp_path, PROJECT, uploads_new=uploads_new) as wiki:
-        await wiki.cycle(Why.EVERYTHING)
+        await wiki.cycle(ScanScope.EVERYTHING)
     await rename(service, client)
     await service.add_project(PROJECT.full_path, {"payroll": "secret\n"})
     (tmp_path / "handbook/mine.md").write_text("mine\n")
     with watched(client, tmp_path, PROJECT, uploads_new=uploads_new) as wiki:
         for _ in range(2):
             with pytest.raises(Halted, match="is docs/guide; nothing"):
-                await wiki.cycle(Why.EVERYTHING)
+                await wiki.cycle(ScanScope.EVERYTHING)
     assert set(await service.files(PROJECT)) == {"payroll.md"}
     assert not (tmp_path / "handbook/payroll.md").exists()
 
@@ -155,18 +156,18 @@ async def test_watch_after_another_path_writes_nothing_until_it_is_adopted(
 ) -> None:
     """A person wrote the other project into the file, and adopted it later."""
     with watched(client, tmp_path, PROJECT) as wiki:
-        await wiki.cycle(Why.EVERYTHING)
+        await wiki.cycle(ScanScope.EVERYTHING)
     number = await service.add_project(GUIDE.full_path, {"start": "theirs\n"})
     (tmp_path / "handbook/mine.md").write_text("mine\n")
     with watched(client, tmp_path, GUIDE, number=number) as wiki:
         with pytest.raises(Halted, match=r"yours .* is docs/handbook"):
-            await wiki.cycle(Why.EVERYTHING)
+            await wiki.cycle(ScanScope.EVERYTHING)
         assert set(await service.files(GUIDE)) == {"start.md"}
         await find_wiki(wiki._opened.state, client, wiki.section, adopts=True)
     with watched(client, tmp_path, GUIDE, number=number, uploads_new=False) as wiki:
-        await wiki.cycle(Why.EVERYTHING)
+        await wiki.cycle(ScanScope.EVERYTHING)
         (tmp_path / "handbook/start.md").write_text("edited here\n")
-        await wiki.cycle(Why.FOLDER)
+        await wiki.cycle(ScanScope.FOLDER)
     assert await service.files(GUIDE) == {"start.md": b"edited here\n"}
 
 
@@ -174,14 +175,14 @@ async def test_running_watch_sees_that_another_project_has_the_path(
     service: EmbeddedService, client: Client, tmp_path: Path
 ) -> None:
     with watched(client, tmp_path, PROJECT) as wiki:
-        await wiki.cycle(Why.EVERYTHING)
+        await wiki.cycle(ScanScope.EVERYTHING)
         await rename(service, client)
         await service.add_project(PROJECT.full_path, {"payroll": "secret\n"})
         (tmp_path / "handbook/mine.md").write_text("mine\n")
-        await wiki.cycle(Why.FOLDER)
+        await wiki.cycle(ScanScope.FOLDER)
         assert set(await service.files(GUIDE)) == {"home.md", "mine.md"}
         with pytest.raises(Halted, match="is another project now"):
-            await wiki.cycle(Why.EVERYTHING)
+            await wiki.cycle(ScanScope.EVERYTHING)
     assert set(await service.files(PROJECT)) == {"payroll.md"}
 
 
@@ -189,17 +190,17 @@ async def test_running_watch_follows_a_renamed_project_and_tells(
     service: EmbeddedService, client: Client, tmp_path: Path
 ) -> None:
     with watched(client, tmp_path, PROJECT) as wiki:
-        await wiki.cycle(Why.EVERYTHING)
+        await wiki.cycle(ScanScope.EVERYTHING)
         before = await wiki.hint()
         await rename(service, client)
         await service.add_pages(GUIDE, {"home": "two\n"})
-        await wiki.cycle(Why.EVERYTHING)
+        await wiki.cycle(ScanScope.EVERYTHING)
         (note,) = wiki.synced.notes
         assert wiki.paths == {"docs/handbook", "docs/guide"}
         assert await wiki.hint() not in {before, None}
         await service.add_project(PROJECT.full_path, {"home": "secret\n"})
         with pytest.raises(Halted, match="is another project now"):
-            await wiki.cycle(Why.EVERYTHING)
+            await wiki.cycle(ScanScope.EVERYTHING)
     assert note.message == "the project docs/handbook is docs/guide now"
     assert (tmp_path / "handbook/home.md").read_text() == "two\n"
 
@@ -208,11 +209,11 @@ async def test_project_that_will_be_removed_needs_a_person(
     service: EmbeddedService, client: Client, tmp_path: Path
 ) -> None:
     with watched(client, tmp_path, PROJECT) as wiki:
-        outcome = await wiki.cycle(Why.EVERYTHING)
+        outcome = await wiki.cycle(ScanScope.EVERYTHING)
         assert not outcome.needs_person
         project = await client.project(PROJECT.full_path)
         await service.ask(project_tables.set_mark, project.id, is_marked=True)
-        outcome = await wiki.cycle(Why.EVERYTHING)
+        outcome = await wiki.cycle(ScanScope.EVERYTHING)
     assert (outcome.needs_person, outcome.problem) == (True, "")
 
 
@@ -282,10 +283,10 @@ async def test_scan_sees_what_a_program_appends_to_a_file_that_was_replaced(
 ) -> None:
     """No event tells of it, and no folder shows it: the file has no name any more."""
     with watched(client, tmp_path, PROJECT) as wiki:
-        await wiki.cycle(Why.EVERYTHING)
+        await wiki.cycle(ScanScope.EVERYTHING)
         with (tmp_path / "handbook/home.md").open("ab", buffering=0) as program:
             await service.add_pages(PROJECT, {"home": "two\n"})
-            await wiki.cycle(Why.EVERYTHING)
+            await wiki.cycle(ScanScope.EVERYTHING)
             await wiki.scan()
             assert not await wiki.scan()
             program.write(b"appended\n")
@@ -307,8 +308,8 @@ class Large:
     async def save(self, text: str) -> None:
         """Save the page ``home``, of which an event comes."""
         (self.folder / "home.md").write_text(text)
-        self.wiki.note_saved(["home.md"])
-        await self.wiki.cycle(Why.FOLDER)
+        self.wiki.note(ScanScope.FOLDER, ["home.md"])
+        await self.wiki.cycle(ScanScope.FOLDER)
 
     async def on_wiki(self, slug: str = "home") -> str | None:
         """The page's text there."""
@@ -327,10 +328,10 @@ async def large(
         Client(proxy.url, service.token, clock=time.clock) as client,
     ):
         with watched(client, tmp_path, PROJECT) as wiki:
-            await wiki.cycle(Why.EVERYTHING)
-            await wiki.cycle(Why.EVERYTHING)
+            await wiki.cycle(ScanScope.EVERYTHING)
+            await wiki.cycle(ScanScope.EVERYTHING)
             await wiki.scan()
-            await wiki.cycle(Why.FOLDER)
+            await wiki.cycle(ScanScope.FOLDER)
             yield Large(wiki, proxy, tmp_path / "handbook", client)
 
 
@@ -359,14 +360,14 @@ async def test_own_commit_is_no_reason_to_scan_or_list(
         assert await large.on_wiki() == text
         assert await large.wiki.hint() != before
         large.proxy.asked.clear()
-        assert (await large.wiki.cycle(Why.WIKI)).is_quiet
+        assert (await large.wiki.cycle(ScanScope.WIKI)).is_quiet
         assert {asked.path.partition("?")[0] for asked in large.proxy.asked} == {
             "/docs/handbook.wiki.git/info/refs",
             "/docs/handbook.wiki.git/git-upload-pack",
         }
         large.proxy.asked.clear()
         assert await large.wiki.scan(), "the file is another one than half a minute ago"
-        assert (await large.wiki.cycle(Why.FOLDER)).is_quiet
+        assert (await large.wiki.cycle(ScanScope.FOLDER)).is_quiet
         assert large.proxy.asked == []
         assert not await large.wiki.scan()
     assert scans == []
@@ -382,7 +383,7 @@ async def test_commit_of_another_person_takes_a_scan_of_the_folder(
     (large.folder / "long.md").write_text("words \n" * 9_999)
     await large.save("three\n")
     assert scans == []
-    await large.wiki.cycle(Why.WIKI)
+    await large.wiki.cycle(ScanScope.WIKI)
     assert scans
     assert (large.folder / "plan.md").read_text() == "theirs\n"
     assert await large.on_wiki("long") == "words \n" * 9_999
@@ -394,11 +395,11 @@ async def test_scan_names_what_no_event_reported(
     scans.clear()
     (large.folder / "home.md").write_text("two\n")
     assert await large.wiki.scan()
-    await large.wiki.cycle(Why.FOLDER)
+    await large.wiki.cycle(ScanScope.FOLDER)
     assert (await large.on_wiki(), scans) == ("two\n", [])
     (large.folder / "new.md").write_text("new\n")
     assert await large.wiki.scan()
-    await large.wiki.cycle(Why.FOLDER)
+    await large.wiki.cycle(ScanScope.FOLDER)
     assert await large.on_wiki("new") == "new\n"
     assert scans
 
@@ -408,14 +409,14 @@ async def test_first_look_after_the_first_cycle_names_what_came_since(
 ) -> None:
     """Else the whole folder would be scanned half a minute after each start."""
     with watched(client, tmp_path, PROJECT) as before:
-        await before.cycle(Why.EVERYTHING)
+        await before.cycle(ScanScope.EVERYTHING)
     with watched(client, tmp_path, PROJECT) as wiki:
-        await wiki.cycle(Why.EVERYTHING)
+        await wiki.cycle(ScanScope.EVERYTHING)
         assert not await wiki.scan()
         scans.clear()
         (tmp_path / "handbook/home.md").write_text("two\n")
         assert await wiki.scan()
-        assert not (await wiki.cycle(Why.FOLDER)).is_quiet
+        assert not (await wiki.cycle(ScanScope.FOLDER)).is_quiet
         assert scans == []
 
 
@@ -429,7 +430,7 @@ async def test_folder_that_could_not_be_scanned_is_scanned_whole(
         await large.wiki.scan()
     away.rename(large.folder)
     scans.clear()
-    await large.wiki.cycle(Why.WIKI)
+    await large.wiki.cycle(ScanScope.WIKI)
     assert scans
 
 
@@ -438,8 +439,8 @@ async def test_file_that_the_wiki_lacked_comes_with_its_commit(
 ) -> None:
     path = f"uploads/{'a' * 32}/picture.png"
     await large.save(f"![p]({path})\n")
-    await large.wiki.cycle(Why.EVERYTHING)
+    await large.wiki.cycle(ScanScope.EVERYTHING)
     assert not (large.folder / path).exists()
     await service.put_file(PROJECT, path, b"picture")
-    await large.wiki.cycle(Why.WIKI)
+    await large.wiki.cycle(ScanScope.WIKI)
     assert (large.folder / path).read_bytes() == b"picture"

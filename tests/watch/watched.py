@@ -1,25 +1,19 @@
-"""A daemon on virtual time, whose wikis are as a test says."""
+"""A runner on virtual time, whose wikis are as a test says."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from tests.sync.virtual import START_S, VirtualLoop, run_virtually
-from wikisync.errors import OF_SERVICE, Unavailable, WikisyncError
-from wikisync.watch.daemon import daemon as module
-from wikisync.watch.daemon.daemon import Daemon
-from wikisync.watch.daemon.wiki_status import (
-    Condition,
-    CycleOutcome,
-    Outage,
-    RemoteHint,
-    Why,
-)
-from wikisync.watch.daemon.work import CYCLE
+from wikisync.errors import Unavailable
+from wikisync.watch.triggers import RemoteHint, Triggers
+from wikisync.workspace.failures import Condition
+from wikisync.workspace.runner import CYCLE, AfterCycle, Outage, Runner
+from wikisync.workspace.work import CycleOutcome, ScanScope
 
 QUIET = CycleOutcome(is_quiet=True)
 AWAY = Unavailable("the service does not answer", url="https://gitlab.example.com")
@@ -47,17 +41,21 @@ class Work:
     """How often it was noted that nothing changed."""
     differs: bool = False
     scan_failure: Exception | None = None
-    cycles: list[tuple[float, Why]] = field(default_factory=list)
-    """When each began, in seconds from the start, and why."""
+    cycles: list[tuple[float, ScanScope]] = field(default_factory=list)
+    """When each began, in seconds from the start, and what it scans."""
     hints: list[float] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
+    noted: list[tuple[ScanScope, Collection[str] | None]] = field(default_factory=list)
 
     @property
     def now(self) -> float:
         return self.loop.time() - START_S
 
-    async def cycle(self, why: Why) -> CycleOutcome:
-        self.cycles.append((self.now, why))
+    def note(self, scope: ScanScope, paths: Collection[str] | None) -> None:
+        self.noted.append((scope, paths))
+
+    async def cycle(self, scope: ScanScope) -> CycleOutcome:
+        self.cycles.append((self.now, scope))
         self.ids.append(CYCLE.get())
         await asyncio.sleep(self.takes_s)
         if self.failure is not None:
@@ -82,6 +80,18 @@ class Work:
 
     async def note_unchanged(self) -> None:
         self.unchanged += 1
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service that answers when it is asked, or is away."""
+
+    is_away: bool
+    has_token = True
+
+    async def version(self) -> None:
+        if self.is_away:
+            raise AWAY
 
 
 @dataclass
@@ -114,11 +124,11 @@ class Listed:
 
 @dataclass
 class Watch:
-    """A daemon that runs on virtual time."""
+    """A runner with its triggers that runs on virtual time."""
 
     loop: VirtualLoop
     works: list[Work]
-    daemon: Daemon
+    runner: Runner
     told: list[tuple[str, Condition, str]]
     told_service: list[str]
     listed: Listed
@@ -132,19 +142,15 @@ class Watch:
 def watched(
     test: Callable[[Watch], Awaitable[None]],
     *names: str,
-    after_cycle: module.AfterCycle | None = None,
+    after_cycle: AfterCycle | None = None,
     is_away: bool | None = None,
     is_listed: bool = False,
 ) -> None:
-    """Run a test beside a daemon of these wikis.
+    """Run a test beside a runner of these wikis.
 
     ``is_away`` is what the service itself says when it is asked; None asks nothing.
     ``is_listed`` says that a list of active projects has all of them, by exact hints.
     """
-
-    async def ask_service(error: WikisyncError) -> bool:
-        assert isinstance(error, OF_SERVICE)
-        return bool(is_away)
 
     async def run(loop: VirtualLoop) -> None:
         works = [Work(name, loop, is_exact=is_listed) for name in names or ("docs",)]
@@ -152,28 +158,39 @@ def watched(
         told: list[tuple[str, Condition, str]] = []
         told_service: list[str] = []
 
-        def note(trouble: Outage | None) -> None:
-            told_service.append(trouble.condition.value if trouble else "back")
+        def note(outage: Outage | None) -> None:
+            told_service.append(outage.condition.value if outage else "back")
 
-        daemon = Daemon(
+        runner = Runner(
             works,
-            lists=[listed] if is_listed else (),
+            None if is_away is None else Service(is_away=is_away),
             clock=loop.time,
-            wall=lambda: loop.time() + watch.wall_ahead_s,
             chance=random.Random(7),
             on_status=lambda one: told.append((one.name, one.condition, one.problem)),
             on_outage=note,
             after_cycle=after_cycle,
-            is_away=None if is_away is None else ask_service,
         )
-        watch = Watch(loop, works, daemon, told, told_service, listed)
+        triggers = Triggers(
+            runner,
+            works,
+            [listed] if is_listed else (),
+            wall=lambda: loop.time() + watch.wall_ahead_s,
+        )
+        watch = Watch(loop, works, runner, told, told_service, listed)
         async with asyncio.TaskGroup() as group:
-            running = group.create_task(daemon.run())
+            running = [group.create_task(one.run()) for one in (runner, triggers)]
             await test(watch)
-            running.cancel()
+            for one in running:
+                one.cancel()
 
     run_virtually(run)
 
 
 def gaps(times: list[float]) -> list[float]:
     return [later - earlier for earlier, later in pairwise(times)]
+
+
+def hear(watch: Watch, name: str) -> None:
+    """A webhook reports an edit of a wiki."""
+    watch.runner.wikis[name].note_hook(watch.loop.time())
+    watch.runner.request_cycle(name, ScanScope.WIKI)

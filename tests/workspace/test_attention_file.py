@@ -14,7 +14,7 @@ from tests.support.workspaces import FILES, Cloned
 from wikisync.config import WikiSection
 from wikisync.errors import FolderError, NotFound, Unavailable
 from wikisync.model import Problem
-from wikisync.workspace import attention
+from wikisync.workspace import failures
 from wikisync.workspace.attention_file import (
     ATTENTION_FILE,
     attention_lines,
@@ -23,7 +23,7 @@ from wikisync.workspace.attention_file import (
 )
 from wikisync.workspace.syncing import Synced
 
-PACKAGE = Path(attention.__file__).parent.parent
+PACKAGE = Path(failures.__file__).parent.parent
 SECTION = WikiSection("project", "docs/handbook", "handbook")
 WAITS = "# wikisync needs your decision\n\n- handbook: waits\n"
 
@@ -136,9 +136,9 @@ def test_every_problem_that_calls_nobody_is_one_that_there_is() -> None:
     """One that got another name would call everybody."""
     folders = ("api", "folder", "sync", "workspace")
     paths = [path for name in folders for path in (PACKAGE / name).rglob("*.py")]
-    text = "".join(path.read_text() for path in paths if path.name != "attention.py")
-    named = {code for code in attention.TRANSIENT_PROBLEMS if f'"{code}"' in text}
-    assert named == attention.TRANSIENT_PROBLEMS
+    text = "".join(path.read_text() for path in paths if path.name != "failures.py")
+    named = {code for code in failures.TRANSIENT_PROBLEMS if f'"{code}"' in text}
+    assert named == failures.TRANSIENT_PROBLEMS
 
 
 # -- which lines are renewed -------------------------------------------------------

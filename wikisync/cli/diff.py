@@ -148,7 +148,7 @@ async def _of_wiki(
         folder=opened.match_of(section),
     )
     result = await opened.cycle(wiki, options)
-    refuse_unknown(section, unknown_of(wiki, [result], slugs))
+    refuse_unknown(section, unknown_of(wiki.known, [result], slugs))
     names = {move.target: move.slug for move in result.plan.moves}
     shown: list[Shown] = []
     for action in result.plan.actions:

@@ -22,8 +22,8 @@ from wikisync.parallel import WIKIS_AT_ONCE, gather
 from wikisync.watch.report import read_health
 from wikisync.workspace.attention import batch_sentence
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
+from wikisync.workspace.failures import is_of_all
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
-from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.sentences import with_hint
 from wikisync.workspace.service import open_service
 from wikisync.workspace.status import (

@@ -1,1 +1,1 @@
-"""A watch: the daemon on real wikis, and what goes on around its cycles."""
+"""A watch: the runner without end, and what goes on around its cycles."""

@@ -18,7 +18,7 @@ from wikisync.folder.safe_open import folder_error
 from wikisync.layout import LOG_FILE
 from wikisync.private import make_private_file, make_private_folder
 from wikisync.terminal import VisibleLines, visible_line
-from wikisync.watch.daemon.work import CYCLE
+from wikisync.workspace.runner import CYCLE
 
 LOG_BYTES_MAX = 2 * 1024 * 1024
 LOG_FILES_KEPT = 3

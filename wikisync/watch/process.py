@@ -8,7 +8,6 @@ import resource
 import signal
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -24,19 +23,17 @@ from wikisync.messages import Messages
 from wikisync.site.preview.server import PreviewOptions, running_preview
 from wikisync.sync.run.options import CycleOptions
 from wikisync.watch.activity import lists_of
-from wikisync.watch.daemon.schedule import REFUSED_RETRY_S
-from wikisync.watch.daemon.wiki_status import Condition
 from wikisync.watch.log import logging_to
 from wikisync.watch.run import Watch, answering
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.attention_file import noting_halts
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
+from wikisync.workspace.failures import REFUSED_RETRY_S, Condition
 from wikisync.workspace.folders import ShownFolder, cache_folder
 from wikisync.workspace.hook_secret import hook_secret
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.previewing import editor_command, preview_inputs
-from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.service import open_service
 from wikisync.workspace.token import workspace_token
 
@@ -170,9 +167,8 @@ async def _watch_with(
             opened,
             wikis,
             notifier,
-            client.budget,
+            client,
             lists=lists_of(client, wikis),
-            is_away=partial(is_of_all, client),
             publishes=request.has_site or workspace.config.site.publish,
         )
         sync = workspace.config.sync
@@ -314,11 +310,11 @@ async def _begin_anew(
         if watch.has_damaged_state:
             signals.reload.set()
             return
-        trouble = watch.daemon.trouble
-        if trouble is None or trouble.condition is not Condition.REFUSED:
+        outage = watch.runner.outage
+        if outage is None or outage.condition is not Condition.REFUSED:
             before = status_at(path)
             continue
-        is_old = watch.daemon.now() - trouble.since > REFUSED_RETRY_S
+        is_old = watch.runner.clock() - outage.since > REFUSED_RETRY_S
         if status_at(path) != before or (is_asked and is_old):
             signals.reload.set()
             return

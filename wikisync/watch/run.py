@@ -1,6 +1,6 @@
-"""One watch of a workspace under one configuration: the daemon and all around it.
+"""One watch of a workspace under one configuration: the runner and all around it.
 
-    watcher, scans, hints, webhooks ---ask---> daemon --notify--> attention file,
+    watcher, scans, hints, webhooks --request--> runner --notify--> attention file,
     health file, systemd, a person's command, the published site, a preview
 
 No notification delays a cycle: a change is noted, and one task of its own
@@ -19,7 +19,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from wikisync.api.budget import Budget, shown_time
+from wikisync.api.budget import shown_time
+from wikisync.api.client import Client
 from wikisync.errors import FolderError, StateError, WikisyncError
 from wikisync.folder.busy import locked_name
 from wikisync.folder.ignore import CONFLICT_MARK
@@ -31,23 +32,13 @@ from wikisync.memory import give_back_memory
 from wikisync.messages import Messages
 from wikisync.model import Problem, Slug
 from wikisync.sync.decide.ledger import RemoteEdit
-from wikisync.watch.attention import seen, service_sentence
-from wikisync.watch.daemon.daemon import Daemon
-from wikisync.watch.daemon.schedule import IsAway
-from wikisync.watch.daemon.wiki_status import (
-    Condition,
-    CycleOutcome,
-    Outage,
-    Why,
-    WikiStatus,
-)
-from wikisync.watch.daemon.work import ActivityList, WikiWork, guarded
 from wikisync.watch.listen import Listener, listening
 from wikisync.watch.person import Caller
-from wikisync.watch.report import WatchReport
+from wikisync.watch.report import WatchReport, seen, service_sentence
 from wikisync.watch.site import PublishedSite
 from wikisync.watch.states import WatchedStates
 from wikisync.watch.systemd import Notifier
+from wikisync.watch.triggers import ActivityList, Triggers
 from wikisync.watch.wiki import WatchedWiki, some_of
 from wikisync.workspace.attention import failure_sentence, problem_sentence, sentences
 from wikisync.workspace.attention_file import (
@@ -57,9 +48,12 @@ from wikisync.workspace.attention_file import (
     read_attention,
     write_attention,
 )
+from wikisync.workspace.failures import Condition, guarded
 from wikisync.workspace.opening import OpenWorkspace
+from wikisync.workspace.runner import Outage, Runner, WikiRun
 from wikisync.workspace.status import scan, status_as_json
 from wikisync.workspace.syncing import other_folder
+from wikisync.workspace.work import CycleOutcome, ScanScope, WikiWork
 
 log = logging.getLogger(__name__)
 
@@ -83,32 +77,32 @@ class Watch:
         opened: OpenWorkspace,
         wikis: Sequence[WatchedWiki],
         notifier: Notifier,
-        budget: Budget,
+        client: Client,
         *,
         lists: Sequence[ActivityList] = (),
-        is_away: IsAway | None = None,
         publishes: bool,
     ) -> None:
         self._messages = messages
         self._opened = opened
         self._wikis = {wiki.name: wiki for wiki in wikis}
         self._notifier = notifier
-        self._budget = budget
+        self._budget = client.budget
         self._changed = asyncio.Event()
         workspace = opened.workspace
         sync = workspace.config.sync
         self._root, self._private = workspace.root, workspace.private
-        self.daemon = Daemon(
+        self.runner = Runner(
             wikis,
-            lists=lists,
-            hint_max_s=sync.poll_interval_s,
+            client,
             on_status=self._on_status,
             on_outage=self._on_outage,
             after_cycle=self._after_cycle,
-            is_away=is_away,
         )
-        self.report = WatchReport(self.daemon, wikis, budget)
-        self.states = WatchedStates(self._wikis, self.daemon)
+        self._triggers = Triggers(
+            self.runner, wikis, lists, hint_max_s=sync.poll_interval_s
+        )
+        self.report = WatchReport(self.runner, wikis, client.budget)
+        self.states = WatchedStates(self._wikis, self.runner)
         self._site = (
             PublishedSite(workspace, self._on_site_problem) if publishes else None
         )
@@ -139,10 +133,11 @@ class Watch:
 
     async def _run(self) -> None:
         async with asyncio.TaskGroup() as group:
-            group.create_task(self.daemon.run())
+            group.create_task(self.runner.run())
+            group.create_task(self._triggers.run())
             group.create_task(self._watch_folders())
             group.create_task(self._show_changes())
-            group.create_task(self._follow_asks())
+            group.create_task(self._follow_requests())
             group.create_task(give_back_memory())
             if self._notifier.watchdog_s is not None:
                 group.create_task(self._live(self._notifier.watchdog_s))
@@ -152,7 +147,7 @@ class Watch:
             self._messages.note(f"watching {self._root}; stop it with Ctrl-C")
             self._notifier.ready()
 
-    # -- what the daemon reports -------------------------------------------------
+    # -- what the runner reports -------------------------------------------------
 
     async def _after_cycle(self, work: WikiWork, outcome: CycleOutcome) -> None:
         wiki = self._wikis[work.name]
@@ -190,32 +185,34 @@ class Watch:
         log.info("%s: %s", wiki.name, words)
         self._messages.note(f"{wiki.name}: {words}")
 
-    def _on_status(self, wiki_status: WikiStatus) -> None:
-        problem = wiki_status.problem
-        if not problem and wiki_status.condition is Condition.NEEDS_PERSON:
-            problem = next(sentences(self._wikis[wiki_status.name].synced), "")
+    def _on_status(self, run: WikiRun) -> None:
+        problem = run.problem
+        if not problem and run.condition is Condition.NEEDS_PERSON:
+            problem = next(sentences(self._wikis[run.name].synced), "")
         text = f": {problem}" if problem else ""
-        hint = f" ({wiki_status.hint})" if wiki_status.hint else ""
-        again = self._next_try(wiki_status.not_before)
-        line = f"{wiki_status.name}: {wiki_status.condition.value}{text}{hint}{again}"
+        hint = f" ({run.hint})" if run.hint else ""
+        again = self._next_try(run.not_before)
+        line = f"{run.name}: {run.condition.value}{text}{hint}{again}"
         log.info("%s", line)
         self._messages.note(line)
         self._changed.set()
 
-    def _on_outage(self, trouble: Outage | None) -> None:
-        if trouble is None:
+    def _on_outage(self, outage: Outage | None) -> None:
+        if outage is None:
             self._messages.note("the service is back")
         else:
-            hint = f" ({trouble.hint})" if trouble.hint else ""
+            message, hint = outage.error.message, outage.error.hint
+            log.error("%s", message)
+            hint = f" ({hint})" if hint else ""
             self._messages.note(
-                f"{trouble.condition.value}: {trouble.problem}{hint};"
-                f" saves wait and are uploaded later{self._next_try(trouble.until)}"
+                f"{outage.condition.value}: {message}{hint};"
+                f" saves wait and are uploaded later{self._next_try(outage.until)}"
             )
         self._changed.set()
 
     def _next_try(self, at: float) -> str:
         """When it is tried again, where that is not soon."""
-        wait_s = at - self.daemon.now()
+        wait_s = at - self.runner.clock()
         if wait_s < NOTIFY_WAIT_S:
             return ""
         return f"; next try at {shown_time(time.time() + wait_s)}"
@@ -285,9 +282,9 @@ class Watch:
             before = read_attention(self._root)
         return attention_lines(
             [wiki.section for wiki in self._wikis.values()],
-            seen(self.daemon, tuple(self._wikis.values())),
+            seen(self.runner, tuple(self._wikis.values())),
             before,
-            service=service_sentence(self.daemon, self.report.waits()),
+            service=service_sentence(self.runner, self.report.waits()),
         )
 
     def _write_health(self) -> None:
@@ -299,19 +296,20 @@ class Watch:
             self._notifier.alive()
             await asyncio.sleep(interval_s)
 
-    # -- who asks ----------------------------------------------------------------
+    # -- requests ----------------------------------------------------------------
 
-    def ask_for(self, path: str, slug: Slug) -> bool:
-        """Ask for a scan of the wiki of this project, and of this page of it.
+    def note_hook(self, path: str, slug: Slug) -> bool:
+        """Request a scan of the wiki of this project, and of this page of it.
 
         Returns:
             Whether it is one of ours.
         """
         wiki = self._wiki_of(path)
-        if wiki is not None:
-            wiki.note_named(slug)
-            self.daemon.hear(wiki.name)
-        return wiki is not None
+        if wiki is None:
+            return False
+        self.runner.wikis[wiki.name].note_hook(self.runner.clock())
+        self.runner.request_cycle(wiki.name, ScanScope.WIKI, [slug])
+        return True
 
     def note_edit(self, path: str, slug: Slug, edit: RemoteEdit) -> None:
         """Remember who edited a page of this project's wiki, if it is one of ours."""
@@ -331,11 +329,11 @@ class Watch:
         for wiki in self._wikis.values():
             status = await scan(self._opened, wiki.section, None)
             status = replace(status, wiki_notes=wiki.synced.notes)
-            wiki_status = self.report.wiki(self.daemon.schedule[wiki.name])
-            wikis.append({**status_as_json(status), **wiki_status})
+            run = self.report.wiki(self.runner.wikis[wiki.name])
+            wikis.append({**status_as_json(status), **run})
         return {**self.report.health(), "workspace": str(self._root), "wikis": wikis}
 
-    async def _follow_asks(self) -> None:
+    async def _follow_requests(self) -> None:
         """See that another command asks, or wrote what a person decided."""
         path = self._private / ASK_FILE
         before = _touched(path), self._opened.state.seen_writes()
@@ -348,7 +346,7 @@ class Watch:
             if now != before:
                 before = now
                 self._budget.forget()
-                self.daemon.retry()
+                self.runner.retry()
 
     async def _watch_folders(self) -> None:
         """Ask for a cycle of the wiki below whose folder something happened."""
@@ -368,16 +366,16 @@ class Watch:
                     locks = set(filter(_is_lock, names))
                     if any(_is_gone(below + lock) for lock in locks):
                         # pages that waited for an editor can be carried over
-                        wiki.note_saved(None)
-                        self.daemon.ask(wiki.name, Why.FOLDER)
+                        self.runner.request_cycle(wiki.name, ScanScope.FOLDER)
                     names = [name for name in names if name not in locks]
                     if hint.is_everything or names or root in hint.paths:
                         for name in names:
                             self.states.saved(wiki.section.owner, name)
                         self._see_files(names)
                         is_known = bool(names) and not hint.is_everything
-                        wiki.note_saved(names if is_known else None)
-                        self.daemon.ask(wiki.name, Why.FOLDER)
+                        self.runner.request_cycle(
+                            wiki.name, ScanScope.FOLDER, names if is_known else None
+                        )
                 self.states.wake()
 
     def _see_files(self, names: Sequence[str]) -> None:
@@ -424,7 +422,7 @@ async def answering(watch: Watch, address: str, secret: str) -> AsyncIterator[st
         UsageError: the port is taken.
     """
     listener = Listener(
-        secret, watch.ask_for, watch.status, watch.report, watch.note_edit
+        secret, watch.note_hook, watch.status, watch.report, watch.note_edit
     )
     async with listening(listener, address) as url:
         yield url

@@ -15,9 +15,9 @@ from collections.abc import Awaitable, Callable
 
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.site.publish import publish
-from wikisync.watch.daemon.work import guarded
 from wikisync.workspace.building import after_command
 from wikisync.workspace.configured import ConfiguredWorkspace
+from wikisync.workspace.failures import guarded
 from wikisync.workspace.folders import ShownFolder, cache_folder
 
 log = logging.getLogger(__name__)

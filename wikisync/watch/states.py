@@ -8,10 +8,10 @@ from wikisync.folder.naming import parse_path
 from wikisync.model import Slug, WikiOwner
 from wikisync.site.preview.states import PageStates, PageStatus
 from wikisync.sync.decide.plan import CreateRemote, Merge, MoveRemote, Push
-from wikisync.watch.daemon.daemon import Daemon
-from wikisync.watch.daemon.wiki_status import Condition
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.attention import held_sentence
+from wikisync.workspace.failures import Condition
+from wikisync.workspace.runner import Runner
 
 PAGES_MAX = 5_000
 """Pages of one wiki whose state is kept; of more, only what is held is reported."""
@@ -26,21 +26,21 @@ _WAITS = {
 class WatchedStates(PageStates):
     """The states of all pages that something is known of."""
 
-    def __init__(self, wikis: Mapping[str, WatchedWiki], daemon: Daemon) -> None:
-        """Take the service's troubles from this daemon."""
+    def __init__(self, wikis: Mapping[str, WatchedWiki], runner: Runner) -> None:
+        """Take the service's troubles from this runner."""
         super().__init__()
         self._wikis = {wiki.section.owner: wiki for wiki in wikis.values()}
         self._waiting: dict[WikiOwner, set[Slug]] = {one: set() for one in self._wikis}
         self._pushed: dict[WikiOwner, set[Slug]] = {one: set() for one in self._wikis}
-        self._daemon = daemon
+        self._runner = runner
 
     def current(self, owner: WikiOwner) -> Mapping[Slug, PageStatus]:
         """The pages of a wiki that something is known of."""
         wiki = self._wikis.get(owner)
         if wiki is None:
             return {}
-        trouble = self._daemon.trouble
-        why = _WAITS[trouble.condition] if trouble else ""
+        outage = self._runner.outage
+        why = _WAITS[outage.condition] if outage else ""
         found = {slug: PageStatus("pushed") for slug in self._pushed[owner]}
         found |= {slug: PageStatus("waiting", why) for slug in self._waiting[owner]}
         folder = wiki.section.folder

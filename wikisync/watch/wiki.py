@@ -1,8 +1,4 @@
-"""What the daemon does for one wiki: cycles, scans and hints, on real parts.
-
-The service is asked for nothing before the first cycle, so that a watch may begin
-while it is away.
-"""
+"""What a watch does for one wiki: cycles, scans and hints."""
 
 from __future__ import annotations
 
@@ -18,14 +14,15 @@ from wikisync.config import WikiSection
 from wikisync.errors import NotFound, PermissionDenied
 from wikisync.model import Slug
 from wikisync.sync.decide.ledger import RemoteEdit
-from wikisync.sync.run.options import CycleOptions, FolderMatch
+from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult
-from wikisync.watch.daemon.schedule import FULL_SCAN_S
-from wikisync.watch.daemon.wiki_status import CycleOutcome, RemoteHint, Why
+from wikisync.watch.triggers import RemoteHint
 from wikisync.workspace.attention import sentences
 from wikisync.workspace.identity import find_wiki
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
-from wikisync.workspace.syncing import Synced
+from wikisync.workspace.runner import FULL_SCAN_S
+from wikisync.workspace.syncing import WikiCycles
+from wikisync.workspace.work import CycleOutcome, ScanScope
 
 NAMED_MAX = 3
 """Pages that one line names."""
@@ -35,8 +32,8 @@ EDITS_MAX = 1000
 """Reported edits between two cycles that are remembered, the last ones."""
 
 
-class WatchedWiki:
-    """One wiki of an open workspace, as ``watch.daemon.work.WikiWork`` wants it."""
+class WatchedWiki(WikiCycles):
+    """One wiki of an open workspace, as ``triggers.WatchedWork`` wants it."""
 
     def __init__(
         self,
@@ -48,13 +45,9 @@ class WatchedWiki:
         uploads_new: bool = False,
         settle_s: float | None = None,
     ) -> None:
-        self._opened = opened
-        self._client = client
-        self._options = options
+        """Make it; ``uploads_new`` asks a first sync for pages that are only here."""
+        super().__init__(opened, section, client, options, settle_s=settle_s)
         self._uploads_new = uploads_new
-        """Whether a first sync uploads pages that are only here."""
-        self._settle_s = settle_s
-        self._wiki: SyncedWiki | None = None
         self._history = WikiHistory(client, section.owner)
         self._noted_at = client.now()
         """When its health was last noted."""
@@ -68,14 +61,6 @@ class WatchedWiki:
         anything may have happened to it."""
         self._named: set[Slug] = set()
         """Pages that webhooks named since the last scan of the wiki."""
-        self.section = section
-        self.synced = Synced(section)
-        """The last cycle, for whoever shows it."""
-
-    @property
-    def name(self) -> str:
-        """The wiki's folder in the workspace."""
-        return self.section.folder
 
     @property
     def path(self) -> str:
@@ -93,19 +78,24 @@ class WatchedWiki:
         """What its project or group is called, now and in the configuration."""
         return frozenset({self.section.path, self.path})
 
-    @property
-    def is_paused(self) -> bool:
-        """Whether a person wants it left alone."""
-        return self._opened.known(self.section).memory.paused is not None
+    def note(self, scope: ScanScope, paths: Collection[str] | None) -> None:
+        """Remember files of the folder, or pages of the wiki, for the next cycle."""
+        if scope is ScanScope.WIKI and len(self._named) < EDITS_MAX:
+            self._named.update(map(Slug, paths or ()))
+        if scope is ScanScope.FOLDER and self._saved is not None:
+            saved = self._saved.union(paths or ())
+            is_known = paths is not None and len(saved) <= SAVED_MAX
+            self._saved = saved if is_known else None
 
-    async def cycle(self, why: Why) -> CycleOutcome:
-        """One cycle, which scans of each side what may have changed there."""
-        try:
-            result = await self._exchange(why)
-        except NotFound:
-            # a project may come back under its path with another id
-            self._wiki = None
-            raise
+    def note_edit(self, slug: Slug, edit: RemoteEdit) -> None:
+        """Remember who edited a page on the wiki, until the next cycle."""
+        self._edits.pop(slug, None)
+        self._edits[slug] = edit
+        if len(self._edits) > EDITS_MAX:
+            del self._edits[next(iter(self._edits))]
+
+    def _outcome(self, result: CycleResult) -> CycleOutcome:
+        """Keep the last cycle, for whoever shows it."""
         self.synced.results = [result]
         trouble = result.problems[0] if result.problems else None
         return CycleOutcome(
@@ -118,54 +108,26 @@ class WatchedWiki:
             open_here=some_of(result.plan.open_here),
         )
 
-    def note_saved(self, files: Collection[str] | None) -> None:
-        """Remember files of the folder to scan; None where that is all of it."""
-        if files is not None and self._saved is not None:
-            files = self._saved | set(files)
-            self._saved = files if len(files) <= SAVED_MAX else None
-        else:
-            self._saved = None
-
-    def note_named(self, slug: Slug) -> None:
-        """Remember a page that a webhook names, for the next scan of the wiki."""
-        if len(self._named) < EDITS_MAX:
-            self._named.add(slug)
-
-    def note_edit(self, slug: Slug, edit: RemoteEdit) -> None:
-        """Remember who edited a page on the wiki, until the next cycle."""
-        self._edits.pop(slug, None)
-        self._edits[slug] = edit
-        if len(self._edits) > EDITS_MAX:
-            del self._edits[next(iter(self._edits))]
-
-    async def _exchange(self, why: Why) -> CycleResult:
-        wiki = await self._connected(why)
+    async def _exchange(self, scope: ScanScope) -> CycleResult:
+        """Scan of each side what may have changed there, and carry it over."""
+        wiki = await self._connected(scope)
         if self._uploads_new:
             wiki.known.remember(left_out=None)
         self._opened.refuse_lost(self.section)
         edits, self._edits = self._edits, {}
         if edits:
-            self._opened.known(self.section).note_edits(edits)
-        is_first = not self.synced.results
+            wiki.known.note_edits(edits)
         saved, self._saved = self._saved, set()
-        if why is Why.EVERYTHING or is_first:
+        if scope is ScanScope.EVERYTHING or not self.synced.results:
             saved = None
-        wiki.remote.is_remembering = why is Why.FOLDER
+        wiki.remote.is_remembering = scope is ScanScope.FOLDER
         wiki.remote.keeps_files = saved is not None
-        named = frozenset() if why is Why.FOLDER else frozenset(self._named)
+        named = frozenset(() if scope is ScanScope.FOLDER else self._named)
         wiki.replica.await_pages(named)
         try:
-            with self._opened.meeting(self.section, is_first=is_first) as match:
-                self.synced.has_other_folder = match is FolderMatch.OTHER
-                result = await self._opened.cycle(
-                    wiki,
-                    replace(
-                        self._options,
-                        saved=None if saved is None else frozenset(saved),
-                        folder=match,
-                        tries_again=is_first,
-                    ),
-                )
+            self.synced.has_other_folder = False
+            files = None if saved is None else frozenset(saved)
+            result = await self._met(wiki, replace(self.options, saved=files))
         except BaseException:
             self._saved = None
             raise
@@ -176,22 +138,19 @@ class WatchedWiki:
         finally:
             wiki.remote.is_remembering = wiki.remote.keeps_files = False
 
-    async def _connected(self, why: Why) -> SyncedWiki:
+    async def _begin(self, wiki: SyncedWiki) -> None:
+        """See the folder before the first scan: what differs later came after it."""
+        await asyncio.to_thread(wiki.index.saved_since)
+
+    async def _connected(self, scope: ScanScope) -> SyncedWiki:
         """Both sides of the wiki; a whole scan sees where it is now, too."""
-        if self._wiki is not None and why is Why.EVERYTHING:
+        if self._wiki is not None and scope is ScanScope.EVERYTHING:
             found = await find_wiki(self._opened.state, self._client, self.section)
             before = self._wiki.found
             is_same = (found.owner, found.id) == (before.owner, before.id)
             self._wiki = replace(self._wiki, found=found) if is_same else None
-        if self._wiki is None:
-            self._wiki = await self._opened.synced(
-                self._client, self.section, settle_s=self._settle_s
-            )
-            # before the first scan: what differs half a minute later came after it
-            await asyncio.to_thread(self._wiki.index.saved_since)
-        self.synced.notes = self._wiki.found.notes
-        self.synced.warnings = self._wiki.found.warnings
-        return self._wiki
+            self._note_found(found)
+        return await super()._connected(scope)
 
     async def scan(self) -> bool:
         """Whether the folder differs from what the look before saw.
@@ -208,7 +167,7 @@ class WatchedWiki:
             raise
         if saved is not None and not saved and not is_late:
             return False
-        self.note_saved(None if is_late else saved)
+        self.note(ScanScope.FOLDER, None if is_late else saved)
         return True
 
     async def note_unchanged(self) -> None:

@@ -16,11 +16,11 @@ from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.run.options import CycleOptions
 from wikisync.workspace.addresses import ATTEMPTS_MAX
 from wikisync.workspace.configured import ConfiguredWorkspace
+from wikisync.workspace.failures import is_of_all
 from wikisync.workspace.identity import Located, RemoteId, find_wiki
 from wikisync.workspace.opening import open_workspace
-from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.service import open_service
-from wikisync.workspace.syncing import Synced, sync_wiki
+from wikisync.workspace.syncing import Synced, WikiCycles
 
 
 class Adoption(Struct, frozen=True):
@@ -74,14 +74,16 @@ async def planned_adoptions(
                     is_first = before.id is None and section.id in {None, there.id}
                     if is_first or (now == before and not is_anew):
                         continue
-                    sides = await opened.synced(client, section)
+                    work = WikiCycles(opened, section, client, CycleOptions())
+                    await work.cycle()
                 except WikisyncError as error:
                     messages.warn(f"{section.folder} was not checked: {error.message}")
                     if await is_of_all(client, error):
                         break
                     continue
-                plan = await sync_wiki(opened, sides, CycleOptions())
-                found.append(Adoption(section, there, before, now, is_anew, plan))
+                found.append(
+                    Adoption(section, there, before, now, is_anew, work.synced)
+                )
     return found
 
 

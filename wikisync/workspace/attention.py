@@ -1,12 +1,6 @@
 """Sentences on what waits for a person: what it is, and the next step.  Pure.
 
-A person is called for what no waiting mends: a refused token, missing rights, a wiki
-or folder that is gone, a page that cannot be carried over as it is.  What mends itself
-calls nobody, or soon nobody comes: a service that is away for a while, a page that was
-superseded, an unusable state, which the next start replaces.  Only where an error that
-should pass has lasted for hours is it reported as well.  Whatever is not named here
-needs a person: better to report a new problem too loudly than not at all.
-
+``failures`` says which errors and problems need a person.
 ``attention_file`` shows the sentences in the workspace.
 """
 
@@ -20,10 +14,6 @@ from msgspec.structs import replace
 from wikisync.config import WikiSection
 from wikisync.errors import (
     AuthenticationFailed,
-    PreconditionFailed,
-    RateLimited,
-    StateDamaged,
-    Unavailable,
     WikisyncError,
     command_line,
 )
@@ -31,37 +21,11 @@ from wikisync.model import Problem, Slug
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.decide.safety import NO_ID, Batch, BatchKind
 from wikisync.sync.run.result import Held
+from wikisync.workspace.failures import is_transient, needs_person
 from wikisync.workspace.syncing import Synced
 
 SERVICE = "the service"
 """What sentences are about that are of no single wiki."""
-LASTING_S = 4 * 3600.0
-"""Longer than a journey or a maintenance; a person who writes here for half a day has
-to know that nothing of it is on the wiki."""
-
-LASTING_TRIES = 3
-"""So often in a row a wiki fails while the service answers until a person is called."""
-LASTING_HINT = (
-    "ask the administrator of the service; until then, skip the wiki with exclude in"
-    " [sync]"
-)
-
-TRANSIENT_PROBLEMS = frozenset(
-    {
-        "absence-doubted",
-        # no text waits for it, and status names each
-        "attachment-missing",
-        "not-at-rest",
-        "page-limited",
-        "page-listed-twice",
-        "page-unavailable",
-        # a word of the command line, which its answer is for
-        "page-unknown",
-        "removals-postponed",
-        # kept as plain text; only a newer wikisync knows better
-        "unknown-format",
-    }
-)
 
 
 def held_sentence(folder: str, held: Held) -> str:
@@ -192,26 +156,3 @@ def sentences(wiki: Synced) -> Iterator[str]:
     for problem in wiki.problems:
         if needs_person(problem):
             yield problem_sentence(section, problem)
-
-
-def is_transient(error: WikisyncError) -> bool:
-    """Whether it should go away without anybody's doing."""
-    return isinstance(
-        error, PreconditionFailed | RateLimited | StateDamaged | Unavailable
-    )
-
-
-def needs_person(problem: Problem) -> bool:
-    """Whether it stays until somebody does something about it."""
-    return problem.code not in TRANSIENT_PROBLEMS
-
-
-def lasting(problem: str) -> str:
-    """What is said of a wiki that alone fails again and again.
-
-    The words are the same after each try, so that a person is called once.
-    """
-    return (
-        f"{problem}; {LASTING_TRIES} attempts in a row failed, although the service"
-        " is reachable"
-    )

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from wikisync.config import WikiSection
 from wikisync.errors import (
-    OF_SERVICE,
     AuthenticationFailed,
     FolderError,
     Halted,
@@ -34,10 +33,10 @@ from wikisync.terminal import visible_line
 from wikisync.workspace.attention import (
     SERVICE,
     failure_sentence,
-    is_transient,
     refused_sentence,
     sentences,
 )
+from wikisync.workspace.failures import OF_SERVICE, is_transient
 from wikisync.workspace.syncing import Synced
 
 ATTENTION_FILE = "WIKISYNC-ATTENTION.md"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,20 +12,23 @@ from msgspec import Struct
 from wikisync.api.client import Client
 from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection
 from wikisync.config.reading import render_config
-from wikisync.errors import FolderError, WikisyncError
-from wikisync.folder.identity import current_folder
-from wikisync.folder.swap import OWNERS, PRIVATE, write_atomically
+from wikisync.errors import FolderError, Halted, WikisyncError
+from wikisync.folder.swap import OWNERS, write_atomically
 from wikisync.folder.workspace import adopt, locked, refuse_overlaps
 from wikisync.layout import (
     FOLDER_ID_FILE,
     LOCK_FILE,
     PRIVATE_FOLDER,
-    STATE_FILE,
     TEMPORARY_FOLDER,
 )
 from wikisync.model import Problem, WikiOwner
 from wikisync.progress import Progress
-from wikisync.sync.base.state import State
+from wikisync.sync.base.state import REBUILT, State
+from wikisync.sync.decide.narrowing import Direction
+from wikisync.sync.decide.safety import BatchKind
+from wikisync.sync.run.options import REMOTE_SPAN_S, CycleOptions, Patience
+from wikisync.workspace.attention import batch_sentence, next_step
+from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.creating import agree_to_new, refuse_folder
 from wikisync.workspace.discovery import (
     Found,
@@ -35,10 +37,17 @@ from wikisync.workspace.discovery import (
     find_wikis,
     skipped,
 )
-from wikisync.workspace.opening import IDENTITY
-from wikisync.workspace.pulled import Pulled
-from wikisync.workspace.pulling import Destination, pull_into_folders
+from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.pulled import Pulled, PulledWiki, missing_pages, pull_all
 from wikisync.workspace.settings import read_config
+from wikisync.workspace.syncing import WikiCycles
+
+STOPS_HERE = frozenset(BatchKind) - {
+    BatchKind.DELETES_THERE,
+    BatchKind.CHANGES_THERE,
+    BatchKind.SHRUNK_THERE,
+}
+"""Batches that hold what a clone would do; it writes nothing to a wiki."""
 
 
 async def clone(
@@ -73,24 +82,93 @@ async def clone(
                 # another process may have made one while the wikis were searched for
                 refuse_folder(folder, allows_network_disk=True)
             _write_workspace(folder, workspace)
-            destination = Destination(
-                private=folder / PRIVATE_FOLDER,
-                folder_of=lambda wiki: folder / workspace.folders[wiki.owner],
-                folders=workspace.folders,
-                allow_emptying=allow_emptying,
+        configured = ConfiguredWorkspace(folder, workspace.config)
+        with open_workspace(configured, allows_network_disk=True) as opened:
+            sections = {section.owner: section for section in workspace.config.wikis}
+            options = CycleOptions(
+                direction=Direction.PULL,
+                allows_emptying=allow_emptying,
+                is_undoable=False,
+                waits=True,
+                patience=Patience(remote_span_s=REMOTE_SPAN_S),
             )
+            clones = [
+                _WikiClone(opened, sections[wiki.owner], client, options, wiki)
+                for wiki in workspace.wikis
+            ]
             try:
-                pulled = await pull_into_folders(
-                    client, workspace.wikis, destination, progress
-                )
-                _note_identity(destination.private, pulled)
+                pulled = await pull_all(client, clones, progress, waits=True)
             except WikisyncError:
                 if existing is None:
                     _undo(folder, workspace)
                 raise
+            pulled.state_problem = _set_aside(opened.state)
     pulled.skipped[:0] = found.skipped
     pulled.missing += found.missing
     return pulled
+
+
+class _WikiClone(WikiCycles):
+    """One wiki of a clone."""
+
+    is_paused = False
+    """A person says clone."""
+
+    def __init__(
+        self,
+        opened: OpenWorkspace,
+        section: WikiSection,
+        client: Client,
+        options: CycleOptions,
+        wiki: FoundWiki,
+    ) -> None:
+        super().__init__(opened, section, client, options, settle_s=0.0)
+        self.wiki = wiki
+
+    def pulled(self) -> PulledWiki:
+        """What all cycles of the wiki did, and what is left to a person.
+
+        Raises:
+            Halted: a safety stop holds what would be done here.
+        """
+        synced, folder = self.synced, self._opened.folder_of(self.section)
+        for batch in synced.batches:
+            if batch.kind is BatchKind.DELETES_HERE:
+                gone = [member.slug for member in batch.members]
+                tracked = max(len(gone), batch.tracked)
+                raise missing_pages(self.wiki.owner, gone, tracked)
+            if batch.kind in STOPS_HERE:
+                raise Halted(batch_sentence(self.name, batch))
+        return PulledWiki(
+            self.wiki,
+            folder,
+            pages=synced.last.pages,
+            written=synced.count("pulled") + synced.count("merged"),
+            removed=synced.count("removed"),
+            attachments=synced.count("attachments"),
+            problems=tuple(dict.fromkeys((*synced.problems, *self._waiting()))),
+            absent=tuple(dict.fromkeys(synced.absent)),
+            notes=synced.all_notes,
+        )
+
+    def _waiting(self) -> Iterator[Problem]:
+        """What waits for a person."""
+        for held in self.synced.held:
+            step = next_step(self.name, held)
+            yield Problem("page-held", held.slug, str(held), step)
+        for one in self.synced.waiting:
+            yield Problem("page-skipped", one.slug, str(one.reason))
+
+
+def _set_aside(state: State) -> Problem | None:
+    if state.set_aside is None:
+        return None
+    return Problem(
+        "state-set-aside",
+        str(state.path),
+        f"{REBUILT}; nothing was removed in this run",
+        f"the old file is {state.set_aside.name}; delete it when everything works",
+    )
 
 
 class NewWorkspace(Struct, frozen=True):
@@ -229,28 +307,13 @@ def _write_workspace(folder: Path, workspace: NewWorkspace) -> None:
     if not workspace.is_new:
         return
     private = folder / PRIVATE_FOLDER
-    identity = secrets.token_hex(16) + "\n"
+    adopt(private)
     temporary = private / TEMPORARY_FOLDER
-    write_atomically(
-        private, FOLDER_ID_FILE, identity.encode(), temporary=temporary, modes=PRIVATE
-    )
     text = render_config(workspace.config)
     write_atomically(
         folder, FILE_NAME, text.encode(), temporary=temporary, modes=OWNERS
     )
     agree_to_new(folder, workspace.config)
-
-
-def _note_identity(private: Path, pulled: Pulled) -> None:
-    """Let the state know its folders, so that copies of them are recognised."""
-    with State.open(private / STATE_FILE) as state:
-        # a copy that is cloned into again stays one until it is synced
-        if not state.recalled(IDENTITY):
-            state.remember(IDENTITY, str(adopt(private)))
-        for one in pulled.wikis:
-            known = state.wiki(one.wiki.owner)
-            if not known.memory.folder_identity:
-                known.remember(folder_identity=str(current_folder(one.folder)))
 
 
 def _undo(folder: Path, workspace: NewWorkspace) -> None:

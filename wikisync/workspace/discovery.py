@@ -21,7 +21,7 @@ from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.schema import GroupRecord
 from wikisync.errors import RemoteError, UsageError
 from wikisync.model import Problem, WikiOwner
-from wikisync.workspace.reach import is_of_all
+from wikisync.workspace.failures import is_of_all
 
 SKIPPED = "wiki-skipped"
 """Code of the notes about wikis that were found but cannot or need not be had."""

@@ -160,9 +160,8 @@ async def pull(
         progress.start("find wikis", None)
         found = await find_wikis(client, selection, spared=keeping.options)
         await keeping.complete(client, found)
-        pulled = await pull_all(
-            client, found.wikis, mirroring.pull, progress, is_spared=keeping.holds
-        )
+        pulls = mirroring.pulls(found.wikis)
+        pulled = await pull_all(client, pulls, progress, is_spared=keeping.holds)
         if comments:
             progress.start("read comments", None)
             with_them = [await _with_comments(client, one) for one in pulled.wikis]

@@ -35,8 +35,8 @@ from wikisync.workspace.discovery import (
     of_group,
     of_project,
 )
+from wikisync.workspace.failures import is_of_all
 from wikisync.workspace.pulled import Pulled
-from wikisync.workspace.reach import is_of_all
 from wikisync.workspace.times import ago
 
 T = TypeVar("T")

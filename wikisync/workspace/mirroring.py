@@ -14,7 +14,14 @@ held (``removals_max``), and each page that is missing is asked for by itself.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing, suppress
 
 from msgspec import Struct, field
@@ -55,7 +62,7 @@ from wikisync.model import (
     removals_max,
 )
 from wikisync.parallel import each
-from wikisync.progress import Progress
+from wikisync.progress import Progress, SilentProgress
 from wikisync.site.mirror import (
     NOTHING,
     Mirror,
@@ -66,7 +73,8 @@ from wikisync.site.mirror import (
     name_of,
 )
 from wikisync.workspace.discovery import FoundWiki, service_of, skipped
-from wikisync.workspace.pulled import PulledWiki, missing_pages
+from wikisync.workspace.pulled import Pull, PulledWiki, missing_pages
+from wikisync.workspace.work import CycleOutcome, ScanScope
 
 CHECK_S = 6 * 3600.0
 """After this time a wiki is asked whether it changed, whatever the list says."""
@@ -244,6 +252,10 @@ class Mirroring:
         self._now = now
         self._believes = not verify and now() - mirror.distrusted_at > DISTRUST_S
 
+    def pulls(self, wikis: Sequence[FoundWiki]) -> Sequence[Pull]:
+        """The work on these wikis, for a runner."""
+        return [_MirrorWork(self, wiki) for wiki in wikis]
+
     async def pull(self, wiki: FoundWiki, progress: Progress) -> PulledWiki | Problem:
         """Make a copy equal to its wiki; a problem says why there is none.
 
@@ -312,3 +324,29 @@ class Mirroring:
                 return
         self._mirror.distrust(self._now())
         self._believes = False
+
+
+class _MirrorWork:
+    """One wiki of an export, which one cycle reads."""
+
+    is_paused = False
+
+    def __init__(self, mirroring: Mirroring, wiki: FoundWiki) -> None:
+        self.wiki, self.name = wiki, str(wiki.owner)
+        self.progress: Progress = SilentProgress()
+        self._mirroring = mirroring
+        self._pulled: PulledWiki | Problem | None = None
+
+    def note(self, scope: ScanScope, paths: Collection[str] | None) -> None:
+        """Nothing is kept: the one cycle reads all that is due."""
+
+    async def cycle(self, scope: ScanScope) -> CycleOutcome:
+        """Make the copy equal to the wiki."""
+        del scope
+        self._pulled = await self._mirroring.pull(self.wiki, self.progress)
+        return CycleOutcome(is_quiet=False)
+
+    def pulled(self) -> PulledWiki | Problem:
+        """What came of the cycle."""
+        assert self._pulled is not None
+        return self._pulled

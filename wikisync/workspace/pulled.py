@@ -8,8 +8,9 @@ other wikis are complete.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -24,12 +25,12 @@ from wikisync.errors import (
     WikisyncError,
 )
 from wikisync.model import Problem, Slug, WikiOwner
-from wikisync.parallel import WIKIS_AT_ONCE, gather
 from wikisync.progress import Progress, SilentProgress
 from wikisync.site.model import PageComment
 from wikisync.workspace.discovery import FoundWiki
-from wikisync.workspace.reach import is_of_all
+from wikisync.workspace.runner import Runner
 from wikisync.workspace.sentences import problem_as_json
+from wikisync.workspace.work import WikiWork
 
 NAMES_SHOWN_MAX = 10
 LEFT_OUT = "wiki-left-out"
@@ -137,16 +138,28 @@ class Pulled(Struct):
         return (*self.missing, *failed)
 
 
-Pull = Callable[[FoundWiki, Progress], Awaitable[PulledWiki | Problem]]
-"""Reads one wiki; a problem says why there is nothing to show of it."""
+class Pull(WikiWork, Protocol):
+    """Reads one wiki."""
+
+    wiki: FoundWiki
+    progress: Progress
+    """Notified of long work."""
+
+    def pulled(self) -> PulledWiki | Problem:
+        """What came of it; a problem says why there is nothing to show of it.
+
+        Raises:
+            Halted: a safety stop holds a part of it.
+        """
+        ...
 
 
 async def pull_all(
     client: Client,
-    wikis: Sequence[FoundWiki],
-    pull: Pull,
+    pulls: Sequence[Pull],
     progress: Progress,
     *,
+    waits: bool = False,
     is_spared: Callable[[FoundWiki], bool] = lambda _wiki: False,
 ) -> Pulled:
     """Pull every wiki; those that cannot be read are in ``failed``.
@@ -155,9 +168,9 @@ async def pull_all(
 
     Args:
         client: The open session.
-        wikis: What to pull.
-        pull: Pulls one of them.
+        pulls: What to do.
         progress: Notified of long work.
+        waits: Wait until absences are certain.
         is_spared: Whether a named wiki may be missing all the same.
 
     Raises:
@@ -165,34 +178,32 @@ async def pull_all(
         RemoteError: the service is away, or gave none of the wikis.
         WikisyncError: nothing more can be done.
     """
+    of_wikis: Progress = SilentProgress()
+    if len(pulls) == 1:
+        pulls[0].progress = progress
+    else:
+        of_wikis = progress
+        of_wikis.start("read wikis", len(pulls))
+    runner = Runner(pulls, client, on_status=lambda _wiki: of_wikis.advance())
+    await runner.run_to_rest(waits=waits)
+    if runner.outage is not None:
+        raise runner.outage.error
     pulled = Pulled()
-    is_one = len(wikis) == 1
-    of_pages = progress if is_one else SilentProgress()
-    of_wikis = SilentProgress() if is_one else progress
-    of_wikis.start("read wikis", len(wikis))
-
-    async def one(wiki: FoundWiki) -> PulledWiki | FailedWiki | Problem:
+    for pull in pulls:
         try:
-            return await pull(wiki, of_pages)
-        except (RemoteError, Halted) as error:
-            failed = FailedWiki(wiki, error)
-            if failed.is_refused and wiki.is_named and not is_spared(wiki):
+            if error := runner.wikis[pull.name].failure:
+                raise error
+            outcome = pull.pulled()
+        except (RemoteError, Halted) as exc:
+            failed = FailedWiki(pull.wiki, exc)
+            if failed.is_refused and pull.wiki.is_named and not is_spared(pull.wiki):
                 raise
-            if await is_of_all(client, error):
-                raise
-            return failed
-        finally:
-            of_wikis.advance()
-
-    outcomes = await gather(wikis, one, in_flight=WIKIS_AT_ONCE)
-    for outcome in outcomes:
-        match outcome:
-            case PulledWiki():
-                pulled.wikis.append(outcome)
-            case FailedWiki():
-                pulled.failed.append(outcome)
-            case Problem():
-                pulled.skipped.append(outcome)
+            pulled.failed.append(failed)
+            continue
+        if isinstance(outcome, Problem):
+            pulled.skipped.append(outcome)
+        else:
+            pulled.wikis.append(outcome)
     if not pulled.wikis and not pulled.refused and not pulled.halted and pulled.failed:
         raise pulled.failed[0].error
     return pulled

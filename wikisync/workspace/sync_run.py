@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -13,7 +12,6 @@ from msgspec import Struct
 from wikisync.api.client import Client
 from wikisync.config import WikiSection
 from wikisync.errors import (
-    OWN_TROUBLE,
     AuthenticationFailed,
     ExitCode,
     FolderError,
@@ -21,28 +19,28 @@ from wikisync.errors import (
     SyncError,
     WikisyncError,
 )
-from wikisync.messages import LaterMessages, Messages
+from wikisync.messages import Messages
 from wikisync.model import Problem, Slug
-from wikisync.parallel import WIKIS_AT_ONCE, each
-from wikisync.progress import Progress
+from wikisync.progress import Progress, SilentProgress
+from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import SkipReason
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult, problems_of
-from wikisync.workspace.attention import LASTING_HINT, LASTING_TRIES, lasting
 from wikisync.workspace.attention_file import noting_halts, show_attention
 from wikisync.workspace.configured import ConfiguredWorkspace
+from wikisync.workspace.failures import OWN_TROUBLE, own_failure
 from wikisync.workspace.named import no_such_pages, refuse_impossible
-from wikisync.workspace.opening import (
-    OpenWorkspace,
-    SyncedWiki,
-    WikiMoved,
-    open_workspace,
-)
-from wikisync.workspace.reach import is_of_all
+from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
+from wikisync.workspace.runner import Outage, Runner, WikiRun
 from wikisync.workspace.sentences import counted
 from wikisync.workspace.service import open_service
-from wikisync.workspace.syncing import Synced, exit_code_of, other_folder, sync_wiki
+from wikisync.workspace.syncing import (
+    Synced,
+    WikiCycles,
+    exit_code_of,
+    other_folder,
+)
 
 NAMES_SHOWN_MAX = 5
 """Pages named in one question."""
@@ -198,129 +196,112 @@ async def _each(
     request: SyncRequest,
 ) -> list[Synced]:
     """Some wikis at a time, until the service is away or refuses the token."""
-    run = _Run(opened, client, request)
-    try:
-        with messages.progress() as progress:
-            if len(wanted) > 1:
-                progress.start("sync wikis", len(wanted))
-            else:
-                run.watcher = progress
+    works = [_OneSync(opened, client, request, *one) for one in wanted]
 
-            async def one(at: int) -> None:
-                await run.sync(at, *wanted[at])
-                if len(wanted) > 1:
-                    progress.advance()
+    async def is_run(works: Sequence[_OneSync], progress: Progress) -> bool:
+        """Run the cycles of these; whether the service answered all the time."""
+        runner = Runner(works, client, on_status=lambda _wiki: progress.advance())
+        await runner.run_to_rest(waits=request.waits)
+        for work in works:
+            work.end(runner.wikis[work.name], runner.outage)
+        return runner.outage is None
 
-            await each(range(len(wanted)), one, in_flight=WIKIS_AT_ONCE)
-    finally:
-        for at in sorted(run.said):
-            run.said[at].say_to(messages)
+    with messages.progress() as progress:
+        of_wikis: Progress = SilentProgress()
+        if len(works) == 1:
+            works[0].progress = progress
+        else:
+            of_wikis = progress
+            of_wikis.start("sync wikis", len(works))
+        goes_on = await is_run(works, of_wikis)
     # a person can answer one question at a time
-    for at in sorted(run.asking):
-        await run.sync(at, *wanted[at], asks=messages)
-    return [run.done[at] for at in sorted(run.done)]
+    for work in works:
+        if work.only_here and goes_on:
+            work.ask(messages)
+            with messages.progress() as work.progress:
+                goes_on = await is_run([work], SilentProgress())
+    done = [work.synced for work in works if work.is_done]
+    for synced in done:
+        if synced.has_other_folder:
+            messages.warn(other_folder(opened.folder_of(synced.section)))
+    return done
 
 
-class _Run:
-    """The wikis of one sync, by their order."""
+class _Asks(SyncError):
+    """A person has to be asked first."""
+
+
+class _OneSync(WikiCycles):
+    """One wiki of one sync."""
 
     def __init__(
-        self, opened: OpenWorkspace, client: Client, request: SyncRequest
-    ) -> None:
-        self._opened, self._client, self._request = opened, client, request
-        self.watcher: Progress | None = None
-        """Notified of the pages, where there is one wiki."""
-        self.done: dict[int, Synced] = {}
-        self.said: dict[int, LaterMessages] = {}
-        self.asking: list[int] = []
-        """Wikis of which a person has to be asked first."""
-        self._over = asyncio.Event()
-        """The service is away, or refuses the token: it is said of one wiki."""
-
-    async def sync(
         self,
-        at: int,
+        opened: OpenWorkspace,
+        client: Client,
+        request: SyncRequest,
         section: WikiSection,
         slugs: frozenset[Slug] | None,
-        *,
-        asks: Messages | None = None,
     ) -> None:
-        """Sync one wiki; one that has to ask waits until there is whom to ask."""
-        if self._over.is_set():
-            return
-        opened, request = self._opened, self._request
-        paused = opened.known(section).memory.paused
-        if paused is not None:
-            self.done[at] = Synced(section, paused=paused)
-            return
-        said = asks or self.said.setdefault(at, LaterMessages())
-        try:
-            synced = await self._synced(section, slugs, said, asks)
-            if synced is not None and isinstance(synced.failure, WikiMoved):
-                synced = await self._synced(section, slugs, said, asks, asks_first=True)
-        except WikisyncError as error:
-            synced = Synced(section, failure=error)
-        if synced is None:
-            self.said.pop(at, None)
-            self.asking.append(at)
-            return
-        failure = synced.failure
-        if failure is not None and await is_of_all(self._client, failure):
-            if not self._over.is_set():
-                self.done[at] = synced
-            self._over.set()
-            return
-        if not request.is_dry_run:
-            synced.failure = _counted(opened, section, failure)
-        self.done[at] = synced
-
-    async def _synced(
-        self,
-        section: WikiSection,
-        slugs: frozenset[Slug] | None,
-        said: Messages | LaterMessages,
-        asks: Messages | None,
-        *,
-        asks_first: bool = False,
-    ) -> Synced | None:
-        """One wiki to the end; None where a person has to be asked and is not there.
-
-        ``asks_first`` is that of ``OpenWorkspace.synced``.
-        """
-        opened, request = self._opened, self._request
-        adopt = request.adopt
-        wiki = await opened.synced(
-            self._client,
-            section,
-            asks_first=asks_first,
-        )
         if slugs is not None:
             slugs = frozenset(opened.page_of(section, slug) for slug in slugs)
-        # of the others nothing is said by who names a page, nor by who wants a pull
-        is_whole = slugs is None and request.direction is not Direction.PULL
-        if adopt == "push" and is_whole:
-            wiki.known.remember(left_out=None)
         asked = CycleOptions(
             direction=request.direction,
             pages=slugs,
+            waits=request.waits,
             reads_max=opened.workspace.config.sync.reads_max,
         )
+        super().__init__(opened, section, client, asked, asks_first=False)
+        self.synced.pages = slugs
+        self.only_here: Sequence[Slug] = ()
+        """Pages of which a person has to be asked whether they are uploaded."""
+        self.is_done = False
+        self._adopt = request.adopt
+        self._is_answered = request.adopt is not None or opened.is_read_only
+
+    async def _begin(self, wiki: SyncedWiki) -> None:
+        """Find out what a first sync does with pages that are only here."""
+        # of the others nothing is said by who names a page, nor by who wants a pull
+        is_pull = self.options.direction is Direction.PULL
+        if self.options.pages is not None or is_pull:
+            return
+        if self._adopt == "push":
+            wiki.known.remember(left_out=None)
         is_first = not wiki.known.base() and wiki.known.memory.left_out is not None
-        if adopt is None and is_first and is_whole and not request.is_dry_run:
-            new = await _only_here(opened, wiki, asked)
-            if new and asks is None:
-                return None
-            if new and asks is not None and _asks_first(asks, wiki, new):
-                wiki.known.remember(left_out=None)
-        with asks.progress() if asks else nullcontext(self.watcher) as watcher:
-            synced = await sync_wiki(
-                opened, wiki, asked, progress=watcher, waits=request.waits
-            )
-        if synced.has_other_folder:
-            said.warn(other_folder(wiki.index.root))
-        synced.pages = slugs
-        synced.unknown = no_such_pages(unknown_of(wiki, synced.results, slugs))
-        return synced
+        if is_first and not self._is_answered:
+            self.only_here = await _only_here(self._opened, wiki, self.options)
+            if self.only_here:
+                raise _Asks(f"pages are only in {self.name}")
+
+    def ask(self, messages: Messages) -> None:
+        """Ask whether the pages that are only here are put on the wiki."""
+        new, self._is_answered = self.only_here, True
+        more = " ..." if len(new) > NAMES_SHOWN_MAX else ""
+        shown = ", ".join(new[:NAMES_SHOWN_MAX]) + more
+        what = f"only in {self.name}: {counted(len(new), 'page')} ({shown})"
+        answer = messages.ask(f"{what}; upload them to the wiki?")
+        if answer is None:
+            step = "to upload them, use --adopt push"
+            messages.note(f"{what}; they are not uploaded; {step}")
+        if answer:
+            self._adopt = "push"
+
+    def end(self, wiki: WikiRun, outage: Outage | None) -> None:
+        """Take up what came of it; of a service that is away one wiki reports it."""
+        failure = wiki.failure
+        if wiki.is_paused:
+            self.synced.paused = self._opened.known(self.section).memory.paused
+        elif outage is not None and outage.error is failure:
+            self.synced.failure = failure
+        elif not wiki.cycles or isinstance(failure, _Asks) or wiki.meets(outage):
+            return
+        elif self._opened.is_read_only:
+            self.synced.failure = failure
+        else:
+            self.synced.failure = _counted(self._opened, self.section, failure)
+        self.is_done = True
+        known = self._opened.known(self.section)
+        unknown = unknown_of(known, self.synced.results, self.options.pages)
+        self.synced.unknown = no_such_pages(unknown)
 
 
 def _counted(
@@ -335,17 +316,15 @@ def _counted(
         return failure
     tries = int(before or 0) + 1
     opened.state.remember(name, str(tries))
-
-    if tries >= LASTING_TRIES:
-        return SyncError(lasting(failure.message), hint=LASTING_HINT)
-    if isinstance(failure, AuthenticationFailed):
+    lasting = own_failure(failure, tries)
+    if lasting is failure and isinstance(failure, AuthenticationFailed):
         # the token is good elsewhere: it is a right that it lacks here
         return PermissionDenied(failure.message, hint=failure.hint)
-    return failure
+    return lasting
 
 
 def unknown_of(
-    wiki: SyncedWiki, results: Sequence[CycleResult], slugs: frozenset[Slug] | None
+    known: WikiState, results: Sequence[CycleResult], slugs: frozenset[Slug] | None
 ) -> frozenset[Slug]:
     """Pages that were named, and that neither side has or had."""
     if slugs is None or not results:
@@ -357,7 +336,7 @@ def unknown_of(
         for name in (action.slug, getattr(action, "target", None))
     }
     broken = {problem.subject for problem in problems_of(results)}
-    return slugs - wiki.known.base().keys() - planned - broken
+    return slugs - known.base().keys() - planned - broken
 
 
 async def _only_here(
@@ -372,15 +351,3 @@ async def _only_here(
         return ()
     seen = await opened.planned(wiki, asked)
     return [one.slug for one in seen.waiting if one.reason is SkipReason.NOT_ASKED]
-
-
-def _asks_first(messages: Messages, wiki: SyncedWiki, new: Sequence[Slug]) -> bool:
-    """Whether a first sync puts pages on the wiki that are only here."""
-    more = " ..." if len(new) > NAMES_SHOWN_MAX else ""
-    shown = ", ".join(new[:NAMES_SHOWN_MAX]) + more
-    what = f"only in {wiki.section.folder}: {counted(len(new), 'page')} ({shown})"
-    answer = messages.ask(f"{what}; upload them to the wiki?")
-    if answer is None:
-        step = "to upload them, use --adopt push"
-        messages.note(f"{what}; they are not uploaded; {step}")
-    return bool(answer)

@@ -1,27 +1,23 @@
-"""Cycles of a workspace's wikis, one wiki after the other, and what came of them.
-
-A cycle that leaves something to do at once is followed by another; whoever keeps
-editing a page in the meantime does not keep us for ever.  What is wrong with one
-wiki does not stop the others.
-"""
+"""Cycles of a workspace's wikis as the runner wants them, and what came of them."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wikisync.api.client import Client
 from wikisync.config import WikiSection
 from wikisync.errors import (
     ExitCode,
     Halted,
+    NotFound,
     WikisyncError,
 )
 from wikisync.model import Problem, Slug
-from wikisync.progress import Progress
+from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.decide.plan import (
     CreateLocal,
     CreateRemote,
@@ -32,12 +28,9 @@ from wikisync.sync.decide.plan import (
 from wikisync.sync.decide.safety import Batch
 from wikisync.sync.run.options import CycleOptions, FolderMatch
 from wikisync.sync.run.result import CycleResult, Held, problems_of
-from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
-
-ROUNDS_MAX = 8
-"""Cycles in a row for one wiki; a merge and its push are two."""
-WAITS_MAX = 8
-"""Times that ``--wait`` waits until an absence is certain."""
+from wikisync.workspace.identity import Located
+from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, WikiMoved
+from wikisync.workspace.work import CycleOutcome, ScanScope
 
 
 class Synced(Struct):
@@ -126,56 +119,120 @@ class Synced(Struct):
         return any(not isinstance(move, Rebind) for moves in done for move in moves)
 
 
-async def sync_wiki(
-    opened: OpenWorkspace,
-    wiki: SyncedWiki,
-    options: CycleOptions,
-    *,
-    progress: Progress | None = None,
-    waits: bool = False,
-) -> Synced:
-    """Run cycles until nothing is left to do at once, or until they fail.
+class WikiCycles:
+    """The cycles of one wiki of an open workspace, as ``runner.WikiWork`` wants them.
 
-    Args:
-        opened: The workspace.
-        wiki: One of its wikis.
-        options: What is asked of every cycle.
-        progress: Notified of long work.
-        waits: Wait until absences are certain, too.
+    The service is asked for nothing before the first cycle, so that a watch may begin
+    while it is away.
     """
-    synced = Synced(wiki.section, notes=wiki.found.notes, warnings=wiki.found.warnings)
-    # who says sync may have mended the token or the service's limits just now
-    options = replace(
-        options,
-        tries_again=True,
-        waits=waits,
-    )
-    rounds = waited = 0
-    while rounds < ROUNDS_MAX:
-        rounds += 1
+
+    def __init__(
+        self,
+        opened: OpenWorkspace,
+        section: WikiSection,
+        client: Client,
+        options: CycleOptions,
+        *,
+        progress: Progress | None = None,
+        settle_s: float | None = None,
+        asks_first: bool = True,
+    ) -> None:
+        """Make them; ``settle_s`` and ``asks_first`` are of ``OpenWorkspace.synced``.
+
+        Args:
+            opened: The workspace.
+            section: One of its wikis.
+            client: For its service.
+            options: What is asked of every cycle.
+            progress: Notified of long work.
+            settle_s: How long a saved file must have been left alone.
+            asks_first: Whether the service is asked where the wiki is.
+        """
+        self.section = section
+        self.options = options
+        self.progress = progress or SilentProgress()
+        self.synced = Synced(section)
+        """What came of the cycles."""
+        self._opened = opened
+        self._client = client
+        self._settle_s = settle_s
+        self._asks_first = asks_first
+        self._wiki: SyncedWiki | None = None
+
+    @property
+    def name(self) -> str:
+        """The wiki's folder in the workspace."""
+        return self.section.folder
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether a person wants it left alone."""
+        return self._opened.known(self.section).memory.paused is not None
+
+    def note(self, scope: ScanScope, paths: Collection[str] | None) -> None:
+        """Nothing is kept: every cycle scans both sides."""
+
+    async def cycle(self, scope: ScanScope = ScanScope.EVERYTHING) -> CycleOutcome:
+        """One cycle; a wiki that is elsewhere is looked for once more.
+
+        Raises:
+            WikisyncError: it could not go on.
+        """
         try:
-            is_first = not synced.results
-            with opened.meeting(wiki.section, is_first=is_first) as match:
-                result = await opened.cycle(
-                    wiki, replace(options, folder=match), progress
-                )
-        except WikisyncError as error:
-            synced.failure = error
-            return synced
-        options = replace(options, tries_again=False)
-        synced.results.append(result)
-        synced.has_other_folder |= match is FolderMatch.OTHER
-        if opened.is_read_only:
-            return synced
-        if result.has_more:
-            continue
-        if not waits or result.next_scan_s is None or waited >= WAITS_MAX:
-            break
-        waited, rounds = waited + 1, 0
-        if progress is not None:
-            progress.start("wait until missing pages are surely deleted", None)
-        await asyncio.sleep(result.next_scan_s)
-    return synced
+            try:
+                result = await self._exchange(scope)
+            except WikiMoved:
+                self._wiki, self._asks_first = None, True
+                result = await self._exchange(scope)
+        except NotFound:
+            # a project may come back under its path with another id
+            self._wiki = None
+            raise
+        return self._outcome(result)
+
+    def _outcome(self, result: CycleResult) -> CycleOutcome:
+        """Keep what came of a cycle, and say what follows from it."""
+        self.synced.results.append(result)
+        if self._opened.is_read_only:
+            return CycleOutcome(is_quiet=True)
+        if self.options.waits and not result.has_more and result.next_scan_s:
+            self.progress.start("wait until missing pages are surely deleted", None)
+        return CycleOutcome(result.is_quiet, result.has_more, result.next_scan_s)
+
+    async def _exchange(self, scope: ScanScope) -> CycleResult:
+        """Scan both sides, and carry over what differs."""
+        return await self._met(await self._connected(scope), self.options)
+
+    async def _connected(self, scope: ScanScope) -> SyncedWiki:
+        """Both sides of the wiki."""
+        del scope
+        if self._wiki is None:
+            wiki = await self._opened.synced(
+                self._client,
+                self.section,
+                settle_s=self._settle_s,
+                asks_first=self._asks_first,
+            )
+            self._note_found(wiki.found)
+            await self._begin(wiki)
+            self._wiki = wiki
+        return self._wiki
+
+    def _note_found(self, found: Located) -> None:
+        self.synced.notes, self.synced.warnings = found.notes, found.warnings
+
+    async def _begin(self, wiki: SyncedWiki) -> None:
+        """Do what comes before the first cycle."""
+
+    async def _met(self, wiki: SyncedWiki, options: CycleOptions) -> CycleResult:
+        """Run a cycle on the folder that is there now."""
+        is_first = not self.synced.results
+        with self._opened.meeting(self.section, is_first=is_first) as match:
+            # whoever begins may have mended the token or the service's limits just now
+            options = replace(options, folder=match, tries_again=is_first)
+            result = await self._opened.cycle(wiki, options, self.progress)
+        self.synced.has_other_folder |= match is FolderMatch.OTHER
+        return result
 
 
 def other_folder(folder: Path) -> str:

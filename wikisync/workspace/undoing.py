@@ -18,7 +18,7 @@ from wikisync.sync.run.options import CycleOptions
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.service import open_service
-from wikisync.workspace.syncing import Synced, sync_wiki
+from wikisync.workspace.syncing import Synced, WikiCycles
 from wikisync.workspace.times import local_time
 
 
@@ -59,11 +59,9 @@ async def planned_undo(
         opened.known(section).undo(sync.number)
         options = CycleOptions(pages=sync.names)
         async with open_service(workspace, token_file, messages, env) as client:
-            both = await opened.synced(client, section)
-            synced = await sync_wiki(opened, both, options)
-    if synced.failure is not None:
-        raise synced.failure
-    return PlannedUndo(section, sync, synced)
+            work = WikiCycles(opened, section, client, options)
+            await work.cycle()
+    return PlannedUndo(section, sync, work.synced)
 
 
 def last_sync(

@@ -1,0 +1,207 @@
+"""The contract of a runner of cycles, whatever queue it has; and its runs to rest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from tests.sync.virtual import START_S, VirtualLoop, run_virtually
+from wikisync.errors import AuthenticationFailed, FolderError, Unavailable
+from wikisync.workspace.failures import Condition
+from wikisync.workspace.runner import ROUNDS_MAX, Runner
+from wikisync.workspace.work import CycleOutcome, ScanScope
+
+AWAY = Unavailable("the service does not answer", url="https://gitlab.example.com")
+DONE = CycleOutcome(is_quiet=True)
+
+
+@dataclass
+class Work:
+    """A wiki that takes up what was edited when its cycle begins."""
+
+    name: str
+    outcomes: list[CycleOutcome | Exception] = field(default_factory=list)
+    """Of the next cycles; they are done afterwards."""
+    is_paused: bool = False
+    edits: int = 0
+    carried: int = 0
+    """How many of the edits the last whole cycle took up."""
+    live: int = 0
+    live_max: int = 0
+    scopes: list[ScanScope] = field(default_factory=list)
+
+    def note(self, scope: ScanScope, paths: Collection[str] | None) -> None:
+        del scope, paths
+
+    async def cycle(self, scope: ScanScope) -> CycleOutcome:
+        seen, self.live = self.edits, self.live + 1
+        self.live_max = max(self.live_max, self.live)
+        self.scopes.append(scope)
+        try:
+            await asyncio.sleep(1.0)
+        finally:
+            self.live -= 1
+        outcome = self.outcomes.pop(0) if self.outcomes else DONE
+        if isinstance(outcome, Exception):
+            raise outcome
+        self.carried = seen
+        return outcome
+
+
+class Service:
+    """A service that answers, or refuses whoever asks."""
+
+    has_token = True
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+
+    async def version(self) -> None:
+        if self.error is not None:
+            raise self.error
+
+
+@asynccontextmanager
+async def running(*works: Work) -> AsyncIterator[Runner]:
+    """A runner without end, until the block ends."""
+    runner = Runner(works, clock=asyncio.get_running_loop().time)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(runner.run())
+        yield runner
+        task.cancel()
+
+
+def rested(
+    *works: Work, service: Service | None = None, waits: bool = False
+) -> tuple[Runner, float]:
+    """The runner after these wikis came to rest, and the seconds that it took."""
+
+    async def run(loop: VirtualLoop) -> tuple[Runner, float]:
+        runner = Runner(works, service, clock=loop.time)
+        await runner.run_to_rest(waits=waits)
+        return runner, loop.time() - START_S
+
+    return run_virtually(run)
+
+
+# -- the contract ------------------------------------------------------------------
+
+
+def test_wiki_has_one_live_cycle_however_often_one_is_requested() -> None:
+    works = [Work(name) for name in "abc"]
+
+    async def run(_loop: VirtualLoop) -> None:
+        async with running(*works) as runner:
+            for _ in range(100):
+                for work in works:
+                    work.edits += 1
+                    runner.request_cycle(work.name, ScanScope.WIKI)
+                await asyncio.sleep(0.3)
+            await asyncio.sleep(5.0)
+
+    run_virtually(run)
+    assert [work.live_max for work in works] == [1, 1, 1]
+    assert [work.carried for work in works] == [100, 100, 100]
+
+
+def test_requests_during_a_cycle_mean_one_more() -> None:
+    work = Work("a")
+
+    async def run(_loop: VirtualLoop) -> None:
+        async with running(work) as runner:
+            await asyncio.sleep(0.5)
+            work.edits = 1
+            for _ in range(10):
+                runner.request_cycle("a", ScanScope.FOLDER)
+            await asyncio.sleep(30.0)
+
+    run_virtually(run)
+    assert (len(work.scopes), work.carried) == (2, 1)
+
+
+@pytest.mark.parametrize("dies_after_s", [0.0, 0.5, 1.5])
+def test_nothing_is_lost_when_the_runner_dies(dies_after_s: float) -> None:
+    """Before the cycle, in it, and in the one that a request during it led to."""
+    work = Work("a")
+
+    async def run(loop: VirtualLoop) -> None:
+        async with running(work) as runner:
+            await asyncio.sleep(dies_after_s)
+            work.edits = 1
+            runner.request_cycle("a", ScanScope.FOLDER, ["page.md"])
+        assert work.live == 0
+        await Runner([work], clock=loop.time).run_to_rest()
+
+    run_virtually(run)
+    assert work.carried == 1
+    assert work.scopes[-1] is ScanScope.EVERYTHING
+
+
+# -- until nothing is due ----------------------------------------------------------
+
+
+def test_four_wikis_at_a_time_run_to_rest_once_each() -> None:
+    works = [Work(f"w{number}") for number in range(6)]
+    _runner, took_s = rested(*works)
+    assert [len(work.scopes) for work in works] == [1] * 6
+    assert took_s == 2.0
+
+
+def test_wiki_that_has_more_to_do_gets_cycles_until_it_has_not_or_never_rests() -> None:
+    more = CycleOutcome(is_quiet=False, has_more=True)
+    merged, restless = Work("merged", [more]), Work("restless", [more] * 100)
+    rested(merged, restless)
+    assert (len(merged.scopes), len(restless.scopes)) == (2, ROUNDS_MAX)
+
+
+@pytest.mark.parametrize(("waits", "cycles"), [(False, 1), (True, 3)])
+def test_absence_that_is_not_certain_is_waited_for_on_request(
+    cycles: int, *, waits: bool
+) -> None:
+    unsure = CycleOutcome(is_quiet=True, next_scan_s=30.0)
+    work = Work("a", [unsure, unsure])
+    _runner, took_s = rested(work, waits=waits)
+    assert len(work.scopes) == cycles
+    assert took_s == cycles + 30.0 * (cycles - 1)
+
+
+def test_wiki_that_fails_is_not_tried_again_and_stops_no_other() -> None:
+    failed, other = Work("failed", [FolderError("gone")] * 2), Work("other")
+    runner, _ = rested(failed, other)
+    assert str(runner.wikis["failed"].failure) == "gone"
+    assert (len(failed.scopes), len(other.scopes)) == (1, 1)
+    assert runner.wikis["other"].condition is Condition.IN_SYNC
+
+
+def test_no_wiki_is_begun_after_the_service_went_away() -> None:
+    works = [Work(f"w{number}", [AWAY]) for number in range(6)]
+    runner, _ = rested(*works, service=Service(AWAY))
+    assert runner.outage is not None
+    assert [len(work.scopes) for work in works] == [1, 1, 1, 1, 0, 0]
+    met = [run.meets(runner.outage) for run in runner.wikis.values()]
+    assert met == [True] * 4 + [False] * 2
+
+
+def test_wiki_that_alone_is_refused_stops_no_other() -> None:
+    refused = AuthenticationFailed("401", url="https://gitlab.example.com")
+    works = [Work("ill", [refused]), *(Work(f"w{number}") for number in range(5))]
+    runner, _ = rested(*works, service=Service())
+    assert runner.outage is None
+    assert runner.wikis["ill"].failure is refused
+    assert all(work.scopes for work in works)
+
+
+def test_paused_wiki_is_left_alone() -> None:
+    paused, other = Work("paused", is_paused=True), Work("other")
+    runner, took_s = rested(paused, other)
+    assert (paused.scopes, len(other.scopes), took_s) == ([], 1, 1.0)
+    assert runner.wikis["paused"].is_paused
+
+
+def test_fault_of_ours_ends_a_run_to_rest() -> None:
+    with pytest.raises(ZeroDivisionError):
+        rested(Work("a", [ZeroDivisionError("ours")]), Work("b"))

@@ -1,0 +1,213 @@
+"""What an error of a wiki means: whose it is, whether it passes, when to try again.
+
+One wiki can answer 500, 401 or 429 for weeks while all others are sound, so that the
+error alone does not say whether it is that wiki's own or the whole service's.  One
+more request does: the smallest one that needs nothing of any wiki.
+
+A person is called for what no waiting mends: a refused token, missing rights, a wiki
+or folder that is gone, a page that cannot be carried over as it is.  What mends itself
+calls nobody, or soon nobody comes: a service that is away for a while, a page that was
+superseded, an unusable state, which the next start replaces.  Only where an error that
+should pass has lasted for hours is it reported as well.  Whatever is not named here
+needs a person: better to report a new problem too loudly than not at all.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Awaitable
+from enum import Enum
+from typing import Protocol, TypeVar
+
+from wikisync.errors import (
+    AuthenticationFailed,
+    Halted,
+    PermissionDenied,
+    PreconditionFailed,
+    RateLimited,
+    RemoteError,
+    StateDamaged,
+    SyncError,
+    Unavailable,
+    WikisyncError,
+)
+from wikisync.model import Problem
+
+log = logging.getLogger(__name__)
+
+OF_SERVICE = (AuthenticationFailed, RateLimited, Unavailable)
+"""Errors met at one wiki that may as well be the whole service's."""
+OWN_TROUBLE = (AuthenticationFailed, Unavailable)
+"""Those of them that no waiting mends where the service answers all the same."""
+TRANSIENT = (PreconditionFailed, RateLimited, StateDamaged, Unavailable)
+"""Errors that should go away without anybody's doing."""
+TRANSIENT_PROBLEMS = frozenset(
+    {
+        "absence-doubted",
+        # no text waits for it, and status names each
+        "attachment-missing",
+        "not-at-rest",
+        "page-limited",
+        "page-listed-twice",
+        "page-unavailable",
+        # a word of the command line, which its answer is for
+        "page-unknown",
+        "removals-postponed",
+        # kept as plain text; only a newer wikisync knows better
+        "unknown-format",
+    }
+)
+LASTING_S = 4 * 3600.0
+"""Longer than a journey or a maintenance; a person who writes here for half a day has
+to know that nothing of it is on the wiki."""
+LASTING_TRIES = 3
+"""So often in a row a wiki fails while the service answers until a person is called."""
+LASTING_HINT = (
+    "ask the administrator of the service; until then, skip the wiki with exclude in"
+    " [sync]"
+)
+BACK_OFF_MIN_S = 2.0
+BACK_OFF_MAX_S = 300.0
+REFUSED_RETRY_S = 900.0
+"""After a refused token, and after whatever the service asks for at the most."""
+RATE_LIMIT_S = 60.0
+"""After "too many requests" that do not say how long to wait."""
+PROBLEM_CHARS_MAX = 500
+
+T = TypeVar("T")
+
+
+class Condition(Enum):
+    """The state of one wiki."""
+
+    STARTING = "starting"
+    IN_SYNC = "in sync"
+    SYNCING = "syncing"
+    """It was in sync, and a cycle of it takes long: what it found is not known yet."""
+    PARTLY = "partly in sync"
+    OPEN = "open in an editor"
+    """In sync but for pages that wait until an editor here closes them."""
+    NEEDS_PERSON = "needs a person"
+    OFFLINE = "offline"
+    LIMITED = "limited"
+    """The service wants fewer requests."""
+    REFUSED = "refused"
+    FAILING = "failing"
+    PAUSED = "paused"
+
+
+class Service(Protocol):
+    """A service that can be asked whether it answers at all."""
+
+    @property
+    def has_token(self) -> bool:
+        """Whether it is asked with a token."""
+        ...
+
+    async def version(self) -> object:
+        """The smallest request that needs nothing of any wiki."""
+        ...
+
+
+async def is_of_all(service: Service | None, error: WikisyncError) -> bool:
+    """Whether the other wikis of the service would meet this error, too.
+
+    Without a service to ask, each error that may be of all is taken so.
+    """
+    if not isinstance(error, OF_SERVICE):
+        return False
+    if isinstance(error, RateLimited):
+        # the client knows whether several wikis met it
+        return error.is_everywhere
+    if service is None:
+        return True
+    try:
+        await service.version()
+    except AuthenticationFailed:
+        # without a token the service answers so, and it does answer
+        return service.has_token
+    except (Unavailable, RateLimited):
+        return True
+    except RemoteError:
+        return False
+    return False
+
+
+def condition_after(error: WikisyncError, *, is_of_all: bool) -> Condition:
+    """How a wiki is that met an error, or the service, whose error it was."""
+    match error:
+        case AuthenticationFailed() | PermissionDenied():
+            return Condition.REFUSED
+        case RateLimited():
+            return Condition.LIMITED
+        case Halted():
+            return Condition.NEEDS_PERSON
+    return Condition.OFFLINE if is_of_all else Condition.FAILING
+
+
+def again_s(error: WikisyncError, failures: int, chance: random.Random) -> float:
+    """How long to wait after so many failures in a row, the last by this error."""
+    match error:
+        case AuthenticationFailed() | PermissionDenied():
+            return REFUSED_RETRY_S
+        case RateLimited():
+            # as it asks, but one try is made in time
+            return min(error.retry_after_s or RATE_LIMIT_S, REFUSED_RETRY_S)
+        case Halted():
+            return BACK_OFF_MAX_S
+    return back_off_s(failures, chance)
+
+
+def back_off_s(failures: int, chance: random.Random) -> float:
+    """Full jitter below a limit that doubles, never less than the least."""
+    limit = min(BACK_OFF_MAX_S, BACK_OFF_MIN_S * 2 ** min(failures, 16))
+    return chance.uniform(BACK_OFF_MIN_S, limit)
+
+
+def own_failure(error: WikisyncError, tries: int) -> WikisyncError:
+    """What keeps one wiki back that failed so often while the service answers.
+
+    The words are the same after each try, so that a person is called once.
+    """
+    if isinstance(error, OWN_TROUBLE) and tries >= LASTING_TRIES:
+        return SyncError(
+            f"{error.message}; {LASTING_TRIES} attempts in a row failed, although the"
+            " service is reachable",
+            hint=LASTING_HINT,
+        )
+    return error
+
+
+def is_transient(error: WikisyncError) -> bool:
+    """Whether it should go away without anybody's doing."""
+    return isinstance(error, TRANSIENT)
+
+
+def needs_person(problem: Problem) -> bool:
+    """Whether it stays until somebody does something about it."""
+    return problem.code not in TRANSIENT_PROBLEMS
+
+
+async def guarded(name: str, work: Awaitable[T]) -> T:
+    """Work whose every failure is an error for people.
+
+    Args:
+        name: What is worked on.
+        work: Whatever runs for months beside the cycles, or is one.
+
+    Raises:
+        WikisyncError: its own, or one that says what went wrong with us.
+    """
+    try:
+        return await work
+    except WikisyncError:
+        raise
+    except Exception as exc:
+        # the one place that may: a fault of ours must not end the runner
+        log.exception("work on %s failed", name)
+        said = f"{type(exc).__name__}: {exc}"[:PROBLEM_CHARS_MAX]
+        raise WikisyncError(
+            f"work on {name} failed: {said}",
+            hint="this is a fault of wikisync; the log says where",
+        ) from exc
