@@ -150,3 +150,27 @@ def test_group_without_a_command_prints_its_help(
     assert shown.out.startswith(f"Usage: {' '.join(['wikisync', *words])} ")
     assert "Commands:" in shown.out or "Every day:" in shown.out
     assert shown.err == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("re", {"resolve", "restore", "refuse", "resume", "render"}),
+        ("--ver", {"--version", "--verbose"}),
+        ("export --theme", {"--theme", "--theme-option"}),
+    ],
+)
+def test_shell_is_offered_commands_and_options(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    typed: str,
+    offered: set[str],
+) -> None:
+    words = f"wikisync {typed}"
+    monkeypatch.setenv("_WIKISYNC_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+    with pytest.raises(SystemExit):
+        main([])
+    lines = capsys.readouterr().out.splitlines()
+    assert {line.removeprefix("plain,") for line in lines} == offered

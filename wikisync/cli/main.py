@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import click
+from click.shell_completion import CompletionItem
 
 from wikisync import __version__
 from wikisync.cli.console import Console
@@ -79,6 +80,19 @@ class LazyGroup(click.Group):
         command = module.command
         assert isinstance(command, click.Command)
         return command
+
+    def shell_complete(
+        self, ctx: click.Context, incomplete: str
+    ) -> list[CompletionItem]:
+        """Commands and options for a shell, without importing any command."""
+        return [
+            *(
+                CompletionItem(name, help=line)
+                for name, line in COMMANDS.items()
+                if name.startswith(incomplete)
+            ),
+            *click.Command.shell_complete(self, ctx, incomplete),
+        ]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
