@@ -174,3 +174,35 @@ def test_shell_is_offered_commands_and_options(
         main([])
     lines = capsys.readouterr().out.splitlines()
     assert {line.removeprefix("plain,") for line in lines} == offered
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("is_well", "shown"),
+    [
+        (True, "\x1b[32mdocs: in sync\x1b[0m\n"),
+        (False, "\x1b[33mdocs: in sync\x1b[0m\n"),
+    ],
+)
+def test_state_has_a_colour_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, *, is_well: bool, shown: str
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for stream, wanted in ((Terminal(), shown), (io.StringIO(), "docs: in sync\n")):
+        monkeypatch.setattr("sys.stdout", stream)
+        Console().state("docs: in sync", is_well=is_well)
+        assert stream.getvalue() == wanted
+
+
+def test_state_cannot_paint_the_terminal_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    monkeypatch.setenv("NO_COLOR", "1")
+    Console().state("docs\x1b[31m: in sync", is_well=True)
+    assert "\x1b" not in terminal.getvalue()

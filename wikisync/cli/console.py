@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO
 
 import click
 
@@ -25,7 +26,8 @@ from wikisync.terminal import VisibleLines, visible_line
 from wikisync.workspace.sentences import with_hint
 from wikisync.workspace.times import local_time
 
-RED, YELLOW, BOLD, RESET = "\x1b[31m", "\x1b[33m", "\x1b[1m", "\x1b[0m"
+RED, GREEN, YELLOW = "\x1b[31m", "\x1b[32m", "\x1b[33m"
+BOLD, RESET = "\x1b[1m", "\x1b[0m"
 
 
 def _shown(text: str) -> str:
@@ -73,6 +75,11 @@ class Console:
     def lines(self, *lines: str) -> None:
         """Sentences the command was asked for, to stdout, safe on a terminal."""
         self.result(_in_stdout("\n".join(map(visible_line, lines))))
+
+    def state(self, text: str, *, is_well: bool) -> None:
+        """A sentence as of ``lines``, green on a terminal where all is well."""
+        shown = _in_stdout(visible_line(text))
+        self.result(self._paint(shown, GREEN if is_well else YELLOW, sys.stdout))
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         """Rows the command was asked for, to stdout; lines with tabs in a pipe."""
@@ -134,8 +141,8 @@ class Console:
         at = f"{local_time(time.time())} " if self.shows_time else ""
         sys.stderr.write(f"{at}{line}\n")
 
-    def _paint(self, word: str, colour: str) -> str:
-        if os.environ.get("NO_COLOR") or not sys.stderr.isatty():
+    def _paint(self, word: str, colour: str, stream: TextIO | None = None) -> str:
+        if os.environ.get("NO_COLOR") or not (stream or sys.stderr).isatty():
             return word
         return f"{colour}{word}{RESET}"
 

@@ -165,7 +165,8 @@ def _show_wiki(console: Console, status: WikiStatus) -> None:
     if console.quiet and is_well(status):
         return
     folder = status.section.folder
-    console.lines(headline(status))
+    is_green = is_well(status) and status.unseen is None
+    console.state(headline(status), is_well=is_green)
     for batch in status.batches:
         console.lines(f"  {batch_sentence(folder, batch).removeprefix(folder + ': ')}")
     for one in status.differences:
