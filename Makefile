@@ -9,6 +9,8 @@ WORKERS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 # they flush thousands of small files: into memory, where there are 4 GB for it
 SCRATCH := $(or $(TMPDIR),$(shell df --output=avail /dev/shm 2>/dev/null | \
 	awk 'NR == 2 && $$1 > 4194304 {print "/dev/shm"}'),/tmp)
+# each of a thousand processes would compile the program anew
+export PYTHONDONTWRITEBYTECODE :=
 SEED ?= 1
 PEERS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wikisync-bench
 BENCHMARKS := $(filter-out %/corpus.py %/growth.py %/measured.py %/site_peers.py,$(wildcard benchmarks/[a-z]*.py))

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.agreed import write_config
 from tests.support.bending import BendingProxy, bending_proxy
+from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
@@ -32,25 +33,22 @@ async def proxy(service: EmbeddedService) -> AsyncIterator[BendingProxy]:
         yield running
 
 
-async def started(
-    proxy: BendingProxy, token: str, root: Path
-) -> asyncio.subprocess.Process:
-    """A sync in a process of its own."""
+@pytest.fixture
+async def root(proxy: BendingProxy, tmp_path: Path) -> Path:
+    """A workspace that was never synced."""
+    folder = tmp_path / "work"
+    folder.mkdir()
     write_config(
-        root,
+        folder,
         f'[service]\nurl = "{proxy.url}"\n[[wiki]]\nproject = "{PROJECT.full_path}"\n',
     )
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "wikisync", "--quiet", "sync", "-C", str(root)),
-        env={**os.environ, "WIKISYNC_TOKEN": token},
-    )
+    return folder
 
 
-async def synced(proxy: BendingProxy, token: str, root: Path) -> int:
+async def synced(proxy: BendingProxy, run: Run, root: Path) -> int:
     """Sync to the end; gives how often the whole list was asked for."""
     before = len(proxy.requests(LIST))
-    process = await started(proxy, token, root)
-    assert await process.wait() == 0
+    assert (await run("--quiet", "sync", "-C", root)).code == 0
     return len(proxy.requests(LIST)) - before
 
 
@@ -59,15 +57,14 @@ async def synced(proxy: BendingProxy, token: str, root: Path) -> int:
 async def test_ended_in_the_middle_of_a_sync_the_next_one_reads_no_list(
     service: EmbeddedService,
     proxy: BendingProxy,
-    tmp_path: Path,
+    run: Run,
+    root: Path,
     number: signal.Signals,
     *,
     is_edited_there: bool,
 ) -> None:
     """Each page that was carried over is known to differ from the wiki's mark."""
-    root = tmp_path / "work"
-    root.mkdir()
-    lists = [await synced(proxy, service.token, root) for _ in range(3)]
+    lists = [await synced(proxy, run, root) for _ in range(3)]
     assert lists[-1] == 0
     names = [f"page-{number}" for number in range(8)]
     edits = {name: f"{PAGES[name]}edited\n" for name in names}
@@ -78,7 +75,10 @@ async def test_ended_in_the_middle_of_a_sync_the_next_one_reads_no_list(
     else:
         edits = {name: edits[name] for name in names[:4]}
     stuck = proxy.bend(PAGE, method="PUT", skip=2, hangs=True)
-    process = await started(proxy, service.token, root)
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "wikisync", "--quiet", "sync", "-C", str(root)),
+        env={**os.environ, "WIKISYNC_TOKEN": service.token},
+    )
     async with asyncio.TaskGroup() as group:
         ended = group.create_task(process.wait())
         met = group.create_task(stuck.has_met.wait())
@@ -87,7 +87,7 @@ async def test_ended_in_the_middle_of_a_sync_the_next_one_reads_no_list(
         process.send_signal(number)
     proxy.straighten()
 
-    assert await synced(proxy, service.token, root) == 0
+    assert await synced(proxy, run, root) == 0
     found = {path.stem: path.read_text() for path in (root / "handbook").glob("*.md")}
     assert found == PAGES | edits
     async with Client(service.url, service.token) as client:

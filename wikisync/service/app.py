@@ -14,6 +14,7 @@ import uuid
 import zlib
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
+from functools import cache
 
 from aiohttp import web
 
@@ -65,7 +66,7 @@ class App:
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self._router = Router(route_table())
+        self._router = _router()
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer, with what every answer has."""
@@ -136,6 +137,11 @@ class App:
                 with spool_folder(spool) if is_form else nullcontext(spool) as folder:
                     raw |= await read_body(request, limits, folder, bytes_max)
                     return await self.handle(call, target)
+
+
+@cache
+def _router() -> Router[Target]:
+    return Router(route_table())
 
 
 def _only_reads(request: web.BaseRequest) -> bool:
