@@ -15,7 +15,7 @@ READ = Purpose("read page home", "page", "project", "docs/a")
 WRITE = Purpose("edit page home", "page", "project", "docs/a", is_write=True)
 FILE = Purpose("read attachment", "attachment", "project", "docs/a")
 UPLOAD = Purpose("upload", "attachment", "project", "docs/a", is_write=True)
-READS_A, READS_B = Area("reads", "project docs/a"), Area("reads", "project docs/b")
+READS_A = Area("reads", "project docs/a")
 CHANGES_A, GIT, FILES = Area("changes", "project docs/a"), Area("git"), Area("files")
 DAY_S = 86_400.0
 
@@ -40,40 +40,11 @@ def test_requests_that_share_a_limit(request_: Request, area: Area) -> None:
     assert Area.of(request_) == area
 
 
-def test_limit_holds_back_its_own_area(budget: Budget) -> None:
-    budget.note_refusal(CHANGES_A, 60.0, 0.0)
-
-    assert budget.wait_of(CHANGES_A) is not None
-    for other in (READS_A, READS_B, GIT, FILES, Area("changes", "project docs/b")):
-        assert budget.wait_of(other) is None
-
-
-def test_one_request_is_made_after_the_longest_wait(
-    budget: Budget, time: FakeTime
-) -> None:
-    budget.note_refusal(GIT, DAY_S, 0.0)
-    time.now += 899.0
-    assert budget.wait_of(GIT) is not None
-    time.now += 1.0
-    assert budget.wait_of(GIT) is None
-    assert budget.waits(), "it is not known to be over"
-    budget.note_answer(GIT)
-    assert budget.waits() == []
-
-
 def test_answer_to_a_request_of_before_ends_no_limit(budget: Budget) -> None:
     budget.note_refusal(GIT, 60.0, 0.0)
     budget.note_answer(GIT)
 
     assert budget.wait_of(GIT) is not None
-
-
-def test_person_who_knows_better_ends_all_waiting(budget: Budget) -> None:
-    budget.note_refusal(GIT, 60.0, 0.0)
-    budget.forget()
-
-    assert budget.wait_of(GIT) is None
-    assert budget.waits() == []
 
 
 def test_end_that_was_asked_for_first_is_told_until_it_is_over(
@@ -90,33 +61,6 @@ def test_end_that_was_asked_for_first_is_told_until_it_is_over(
     time.now += DAY_S
     budget.note_refusal(GIT, 60.0, 0.0)
     assert budget.waits()[0].ends_at == time.now + 60.0
-
-
-@pytest.mark.parametrize("area", [READS_A, CHANGES_A, Area("reads")])
-def test_reads_of_two_wikis_are_the_whole_api(budget: Budget, area: Area) -> None:
-    budget.note_refusal(READS_A, 60.0, 0.0)
-    assert not budget.is_everywhere(area)
-    budget.note_refusal(READS_B, 90.0, 0.0)
-
-    assert budget.is_everywhere(area)
-    wait = budget.wait_of(area)
-    assert wait is not None
-    assert (wait.what, wait.until) == ("requests", 1090.0)
-    assert budget.wait_of(GIT) is None
-    assert not budget.is_everywhere(FILES)
-
-
-def test_first_limit_of_two_that_is_over_lets_the_other_wait_alone(
-    budget: Budget, time: FakeTime
-) -> None:
-    budget.note_refusal(READS_A, 60.0, 0.0)
-    budget.note_refusal(READS_B, 90.0, 0.0)
-    time.now += 60.0
-
-    assert budget.wait_of(READS_A) is None
-    wait = budget.wait_of(READS_B)
-    assert wait is not None
-    assert wait.what == "reads of project docs/b"
 
 
 def test_time_of_another_day_is_shown_with_it() -> None:

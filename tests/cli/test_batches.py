@@ -9,7 +9,6 @@ import pytest
 
 from tests.support.commands import Run
 from tests.support.git import clone, needs_git, run_git
-from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import HANDBOOK, PAGES, Cloned, clone_handbook
 from wikisync.folder.workspace import locked
@@ -124,14 +123,6 @@ async def test_batch_of_no_wiki_here_is_a_usage_error(stopped: Cloned) -> None:
     assert "its wikis are: handbook" in ran.err
 
 
-async def test_page_edited_since_is_not_what_was_approved(stopped: Cloned) -> None:
-    stopped.write("home.md", "edited since\n")
-    ran = await stopped.run("approve", "handbook:1")
-    assert ran.code == 0
-    assert stopped.files() == {"home.md": "edited since\n"}
-    assert await stopped.wiki() == {"home.md": "edited since\n"}
-
-
 # -- changes -----------------------------------------------------------------------
 
 
@@ -182,14 +173,6 @@ async def test_refused_change_is_told_and_is_no_error(shrunk: Cloned) -> None:
     assert (ran.code, ran.out) == (0, "handbook: 4 pages, 1 waiting\n")
     assert "handbook/guide: this change was rejected; waiting" in ran.err
     assert (await shrunk.run("sync")).code == (await shrunk.run("status")).code == 0
-
-
-async def test_refused_change_is_asked_about_again_with_another_text(
-    shrunk: Cloned,
-) -> None:
-    await shrunk.run("refuse", "1")
-    shrunk.write("guide.md", "word, again\n")
-    assert "handbook:2" in (await shrunk.run("sync")).err
 
 
 # -- a wiki that goes back in time -----------------------------------------------------
@@ -244,20 +227,3 @@ async def test_one_command_says_which_text_both_sides_get(
     await forced.edit({"home": "edited since\n"})
     ran = await forced.run("sync")
     assert (ran.code, ran.out) == (0, "handbook: 4 pages, 1 pulled\n")
-
-
-@needs_git
-async def test_without_git_a_page_alone_is_an_edit(forced: Cloned) -> None:
-    forced.service.quirks = {Quirk.NO_GIT}
-    assert (await forced.run("sync")).code == 0
-    assert forced.read("guide.md") == "a guide\n"
-
-
-@needs_git
-async def test_a_revert_in_a_new_commit_is_an_edit(cloned: Cloned) -> None:
-    await cloned.run("sync")
-    cloned.write("guide.md", "work of an hour\n")
-    await cloned.run("sync")
-    await cloned.edit({"guide": "a guide\n"})
-    assert (await cloned.run("sync")).code == 0
-    assert cloned.read("guide.md") == "a guide\n"

@@ -12,13 +12,11 @@ import pytest
 from tests.support.bending import BendingProxy, Rule, bending_proxy
 from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
-from tests.support.watching import watching
 from wikisync.model import WikiOwner
 from wikisync.workspace.failures import LASTING_TRIES
 
 NAMES = ("p1", "p2", "p3")
 ALL = ("--group", "docs", "--all")
-TRIES_S = 120.0
 """For three tries of a watch, each of five requests."""
 LASTING = f"{LASTING_TRIES} attempts in a row failed, although the service is reachable"
 OWNERS = {name: WikiOwner("project", f"docs/{name}") for name in NAMES}
@@ -184,28 +182,3 @@ async def test_status_scans_at_the_other_wikis(cloned: Three) -> None:
     ran = await cloned.run("status", "--json")
     seen = {wiki["folder"]: wiki["is_wiki_seen"] for wiki in ran.json["wikis"]}
     assert seen == {"p1": True, "p2": False, "p3": True}
-
-
-@pytest.mark.slow
-async def test_watch_carries_the_other_wikis_and_names_the_broken_one(
-    cloned: Three,
-) -> None:
-    cloned.break_one()
-    more = "".join(f'[[wiki]]\nproject = "docs/{name}"\n' for name in NAMES)
-    async with watching(
-        cloned.service, cloned.root, url=cloned.proxy.url, more=more, project=None
-    ) as watch:
-        await watch.until(lambda: LASTING in cloned.attention, TRIES_S)
-        cloned.save("p3", "edited\n")
-
-        async def is_there() -> bool:
-            return await cloned.on_wiki("p3") == "edited\n"
-
-        await watch.until(is_there)
-        await watch.until(lambda: bool(watch.health.get("attention")))
-        assert watch.health["service"]["condition"] == "in reach"
-        by_name = {wiki["folder"]: wiki for wiki in watch.health["wikis"]}
-        assert by_name["p2"]["condition"] == "failing"
-        assert by_name["p2"]["failures"] >= LASTING_TRIES
-        assert by_name["p3"]["condition"] == "in sync"
-        assert not any("offline" in line or "is back" in line for line in watch.lines)

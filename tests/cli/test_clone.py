@@ -8,14 +8,12 @@ from typing import Any
 import pytest
 
 from tests.support.commands import Run
-from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.config import load_config
 from wikisync.errors import FolderError
 from wikisync.model import WikiOwner
 from wikisync.progress import SilentProgress
-from wikisync.sync.base.state import State
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.result import CycleResult
 from wikisync.workspace.cloning import clone, folder_names
@@ -185,19 +183,6 @@ async def test_second_clone_brings_the_first_up_to_date(
     assert (workspace / "wikisync.toml").read_bytes() == config
 
 
-async def test_second_clone_keeps_an_edit_made_here(
-    handbook: EmbeddedService, run: Run, workspace: Path
-) -> None:
-    words = ("clone", handbook.url, "--project", "docs/handbook", workspace)
-    await run(*words)
-    (workspace / "handbook/dir/page.md").write_text("mine")
-    await handbook.add_pages(HANDBOOK, {"dir/page": "theirs"})
-    ran = await run(*words, "--json")
-    assert ran.code == 3
-    assert ran.problem_codes == ["page-held"]
-    assert (workspace / "handbook/dir/page.md").read_text() == "mine"
-
-
 async def test_second_clone_keeps_links_and_names_as_they_are_here(
     handbook: EmbeddedService, run: Run, workspace: Path
 ) -> None:
@@ -211,30 +196,6 @@ async def test_second_clone_keeps_links_and_names_as_they_are_here(
     ran = await run(*words)
     assert ran.code == 0
     assert files(workspace / "handbook") == {**before, "dir/page.md": b"new text"}
-
-
-async def test_list_that_fails_as_empty_removes_nothing(
-    handbook: EmbeddedService, run: Run, workspace: Path
-) -> None:
-    words = ("clone", handbook.url, "--project", "docs/handbook", workspace)
-    await run(*words)
-    handbook.quirks = {Quirk.EMPTY_LIST}
-    ran = await run(*words)
-    assert ran.code == 4
-    assert (workspace / "handbook/home.md").exists()
-    assert (workspace / "handbook/dir/page.md").exists()
-
-
-async def test_page_that_only_the_list_misses_is_not_removed(
-    handbook: EmbeddedService, run: Run, workspace: Path
-) -> None:
-    words = ("clone", handbook.url, "--project", "docs/handbook", workspace)
-    await run(*words)
-    handbook.quirks = {Quirk.HALF_LIST}
-    ran = await run(*words, "--json")
-    assert ran.code == 3
-    assert "absence-doubted" in ran.problem_codes
-    assert (workspace / "handbook/home.md").exists()
 
 
 async def test_emptied_wiki_is_stopped_by_the_safety_stop_until_a_person_says_yes(
@@ -252,33 +213,6 @@ async def test_emptied_wiki_is_stopped_by_the_safety_stop_until_a_person_says_ye
     assert ran.code == 0
     assert not (workspace / "handbook/home.md").exists()
     assert len(list((workspace / ".wikisync/trash").rglob("*.md"))) == 2
-
-
-async def test_lost_folder_of_a_wiki_is_not_taken_for_deleted_pages(
-    handbook: EmbeddedService, run: Run, workspace: Path
-) -> None:
-    """Its disk may be away; what is mounted there is not ours to make."""
-    words = ("clone", handbook.url, "--project", "docs/handbook", workspace)
-    await run(*words)
-    (workspace / "handbook").rename(workspace.parent / "elsewhere")
-    ran = await run(*words)
-    assert ran.code == 1
-    assert str(workspace / "handbook") in ran.err
-    assert not (workspace / "handbook").exists()
-
-
-async def test_damaged_state_is_set_aside_and_nothing_is_lost(
-    handbook: EmbeddedService, run: Run, workspace: Path
-) -> None:
-    words = ("clone", handbook.url, "--project", "docs/handbook", workspace)
-    await run(*words)
-    before = files(workspace / "handbook")
-    (workspace / ".wikisync/state.db").write_bytes(b"damaged" * 1000)
-    ran = await run(*words, "--json")
-    assert ran.problem_codes == ["state-set-aside"]
-    assert files(workspace / "handbook") == before
-    with State.open(workspace / ".wikisync/state.db") as state:
-        assert len(state.wiki(HANDBOOK).base()) == 2
 
 
 # -- what is refused ---------------------------------------------------------------

@@ -13,7 +13,6 @@ from tests.api.wire import Wire, http, json_answer, listening_wire
 from tests.cli.exports import HANDBOOK, NAMED, PICTURE, digest_of_tree, put_handbook
 from tests.support.bending import bending_proxy
 from tests.support.commands import Run
-from tests.support.git import needs_git
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.site_links import doubled_ids
@@ -296,16 +295,6 @@ async def test_token_is_neither_in_site_nor_cache_nor_output(
     assert handbook.token not in ran.out + ran.err
 
 
-async def test_broken_link_that_a_page_repeats_is_told_once(
-    handbook: EmbeddedService, run: Run, site: Path
-) -> None:
-    await handbook.add_pages(HANDBOOK, {"gone": "[a](nowhere) [b](nowhere)"})
-    ran = await run("export", handbook.url, *NAMED, "-o", site)
-    assert ran.err.count("nowhere") == 1
-    assert "(there is no such page), 2 times" in ran.err
-    assert "2 broken links" in ran.out
-
-
 async def test_own_templates_stand_in_front_of_the_theme(
     handbook: EmbeddedService, run: Run, site: Path, tmp_path: Path
 ) -> None:
@@ -322,43 +311,6 @@ async def test_own_templates_stand_in_front_of_the_theme(
 # -- odd pages ---------------------------------------------------------------------
 
 
-async def test_page_of_six_megabytes_is_exported(
-    handbook: EmbeddedService, run: Run, site: Path
-) -> None:
-    text = "many words in a line\n" * 300_000
-    await handbook.put_file(HANDBOOK, "huge.md", text.encode())
-    await run("export", handbook.url, *NAMED, "-o", site)
-    assert "many words in a line" in (site / "huge.html").read_text()
-
-
-async def test_page_that_is_no_text_is_a_problem_and_the_rest_is_there(
-    handbook: EmbeddedService, run: Run, site: Path
-) -> None:
-    await handbook.put_file(HANDBOOK, "odd.md", b"\0\xff\xfe binary")
-    ran = await run("export", handbook.url, *NAMED, "-o", site, "--json")
-    assert ran.code == 3
-    assert "page-not-utf-8" in ran.problem_codes
-    assert (site / "index.html").exists()
-
-
-async def test_page_in_an_old_encoding_is_exported_as_the_service_reads_it(
-    handbook: EmbeddedService, run: Run, site: Path
-) -> None:
-    await handbook.put_file(HANDBOOK, "old.md", "naïve café".encode("latin-1"))
-    await run("export", handbook.url, *NAMED, "-o", site)
-    assert "naïve café" in (site / "old.html").read_text()
-
-
-async def test_two_slugs_that_differ_in_case_are_both_exported(
-    handbook: EmbeddedService, run: Run, site: Path
-) -> None:
-    await handbook.add_pages(HANDBOOK, {"Dir/Page": "the other text"})
-    await run("export", handbook.url, *NAMED, "-o", site)
-    texts = [path.read_text() for path in site.rglob("*.html")]
-    assert any("some words" in text for text in texts)
-    assert any("the other text" in text for text in texts)
-
-
 async def test_unknown_format_is_shown_as_text_and_told(run: Run, site: Path) -> None:
     async with odd_service() as wire:
         page = {"slug": "home", "format": "typst", "content": "= A title"}
@@ -372,18 +324,6 @@ async def test_unknown_format_is_shown_as_text_and_told(run: Run, site: Path) ->
 # -- attachments -------------------------------------------------------------------
 
 
-async def test_sign_in_page_is_not_taken_for_a_picture(run: Run, site: Path) -> None:
-    async with odd_service() as wire:
-        page = {"slug": "home", "format": "markdown", "content": f"![p]({PICTURE})"}
-        wire.will(json_answer([page]))
-        wire.will(http(200, b"<html>Sign in</html>", "text/html"))
-        wire.will(http(404))  # and git still has no repository there
-        ran = await run("export", wire.url, *NAMED, "-o", site, "--json")
-    assert ran.code == 3
-    assert "attachment-missing" in ran.problem_codes
-    assert not (site / PICTURE).exists()
-
-
 async def test_picture_behind_a_sign_in_is_a_placeholder_and_told(
     handbook: EmbeddedService, run: Run, site: Path
 ) -> None:
@@ -392,27 +332,6 @@ async def test_picture_behind_a_sign_in_is_a_placeholder_and_told(
     assert ran.code == 3
     assert "attachment-missing" in ran.problem_codes
     assert not (site / PICTURE).exists()
-
-
-@needs_git
-async def test_picture_behind_a_sign_in_comes_by_git(
-    handbook: EmbeddedService, run: Run, site: Path
-) -> None:
-    handbook.quirks = {Quirk.FILES_NEED_SESSION}
-    ran = await run("export", handbook.url, *NAMED, "-o", site)
-    assert ran.code == 0
-    assert (site / PICTURE).exists()
-
-
-async def test_picture_that_can_be_had_later_is_fetched_then(
-    handbook: EmbeddedService, run: Run, site: Path
-) -> None:
-    handbook.quirks = {Quirk.FILES_NEED_SESSION, Quirk.NO_GIT}
-    await run("export", handbook.url, *NAMED, "-o", site)
-    handbook.quirks = ()
-    ran = await run("export", handbook.url, *NAMED, "-o", site)
-    assert ran.code == 0
-    assert (site / PICTURE).exists()
 
 
 async def test_attachment_that_no_page_mentions_any_more_leaves_the_site(

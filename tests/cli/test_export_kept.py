@@ -140,21 +140,6 @@ async def test_wiki_that_cannot_be_read_stays_as_it_was_read_last(
     assert "3 wikis, 1 of them kept from the last export" in ran.out
 
 
-async def test_empty_list_of_a_failing_storage_keeps_the_pages(
-    export: Any, proxy: BendingProxy, ids: dict[str, int], site: Path
-) -> None:
-    await export()
-    before = digest_of_tree(site)
-    proxy.bend(of_wiki(ids) + "$|" + of_wiki(ids) + r"\?", body=b"[]")
-    proxy.bend(of_wiki(ids) + "/", status=404, body=b'{"message":"404 Not Found"}')
-    ran = await export("--json")
-    assert ran.code == 3
-    assert digest_of_tree(site) == before
-    [kept] = ran.json["kept"]
-    assert (kept["path"], kept["from"], kept["pages"]) == (BROKEN, "cache", 5)
-    assert "wiki-kept" in ran.problem_codes
-
-
 async def test_all_wikis_that_cannot_be_read_leave_the_old_site(
     export: Any, proxy: BendingProxy, ids: dict[str, int], site: Path
 ) -> None:
@@ -481,26 +466,6 @@ async def test_service_that_is_away_ends_the_export_at_once(
     assert (await export()).code == 1
     assert digest_of_tree(site) == before
     assert ids
-
-
-@pytest.mark.parametrize("chosen", [ALL, ("--all",)], ids=["group", "keyset"])
-async def test_list_without_the_headers_of_its_parts_is_read_to_its_end(
-    export: Any,
-    proxy: BendingProxy,
-    service: EmbeddedService,
-    ids: dict[str, int],
-    site: Path,
-    chosen: tuple[str, ...],
-) -> None:
-    for number in range(20):
-        await service.add_project(f"docs/q{number}", {"home": "x\n"})
-    service.set_limits(per_page_max=20)
-    dropped = ("Link", "X-Next-Page", "X-Total", "X-Total-Pages")
-    proxy.bend("/(projects|groups)", headers=dict.fromkeys(dropped))
-    ran = await export("--json", chosen=chosen)
-    assert ran.code == 0
-    assert len(ran.json["wikis"]) == 20 + len(ids)
-    assert pages_of(site, "docs/q19")
 
 
 # -- the cache is lost as well -----------------------------------------------------

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.agreed import agree_to
-from tests.support.bending import SIGN_IN_PAGE, BendingProxy, bending_proxy
+from tests.support.bending import BendingProxy, bending_proxy
 from tests.support.commands import Run
-from tests.support.git import needs_git
 from tests.support.limiting import TokenBucket
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, Cloned
@@ -73,26 +72,6 @@ async def test_page_whose_text_a_filter_refuses_holds_back_no_other(
     assert (await behind.run("sync")).code == 0
     assert (await behind.wiki())["team/rules.md"] == "new team/rules\n"
     assert not (behind.root / "WIKISYNC-ATTENTION.md").exists()
-
-
-async def test_limit_on_changes_of_a_wiki_holds_back_these_alone(
-    behind: Cloned, proxy: BendingProxy
-) -> None:
-    behind.write("home.md", "mine\n")
-    behind.write("guide.md", "mine\n")
-    await behind.edit({"team/rules": "theirs\n"})
-    far = proxy.bend(method="PUT", status=429, headers={"Retry-After": "100000"})
-
-    ran = await behind.run("sync")
-
-    assert ran.code == 3
-    assert behind.read("team/rules.md") == "theirs\n"
-    assert "too many requests" in ran.err
-    assert "it asks to wait 28 hours" in ran.err
-    assert ran.err.count("warning:") == 1
-    far.end()
-    assert (await behind.run("sync")).code == 0
-    assert (await behind.wiki())["home.md"] == "mine\n"
 
 
 async def test_limit_on_files_is_one_problem_and_holds_back_no_page(
@@ -177,51 +156,3 @@ async def test_wrong_domain_that_sends_to_the_service_is_told_its_url(
         )
 
     assert f"give {own} as the service's URL" in ran.err
-
-
-@needs_git
-async def test_sign_in_page_is_never_stored_in_the_place_of_a_file(
-    behind: Cloned, proxy: BendingProxy
-) -> None:
-    path = "uploads/" + "0a" * 16 + "/report.html"
-    await behind.service.put_file(HANDBOOK, path, b"<html>own</html>")
-    await behind.edit({"guide": f"[report]({path})\n"})
-    proxy.bend("/-/wikis/uploads/", html=SIGN_IN_PAGE, status=200)
-
-    ran = await behind.run("sync")
-
-    assert ran.code == 0
-    assert ran.out == "handbook: 4 pages, 1 pulled, 1 attachment fetched\n"
-    assert behind.read(path) == "<html>own</html>"
-
-
-async def test_sign_in_page_is_told_where_git_cannot_be_asked(
-    behind: Cloned, proxy: BendingProxy
-) -> None:
-    path = "uploads/" + "0a" * 16 + "/report.html"
-    await behind.service.put_file(HANDBOOK, path, b"<html>own</html>")
-    await behind.edit({"guide": f"[report]({path})\n"})
-    proxy.bend("/-/wikis/uploads/", html=SIGN_IN_PAGE, status=200)
-    proxy.bend("info/refs", status=404)
-
-    ran = await behind.run("sync")
-
-    assert ran.code == 3
-    assert path not in behind.files()
-    assert "report.html" in ran.err
-
-
-async def test_rename_to_a_scan_alike_name_survives_a_fault_between_its_two_writes(
-    behind: Cloned, proxy: BendingProxy
-) -> None:
-    """One 502 made the temporary name everybody's."""
-    (behind.folder / "guide.md").rename(behind.folder / "Guide.md")
-    with proxy.bend("/wikis/", method="PUT", skip=1, status=502) as fault:
-        assert (await behind.run("sync")).code != 0
-        assert fault.has_met
-
-    assert (await behind.run("sync")).code == 0
-    there = await behind.wiki()
-    assert "Guide.md" in there
-    assert not [name for name in there if name.startswith(("guide", "Guide-"))]
-    assert "Guide.md" in behind.files()

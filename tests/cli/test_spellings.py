@@ -6,15 +6,10 @@ writes such a page with dashes at its first edit, whoever makes it.
 
 from __future__ import annotations
 
-from urllib.parse import quote
-
 import pytest
-from aiohttp import ClientSession
-from yarl import URL
 
 from tests.support.quirks import Quirk
 from tests.support.workspaces import PAGES, Cloned
-from wikisync.merging.conflict import MARKER
 
 SPACED = {
     "My Notes": "one\n",
@@ -39,15 +34,6 @@ def pages(files: dict[str, str]) -> dict[str, str]:
         for name, text in files.items()
         if name not in known and not name.startswith(".")
     }
-
-
-async def edit_on_the_web(cloned: Cloned, slug: str, text: str) -> None:
-    """Save a page on the wiki, as its editor does."""
-    url = f"{cloned.service.url}/api/v4/projects/docs%2Fhandbook/wikis/{quote(slug)}"
-    edit = {"title": slug, "content": text}
-    async with ClientSession(headers=cloned.service.headers) as session:
-        answer = await session.put(URL(url, encoded=True), json=edit)
-        answer.raise_for_status()
 
 
 async def test_every_edit_of_a_page_with_a_space_arrives(cloned: Cloned) -> None:
@@ -77,22 +63,6 @@ async def test_every_edit_of_a_page_with_a_space_arrives(cloned: Cloned) -> None
     assert ran.code == 0, ran.out
 
 
-async def test_an_edit_on_the_web_keeps_the_file_of_a_page_with_a_space(
-    cloned: Cloned,
-) -> None:
-    await with_spaces(cloned)
-    await edit_on_the_web(cloned, "My Notes", "web\n")
-
-    ran = await cloned.run("sync")
-
-    assert (ran.code, ran.err) == (0, "")
-    assert pages(cloned.files()) == {
-        "My Notes.md": "web\n",
-        "My Notes/inner page.md": "below\n",
-        "My Dir/a b.md": "in a folder\n",
-    }
-
-
 async def test_an_edit_whose_answer_was_lost_makes_no_second_file(
     cloned: Cloned,
 ) -> None:
@@ -108,22 +78,6 @@ async def test_an_edit_whose_answer_was_lost_makes_no_second_file(
     assert (ran.code, ran.err) == (0, "")
     assert set(pages(cloned.files())) == {f"{slug}.md" for slug in SPACED}
     assert cloned.read("My Notes.md") == "two\n"
-
-
-async def test_a_page_with_a_space_that_both_sides_edited_stays_one(
-    cloned: Cloned,
-) -> None:
-    await cloned.edit({"My Notes": PAGES["home"]})
-    await cloned.run("sync")
-    await edit_on_the_web(cloned, "My Notes", "one, there\n\ntwo\n\nthree\n")
-    cloned.write("My Notes.md", "one\n\ntwo\n\nthree, here\n")
-
-    ran = await cloned.run("sync")
-
-    assert (ran.code, ran.err) == (0, "")
-    both = "one, there\n\ntwo\n\nthree, here\n"
-    assert pages(cloned.files()) == {"My Notes.md": both}
-    assert pages(await cloned.wiki()) == {"My-Notes.md": both}
 
 
 @pytest.mark.parametrize(
@@ -159,22 +113,6 @@ async def test_a_file_may_be_spelled_otherwise(
     assert pages(await cloned.wiki()) == {f"{page}.md": "two\n"}
 
 
-async def test_a_file_may_be_spelled_otherwise_and_edited_at_once(
-    cloned: Cloned,
-) -> None:
-    cloned.write("my page.md", "one\n")
-    await cloned.run("sync")
-    (cloned.folder / "my page.md").unlink()
-    cloned.write("My page.md", "quite another text\n")
-
-    await cloned.run("sync")
-    ran = await cloned.run("sync")
-
-    assert (ran.code, ran.err) == (0, "")
-    assert pages(cloned.files()) == {"My page.md": "quite another text\n"}
-    assert pages(await cloned.wiki()) == {"My-page.md": "quite another text\n"}
-
-
 async def test_a_rename_that_the_service_refuses_is_told_once(cloned: Cloned) -> None:
     cloned.service.quirks = {Quirk.RESERVED_TITLES}
     (cloned.folder / "guide.md").rename(cloned.folder / "pages.md")
@@ -208,29 +146,3 @@ async def test_pages_whose_names_the_service_takes_for_one_are_named_and_kept(
     }
     assert cloned.read("a b.md") == "spaced, edited\n"
     assert "a b" in ran.err + ran.out
-
-
-async def test_page_whose_file_got_spaces_is_merged_under_its_name(
-    cloned: Cloned,
-) -> None:
-    """It was renamed and edited here, and edited there, since the last sync."""
-    await cloned.edit({"team-rules": "# Rules\n\nfirst\n\nlast\n"})
-    await cloned.run("sync")
-    (cloned.folder / "team-rules.md").rename(cloned.folder / "team rules.md")
-    cloned.write("team rules.md", "# Rules\n\nfirst, here\n\nlast\n")
-    await cloned.edit({"team-rules": "# Rules\n\nfirst\n\nlast, there\n"})
-    assert (await cloned.run("sync")).code == 0
-    merged = "# Rules\n\nfirst, here\n\nlast, there\n"
-    assert cloned.read("team rules.md") == merged
-    assert (await cloned.wiki())["team-rules.md"] == merged
-
-
-async def test_marker_lines_in_a_page_whose_file_got_spaces_are_not_sent(
-    cloned: Cloned,
-) -> None:
-    await cloned.edit({"team-rules": "one\n"})
-    await cloned.run("sync")
-    (cloned.folder / "team-rules.md").rename(cloned.folder / "team rules.md")
-    cloned.write("team rules.md", f"{MARKER} conflict\none\n")
-    assert (await cloned.run("sync")).code == 3
-    assert (await cloned.wiki())["team-rules.md"] == "one\n"

@@ -43,32 +43,6 @@ async def test_edits_travel_both_ways(cloned: Cloned) -> None:
     assert cloned.read("team/people.md") == "Ann, Bo\n"
 
 
-async def test_what_both_sides_edited_is_merged_and_pushed_at_once(
-    cloned: Cloned,
-) -> None:
-    cloned.write("home.md", "ONE\n\ntwo\n\nthree\n")
-    await cloned.edit({"home": "one\n\ntwo\n\nTHREE\n"})
-    ran = await cloned.run("sync")
-    assert ran.code == 0
-    assert cloned.read("home.md") == "ONE\n\ntwo\n\nTHREE\n"
-    assert (await cloned.wiki())["home.md"] == "ONE\n\ntwo\n\nTHREE\n"
-
-
-async def test_byte_order_mark_that_an_editor_puts_is_no_edit(cloned: Cloned) -> None:
-    """Of the first line it would be one, on which the wiki's edit clashes."""
-    await cloned.run("sync")
-    cloned.write("home.md", "\ufeffone\n\ntwo\n\nthree\n")
-    ran = await cloned.run("sync")
-    assert (ran.code, ran.out) == (0, "handbook: 4 pages, nothing to do\n")
-    await cloned.edit({"home": "ONE\n\ntwo\n\nthree\n"})
-    assert (await cloned.run("sync")).code == 0
-    assert cloned.read("home.md") == "\ufeffONE\n\ntwo\n\nthree\n"
-    cloned.write("home.md", "\ufeffONE\n\ntwo\n\nTHREE\n")
-    await cloned.edit({"home": "One\n\ntwo\n\nthree\n"})
-    assert (await cloned.run("sync")).code == 0
-    assert cloned.read("home.md") == "\ufeffOne\n\ntwo\n\nTHREE\n"
-
-
 async def test_clash_is_held_with_a_file_and_the_way_out(cloned: Cloned) -> None:
     cloned.write("guide.md", "mine\n")
     await cloned.edit({"guide": "theirs\n"})
@@ -79,20 +53,6 @@ async def test_clash_is_held_with_a_file_and_the_way_out(cloned: Cloned) -> None
     assert cloned.read("guide.md") == "mine\n"
     assert "theirs" in cloned.read("guide.conflict.md")
     assert "handbook/guide" in (cloned.root / "WIKISYNC-ATTENTION.md").read_text()
-
-
-async def test_saved_conflict_file_becomes_the_page_and_attention_ends(
-    cloned: Cloned,
-) -> None:
-    cloned.write("guide.md", "mine\n")
-    await cloned.edit({"guide": "theirs\n"})
-    await cloned.run("sync")
-    cloned.write("guide.conflict.md", "ours\n")
-    ran = await cloned.run("sync")
-    assert ran.code == 0
-    assert (await cloned.wiki())["guide.md"] == "ours\n"
-    assert "guide.conflict.md" not in cloned.files()
-    assert not (cloned.root / "WIKISYNC-ATTENTION.md").exists()
 
 
 async def test_dry_run_prints_the_plan_and_changes_nothing(cloned: Cloned) -> None:
@@ -138,15 +98,6 @@ async def test_page_is_named_by_its_file_or_slug(cloned: Cloned, name: str) -> N
     assert ran.code == 0
     assert (await cloned.wiki())["guide.md"] == "mine\n"
     assert (await cloned.wiki())["home.md"] == PAGES["home"]
-
-
-async def test_page_alone_waits_for_no_other_that_is_missing(cloned: Cloned) -> None:
-    """ "Look again in 10 s" named no page, and ``--wait`` waited for none."""
-    (cloned.folder / "home.md").unlink()
-    alone = await cloned.run("sync", "handbook/guide.md")
-    both = await cloned.run("sync", "handbook/guide.md", "handbook/home.md")
-    assert "run it again in" not in alone.err
-    assert "run it again in" in both.err
 
 
 async def test_folder_of_a_wiki_names_all_its_pages(cloned: Cloned) -> None:
@@ -297,14 +248,6 @@ async def test_dry_run_of_a_first_sync_says_what_the_real_one_does(
     assert "skip    here: only here" in dry.out
 
 
-async def test_first_sync_holds_pages_that_differ(first: Cloned) -> None:
-    first.write("home.md", "here\n")
-    ran = await first.run("sync")
-    assert ran.code == 3
-    assert first.read("home.md") == "here\n"
-    assert (await first.wiki())["home.md"] == "there\n"
-
-
 async def test_file_in_the_place_of_the_folder_is_told(first: Cloned) -> None:
     shutil.rmtree(first.folder)
     first.folder.write_text("a file\n")
@@ -324,29 +267,6 @@ async def test_deleted_file_waits_and_the_person_reads_it(cloned: Cloned) -> Non
     assert "handbook/guide: its file is missing here; waiting" in ran.err
     assert "wikisync sync --wait" in ran.err
     assert "guide.md" in await cloned.wiki()
-
-
-async def test_deleted_file_is_deleted_on_the_wiki_once_that_is_certain(
-    cloned: Cloned,
-) -> None:
-    (cloned.folder / "guide.md").unlink()
-    await cloned.run("sync")
-    cloned.age_sightings(60)
-    ran = await cloned.run("sync")
-    assert "1 removed" in ran.out
-    assert "guide.md" not in await cloned.wiki()
-
-
-async def test_page_deleted_on_the_wiki_goes_to_the_trash(cloned: Cloned) -> None:
-    await cloned.remove("guide")
-    await cloned.run("sync")
-    await cloned.run("sync")
-    cloned.age_sightings(100)
-    ran = await cloned.run("sync")
-    assert "1 removed" in ran.out
-    assert "guide.md" not in cloned.files()
-    kept = list((cloned.root / ".wikisync/trash").rglob("guide.md"))
-    assert [path.read_text() for path in kept] == [PAGES["guide"]]
 
 
 # -- a person is asked -------------------------------------------------------------
@@ -474,19 +394,6 @@ async def test_dead_token_is_told_once_for_all_wikis(
 
 
 # -- a sync of less ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("words", ["--pull", "--push", "handbook/home.md"])
-async def test_held_page_stays_told_after_a_sync_of_less(
-    cloned: Cloned, words: str
-) -> None:
-    cloned.write("guide.md", "mine\n")
-    await cloned.edit({"guide": "theirs\n"})
-    await cloned.run("sync")
-    ran = await cloned.run("sync", words)
-    assert ran.code == (3 if words.startswith("--") else 0)
-    assert "theirs" in cloned.read("guide.conflict.md")
-    assert "handbook/guide" in (cloned.root / "WIKISYNC-ATTENTION.md").read_text()
 
 
 async def test_what_only_the_first_of_two_cycles_meets_is_told(cloned: Cloned) -> None:

@@ -197,18 +197,6 @@ async def test_copy_that_is_cloned_into_again_stays_a_copy(cloned: Cloned) -> No
     assert other.read("home.md") == PAGES["home"]
 
 
-async def test_lost_state_is_a_first_sync_that_deletes_nothing(
-    cloned: Cloned,
-) -> None:
-    (cloned.root / ".wikisync/state.db").unlink()
-    (cloned.folder / "guide.md").unlink()
-    await cloned.remove("home")
-    ran = await cloned.run("sync")
-    assert ran.code == 0
-    assert cloned.read("guide.md") == PAGES["guide"]
-    assert cloned.read("home.md") == PAGES["home"]
-
-
 async def test_damaged_state_is_set_aside_and_told(cloned: Cloned) -> None:
     (cloned.root / ".wikisync/state.db").write_bytes(b"damaged" * 1000)
     before = cloned.files()
@@ -274,20 +262,6 @@ async def test_second_process_is_refused_with_the_first_ones_name(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
-async def test_read_only_folder_is_told_and_others_go_on(cloned: Cloned) -> None:
-    (cloned.folder / "team").chmod(0o500)
-    await cloned.edit({"team/people": "Ann, Bo\n", "guide": "theirs\n"})
-    try:
-        ran = await cloned.run("sync")
-    finally:
-        (cloned.folder / "team").chmod(0o700)
-    assert ran.code == 3
-    assert "team/people" in ran.err
-    assert cloned.read("guide.md") == "theirs\n"
-    assert cloned.read("team/people.md") == "Ann\n"
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
 async def test_read_only_folder_is_told_for_a_conflict_file(cloned: Cloned) -> None:
     cloned.write("team/people.md", "mine\n")
     await cloned.edit({"team/people": "theirs\n", "guide": "theirs\n"})
@@ -327,14 +301,6 @@ async def test_unreadable_wiki_is_told_and_others_go_on(
     assert "other: " in said
 
 
-async def test_read_only_file_is_replaced_and_stays_read_only(cloned: Cloned) -> None:
-    (cloned.folder / "guide.md").chmod(0o444)
-    await cloned.edit({"guide": "theirs\n"})
-    ran = await cloned.run("sync")
-    assert ran.code == 0
-    assert cloned.read("guide.md") == "theirs\n"
-
-
 async def test_file_replaced_by_a_directory_deletes_nothing(cloned: Cloned) -> None:
     (cloned.folder / "guide.md").unlink()
     (cloned.folder / "guide.md").mkdir()
@@ -362,14 +328,6 @@ async def test_folder_of_pages_in_the_place_of_a_page_is_told(cloned: Cloned) ->
     assert cloned.read("guide.md/below.md") == "below\n"
 
 
-async def test_folder_of_pages_may_be_called_as_a_file_where_no_page_is(
-    cloned: Cloned,
-) -> None:
-    cloned.write("site.wiki/below.md", "below\n")
-    assert (await cloned.run("sync")).code == 0
-    assert (await cloned.run("status")).code == 0
-
-
 async def test_page_replaced_by_a_pipe_is_told_and_deletes_nothing(
     cloned: Cloned,
 ) -> None:
@@ -390,39 +348,6 @@ async def test_page_replaced_by_a_pipe_is_told_and_deletes_nothing(
     assert cloned.read("guide.md") == "theirs\n"
 
 
-async def test_symbolic_link_is_neither_followed_nor_written_through(
-    cloned: Cloned, tmp_path: Path
-) -> None:
-    secret = tmp_path / "secret.md"
-    secret.write_text("private\n")
-    (cloned.folder / "guide.md").unlink()
-    (cloned.folder / "guide.md").symlink_to(secret)
-    await cloned.edit({"guide": "theirs\n"})
-    await cloned.run("sync")
-    cloned.age_sightings(60)
-    ran = await cloned.run("sync")
-    assert ran.code == 3
-    assert "guide" in ran.err
-    assert secret.read_text() == "private\n"
-    assert (await cloned.wiki())["guide.md"] == "theirs\n"
-
-
-async def test_name_that_the_service_refuses_is_held_and_others_go_on(
-    cloned: Cloned,
-) -> None:
-    cloned.service.quirks = {Quirk.SMALL_LIMITS}
-    name = "n" * 80
-    cloned.write(f"{name}.md", "text\n")
-    cloned.write("guide.md", "mine\n")
-    ran = await cloned.run("sync")
-    assert ran.code == 3
-    assert name in ran.err
-    assert (await cloned.wiki())["guide.md"] == "mine\n"
-    status = await cloned.run("status")
-    assert status.code == 3
-    assert "the service rejected it" in status.out
-
-
 async def test_sync_sends_again_what_was_refused_for_want_of_rights(
     cloned: Cloned, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -438,28 +363,6 @@ async def test_sync_sends_again_what_was_refused_for_want_of_rights(
     assert (await cloned.wiki())["guide.md"] == "mine\n"
 
 
-async def test_page_too_large_is_held_with_the_reason(cloned: Cloned) -> None:
-    cloned.service.quirks = {Quirk.SMALL_LIMITS}
-    cloned.write("guide.md", "x" * 70_000)
-    cloned.write("home.md", "mine\n")
-    ran = await cloned.run("sync")
-    assert ran.code == 3
-    assert "guide" in ran.err
-    assert (await cloned.wiki())["home.md"] == "mine\n"
-    assert len(cloned.read("guide.md")) == 70_000
-
-
-async def test_file_that_is_not_utf8_is_told_and_left_alone(cloned: Cloned) -> None:
-    (cloned.folder / "guide.md").write_bytes(b"caf\xe9\n")
-    cloned.write("home.md", "mine\n")
-    ran = await cloned.run("sync")
-    assert ran.code == 3
-    assert "UTF-8" in ran.err
-    assert (await cloned.wiki())["guide.md"] == PAGES["guide"]
-    assert (await cloned.wiki())["home.md"] == "mine\n"
-    assert (cloned.folder / "guide.md").read_bytes() == b"caf\xe9\n"
-
-
 async def test_marker_line_left_in_a_page_is_never_sent(cloned: Cloned) -> None:
     cloned.write("guide.md", f"text\n{MARKER} conflict 1 of 1: here %%%%\n")
     ran = await cloned.run("sync")
@@ -467,18 +370,6 @@ async def test_marker_line_left_in_a_page_is_never_sent(cloned: Cloned) -> None:
     assert "it contains a conflict marker line" in ran.err
     assert "remove every line with %%%% wikisync" in ran.err
     assert (await cloned.wiki())["guide.md"] == PAGES["guide"]
-
-
-async def test_token_revoked_stops_with_no_deletion(cloned: Cloned) -> None:
-    (cloned.folder / "guide.md").unlink()
-    await cloned.run("sync")
-    cloned.age_sightings(60)
-    cloned.service.quirks = {Quirk.TOKEN_REVOKED}
-    ran = await cloned.run("sync")
-    assert ran.code == 1
-    assert "token" in ran.err
-    assert "hint:" in ran.err
-    assert await cloned.wiki() == FILES
 
 
 @pytest.mark.parametrize(
@@ -500,19 +391,6 @@ async def test_service_that_answers_nonsense_changes_nothing(
     assert cloned.files() == before
 
 
-async def test_empty_list_is_never_taken_for_deleted_pages(cloned: Cloned) -> None:
-    before = cloned.files()
-    cloned.service.quirks = {Quirk.EMPTY_LIST}
-    await cloned.run("sync")
-    await cloned.run("sync")
-    cloned.age_sightings(100)
-    ran = await cloned.run("sync")
-    assert ran.code == 4
-    assert "4 of 4 pages would be removed here because they are missing" in ran.err
-    assert "wikisync approve handbook:1" in ran.err
-    assert cloned.files() == before
-
-
 async def test_service_away_is_an_error_with_its_address(cloned: Cloned) -> None:
     settings = cloned.root / "wikisync.toml"
     settings.write_text(
@@ -524,33 +402,11 @@ async def test_service_away_is_an_error_with_its_address(cloned: Cloned) -> None
     assert "127.0.0.1:9" in ran.err
 
 
-async def test_token_revoked_in_the_middle_stops_and_the_next_sync_goes_on(
-    cloned: Cloned,
-) -> None:
-    names = [f"new-{number}" for number in range(60)]
-    for name in names:
-        cloned.write(f"{name}.md", f"{name}\n")
-    (cloned.folder / "guide.md").unlink()
-    async with asyncio.TaskGroup() as group:
-        running = group.create_task(cloned.run("sync"))
-        while len(await cloned.wiki()) < len(PAGES) + 5:
-            pass
-        cloned.service.quirks = {Quirk.TOKEN_REVOKED}
-    ran = running.result()
-    assert ran.code == 1
-    assert "token" in ran.err
-    assert len(await cloned.wiki()) < len(PAGES) + len(names)
-    cloned.service.quirks = ()
-    again = await cloned.run("sync")
-    assert again.code == 0
-    assert set(await cloned.wiki()) == FILES.keys() | {f"{name}.md" for name in names}
-
-
 async def test_interrupted_sync_says_how_to_go_on_and_the_next_one_does(
     cloned: Cloned,
 ) -> None:
     """A real process, ended by Ctrl-C while it writes the wiki."""
-    for number in range(200):
+    for number in range(60):
         cloned.write(f"new-{number}.md", f"{number}\n")
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "wikisync", "sync", "-C", str(cloned.root)),
@@ -564,24 +420,17 @@ async def test_interrupted_sync_says_how_to_go_on_and_the_next_one_does(
     assert process.returncode == 130
     assert err.strip() == b"interrupted; run the same command again to continue"
     assert out == b""
-    assert len(await cloned.wiki()) < len(PAGES) + 200
+    assert len(await cloned.wiki()) < len(PAGES) + 60
     ran = await cloned.run("sync")
     assert ran.code == 0
-    assert len(await cloned.wiki()) == len(PAGES) + 200
-
-
-async def test_escape_in_a_name_does_not_reach_the_terminal(cloned: Cloned) -> None:
-    cloned.write("bad\x1b]0;owned\x07.md", "text\n")
-    ran = await cloned.run("sync", "--dry-run")
-    assert "\x1b" not in ran.out + ran.err
-    assert "owned" in ran.out
+    assert len(await cloned.wiki()) == len(PAGES) + 60
 
 
 @pytest.mark.parametrize("command", ["sync --dry-run", "status", "check"])
 async def test_name_neither_hides_nor_fakes_what_is_told(
     cloned: Cloned, command: str
 ) -> None:
-    controls = "\r\n\t\u202a\u202e\u2066\u2069"
+    controls = "\r\n\t\x1b\u202a\u202e\u2066\u2069"
     for control in controls:
         cloned.write(f"a{control}FAKE: all fine.md", "[x](missing-page)\n")
     place = [] if command == "check" else ["-C"]
@@ -621,18 +470,6 @@ async def test_attachment_that_is_not_on_the_wiki_is_told_once(cloned: Cloned) -
     assert ran.code == 0
     assert "in sync, last good sync just now" in ran.out
     assert f"({path})" in ran.out
-
-
-async def test_attachment_that_the_service_keeps_is_told_every_time(
-    cloned: Cloned,
-) -> None:
-    path = "uploads/" + "0123456789abcdef" * 2 + "/p.png"
-    await cloned.service.put_file(HANDBOOK, path, b"\x89PNG")
-    cloned.service.quirks = {Quirk.FILES_NEED_SESSION, Quirk.NO_GIT}
-    await cloned.edit({"guide": f"![a picture]({path})\n"})
-    assert (await cloned.run("sync")).code == 3
-    assert (await cloned.run("sync")).code == 3
-    assert (await cloned.run("status")).code == 3
 
 
 async def test_no_token_is_said_and_not_a_role(

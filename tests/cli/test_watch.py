@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
-import sqlite3
 import time
 from collections.abc import AsyncIterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -18,17 +17,13 @@ import pytest
 from tests.support.agreed import agree_to
 from tests.support.bending import bending_proxy
 from tests.support.preview import Window
-from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WAIT_S, WatchProcess, watching
 from wikisync.cli.main import main
 from wikisync.folder.workspace import holder_of, locked
-from wikisync.model import WikiOwner
-from wikisync.workspace.attention_file import ATTENTION_FILE
 from wikisync.workspace.times import parse_time
 
 pytestmark = pytest.mark.slow
-FAR = {"Retry-After": "100000"}
 
 
 @pytest.fixture
@@ -53,21 +48,6 @@ async def test_save_here_is_on_the_wiki_within_seconds(
 
         await watch.until(is_there)
         await watch.said("1 pushed")
-
-
-async def test_folder_of_a_program_is_named_once_and_waits_for_nobody(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_sync()
-        (watch.folder / "@eaDir").mkdir()
-        watch.save("home", "two\n")
-        await watch.said("handbook/@eaDir: a Synology NAS makes this folder")
-        watch.save("new", "a page\n")
-        await watch.said("1 pushed (new)")
-        await watch.in_sync()
-        assert sum("@eaDir" in line for line in watch.lines) == 1
-        assert not (tmp_path / "ws" / ATTENTION_FILE).exists()
 
 
 async def test_line_names_the_time_the_wiki_and_the_pages(
@@ -97,62 +77,6 @@ async def test_edit_on_the_wiki_is_here_with_the_next_hint(
         await watch.in_sync()
         await service.add_pages(OWNER, {"home": "two\n"})
         await watch.until(lambda: watch.text("home") == "two\n")
-
-
-async def test_limit_on_changes_of_one_wiki_holds_back_nothing_else(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    other = WikiOwner("project", "docs/other")
-    await service.add_project(other.full_path, {"start": "other\n"})
-    more = f'[[wiki]]\nproject = "{other.full_path}"\n[sync]\npoll_interval_s = 1\n'
-    async with (
-        bending_proxy(service.url) as proxy,
-        watching(service, tmp_path / "ws", more=more, url=proxy.url) as watch,
-    ):
-        await watch.said("in sync", times=2)
-        far = proxy.bend(method="PUT", count=1, status=429, headers=FAR)
-        watch.save("home", "mine\n")
-        await asyncio.wait_for(far.has_met.wait(), WAIT_S)
-
-        (watch.root / "other" / "start.md").write_text("changed\n")
-        await service.add_pages(OWNER, {"news": "from the web\n"})
-
-        async def is_there() -> bool:
-            return (await service.files(other))["start.md"] == b"changed\n"
-
-        await watch.until(is_there)
-        await watch.until(lambda: watch.text("news") == "from the web\n")
-        assert await watch.wiki_text("home") == "one\n"
-        await watch.until(lambda: bool(watch.health["attention"]))
-        (wait,) = watch.health["waits"]
-        assert wait["what"] == "changes of project docs/handbook"
-        assert wait["next_try_at"] - time.time() < 601
-        assert wait["until"] - time.time() > 99_000
-        assert "it accepts no changes" in (watch.root / ATTENTION_FILE).read_text()
-        await watch.said("it asks to wait 28 hours")
-        (watch.root / ".wikisync" / "ask").touch()
-        await watch.said("1 pushed", times=2)
-        assert await watch.wiki_text("home") == "mine\n"
-        await watch.until(lambda: not (watch.root / ATTENTION_FILE).exists())
-
-
-async def test_refusals_of_a_gateway_are_over_soon_after_they_end(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    blocked = b"<html><title>Request Rejected</title></html>"
-    async with (
-        bending_proxy(service.url) as proxy,
-        watching(service, tmp_path / "ws", url=proxy.url) as watch,
-    ):
-        await watch.in_sync()
-        refusal = proxy.bend(status=403, html=blocked)
-        watch.save("home", "mine\n")
-        await watch.said("front of the service refused it: Request Rejected")
-        await watch.said("offline")
-        refusal.end()
-        await watch.said("the service is back")
-        await watch.said("1 pushed")
-        assert not (watch.root / ATTENTION_FILE).exists()
 
 
 async def test_watch_waits_for_a_sync_that_is_running(
@@ -267,54 +191,6 @@ async def test_start_without_the_service_waits_for_it(
         assert await watch.ended() == 0
 
 
-async def test_save_that_the_service_cannot_take_now_goes_when_it_can(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_sync()
-        service.quirks = {Quirk.MAINTENANCE}
-        watch.save("home", "two\n")
-        await watch.said("partly in sync: home: cannot edit page")
-        assert await watch.wiki_text("home") == "one\n"
-        service.quirks = ()
-        await watch.said("1 pushed")
-        assert await watch.wiki_text("home") == "two\n"
-
-
-async def test_hundreds_of_files_changed_at_once_are_all_carried_over(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    count = 250
-    async with watching(service, tmp_path / "ws", "--adopt", "push") as watch:
-        await watch.in_sync()
-        for number in range(count):
-            watch.save(f"page-{number}", f"text {number}\n")
-        wiki = await service.wiki(OWNER)
-
-        async def are_there() -> bool:
-            tree = await wiki.tree()
-            return tree is not None and len(tree.files) == count + 1
-
-        await watch.until(are_there)
-
-
-async def test_what_editors_leave_is_no_page(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    left = (
-        *("4913", ".home.md.swp", "home.md~", "#home.md#", ".#home.md"),
-        *("home.md.tmp", ".~lock.home.md#", "~$home.md", ".goutputstream-X1.md"),
-    )
-    async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_sync()
-        for name in left:
-            (watch.folder / name).write_text("not a page\n")
-        watch.save("other", "a page\n")
-        await watch.said(" pushed")
-        assert sorted(await service.files(OWNER)) == ["home.md", "other.md"]
-        await watch.said("1 pushed")
-
-
 @pytest.mark.parametrize("edited", [False, True])
 async def test_page_that_an_editor_closes_is_carried_over_at_once(
     service: EmbeddedService, tmp_path: Path, *, edited: bool
@@ -370,16 +246,6 @@ async def test_conflict_file_that_an_editor_closes_is_taken_at_once(
         assert not conflict.exists()
 
 
-async def test_service_without_a_name_in_the_network_is_away_and_nothing_worse(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with watching(
-        service, tmp_path / "ws", url="http://nowhere.invalid"
-    ) as watch:
-        await watch.said("offline:")
-        assert watch.process.returncode is None
-
-
 @pytest.mark.parametrize("is_signalled", [False, True])
 async def test_token_that_was_revoked_is_told_and_a_new_one_taken(
     service: EmbeddedService, tmp_path: Path, *, is_signalled: bool
@@ -400,22 +266,6 @@ async def test_token_that_was_revoked_is_told_and_a_new_one_taken(
         if is_signalled:
             watch.signal(signal.SIGHUP)
         await watch.said("1 pushed")
-
-
-async def test_damaged_state_is_set_aside_by_itself(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_sync()
-        state = watch.root / ".wikisync" / "state.db"
-        with closing(sqlite3.connect(state)) as connection, connection:
-            connection.execute("UPDATE page_text SET text = x'00ff'")
-        watch.save("home", "two\n")
-        await watch.said("state.db is damaged")
-        await watch.until(state.with_name("state.db.set-aside-1").exists)
-        # nothing tells any more what both texts were made of
-        await watch.said("needs a person")
-        assert (watch.root / "handbook" / "home.md").read_text() == "two\n"
 
 
 async def test_what_needs_a_person_is_told_to_their_command_once(
@@ -440,23 +290,6 @@ async def test_what_needs_a_person_is_told_to_their_command_once(
         assert told.read_text().count("wikisync needs you") == 1
         assert "home" in (root / "WIKISYNC-ATTENTION.md").read_text()
         assert watch.health["wikis"][0]["held"] == 1
-
-
-async def test_folder_replaced_by_another_is_told_once_and_filled(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    async with watching(service, tmp_path / "ws") as watch:
-        await watch.in_sync()
-        watch.folder.rename(tmp_path / "away")
-        watch.folder.mkdir()
-        watch.save("new", "new\n")
-        (watch.root / ".wikisync" / "ask").touch()
-        await watch.said("is not the folder of the last sync")
-        await watch.until(lambda: watch.text("home") == "one\n")
-        watch.signal(signal.SIGTERM)
-        assert await watch.ended() == 0
-    assert sum("not the folder of the last sync" in line for line in watch.lines) == 1
-    assert watch.log.count("not the folder of the last sync") == 1
 
 
 async def test_touched_file_asks_for_a_scan_everything(
@@ -509,15 +342,6 @@ async def test_a_watch_takes_its_last_sync_back_when_a_person_says_so(
         assert await asyncio.to_thread(main, words) == 0
         await watch.until(is_back)
         assert watch.text("home") == before
-
-
-async def test_log_bears_the_cycle_of_each_line(
-    service: EmbeddedService, tmp_path: Path
-) -> None:
-    words = ("--log-format", "json")
-    async with watching(service, tmp_path / "ws", *words) as watch:
-        await watch.in_sync()
-        await watch.until(lambda: '"cycle": "handbook#1"' in watch.log)
 
 
 def site_text(watch: WatchProcess) -> str:

@@ -10,10 +10,9 @@ from urllib.parse import quote
 import aiohttp
 import pytest
 
-from tests.service.conftest import GROUP, PROJECT, WIKIS, Answer, Api
+from tests.service.conftest import PROJECT, WIKIS, Answer, Api
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
-from wikisync.api.project_schema import AccessLevel
 from wikisync.service.attachments import clean_name, file_headers, markdown_link
 
 FILE = "uploads/0123456789abcdef0123456789abcdef/a.png"
@@ -49,17 +48,6 @@ async def test_upload_answers_with_the_place_and_the_snippet(
         "link": {"url": path, "markdown": f"![my_pic]({path})"},
     }
     assert await service.files(PROJECT) == {path: b"PNG"}
-
-
-async def test_same_file_twice_is_kept_twice(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook")
-
-    await upload(api, "a.png", b"PNG")
-    await upload(api, "a.png", b"PNG")
-
-    assert len(await service.files(PROJECT)) == 2
 
 
 async def test_upload_to_another_branch_leaves_the_shown_one_alone(
@@ -108,16 +96,6 @@ async def test_upload_without_a_name_is_refused(
 
     text = "The file name cannot be empty"
     assert (answer.status, answer.json) == (400, {"message": text})
-
-
-async def test_guest_may_not_upload(service: EmbeddedService, api: Api) -> None:
-    await service.add_project("docs/handbook")
-    token = await service.add_user("gus")
-    await service.add_member("docs/handbook", "gus", AccessLevel.GUEST)
-
-    answer = await upload(api.as_user(token), "a.png", b"x")
-
-    assert (answer.status, answer.json) == (403, {"message": "403 Forbidden"})
 
 
 @pytest.mark.parametrize(("size", "status"), [(1000, 201), (1001, 413)])
@@ -185,30 +163,6 @@ async def test_file_is_served_for_the_token(service: EmbeddedService, api: Api) 
     assert answer.headers["Content-Type"] == "image/png"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Content-Disposition"].startswith("inline")
-
-
-async def test_file_of_a_group_is_served(service: EmbeddedService, api: Api) -> None:
-    await service.add_group("docs")
-    await service.put_file(GROUP, FILE, b"G")
-
-    answer = await api.get(f"/groups/docs/-/wikis/{FILE}")
-
-    assert (answer.status, answer.body) == (200, b"G")
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [{}, {"wiki_access_level": "disabled", "visibility": "public"}],
-    ids=["private", "disabled"],
-)
-async def test_file_that_may_not_be_read_does_not_exist(
-    service: EmbeddedService, api: Api, settings: dict[str, str]
-) -> None:
-    await with_file(service, **settings)
-
-    answer = await api.as_user(None).get(ROUTE)
-
-    assert (answer.status, answer.json) == (404, {"error": "404 Not Found"})
 
 
 async def test_file_of_a_public_wiki_is_served_to_everyone(

@@ -91,54 +91,6 @@ async def test_token_is_taken_from_a_form(service: EmbeddedService, api: Api) ->
     assert answer.status == 201
 
 
-async def test_unknown_token_is_refused_even_for_public_things(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook", visibility="public")
-
-    answer = await api.as_user("glpat-EXAMPLE").get(WIKIS)
-
-    assert (answer.status, answer.json) == (401, {"message": "401 Unauthorized"})
-
-
-async def test_revoked_token_says_so(service: EmbeddedService, api: Api) -> None:
-    token = await service.add_user("dana")
-    await service.revoke(token)
-
-    answer = await api.as_user(token).get(VERSION)
-
-    assert answer.status == 401
-    assert answer.json == {
-        "error": "invalid_token",
-        "error_description": (
-            "Token was revoked. You have to re-authorize from the user."
-        ),
-    }
-    assert answer.headers["WWW-Authenticate"].startswith("Bearer realm=")
-
-
-async def test_expired_token_says_so(service: EmbeddedService, api: Api) -> None:
-    token = await service.add_user("dana", expires_on="2020-01-31")
-
-    answer = await api.as_user(token).get(VERSION)
-
-    assert answer.status == 401
-    assert answer.json["error"] == "invalid_token"
-    assert answer.json["error_description"] == (
-        "Token is expired. You can either do re-authorization or token refresh."
-    )
-
-
-async def test_blocked_user_is_shut_out(service: EmbeddedService, api: Api) -> None:
-    token = await service.add_user("dana")
-    await service.block("dana")
-
-    answer = await api.as_user(token).get(VERSION)
-
-    assert answer.status == 403
-    assert answer.json["message"].startswith("403 Forbidden - Your account has been")
-
-
 # acting as another user
 
 

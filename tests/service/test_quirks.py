@@ -14,7 +14,6 @@ from tests.support.quirks import EVERY, Quirk
 from tests.support.quirky_app import (
     BEND_PAGES,
     CUT_TEXT_BYTES,
-    RESERVED_TITLES,
 )
 from tests.support.quirky_service import OTHER_PROJECT_ID
 from tests.support.service import EmbeddedService, embedded_service
@@ -40,32 +39,6 @@ async def handbook(service: EmbeddedService) -> EmbeddedService:
 # reading
 
 
-async def test_empty_list_hides_pages_from_every_look(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    handbook.quirks = {Quirk.EMPTY_LIST}
-
-    listed = await api.get(WIKIS)
-    page = await api.get(f"{WIKIS}/home")
-    edit = await api.put(f"{WIKIS}/home", json={"content": "z"})
-    create = await api.post(WIKIS, json={"title": "home", "content": "z"})
-
-    assert (listed.status, listed.json) == (200, [])
-    assert (page.status, page.json) == (404, {"message": "404 Wiki Page Not Found"})
-    assert (edit.status, create.status) == (404, 500)
-    handbook.quirks = ()
-    assert (await api.get(f"{WIKIS}/home")).json["content"] == "x"
-
-
-async def test_half_list_leaves_out_pages_that_are_there(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    handbook.quirks = {Quirk.HALF_LIST}
-
-    assert await slugs(api) == ["dir/page"]
-    assert (await api.get(f"{WIKIS}/home")).status == 200
-
-
 async def test_extra_format_is_listed_and_read_but_not_written(
     handbook: EmbeddedService, api: Api
 ) -> None:
@@ -79,34 +52,6 @@ async def test_extra_format_is_listed_and_read_but_not_written(
     assert listed[-1]["content"] == page["content"]
     assert edit.status == 404
     assert "content" not in (await api.get(WIKIS)).json[-1]
-
-
-async def test_malformed_entries_are_in_lists_alone(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    handbook.quirks = {Quirk.MALFORMED_ENTRIES}
-
-    listed = (await api.get(WIKIS)).json
-    page = (await api.get(f"{WIKIS}/dir%2Fpage")).json
-
-    assert (listed[0]["slug"], listed[0]["title"]) == ("dir/page", None)
-    assert listed[1]["title"] == "home"
-    assert "slug" not in listed[2]
-    assert page["title"] == "page"
-
-
-async def test_front_matter_is_stripped_from_what_is_shown(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    await handbook.add_pages(PROJECT, {"home": "---\ntitle: A\n---\nx"})
-    handbook.quirks = {Quirk.STRIPS_FRONT_MATTER}
-
-    page = (await api.get(f"{WIKIS}/home")).json
-    listed = (await api.get(f"{WIKIS}?with_content=1")).json
-
-    assert page["content"] == listed[1]["content"] == "x"
-    assert "front_matter" not in page
-    assert (await handbook.files(PROJECT))["home.md"].startswith(b"---")
 
 
 async def test_list_cuts_long_texts_and_single_reads_do_not(
@@ -127,49 +72,6 @@ async def test_list_cuts_long_texts_and_single_reads_do_not(
     assert page["content"] == text
 
 
-async def test_meta_id_stays_with_a_page_through_a_rename_of_its_parent(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    await handbook.add_pages(PROJECT, {"dir": "parent"})
-    handbook.quirks = {Quirk.META_ID}
-    before = {page["slug"]: page["wiki_page_meta_id"] for page in await listing(api)}
-
-    answer = await api.put(f"{WIKIS}/dir", json={"title": "new", "content": "other"})
-    after = {page["slug"]: page["wiki_page_meta_id"] for page in await listing(api)}
-
-    assert len(set(before.values())) == 3
-    assert answer.json["wiki_page_meta_id"] == before["dir"]
-    assert after == {
-        "home": before["home"],
-        "new": before["dir"],
-        "new/page": before["dir/page"],
-    }
-
-
-async def test_meta_id_of_a_deleted_page_is_never_given_again(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    handbook.quirks = {Quirk.META_ID}
-    old = (await api.get(f"{WIKIS}/home")).json["wiki_page_meta_id"]
-
-    await api.delete(f"{WIKIS}/home")
-    new = (await api.post(WIKIS, json={"title": "home", "content": ""})).json
-
-    assert new["wiki_page_meta_id"] not in {old, None}
-
-
-async def test_meta_id_follows_a_rename_made_while_nobody_saw_ids(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    handbook.quirks = {Quirk.META_ID}
-    old = (await api.get(f"{WIKIS}/home")).json["wiki_page_meta_id"]
-    handbook.quirks = ()
-    await api.put(f"{WIKIS}/home", json={"title": "start"})
-    handbook.quirks = {Quirk.META_ID}
-
-    assert (await api.get(f"{WIKIS}/start")).json["wiki_page_meta_id"] == old
-
-
 @pytest.mark.parametrize("quirk", sorted(BEND_PAGES | {Quirk.HALF_LIST}))
 async def test_list_has_another_entity_tag_under_a_quirk(
     handbook: EmbeddedService, api: Api, quirk: Quirk
@@ -182,20 +84,6 @@ async def test_list_has_another_entity_tag_under_a_quirk(
     assert answer.status == 200
     etag = answer.headers["ETag"]
     assert (await api.get(WIKIS, headers={"If-None-Match": etag})).status == 304
-
-
-async def test_no_answer_has_an_entity_tag_without_etags(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    handbook.quirks = {Quirk.NO_ETAG}
-
-    assert "ETag" not in (await api.get(WIKIS)).headers
-    assert "ETag" not in (await api.get(f"{WIKIS}/home")).headers
-
-
-async def listing(api: Api) -> list[Any]:
-    found: list[Any] = (await api.get(WIKIS)).json
-    return found
 
 
 # writing
@@ -234,78 +122,6 @@ async def test_edit_moves_the_page_to_the_root(
     answer = await api.put(f"{WIKIS}/dir%2Fpage", json=body)
 
     assert (answer.status, answer.json["slug"]) == (200, slug)
-
-
-async def test_rename_can_leave_the_pages_below(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    await handbook.add_pages(PROJECT, {"dir": "parent"})
-    handbook.quirks = {Quirk.KEEPS_BELOW, Quirk.META_ID}
-    before = {page["slug"]: page["wiki_page_meta_id"] for page in await listing(api)}
-
-    await api.put(f"{WIKIS}/dir", json={"title": "new"})
-    after = {page["slug"]: page["wiki_page_meta_id"] for page in await listing(api)}
-
-    assert sorted(after) == ["dir/page", "home", "new"]
-    assert after["dir/page"] == before["dir/page"]
-
-
-async def test_case_twins_live_side_by_side_where_case_is_exact(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    refused = await api.post(WIKIS, json={"title": "Home", "content": "twin"})
-    handbook.quirks = {Quirk.EXACT_CASE}
-
-    created = await api.post(WIKIS, json={"title": "Home", "content": "twin"})
-    lower, other = await api.get(f"{WIKIS}/home"), await api.get(f"{WIKIS}/HOME")
-
-    assert (refused.status, created.status) == (400, 201)
-    assert (lower.json["content"], other.status) == ("x", 404)
-    assert (await api.get(f"{WIKIS}/Home")).json["content"] == "twin"
-
-
-@pytest.mark.parametrize("text", ["", " \n"])
-async def test_empty_text_is_refused(
-    handbook: EmbeddedService, api: Api, text: str
-) -> None:
-    handbook.quirks = {Quirk.REFUSES_EMPTY}
-
-    create = await api.post(WIKIS, json={"title": "a", "content": text})
-    edit = await api.put(f"{WIKIS}/home", json={"content": text})
-
-    body = {"message": {"content": ["can't be blank"]}}
-    assert (create.status, create.json) == (edit.status, edit.json) == (400, body)
-
-
-async def test_small_limits_refuse_what_is_usually_taken(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    handbook.quirks = {Quirk.SMALL_LIMITS}
-
-    long_title = await api.post(WIKIS, json={"title": "a" * 61, "content": ""})
-    long_text = await api.put(f"{WIKIS}/home", json={"content": "x" * 65537})
-    form = aiohttp.FormData({})
-    form.add_field("file", b"x" * (256 * 1024 + 1), filename="a.png")
-    large_file = await api.post(f"{WIKIS}/attachments", data=form)
-
-    assert long_title.json == {"message": {"title": ["exceeds the limit of 60 bytes"]}}
-    assert "maximum size is 0.0625 MB" in long_text.json["message"]["content"][0]
-    assert large_file.status == 413
-
-
-@pytest.mark.parametrize("title", [*RESERVED_TITLES, "/Pages"])
-async def test_reserved_title_is_refused(
-    handbook: EmbeddedService, api: Api, title: str
-) -> None:
-    handbook.quirks = {Quirk.RESERVED_TITLES}
-
-    create = await api.post(WIKIS, json={"title": title, "content": "x"})
-    edit = await api.put(f"{WIKIS}/home", json={"title": title})
-
-    assert create.status == edit.status == 400
-    assert "is a reserved name" in create.json["message"]["title"][0]
-    below = await api.post(WIKIS, json={"title": f"{title}/a", "content": "x"})
-    assert below.status == 201
 
 
 async def test_rename_onto_a_page_answers_null(
@@ -365,23 +181,6 @@ async def test_text_is_stored_otherwise_than_sent(
     assert (await handbook.files(PROJECT))["home.md"] == stored.encode()
 
 
-async def test_activity_moves_with_wiki_edits_and_can_stand_still(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    at = [await activity(api)]
-    await api.put(f"{WIKIS}/home", json={"content": "1"})
-    at.append(await activity(api))
-    handbook.quirks = {Quirk.ACTIVITY_STANDS_STILL}
-    await api.put(f"{WIKIS}/home", json={"content": "2"})
-    at.append(await activity(api))
-
-    assert at[0] < at[1] == at[2]
-
-
-async def activity(api: Api) -> str:
-    return str((await api.get(PROJECT_PATH)).json["last_activity_at"])
-
-
 # faults
 
 
@@ -424,30 +223,6 @@ async def test_turns_start_anew_when_quirks_change(
     assert await statuses(api, 1) == [502]
 
 
-async def test_maintenance_stops_writes_only(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    handbook.quirks = {Quirk.MAINTENANCE}
-
-    write = await api.put(f"{WIKIS}/home", json={"content": "z"})
-
-    assert (write.status, write.headers["Retry-After"]) == (503, "60")
-    assert await statuses(api, 2) == [200, 200]
-
-
-async def test_write_that_fails_before_is_not_done(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    handbook.quirks = {Quirk.FAILS_BEFORE_WRITE}
-
-    write = await api.put(f"{WIKIS}/home", json={"content": "z"})
-
-    assert write.status == 500
-    assert (await api.get(f"{WIKIS}/home")).json["content"] == "x"
-    again = await api.put(f"{WIKIS}/home", json={"content": "z"})
-    assert again.status == 200
-
-
 async def test_write_that_fails_after_is_done(
     handbook: EmbeddedService, api: Api
 ) -> None:
@@ -461,17 +236,6 @@ async def test_write_that_fails_after_is_done(
     assert (await api.get(f"{WIKIS}/home")).json["content"] == "z"
 
 
-async def test_write_whose_answer_is_dropped_is_done(
-    handbook: EmbeddedService, api: Api
-) -> None:
-    handbook.quirks = {Quirk.DROPS_ANSWERS}
-
-    with pytest.raises(aiohttp.ClientConnectionError):
-        await api.post(WIKIS, json={"title": "new", "content": "z"})
-
-    assert (await api.get(f"{WIKIS}/new")).json["content"] == "z"
-
-
 async def test_body_is_cut_in_the_middle(handbook: EmbeddedService, api: Api) -> None:
     handbook.quirks = {Quirk.CUT_BODIES}
 
@@ -479,40 +243,6 @@ async def test_body_is_cut_in_the_middle(handbook: EmbeddedService, api: Api) ->
         await api.get(f"{WIKIS}?with_content=true")
 
     assert await statuses(api, 2) == [200, 200]
-
-
-@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
-async def test_proxy_answers_everything_with_its_sign_in_page(
-    handbook: EmbeddedService, api: Api, method: str
-) -> None:
-    handbook.quirks = {Quirk.SIGN_IN_PAGE}
-
-    answer = await api(method, f"{WIKIS}/home")
-
-    assert answer.status == 200
-    assert answer.headers["Content-Type"].startswith("text/html")
-    assert "home.md" in await handbook.files(PROJECT)
-
-
-@pytest.mark.parametrize("path", [WIKIS, PROJECT_PATH, "/api/v4/version"])
-async def test_everything_is_not_found(
-    handbook: EmbeddedService, api: Api, path: str
-) -> None:
-    handbook.quirks = {Quirk.NOT_FOUND}
-
-    answer = await api.get(path)
-
-    assert (answer.status, answer.json) == (404, {"error": "404 Not Found"})
-
-
-async def test_every_token_is_revoked(handbook: EmbeddedService, api: Api) -> None:
-    handbook.quirks = {Quirk.TOKEN_REVOKED}
-
-    answer = await api.get(WIKIS)
-
-    assert (answer.status, answer.json["error"]) == (401, "invalid_token")
-    handbook.quirks = ()
-    assert (await api.get(WIKIS)).status == 200
 
 
 async def test_another_project_has_another_id_and_another_wiki(

@@ -10,7 +10,7 @@ from typing import Any
 import pygit2
 import pytest
 
-from tests.service.conftest import GROUP_WIKIS, PROJECT, WIKIS, Api
+from tests.service.conftest import PROJECT, WIKIS, Api
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.api.project_schema import AccessLevel
@@ -104,29 +104,6 @@ async def test_level_is_inherited_from_the_group_above(
     assert answer.status == 204
 
 
-async def test_group_wiki_has_every_operation(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_group("docs")
-
-    created = await api.post(GROUP_WIKIS, json={"title": "a", "content": "1"})
-    edited = await api.put(f"{GROUP_WIKIS}/a", json={"content": "2"})
-    listed = await api.get(GROUP_WIKIS)
-    deleted = await api.delete(f"{GROUP_WIKIS}/a")
-
-    assert [created.status, edited.status, deleted.status] == [201, 200, 204]
-    assert [page["slug"] for page in listed.json] == ["a"]
-    assert deleted.body == b""
-
-
-async def test_hidden_group_is_not_found(service: EmbeddedService, api: Api) -> None:
-    await service.add_group("docs")
-
-    answer = await api.as_user(None).get(GROUP_WIKIS)
-
-    assert (answer.status, answer.json) == (404, {"message": "404 Group Not Found"})
-
-
 async def test_parameters_are_checked_before_anything_is_looked_up(api: Api) -> None:
     answer = await api.as_user(None).post("/api/v4/projects/nothing/wikis", json={})
 
@@ -137,67 +114,12 @@ async def test_parameters_are_checked_before_anything_is_looked_up(api: Api) -> 
 # list and get
 
 
-async def test_empty_wiki_lists_nothing_and_takes_a_page(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook")
-
-    empty = await api.get(WIKIS)
-    absent = await api.delete(f"{WIKIS}/home")
-    created = await api.post(WIKIS, json={"title": "home", "content": ""})
-
-    assert (empty.status, empty.json) == (200, [])
-    assert (absent.status, absent.json["message"]) == (404, "404 Wiki Page Not Found")
-    assert created.status == 201
-
-
-async def test_list_is_whole_and_in_byte_order_of_paths(
-    service: EmbeddedService, api: Api
-) -> None:
-    pages = {f"p{number:03}": "x" for number in range(120)}
-    await service.add_project("docs/handbook", pages | {"a": "", "A": "", "a/b": ""})
-    await service.put_file(PROJECT, "a-b.org", b"")
-
-    answer = await api.get(f"{WIKIS}?page=2&per_page=20")
-
-    slugs = [page["slug"] for page in answer.json]
-    assert slugs == ["A", "a-b", "a", "a/b", *sorted(pages)]
-    assert not [name for name in answer.headers if name.lower().startswith("x-page")]
-    assert "Link" not in answer.headers
-
-
-async def test_list_shows_content_only_when_asked(
-    service: EmbeddedService, api: Api
-) -> None:
-    text = "---\ntitle: Welcome\n---\n\nHello\r\n"
-    await service.add_project("docs/handbook", {"my-home": text})
-
-    short = await api.get(WIKIS)
-    full = await api.get(f"{WIKIS}?with_content=true")
-
-    page = {"format": "markdown", "slug": "my-home", "title": "my home"}
-    assert short.json == [page]
-    shown = {"encoding": "UTF-8", "front_matter": {"title": "Welcome"}}
-    assert full.json == [page | {"content": text} | shown]
-
-
 async def test_bad_boolean_is_refused(service: EmbeddedService, api: Api) -> None:
     await service.add_project("docs/handbook")
 
     answer = await api.get(f"{WIKIS}?with_content=maybe")
 
     assert (answer.status, answer.json) == (400, {"error": "with_content is invalid"})
-
-
-@pytest.mark.parametrize("slug", ["dir%2FMy-Page", "dir/My-Page", "DIR/my%20page"])
-async def test_page_is_found_encoded_raw_and_in_any_case(
-    service: EmbeddedService, api: Api, slug: str
-) -> None:
-    await service.add_project("docs/handbook", {"dir/My-Page": "x"})
-
-    answer = await api.get(f"{WIKIS}/{slug}")
-
-    assert (answer.status, answer.json["slug"]) == (200, "dir/My-Page")
 
 
 async def test_page_that_is_not_utf8_is_transcoded(
@@ -223,18 +145,6 @@ async def test_long_page_is_cut_where_it_is_shown(
     answer = await api.get(f"{WIKIS}/long")
 
     assert answer.json["content"] == "aéa"
-
-
-async def test_page_is_shown_as_of_a_commit(service: EmbeddedService, api: Api) -> None:
-    await service.add_project("docs/handbook", {"home": "old"})
-    version = (await last_commit(service, PROJECT)).id
-    await service.put_file(PROJECT, "home.md", b"new")
-
-    then = await api.get(f"{WIKIS}/home?version={version}")
-    absent = await api.get(f"{WIKIS}/home?version={'0' * 40}")
-
-    assert then.json["content"] == "old"
-    assert (absent.status, absent.json) == (404, {"message": "404 Wiki Page Not Found"})
 
 
 async def test_storage_fault_lists_nothing(service: EmbeddedService, api: Api) -> None:
@@ -274,32 +184,6 @@ async def test_create_answers_with_the_page(service: EmbeddedService, api: Api) 
         "front_matter": {},
     }
     assert await service.files(PROJECT) == {"Dir/C++-&-co.asciidoc": b"= x"}
-
-
-@pytest.mark.parametrize("content", ["a\r\nb\r", "\ufeffbom", "", "\t\u00a0\n\n"])
-async def test_content_is_kept_to_the_byte(
-    service: EmbeddedService, api: Api, content: str
-) -> None:
-    await service.add_project("docs/handbook")
-
-    await api.post(WIKIS, json={"title": "a", "content": content})
-    answer = await api.get(f"{WIKIS}/a")
-
-    assert answer.json["content"] == content
-    assert await service.files(PROJECT) == {"a.md": content.encode()}
-
-
-async def test_form_and_multipart_bodies_are_read_like_json(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook")
-
-    form = await api.post(WIKIS, data={"title": "é a", "content": "1+1"})
-    fields = {"title": "b", "content": "2", "file": io.BytesIO(b"ignored")}
-    multipart = await api.post(WIKIS, data=fields)
-
-    assert (form.status, form.json["slug"]) == (201, "é-a")
-    assert (multipart.status, multipart.json["content"]) == (201, "2")
 
 
 DUPLICATE = "Duplicate page: A page with that title already exists in the file home.md"
@@ -507,47 +391,6 @@ async def test_edit_without_any_attribute_is_refused(
     assert (answer.status, answer.json) == (400, {"error": text})
 
 
-async def test_edit_of_content_leaves_the_page_where_it_is(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook")
-    await service.put_file(PROJECT, "dir/a.adoc", b"old")
-
-    answer = await api.put(f"{WIKIS}/dir%2Fa", json={"content": "new"})
-
-    assert (answer.json["slug"], answer.json["format"]) == ("dir/a", "asciidoc")
-    assert await service.files(PROJECT) == {"dir/a.adoc": b"new"}
-
-
-async def test_rename_moves_children_in_the_same_commit(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook", {"old": "p", "old/a": "c"})
-    before = await last_commit(service, PROJECT)
-
-    answer = await api.put(f"{WIKIS}/old", json={"title": "/b/new", "content": "q"})
-
-    assert (answer.status, answer.json["slug"]) == (200, "b/new")
-    assert await service.files(PROJECT) == {
-        ".gitlab/redirects.yml": b'---\n"old": "b/new"\n',
-        "b/new.md": b"q",
-        "b/new/a.md": b"c",
-    }
-    assert (await last_commit(service, PROJECT)).parent_ids == [before.id]
-    assert (await api.get(f"{WIKIS}/old")).status == 404
-
-
-async def test_rename_onto_another_page_is_refused(
-    service: EmbeddedService, api: Api
-) -> None:
-    await service.add_project("docs/handbook", {"a": "1", "b": "2"})
-
-    answer = await api.put(f"{WIKIS}/a", json={"title": "B"})
-
-    text = "There is already a page with the same title in that path."
-    assert (answer.status, answer.json) == (400, {"message": {"title": [text]}})
-
-
 async def test_edit_that_changes_nothing_makes_no_commit(
     service: EmbeddedService, api: Api
 ) -> None:
@@ -558,15 +401,6 @@ async def test_edit_that_changes_nothing_makes_no_commit(
 
     assert answer.status == 200
     assert (await last_commit(service, PROJECT)).id == before.id
-
-
-async def test_last_page_can_be_deleted(service: EmbeddedService, api: Api) -> None:
-    await service.add_project("docs/handbook", {"home": "x"})
-
-    answer = await api.delete(f"{WIKIS}/home")
-
-    assert answer.status == 204
-    assert (await api.get(WIKIS)).json == []
 
 
 async def test_write_moves_the_projects_last_activity(
