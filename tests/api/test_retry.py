@@ -4,9 +4,14 @@ from datetime import UTC, datetime
 
 import pytest
 
+from wikisync.api.budget import TransientFailure, pause_s
 from wikisync.api.pace import parse_retry_after
+from wikisync.api.settings import ClientSettings
+from wikisync.errors import RateLimited, Unavailable
 
 NOON = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
+LATE = Unavailable("late")
+LIMITED = RateLimited("too many")
 
 
 @pytest.mark.parametrize(
@@ -36,3 +41,33 @@ def test_a_date_is_measured_from_the_clock_of_the_service() -> None:
     }
 
     assert parse_retry_after(headers, now=NOON) == 30.0
+
+
+@pytest.mark.parametrize(
+    ("attempt", "limit_s"), [(1, 0.5), (2, 1.0), (3, 2.0), (7, 30.0), (500, 30.0)]
+)
+def test_back_off_doubles_up_to_its_limit_with_full_jitter(
+    attempt: int, limit_s: float
+) -> None:
+    failure, settings = TransientFailure(LATE), ClientSettings()
+
+    assert pause_s(failure, attempt, settings, lambda: 0.0) == 0.0
+    assert pause_s(failure, attempt, settings, lambda: 1.0) == limit_s
+
+
+@pytest.mark.parametrize(
+    ("failure", "least_s", "most_s"),
+    [
+        (TransientFailure(LATE, after_s=3.0), 3.0, 3.5),
+        (TransientFailure(LATE, after_s=0.0), 0.0, 0.5),
+        # the budget spreads what waits for a limit
+        (TransientFailure(LIMITED, after_s=3.0), 3.0, 3.0),
+    ],
+)
+def test_the_wish_of_the_service_is_the_least_pause(
+    failure: TransientFailure, least_s: float, most_s: float
+) -> None:
+    settings = ClientSettings()
+
+    assert pause_s(failure, 1, settings, lambda: 0.0) == least_s
+    assert pause_s(failure, 1, settings, lambda: 1.0) == most_s

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
+from aiohttp import ClientSession
+from yarl import URL
 
-from tests.cli.test_spellings import edit_on_the_web
 from tests.instances.cases import case
 from tests.instances.in_front import LISTS
 from tests.instances.stage import Play
 from tests.support.bending import SIGN_IN_PAGE
 from tests.support.moved import sync_for_long
-from tests.support.workspaces import FILES, HANDBOOK
+from tests.support.workspaces import FILES, HANDBOOK, Cloned
 from wikisync.model import WikiOwner
 
 VERSIONS = "Versions"
@@ -22,6 +24,15 @@ PAGES_OF = r"/wikis(/[^/?]+)?(\?|$)"
 """Lists of pages, and single ones."""
 
 _JSON = msgspec.json.Decoder()
+
+
+async def edit_on_the_web(cloned: Cloned, slug: str, text: str) -> None:
+    """Save a page on the wiki, as its editor does."""
+    url = f"{cloned.service.url}/api/v4/projects/docs%2Fhandbook/wikis/{quote(slug)}"
+    edit = {"title": slug, "content": text}
+    async with ClientSession(headers=cloned.service.headers) as session:
+        answer = await session.put(URL(url, encoded=True), json=edit)
+        answer.raise_for_status()
 
 
 def changed(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
