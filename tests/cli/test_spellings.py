@@ -146,3 +146,18 @@ async def test_pages_whose_names_the_service_takes_for_one_are_named_and_kept(
     }
     assert cloned.read("a b.md") == "spaced, edited\n"
     assert "a b" in ran.err + ran.out
+
+
+async def test_page_whose_file_got_spaces_is_merged_under_its_name(
+    cloned: Cloned,
+) -> None:
+    """It was renamed and edited here, and edited there, since the last sync."""
+    await cloned.edit({"team-rules": "# Rules\n\nfirst\n\nlast\n"})
+    await cloned.run("sync")
+    (cloned.folder / "team-rules.md").rename(cloned.folder / "team rules.md")
+    cloned.write("team rules.md", "# Rules\n\nfirst, here\n\nlast\n")
+    await cloned.edit({"team-rules": "# Rules\n\nfirst\n\nlast, there\n"})
+    assert (await cloned.run("sync")).code == 0
+    merged = "# Rules\n\nfirst, here\n\nlast, there\n"
+    assert cloned.read("team rules.md") == merged
+    assert (await cloned.wiki())["team-rules.md"] == merged
