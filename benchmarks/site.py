@@ -259,7 +259,7 @@ def build(wiki: str, work: str, engine: str) -> None:
 
     assert engine in {"auto", "markdown-it"}
     owner = WikiOwner("project", "docs/handbook")
-    source = WikiSource(owner, "Handbook", Path(wiki), visibility="public")
+    source = WikiSource(owner, "Handbook", folder=Path(wiki), visibility="public")
     markup = MarkupOptions(engine="auto" if engine == "auto" else "markdown-it")
     options = SiteOptions("Handbook", markup=markup)
     build_site([source], Path(work, "site"), options, cache=Path(work, "cache"))

@@ -129,7 +129,7 @@ def odd_site(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def built(folder: Path, pages: Path, options: SiteOptions) -> str:
     """Address of the site of one folder."""
-    source = WikiSource(WikiOwner("project", "docs/odd"), "Odd", pages)
+    source = WikiSource(WikiOwner("project", "docs/odd"), "Odd", folder=pages)
     build_site([source], folder / "site", options, cache=folder / "cache")
     return (folder / "site").as_uri() + "/"
 

@@ -59,7 +59,7 @@ def wiki_source(
     owner = WikiOwner("group" if kind == "group" else "project", full_path)
     web = f"{HOST}/groups/{full_path}" if kind == "group" else f"{HOST}/{full_path}"
     title = full_path.rpartition("/")[2].title()
-    return replace(WikiSource(owner, title, folder, web), **changes)
+    return replace(WikiSource(owner, title, web, folder=folder), **changes)
 
 
 @dataclass

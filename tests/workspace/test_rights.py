@@ -9,6 +9,7 @@ import pytest
 from tests.api.wire import json_answer, listening_wire
 from wikisync.cli.init_report import token_sentence
 from wikisync.model import WikiOwner
+from wikisync.site.model import WikiOrigin
 from wikisync.workspace.addresses import addresses_in
 from wikisync.workspace.discovery import FoundWiki
 from wikisync.workspace.rights import (
@@ -20,7 +21,7 @@ from wikisync.workspace.rights import (
 )
 
 HANDBOOK = WikiOwner("project", "docs/handbook")
-WIKI = FoundWiki(HANDBOOK, 7, "handbook", "", "private", "", is_named=True)
+WIKI = FoundWiki(HANDBOOK, "handbook", origin=WikiOrigin(id=7), is_named=True)
 API_TOKEN = TokenRights("laptop", "ann", ("api",))
 
 

@@ -230,8 +230,8 @@ def _as_json(exported: Exported) -> dict[str, object]:
 
 def _kept_as_json(one: KeptWiki) -> dict[str, object]:
     return {
-        "kind": one.wiki.kind,
-        "path": one.wiki.path,
+        "kind": one.wiki.owner.kind,
+        "path": one.wiki.owner.full_path,
         "pages": one.wiki.pages,
         "reason": one.reason,
         "from": "cache" if one.copy else "site",

@@ -22,7 +22,7 @@ from wikisync.site.addresses import WikiAddresses, relative_url
 from wikisync.site.sources import LooseStates
 
 if TYPE_CHECKING:
-    from wikisync.site.model import WikiSource
+    from wikisync.site.model import WikiInfo
 
 _WIKIS = "/-/wikis"
 _NUL = "\0"
@@ -58,11 +58,11 @@ def is_elsewhere(name: str) -> bool:
     return _NUL in name
 
 
-def service_address(source: WikiSource) -> str:
+def service_address(info: WikiInfo) -> str:
     """Address of the wiki on the service; without a host where that is unknown."""
-    owner = source.owner
+    owner = info.owner
     kind = "groups/" if owner.kind == "group" else ""
-    base = source.web_url.rstrip("/") or f"/{kind}{quote(owner.full_path)}"
+    base = info.web_url.rstrip("/") or f"/{kind}{quote(owner.full_path)}"
     return base if base.endswith(_WIKIS) else base + _WIKIS
 
 

@@ -19,10 +19,10 @@ from wikisync.site.addresses import (
     WikiAddresses,
     wiki_list_path,
 )
-from wikisync.site.context import PageRef, SiteContext, WikiContext, WikiRef
+from wikisync.site.context import SiteContext, WikiContext
 from wikisync.site.crosslinks import service_address
 from wikisync.site.groups import group_titles, group_tree, natural_path
-from wikisync.site.kept import kept_reference
+from wikisync.site.kept import context_of, kept_reference, wiki_reference
 from wikisync.site.options import options_text
 
 if TYPE_CHECKING:
@@ -63,14 +63,7 @@ def site_context(
     """``site`` for the templates; nothing in it changes with a page."""
     is_only = is_top(addresses)
     wikis = [
-        WikiRef(
-            title=source.title,
-            kind=source.owner.kind,
-            full_path=source.owner.full_path,
-            url=wiki.home,
-            visibility=source.visibility,
-            description=source.description,
-        )
+        wiki_reference(source, wiki.home)
         for source, wiki in zip(sources, addresses, strict=True)
     ]
     wikis += map(kept_reference, kept)
@@ -102,25 +95,10 @@ def wiki_context(
     scanned: ScannedWiki, addresses: WikiAddresses, homes: Mapping[str, str]
 ) -> WikiContext:
     """``wiki`` for the templates; ``homes`` is group path to its wiki's address."""
-    source = scanned.source
-    owner = source.owner
-    above = owner.full_path.split("/")[:-1]
-    return WikiContext(
-        title=source.title,
-        kind=owner.kind,
-        full_path=owner.full_path,
-        url=addresses.home,
-        web_url=service_address(source) if source.web_url else "",
-        visibility=source.visibility,
-        description=source.description,
-        home=addresses.home,
-        page_count=scanned.page_count,
-        all_url=wiki_list_path(owner, is_only=not addresses.prefix),
-        groups=tuple(
-            PageRef(name, homes.get("/".join(above[: depth + 1])))
-            for depth, name in enumerate(above)
-        ),
-    )
+    source, home = scanned.source, addresses.home
+    web_url = service_address(source) if source.web_url else ""
+    all_url = wiki_list_path(source.owner, is_only=not addresses.prefix)
+    return context_of(source, home, homes, web_url, scanned.page_count, all_url)
 
 
 def group_homes(

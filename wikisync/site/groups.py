@@ -13,11 +13,10 @@ from wikisync.site.context import GroupContext, WikiContext, WikiRef
 from wikisync.site.navigation import natural_key
 
 if TYPE_CHECKING:
-    from wikisync.site.model import WikiSource
-    from wikisync.site.published import PublishedWiki
+    from wikisync.site.model import WikiInfo
 
 
-def group_titles(wikis: Iterable[WikiSource | PublishedWiki]) -> dict[str, str]:
+def group_titles(wikis: Iterable[WikiInfo]) -> dict[str, str]:
     """Path of a group to its name, as far as the service told it."""
     titles: dict[str, str] = {}
     for wiki in wikis:
@@ -29,7 +28,7 @@ def group_titles(wikis: Iterable[WikiSource | PublishedWiki]) -> dict[str, str]:
     return titles
 
 
-def common_group(wikis: Iterable[WikiSource | PublishedWiki]) -> str:
+def common_group(wikis: Iterable[WikiInfo]) -> str:
     """Path of the innermost group that all wikis lie in; empty where there is none."""
     paths = [_group_of(wiki.owner.kind, wiki.owner.full_path) for wiki in wikis]
     shared = []

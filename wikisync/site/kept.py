@@ -16,6 +16,7 @@ from wikisync.site.addresses import (
     wiki_list_path,
 )
 from wikisync.site.context import PageRef, WikiContext, WikiRef
+from wikisync.site.model import WikiInfo
 from wikisync.site.published import PublishedWiki
 from wikisync.site.search import SearchDocument, read_documents, value_of
 
@@ -25,31 +26,48 @@ Read = Callable[[str], bytes | None]
 
 def kept_reference(wiki: PublishedWiki) -> WikiRef:
     """The wiki among ``site.wikis``."""
-    return WikiRef(
-        title=wiki.title,
-        kind=wiki.kind,
-        full_path=wiki.path,
-        url=wiki.prefix + INDEX_PAGE,
-        visibility=wiki.visibility,
-        description=wiki.description,
-    )
+    return wiki_reference(wiki, wiki.prefix + INDEX_PAGE)
 
 
 def kept_context(wiki: PublishedWiki, homes: Mapping[str, str]) -> WikiContext:
     """The wiki for the templates of lists; ``homes`` as in ``wiki_context``."""
-    home = wiki.prefix + INDEX_PAGE
-    above = wiki.path.split("/")[:-1]
-    return WikiContext(
-        title=wiki.title,
-        kind=wiki.kind,
-        full_path=wiki.path,
+    home, all_url = wiki.prefix + INDEX_PAGE, wiki_list_path(wiki.owner, is_only=False)
+    return context_of(wiki, home, homes, wiki.web_url, wiki.pages, all_url)
+
+
+def wiki_reference(info: WikiInfo, home: str) -> WikiRef:
+    """A wiki among ``site.wikis``."""
+    return WikiRef(
+        title=info.title,
+        kind=info.owner.kind,
+        full_path=info.owner.full_path,
         url=home,
-        web_url=wiki.web_url,
-        visibility=wiki.visibility,
-        description=wiki.description,
+        visibility=info.visibility,
+        description=info.description,
+    )
+
+
+def context_of(
+    info: WikiInfo,
+    home: str,
+    homes: Mapping[str, str],
+    web_url: str,
+    page_count: int | None,
+    all_url: str,
+) -> WikiContext:
+    """A wiki for the templates; ``homes`` is group path to its wiki's address."""
+    above = info.owner.full_path.split("/")[:-1]
+    return WikiContext(
+        title=info.title,
+        kind=info.owner.kind,
+        full_path=info.owner.full_path,
+        url=home,
+        web_url=web_url,
+        visibility=info.visibility,
+        description=info.description,
         home=home,
-        page_count=wiki.pages,
-        all_url=wiki_list_path(wiki.owner, is_only=False),
+        page_count=page_count,
+        all_url=all_url,
         groups=tuple(
             PageRef(name, homes.get("/".join(above[: depth + 1])))
             for depth, name in enumerate(above)

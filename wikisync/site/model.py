@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field, structs
 
@@ -39,6 +40,36 @@ class WikiOrigin(Struct, frozen=True, omit_defaults=True):
     """Day on which the project was marked for deletion, if it was."""
 
 
+class WikiInfo(Struct, frozen=True, omit_defaults=True):
+    """What is known of a wiki, from the search for it to the site that holds it."""
+
+    owner: WikiOwner
+    title: str
+    web_url: str = ""
+    """Address of the project or group on the service, without ``/-/wikis``;
+    empty when unknown, then pages carry no link back."""
+    visibility: str = "private"
+    """``public``, ``internal`` or ``private``, as the service says."""
+    description: str = ""
+    placeholders: Mapping[str, str] = field(default_factory=dict)
+    """What only the service can tell of the values of placeholders, such as
+    ``project_id``; the rest follows from the owner (``markup.placeholders``)."""
+    origin: WikiOrigin = WikiOrigin()
+
+    def __post_init__(self) -> None:
+        """Bring what a service said to what a page may show, wherever it is from."""
+        structs.force_setattr(self, "web_url", web_address(self.web_url))
+        title = shortened(self.title, TITLE_CHARS_MAX)
+        structs.force_setattr(self, "title", title)
+        description = shortened(self.description, DESCRIPTION_CHARS_MAX)
+        structs.force_setattr(self, "description", description)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """The fields of this class, for another record of the same wiki."""
+        return {name: getattr(self, name) for name in WikiInfo.__struct_fields__}
+
+
 class PageComment(Struct, frozen=True):
     """What somebody wrote below a page on the service."""
 
@@ -50,23 +81,11 @@ class PageComment(Struct, frozen=True):
     """Markdown."""
 
 
-class WikiSource(Struct, frozen=True):
-    """One wiki to be published: its folder and what is known of its owner."""
+class WikiSource(WikiInfo, frozen=True, kw_only=True):
+    """One wiki to be published."""
 
-    owner: WikiOwner
-    title: str
     folder: Path
     """Of its files, or of the mirror that holds its copy."""
-    web_url: str = ""
-    """Address of the project or group on the service, without ``/-/wikis``;
-    empty when unknown, then pages carry no link back."""
-    visibility: str = "private"
-    """``public``, ``internal`` or ``private``, as the service says."""
-    description: str = ""
-    placeholders: Mapping[str, str] = field(default_factory=dict)
-    """What only the service can tell of the values of placeholders, such as
-    ``project_id``; the rest follows from the owner (``markup.placeholders``)."""
-    origin: WikiOrigin = WikiOrigin()
     comments: Mapping[Slug, tuple[PageComment, ...]] = field(default_factory=dict)
     """Those to be shown below pages, the oldest first."""
     problems: tuple[Problem, ...] = ()
@@ -79,14 +98,6 @@ class WikiSource(Struct, frozen=True):
         """All that is known of the wiki, to be hashed; no path of this machine."""
         text = repr(structs.replace(self, folder=Path(), copy=0))
         return text.encode("utf-8", "surrogatepass")
-
-    def __post_init__(self) -> None:
-        """Bring what a service said to what a page may show, wherever it is from."""
-        structs.force_setattr(self, "web_url", web_address(self.web_url))
-        title = shortened(self.title, TITLE_CHARS_MAX)
-        structs.force_setattr(self, "title", title)
-        description = shortened(self.description, DESCRIPTION_CHARS_MAX)
-        structs.force_setattr(self, "description", description)
 
 
 class SiteOptions(Struct, frozen=True):

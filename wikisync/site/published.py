@@ -6,14 +6,12 @@ token that lost a right and a folder that is empty look like a wiki that is gone
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
-
-import msgspec
 
 from wikisync.errors import UsageError
 from wikisync.model import OwnerKind, WikiOwner
-from wikisync.site.model import WikiOrigin
+from wikisync.site.model import WikiInfo, WikiOrigin
 
 if TYPE_CHECKING:
     from wikisync.site.model import WikiSource
@@ -24,26 +22,12 @@ WIKIS_SHOWN_MAX = 10
 """Wikis that a message names one by one."""
 
 
-class PublishedWiki(msgspec.Struct, frozen=True, omit_defaults=True):
+class PublishedWiki(WikiInfo, frozen=True, omit_defaults=True, kw_only=True):
     """One wiki of a site."""
 
-    kind: OwnerKind
-    path: str
-    """Full path of its project or group."""
-    title: str
     prefix: str
     """Folder of its files in the site, with a slash behind; empty for the top."""
     pages: int
-    visibility: str = "private"
-    description: str = ""
-    web_url: str = ""
-    placeholders: Mapping[str, str] = {}
-    origin: WikiOrigin = WikiOrigin()
-
-    @property
-    def owner(self) -> WikiOwner:
-        """The project or group."""
-        return WikiOwner(self.kind, self.path)
 
     def __str__(self) -> str:
         pages = "1 page" if self.pages == 1 else f"{self.pages} pages"
@@ -131,15 +115,4 @@ def refuse_leaving(wikis: Sequence[PublishedWiki]) -> None:
 
 def published_from(source: WikiSource, prefix: str, pages: int) -> PublishedWiki:
     """A wiki as the manifest of its site names it."""
-    return PublishedWiki(
-        kind=source.owner.kind,
-        path=source.owner.full_path,
-        title=source.title,
-        prefix=prefix,
-        pages=pages,
-        visibility=source.visibility,
-        description=source.description,
-        web_url=source.web_url,
-        placeholders=dict(source.placeholders),
-        origin=source.origin,
-    )
+    return PublishedWiki(**source.info, prefix=prefix, pages=pages)

@@ -435,7 +435,9 @@ class SiteWriting:
             published_from(scanned.source, addresses.prefix, scanned.page_count)
             for scanned, addresses in zip(self._scanned, self._addresses, strict=True)
         ]
-        return tuple(sorted([*made, *self._kept], key=lambda wiki: wiki.path))
+        return tuple(
+            sorted([*made, *self._kept], key=lambda wiki: wiki.owner.full_path)
+        )
 
     def note(self, inputs: bytes, changes: Changes) -> BuildNote:
         """What the next build shall know of this one."""

@@ -8,7 +8,6 @@ from collections.abc import (
     Callable,
     Container,
     Iterator,
-    Mapping,
 )
 from functools import partial
 
@@ -21,6 +20,7 @@ from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.schema import GroupRecord
 from wikisync.errors import RemoteError, UsageError
 from wikisync.model import Problem, WikiOwner
+from wikisync.site.model import WikiInfo, WikiOrigin
 from wikisync.workspace.failures import is_of_all
 
 SKIPPED = "wiki-skipped"
@@ -59,7 +59,7 @@ class Selection(Struct, frozen=True):
         return any(_is_at_or_below(owner.full_path, path) for path in self.excluded)
 
     def options(self) -> Iterator[str]:
-        """The options that lead to wikis, as ``FoundWiki.asked_by`` has them."""
+        """The options that lead to wikis, as ``WikiOrigin.asked_by`` has them."""
         yield from (f"--project {path}" for path in self.projects)
         yield from (self.group_option(path) for path in self.groups)
         if self.is_all and not self.groups:
@@ -108,26 +108,18 @@ def _is_at_or_below(path: str, top: str) -> bool:
     return f"{path}/".casefold().startswith(f"{top}/".casefold())
 
 
-class FoundWiki(Struct, frozen=True):
+class FoundWiki(WikiInfo, frozen=True, kw_only=True):
     """One wiki to work on."""
 
-    owner: WikiOwner
-    id: int
-    title: str
-    web_url: str
-    """Address of the project or group for people, or empty."""
-    visibility: str
-    description: str
     is_named: bool
     """Asked for by name, so that its absence is an error."""
-    placeholders: Mapping[str, str] = field(default_factory=dict)
-    """Values of placeholders in pages that only the service knows."""
-    asked_by: str = ""
-    """The option that led to it."""
-    deletion_date: str = ""
-    """Day on which it was marked for deletion, if it was."""
     activity: str = ""
     """When something last happened in the project; empty for a group."""
+
+    @property
+    def id(self) -> int:
+        """Of the project or group."""
+        return self.origin.id
 
 
 class Found(Struct):
@@ -210,30 +202,35 @@ def _searches(
 
 async def _find_project(client: Client, path: str, option: str, found: Found) -> None:
     project = await client.project(path)
-    found.add(of_project(project, asked_by=option, is_named=True))
+    found.add(of_project(client, project, asked_by=option, is_named=True))
 
 
 async def _find_group(client: Client, path: str, option: str, found: Found) -> None:
     is_all = found.selection.is_all
     group = await client.group(path)
     # asked for with everything below it, a group may well have no wiki itself
-    _scan_group(group, option, found, is_named=not is_all)
+    _scan_group(client, group, option, found, is_named=not is_all)
     if is_all:
         async for below in client.group_descendants(group.id):
-            _scan_group(below, option, found)
-        await _scan_projects(client.group_projects(group.id), option, found)
+            _scan_group(client, below, option, found)
+        await _scan_projects(client, client.group_projects(group.id), option, found)
 
 
 async def _find_everything(client: Client, option: str, found: Found) -> None:
     async for group in client.groups():
-        _scan_group(group, option, found)
-    await _scan_projects(client.projects(), option, found)
+        _scan_group(client, group, option, found)
+    await _scan_projects(client, client.projects(), option, found)
 
 
 def _scan_group(
-    group: GroupRecord, option: str, found: Found, *, is_named: bool = False
+    client: Client,
+    group: GroupRecord,
+    option: str,
+    found: Found,
+    *,
+    is_named: bool = False,
 ) -> None:
-    wiki = of_group(group, asked_by=option, is_named=is_named)
+    wiki = of_group(client, group, asked_by=option, is_named=is_named)
     if is_switched_off(group) and not is_named:
         found.leave_out(wiki)
     else:
@@ -241,10 +238,10 @@ def _scan_group(
 
 
 async def _scan_projects(
-    projects: AsyncIterator[ProjectRecord], option: str, found: Found
+    client: Client, projects: AsyncIterator[ProjectRecord], option: str, found: Found
 ) -> None:
     async for project in projects:
-        wiki = of_project(project, asked_by=option)
+        wiki = of_project(client, project, asked_by=option)
         if is_switched_off(project):
             found.leave_out(wiki)
         else:
@@ -264,21 +261,25 @@ def skipped(owner: WikiOwner, reason: str) -> Problem:
 
 
 def of_project(
-    project: ProjectRecord, *, asked_by: str, is_named: bool = False
+    client: Client, project: ProjectRecord, *, asked_by: str, is_named: bool = False
 ) -> FoundWiki:
     """The wiki of a project."""
     namespace = project.namespace
     is_in_group = namespace is not None and namespace.kind == "group"
     return FoundWiki(
         owner=WikiOwner("project", project.path_with_namespace),
-        id=project.id,
         title=project.name or project.path_with_namespace,
         web_url=project.web_url,
         visibility=project.visibility or "private",
         description=project.description or "",
         is_named=is_named,
-        asked_by=asked_by,
-        deletion_date=project.deletion_date or "",
+        origin=WikiOrigin(
+            service=service_of(client),
+            id=project.id,
+            asked_by=asked_by,
+            has_token=client.has_token,
+            deletion_date=project.deletion_date or "",
+        ),
         activity=project.last_activity_at or "",
         placeholders={
             "project_id": str(project.id),
@@ -288,15 +289,21 @@ def of_project(
     )
 
 
-def of_group(group: GroupRecord, *, asked_by: str, is_named: bool = False) -> FoundWiki:
+def of_group(
+    client: Client, group: GroupRecord, *, asked_by: str, is_named: bool = False
+) -> FoundWiki:
     """The wiki of a group."""
     return FoundWiki(
         owner=WikiOwner("group", group.full_path),
-        id=group.id,
         title=group.name or group.full_path,
         web_url=group.web_url,
         visibility=group.visibility or "private",
         description=group.description or "",
         is_named=is_named,
-        asked_by=asked_by,
+        origin=WikiOrigin(
+            service=service_of(client),
+            id=group.id,
+            asked_by=asked_by,
+            has_token=client.has_token,
+        ),
     )

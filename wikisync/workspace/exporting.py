@@ -29,11 +29,10 @@ from wikisync.site.model import (
     BuildReport,
     PageComment,
     SiteOptions,
-    WikiOrigin,
+    WikiInfo,
     WikiSource,
 )
 from wikisync.site.output import open_output
-from wikisync.site.published import PublishedWiki
 from wikisync.site.theme import load_theme
 from wikisync.workspace.cache import check_apart, default_cache, held_cache
 from wikisync.workspace.discovery import Selection, find_wikis, service_of
@@ -248,7 +247,7 @@ def build(
             hint="select one with --project or --group, or use a token with more"
             " access",
         )
-    sources = [_source(client, one) for one in pulled.wikis]
+    sources = [_source(one) for one in pulled.wikis]
     sources += [one.source(mirror.folder) for one in kept if one.copy]
     published = [one.wiki for one in kept if not one.copy]
     if not sources:
@@ -295,31 +294,18 @@ def _unread(pulled: Pulled, kept: Sequence[KeptWiki]) -> Iterator[Problem]:
             yield failed.problem()
 
 
-def _source(client: Client, one: PulledWiki) -> WikiSource:
+def _source(one: PulledWiki) -> WikiSource:
     """A wiki that was read, as the build takes it."""
-    wiki = one.wiki
     return WikiSource(
-        owner=wiki.owner,
-        title=wiki.title,
+        **one.wiki.info,
         folder=one.folder,
-        web_url=wiki.web_url,
-        visibility=wiki.visibility,
-        description=wiki.description,
-        placeholders=wiki.placeholders,
-        origin=WikiOrigin(
-            service=service_of(client),
-            id=wiki.id,
-            asked_by=wiki.asked_by,
-            has_token=client.has_token,
-            deletion_date=wiki.deletion_date,
-        ),
         comments=one.comments,
         problems=one.problems,
         copy=one.copy,
     )
 
 
-def site_title(wikis: Sequence[WikiSource | PublishedWiki], client: Client) -> str:
+def site_title(wikis: Sequence[WikiInfo], client: Client) -> str:
     """The wiki's own title, that of the group which all lie in, else the host."""
     from yarl import URL
 

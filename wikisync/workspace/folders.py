@@ -160,7 +160,7 @@ def _plain_site(folder: Path) -> tuple[tuple[WikiSource, ...], SiteOptions]:
     title = path_text(folder.name) or "pages"
     # paths of the service are narrower than names of folders
     path = re.sub(_NOT_IN_PATHS, "-", title).strip("-") or "pages"
-    source = WikiSource(WikiOwner("project", f"local/{path}"), title, folder)
+    source = WikiSource(WikiOwner("project", f"local/{path}"), title, folder=folder)
     return (source,), SiteOptions(title=title)
 
 

@@ -26,7 +26,7 @@ from wikisync.api.client import Client
 from wikisync.errors import NotFound, RemoteError, UsageError
 from wikisync.model import Problem, WikiOwner, removals_max
 from wikisync.site.mirror import Mirror, name_of
-from wikisync.site.model import WikiOrigin, WikiSource
+from wikisync.site.model import WikiSource
 from wikisync.site.published import PublishedWiki, WikiIndex, refuse_leaving
 from wikisync.workspace.discovery import (
     Found,
@@ -65,18 +65,7 @@ class KeptWiki(Struct, frozen=True):
 
     def source(self, mirror: Path) -> WikiSource:
         """The copy as the build takes it, in the mirror in this folder."""
-        wiki = self.wiki
-        return WikiSource(
-            owner=wiki.owner,
-            title=wiki.title,
-            folder=mirror,
-            web_url=wiki.web_url,
-            visibility=wiki.visibility,
-            description=wiki.description,
-            placeholders=wiki.placeholders,
-            origin=wiki.origin,
-            copy=self.copy,
-        )
+        return WikiSource(**self.wiki.info, folder=mirror, copy=self.copy)
 
     def problem(self, now: float) -> Problem:
         """What is reported of it."""
@@ -120,8 +109,7 @@ class Keeping:
     def holds(self, wiki: FoundWiki) -> bool:
         """Whether the site has this wiki already."""
         published = ((one.owner, one.origin, True) for one in self.published)
-        origin = WikiOrigin(service=self._service, id=wiki.id)
-        return WikiIndex(published).find(wiki.owner, origin) is not None
+        return WikiIndex(published).find(wiki.owner, wiki.origin) is not None
 
     def may_leave(self, wiki: PublishedWiki) -> bool:
         """Whether the site may be made without a wiki."""
@@ -246,8 +234,8 @@ class Keeping:
                 continue
             found.wikis.remove(other)
             self._reasons[wiki.owner] = (
-                f"another {wiki.kind} has its path now (id {other.id}, the site has"
-                f" id {wiki.origin.id}); --replace publishes that one instead"
+                f"another {wiki.owner.kind} has its path now (id {other.id}, the site"
+                f" has id {wiki.origin.id}); --replace publishes that one instead"
             )
 
     # -- after they were read ------------------------------------------------------
@@ -286,31 +274,28 @@ class Keeping:
         return KeptWiki(wiki, reason, 0, _newest(output / wiki.prefix))
 
     def _index(self, wikis: Iterable[tuple[FoundWiki, T]]) -> WikiIndex[T]:
-        return WikiIndex(
-            (wiki.owner, WikiOrigin(service=self._service, id=wiki.id), value)
-            for wiki, value in wikis
-        )
+        return WikiIndex((wiki.owner, wiki.origin, value) for wiki, value in wikis)
 
 
 async def _by_id(client: Client, wiki: PublishedWiki) -> tuple[FoundWiki, bool]:
     """A wiki of the site as the service has it now, and whether it is switched off."""
-    key, option = wiki.origin.id or wiki.path, wiki.origin.asked_by
-    if wiki.kind == "group":
+    key, option = wiki.origin.id or wiki.owner.full_path, wiki.origin.asked_by
+    if wiki.owner.kind == "group":
         group = await client.group(key)
-        return of_group(group, asked_by=option), is_switched_off(group)
+        return of_group(client, group, asked_by=option), is_switched_off(group)
     project = await client.project(key)
-    return of_project(project, asked_by=option), is_switched_off(project)
+    return of_project(client, project, asked_by=option), is_switched_off(project)
 
 
 def _is_same(found: FoundWiki, wiki: PublishedWiki) -> bool:
-    return found.owner.kind == wiki.kind and found.id == wiki.origin.id
+    return found.owner.kind == wiki.owner.kind and found.id == wiki.origin.id
 
 
 def _has_path_of(found: FoundWiki, wiki: PublishedWiki) -> bool:
     """Whether another wiki is at the path of this one, or was named by it."""
-    if found.owner.kind != wiki.kind or _is_same(found, wiki):
+    if found.owner.kind != wiki.owner.kind or _is_same(found, wiki):
         return False
-    is_named_so = found.is_named and found.asked_by == wiki.origin.asked_by
+    is_named_so = found.is_named and found.origin.asked_by == wiki.origin.asked_by
     return found.owner == wiki.owner or is_named_so
 
 
