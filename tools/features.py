@@ -27,7 +27,7 @@ VERDICTS = {"same": "same", "different": "different on purpose", "missing": "not
 
 def table(features: Sequence[Feature]) -> str:
     """How many features have which verdict, and one row for each feature."""
-    counts = Counter(feature.verdict for feature in features)
+    counts: Counter[str] = Counter(feature.verdict for feature in features)
     total = ", ".join(f"{counts[key]} {word}" for key, word in VERDICTS.items())
     rows = "".join(
         f"| {feature.name} | {VERDICTS[feature.verdict]} | {feature.reason} |\n"
