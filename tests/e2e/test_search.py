@@ -324,3 +324,32 @@ async def test_browser_that_cannot_unpack_texts_shows_hits_without_snippets(
         await visit.page.add_init_script("delete window.DecompressionStream")
         assert await hits_in(visit, "alpha beta") == ["a.html"]
         assert await visit.page.locator("#siteHits p").text_content() == ""
+
+
+async def test_first_hit_answers_what_people_ask_in_their_own_words(
+    chromium: Browser, file_base: str
+) -> None:
+    answers = {
+        "publish to GitLab Pages": "recipes/gitlab-pages",
+        "export only one folder": "getting-started/questions",
+        "keep the token safe": "getting-started/tokens",
+        "deleted by mistake": "getting-started/questions",
+        "solve a conflict": "folder/conflicts",
+        "behind a proxy": "getting-started/questions",
+        "logo": "export/themes",
+        "rename a page": "getting-started/questions",
+        "who changed a page": "getting-started/questions",
+        "recent changes": "getting-started/questions",
+        "uninstall": "getting-started/install",
+        "obsidian": "getting-started/coming-from",
+    }
+    async with visiting(chromium, file_base) as visit:
+        found = {
+            query: (await hits_in(visit, query, is_partial=True))[0]
+            for query in answers
+        }
+    pages = {
+        query: url.partition("#")[0].removeprefix(HANDBOOK).removesuffix(".html")
+        for query, url in found.items()
+    }
+    assert pages == answers
