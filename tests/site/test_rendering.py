@@ -47,7 +47,7 @@ def test_processes_make_the_bytes_that_one_makes(
     if shows_all:
         studio.show_all()
     studio.build()
-    assert len(in_processes) > 3
+    assert len(in_processes) > 2
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rendering, "usable_cores", lambda: 1)
         assert studio.clean_build() == studio.files()

@@ -109,9 +109,9 @@ def flattened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     flat: Callable[..., object] = theme_flat.flat_template
 
-    def seen(env: object, name: str, text: object) -> object:
+    def seen(env: object, name: str, *of_theme: object) -> object:
         names.append(name)
-        return flat(env, name, text)
+        return flat(env, name, *of_theme)
 
     monkeypatch.setattr(theme_flat, "flat_template", seen)
     return names

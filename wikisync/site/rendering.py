@@ -34,6 +34,8 @@ RENDERS = "wikisync.site.render_worker"
 FEW_PAGES = 200
 """Are rendered here: processes take as long to start."""
 BATCH_PAGES = 16
+"""At least, if there are so many, and all of a directory, whose pages share texts."""
+BATCH_PAGES_MAX = 32
 BATCHES_AHEAD = 4
 """Of each process, rendered before the first of them is wanted."""
 WAIT_SECONDS_MAX = 600.0
@@ -176,8 +178,14 @@ def _batches(jobs: Iterable[Framed]) -> Iterator[PagesOfWiki]:
     """Pages that come one after the other and have one frame."""
     pages: list[PageJob] = []
     last: WikiFrame | None = None
+    place = ""
     for frame, job in jobs:
-        if last is not None and (frame is not last or len(pages) == BATCH_PAGES):
+        before, place = place, job.composed.path.rpartition("/")[0]
+        if last is not None and (
+            frame is not last
+            or len(pages) == BATCH_PAGES_MAX
+            or (len(pages) >= BATCH_PAGES and place != before)
+        ):
             yield last, tuple(pages)
             pages = []
         pages.append(job)

@@ -52,9 +52,10 @@ from wikisync.site.theme_manifest import (
 )
 
 if TYPE_CHECKING:
-    from jinja2 import BaseLoader, Environment, Template
+    from jinja2 import BaseLoader, Environment
 
     from wikisync.model import Problem
+    from wikisync.site.theme_flat import FlatTemplate
 
 _FILE_OPTIONS = frozenset({"extra_css", "extra_js", "logo", "favicon"})
 """Options of any theme that name static files."""
@@ -106,7 +107,7 @@ class Theme:
         ours = builtin_folder()
         self._is_ours = all(layer.folder.is_relative_to(ours) for layer in layers)
         self._page_count = 0
-        self._flat_pages: dict[str, Template] = {}
+        self._flat_pages: dict[str, FlatTemplate] = {}
         self._check_extra_files()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -185,13 +186,13 @@ class Theme:
         self._page_count += 1
         return self._is_ours and self._page_count > PAGES_APART
 
-    def _flat_page(self, lang: str) -> Template:
+    def _flat_page(self, lang: str) -> FlatTemplate:
         """The template of pages as one, in a language."""
         from wikisync.site.theme_flat import flat_template
 
         if lang not in self._flat_pages:
             self._flat_pages[lang] = flat_template(
-                self._environment, PAGE_TEMPLATE, lambda key: self.text(key, lang)
+                self._environment, PAGE_TEMPLATE, self, self.options, lang
             )
         return self._flat_pages[lang]
 

@@ -1,27 +1,48 @@
 """A template of ours as one: what it extends, includes and imports is put in.
 
 A page is made of a dozen templates, and Jinja begins each of them with a context of
-its own.  Put together before they are compiled they make the same text in little more
-than half of the time.  Templates of others may do what cannot be put together, such as
-to choose what they include by a value: where one is in the theme, all stay apart.
+its own.  Put together before they are compiled, with all that follows from the theme
+computed, they make the same text in a third of the time.  Templates of others may do
+what cannot be put together, such as to choose what they include by a value: where one
+is in the theme, all stay apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import io
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from jinja2 import Environment, Template, nodes
+from jinja2.compiler import CodeGenerator, Frame, MacroRef
 from jinja2.visitor import NodeTransformer
+from markupsafe import Markup, escape
+
+from wikisync.site.theme_functions import SHARED_TEXTS_MAX, Texts, link_from
+
+SPECIAL = re.compile("[&<>\"']")
+LINKS = "links of the directory"
+SHOWN = "escaped texts"
+"""Names by which a page finds its ``Remembered``; no template can write them."""
 
 
-def flat_template(env: Environment, name: str, text: Callable[[str], str]) -> Template:
+def flat_template(
+    env: Environment,
+    name: str,
+    theme: Texts,
+    options: Mapping[str, object],
+    lang: str,
+) -> FlatTemplate:
     """A template with all that it is made of.
 
     Args:
         env: Where it is found.
         name: Of a template that has nothing but blocks where it extends another one,
             and constant names where it includes.
-        text: A string of the user interface.
+        theme: What gives the texts, files and pictures that it names.
+        options: Of the theme.
+        lang: Of its texts.
     """
     chain = [_parsed(env, name)]
     while extends := [*chain[-1].find_all(nodes.Extends)]:
@@ -30,9 +51,123 @@ def flat_template(env: Environment, name: str, text: Callable[[str], str]) -> Te
     for tree in chain:
         for block in tree.find_all(nodes.Block):
             blocks.setdefault(block.name, []).append(block)
-    tree = _Flattening(env, blocks, text).visit(chain[-1])
-    code = env.compile(tree.set_environment(env), name, f"<{name} and its parts>")
-    return env.template_class.from_code(env, code, env.make_globals(None))
+    flattening = _Flattening(env, blocks, theme, options, lang)
+    tree = flattening.visit(chain[-1]).set_environment(env)
+    source = io.StringIO()
+    generator = _PageCode(env, name, None, source)
+    generator.macros = {one.name: len(one.args) for one in tree.find_all(nodes.Macro)}
+    generator.visit(tree)
+    code = compile(source.getvalue(), f"<{name} and its parts>", "exec")
+    template = env.template_class.from_code(env, code, env.make_globals(None))
+    return FlatTemplate(template)
+
+
+class FlatTemplate:
+    """A template that is made of others."""
+
+    def __init__(self, template: Template) -> None:
+        self._template = template
+        self._shown = Remembered(escaped)
+        self._links = "", links_from("")
+
+    def render(self, values: Mapping[str, Any]) -> str:
+        """A page; the links of its directory are kept for the next one."""
+        at = str(values["at"])
+        directory, links = self._links
+        if directory != (directory := at.rpartition("/")[0]):
+            links = links_from(at)
+            self._links = directory, links
+        return self._template.render({**values, LINKS: links, SHOWN: self._shown})
+
+
+class Remembered(dict[str, str]):
+    """HTML of texts, each made once."""
+
+    def __init__(self, make: Callable[[str], str]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, text: str) -> str:
+        if len(self) >= SHARED_TEXTS_MAX:
+            self.clear()
+        made = self[text] = self._make(text)
+        return made
+
+
+def links_from(at: str) -> Remembered:
+    """Links to output paths, as HTML, from the pages beside that at a path."""
+    return Remembered(lambda target: escaped(link_from(at, target)))
+
+
+def escaped(text: str) -> str:
+    """Text as HTML, as Jinja escapes it."""
+    return str(escape(text)) if SPECIAL.search(text) else text
+
+
+class _PageCode(CodeGenerator):
+    """Code of a template of ours: attributes and calls are Python's own.
+
+    What fails in it fails in Jinja's as well, which is asked then.
+    """
+
+    macros: Mapping[str, int]
+    """Name of each macro to the number of its parameters."""
+    _safe: nodes.Node | None = None
+    """What is being shown, where it is HTML already."""
+
+    def write_commons(self) -> None:
+        """Begin the function that renders."""
+        super().write_commons()
+        self.writeline(f"links, shown = resolve({LINKS!r}), resolve({SHOWN!r})")
+
+    def _output_child_pre(self, node: nodes.Expr, *_: object) -> None:
+        is_safe = _is_plain_link(node) or _called(node) in self.macros
+        self._safe = node if is_safe else None
+        self.write("" if is_safe else "(shown[value] if type(value := ")
+
+    def _output_child_post(self, node: nodes.Expr, *_: object) -> None:
+        self.write("" if node is self._safe else ") is str else escape(value))")
+
+    def visit_Getattr(self, node: nodes.Getattr, frame: Frame) -> None:  # noqa: N802 - of Jinja
+        """A field of a value."""
+        self.visit(node.node, frame)
+        self.write(f".{node.attr}")
+
+    def visit_Filter(self, node: nodes.Filter, frame: Frame) -> None:  # noqa: N802 - of Jinja
+        """A filter; links are those of the directory."""
+        if not _is_plain_link(node):
+            super().visit_Filter(node, frame)
+            return
+        assert node.node is not None
+        is_safe = node is self._safe
+        self.write("links[" if is_safe else "Markup(links[")
+        self.visit(node.node, frame)
+        self.write("]" if is_safe else "])")
+
+    def macro_def(self, macro_ref: MacroRef, frame: Frame) -> None:  # noqa: ARG002 - of Jinja
+        """A macro, which is its function: all arguments come by position."""
+        self.write("macro")
+
+    def visit_Call(  # noqa: N802 - of Jinja
+        self, node: nodes.Call, frame: Frame, forward_caller: bool = False
+    ) -> None:
+        """A call of a macro, of a function of themes, or of a method."""
+        assert node.dyn_args is node.dyn_kwargs is None, "no template of ours has it"
+        name = _called(node)
+        arguments: list[str | nodes.Node] = [*node.args, *node.kwargs]
+        if name in self.macros:
+            assert not node.kwargs, "a macro takes its arguments by position"
+            arguments += ["missing"] * (self.macros[name] - len(arguments))
+        elif hasattr(self.environment.globals.get(name), "jinja_pass_arg"):
+            arguments.insert(0, "context")
+        is_text = name in self.macros and node is not self._safe
+        self.write("Markup(" if is_text else "")
+        self.visit(node.node, frame)
+        self.write("(")
+        for one in [*arguments, *(["caller=caller"] if forward_caller else [])]:
+            self.write(one) if isinstance(one, str) else self.visit(one, frame)
+            self.write(", ")
+        self.write("))" if is_text else ")")
 
 
 class _Flattening(NodeTransformer):
@@ -42,12 +177,20 @@ class _Flattening(NodeTransformer):
         self,
         env: Environment,
         blocks: dict[str, list[nodes.Block]],
-        text: Callable[[str], str],
+        theme: Texts,
+        options: Mapping[str, object],
+        lang: str,
     ) -> None:
         self._env = env
         self._blocks = blocks
         """Of each name, what replaces it first."""
-        self._text = text
+        self._options = options
+        self._constants: Mapping[str, Callable[[str], nodes.Expr]] = {
+            "t": lambda key: nodes.Const(theme.text(key, lang)),
+            "inline_svg": lambda name: nodes.Const(Markup(theme.icon(name))),  # noqa: S704 - a file of the theme
+            "asset": lambda name: _link_to(theme.asset_path(name)),
+        }
+        """Functions by their names, of which an argument tells what they give."""
         self._replaced: list[list[nodes.Block]] = []
         """Of each block around, what it replaces."""
 
@@ -71,7 +214,7 @@ class _Flattening(NodeTransformer):
         parts: list[nodes.Node] = []
         shown: list[nodes.Expr] = []
         for one in node.nodes:
-            if not _is_call(one, "super"):
+            if _called(one) != "super":
                 shown.append(self.visit(one))
                 continue
             parts += [nodes.Output(shown, lineno=node.lineno)] if shown else []
@@ -80,16 +223,48 @@ class _Flattening(NodeTransformer):
         return [*parts, nodes.Output(shown, lineno=node.lineno)] if shown else parts
 
     def visit_Call(self, node: nodes.Call) -> nodes.Node:  # noqa: N802 - of Jinja
-        """A call; that of a string is the string."""
-        if _is_call(node, "t") and isinstance(node.args[0], nodes.Const):
-            text = self._text(node.args[0].value)
-            return nodes.Const(text, lineno=node.lineno)
+        """A call; that of a string, a picture or a file of the theme is computed."""
+        made = self.generic_visit(node)
+        give = self._constants.get(_called(node))
+        if give is None or not (arguments := self._computed(node.args)):
+            return made
+        return give(*arguments)
+
+    def visit_Getattr(self, node: nodes.Getattr) -> nodes.Node:  # noqa: N802 - of Jinja
+        """A field of a value; an option of the theme is computed."""
+        is_option = isinstance(node.node, nodes.Name) and node.node.name == "theme"
+        if is_option and node.attr in self._options:
+            return nodes.Const(self._options[node.attr])
         return self.generic_visit(node)
+
+    def visit_If(self, node: nodes.If) -> nodes.Node | list[nodes.Node]:  # noqa: N802 - of Jinja
+        """A condition; of one that is computed nothing is left but what it chooses."""
+        node.test = made = self.visit(node.test)
+        assert isinstance(made, nodes.Expr)
+        if not (test := self._computed([made])):
+            return self.generic_visit(node)
+        if test[0]:
+            return self._visited(node.body)
+        if not node.elif_:
+            return self._visited(node.else_)
+        first, *others = node.elif_
+        other = nodes.If(first.test, first.body, others, node.else_)
+        return self._visited([other])
+
+    def _visited(self, body: Iterable[nodes.Node]) -> list[nodes.Node]:
+        return [one for part in body for one in _listed(self.visit(part))]
+
+    def _computed(self, some: Iterable[nodes.Expr]) -> list[Any]:
+        """The values of expressions; empty where one hangs on the page."""
+        try:
+            return [one.as_const(nodes.EvalContext(self._env)) for one in some]
+        except nodes.Impossible:
+            return []
 
     def _scope(self, chain: list[nodes.Block], line: int) -> nodes.Node:
         block, *replaced = chain
         self._replaced.append(replaced)
-        body = [one for part in block.body for one in _listed(self.visit(part))]
+        body = self._visited(block.body)
         self._replaced.pop()
         return nodes.Scope(body, lineno=line)
 
@@ -105,9 +280,19 @@ def _constant(template: nodes.Expr) -> str:
     return str(template.value)
 
 
-def _is_call(node: nodes.Node, name: str) -> bool:
+def _called(node: nodes.Node) -> str:
+    """The name of the function that a node calls; empty where it has none."""
     named = node.node if isinstance(node, nodes.Call) else None
-    return isinstance(named, nodes.Name) and named.name == name
+    return named.name if isinstance(named, nodes.Name) else ""
+
+
+def _is_plain_link(node: nodes.Node) -> bool:
+    """Whether a node is a link without a fragment."""
+    return isinstance(node, nodes.Filter) and node.name == "url" and not node.args
+
+
+def _link_to(path: str) -> nodes.Expr:
+    return nodes.Filter(nodes.Const(path), "url", [], [], None, None)
 
 
 def _listed(made: nodes.Node | Iterable[nodes.Node] | None) -> Iterable[nodes.Node]:
