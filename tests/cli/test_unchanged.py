@@ -87,13 +87,8 @@ async def test_a_workspace_that_was_never_synced_stays_so(
 
 
 def older(root: Path) -> None:
-    """A workspace of an older version: what its state lacks is added in a copy."""
+    """A workspace of an older version."""
     with closing(sqlite3.connect(root / ".wikisync/state.db")) as connection:
-        connection.execute("DROP TABLE step")
-        later = ("sync", "is_syncing", "synced_at", "undoing", "remote_again")
-        for column in (*later, "is_head_old"):
-            connection.execute(f"ALTER TABLE wiki DROP COLUMN {column}")
-        connection.execute("ALTER TABLE attachment DROP COLUMN version")
         connection.execute("PRAGMA user_version = 11")
 
 

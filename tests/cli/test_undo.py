@@ -163,7 +163,7 @@ async def test_a_sync_that_was_killed_is_not_undone_with_the_next_one(
     await cloned.run("sync")
     with cloned.state() as state:
         known = state.wiki(HANDBOOK)
-        known.begin_steps(1.0)
+        known.begin_sync(1.0)
         known.note_replaced_there(Slug("home"), "older\n", Format.MARKDOWN)
     cloned.write("guide.md", "edited\n")
     await cloned.run("sync")
@@ -235,12 +235,12 @@ async def test_of_two_wikis_the_one_that_changed_last_is_meant(
     assert cloned.read("guide.md") == "edited\n"
 
 
-async def test_a_running_watch_is_left_to_carry_it_out(synced: Cloned) -> None:
+async def test_a_running_watch_is_left_to_carry_it_to_the_wiki(synced: Cloned) -> None:
     with locked(synced.root / ".wikisync", "it"):
         ran = await synced.run("undo", "-y")
     assert ran.code == 0
-    assert "the running wikisync applies it (process" in ran.err
-    assert await both(synced) == AFTER
+    assert "the running wikisync carries it to the wiki (process" in ran.err
+    assert (synced.files(), await synced.wiki()) == (FILES, AFTER)
     assert (await synced.run("sync")).code == 0
     assert await both(synced) == FILES
 
@@ -249,18 +249,18 @@ async def test_a_running_sync_is_not_undone(synced: Cloned) -> None:
     """Only half of it could be undone: its other pages are not recorded yet."""
     with locked(synced.root / ".wikisync", "it"), synced.state() as state:
         known = state.wiki(HANDBOOK)
-        last = known.sync_of()
+        last = known.last_sync()
         assert last is not None
-        known.begin_steps(last.at)
+        known.begin_sync(last.at)
         known.note_replaced_there(Slug("home"), "older\n", Format.MARKDOWN)
         ran = await synced.run("undo", "-y")
         known.end_sync()
-        assert (ran.code, known.memory.undoing) == (1, 0)
+        assert (ran.code, synced.files()) == (1, AFTER)
         assert (
             "error: a sync of handbook is running\nhint: when it has ended" in ran.err
         )
         ran = await synced.run("undo", "-y")
-        assert (ran.code, known.memory.undoing) == (0, last.number + 1)
+        assert (ran.code, synced.files()) == (0, {**AFTER, "home.md": "older\n"})
 
 
 async def test_a_service_that_fails_on_the_way_delays_it(synced: Cloned) -> None:
@@ -290,10 +290,6 @@ async def test_follow_the_wiki_and_think_again(cloned: Cloned) -> None:
 
 
 KILLS = [
-    ("wikisync.folder.pages", "PageFolder", "delete", 3),
-    ("wikisync.folder.pages", "PageFolder", "write_many", 1),
-    # the dry run before it kept two in its copied state
-    ("wikisync.sync.base.state", "WikiState", "remember_replaced", 4),
     ("wikisync.api.wikis", "Wiki", "edit_page", 1),
     ("wikisync.api.wikis", "Wiki", "delete_page", 2),
     ("wikisync.sync.base.journal", "Journal", "settle", 2),
@@ -305,18 +301,25 @@ KILLS = [
 async def test_killed_it_is_finished_by_the_next_sync(
     synced: Cloned, place: tuple[str, str, str, int]
 ) -> None:
-    """All of it, as its own sync, which one undo takes back."""
     many = {f"page{number}": f"{number}\n" for number in range(5)}
     before = await both(synced)
     await synced.edit({**many, "guide": "edited again\n"})
     synced.write("home.md", "edited, too\n")
     assert (await synced.run("sync")).code == 0
-    after = await both(synced)
     assert await killed(synced, *place) == -signal.SIGKILL
     assert (await synced.run("sync")).code == 0
     assert await both(synced) == before
+
+
+async def test_killed_before_it_syncs_it_is_finished_by_the_next_undo(
+    synced: Cloned,
+) -> None:
+    # the preview before it wrote to no file
+    place = ("wikisync.folder.pages", "PageFolder", "delete", 1)
+    assert await killed(synced, *place) == -signal.SIGKILL
+    assert synced.files() != AFTER
     assert (await synced.run("undo", "-y")).code == 0
-    assert await both(synced) == after
+    assert await both(synced) == FILES
 
 
 async def killed(

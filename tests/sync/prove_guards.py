@@ -24,7 +24,6 @@ from typing import Any
 
 from wikisync.sync.decide.renames import NOTHING_TAKEN
 from wikisync.sync.decide.rewinding import NO_REWINDING
-from wikisync.sync.run.undoing import _Way
 
 ROOT = Path(__file__).parents[2]
 SWITCH = "WIKISYNC_GUARD_OFF"
@@ -366,8 +365,8 @@ GUARDS = (
     ),
     Guard(
         "what changed since a sync that is taken back",
-        f"{SYNC}.run.undoing:_way_of",
-        answer(_Way.WRITE),
+        f"{SYNC}.run.undoing:_why_left",
+        answer(""),
         f"{SCHEDULES}[syncs taken back]",
     ),
     Guard(

@@ -41,11 +41,13 @@ from wikisync.model import STRAY_CONFLICT, Slug, WikiOwner, fold_text
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.base.tables import create
+from wikisync.sync.decide.ledger import unpack
 from wikisync.sync.decide.plan import HoldReason, SkipReason
 from wikisync.sync.decide.safety import BatchKind, Decision, decide
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.options import CycleOptions, Patience
 from wikisync.sync.run.result import CycleResult
+from wikisync.sync.run.undoing import undo_sync
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.sync.wiki.linking import FileLinks
 from wikisync.sync.wiki.translation import TranslatedWiki
@@ -291,8 +293,8 @@ class Client:
         """What is in the trash, in the ring, and in conflict files that are gone."""
         texts = list(self.copy.trash)
         # also of pages that are gone: ``restore`` brings those back, too
-        for slug in self.known.replaced_since(0.0):
-            texts += [one.replaced for one in self.known.replaced(slug)]
+        rows = self.known._rows("SELECT text FROM history WHERE wiki = ?")
+        texts += [unpack(text) for (text,) in rows]
         return {mark for text in texts for mark in MARK.findall(text)}
 
 
@@ -325,7 +327,7 @@ class Schedule:
             loop.now_s += self.random.uniform(1, 40)
             if self.world.force():
                 await self.put_back(loop)
-            self.undo()
+            await self.undo(loop)
             for client in self.clients:
                 if self.random.random() < self.weather.lost:
                     self.world.trace.append(f"{client.copy.name}: its record is lost")
@@ -349,24 +351,25 @@ class Schedule:
             await client.cycle(loop, AT_ONCE)
         self.world.weather = self.weather
 
-    def undo(self) -> None:
+    async def undo(self, loop: VirtualLoop) -> None:
         """A person takes a folder's last sync back, and sees what goes with it."""
         for client in self.clients:
             if self.random.random() >= self.weather.undo:
                 continue
             known = client.known
-            sync = known.sync_of(known.memory.undoing)
+            sync = known.last_sync()
             if sync is None:
                 continue
             self.world.trace.append(f"{client.copy.name}: undo {sync.number}")
             self.world.weather = CALM
-            known.undo(sync.number)
+            client.wiki.is_remembering = False
+            there = await client.wiki.snapshot()
+            now = loop.time()
+            pages = await undo_sync(client.folder, known, sync, there, now)
             self.world.weather = self.weather
-            base = known.base()
-            for step in sync.steps:
-                if step.slug in base and base[step.slug].local == step.after:
-                    gone = set(MARK.findall(known.text(step.slug) or ""))
-                    self.world.removed |= gone - set(MARK.findall(step.before))
+            for step in (one for one, why in pages.items() if not why):
+                gone = set(MARK.findall(known.text(step.slug) or ""))
+                self.world.removed |= gone - set(MARK.findall(step.before))
 
     async def storm(self, loop: VirtualLoop, options: CycleOptions) -> None:
         """A cycle of every client at the same time."""

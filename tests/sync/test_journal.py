@@ -11,13 +11,10 @@ from wikisync.sync.decide.ledger import (
     CLOCK_SETTLED_S,
     EVENT_CHARS_MAX,
     EVENTS_KEPT_S,
-    REPLACED_CHECK_EVERY,
-    REPLACED_KEPT_S,
     WRITES_KEPT_S,
     Agreed,
     Intent,
     LogEntry,
-    Replaced,
     WriteKind,
 )
 from wikisync.sync.decide.plan import BasePage
@@ -73,64 +70,6 @@ def test_intent_of_another_wiki_is_left_alone(
     another.settle(number)
     assert known.intents()
     assert not another.intents()
-
-
-# -- replaced texts ----------------------------------------------------------------
-
-
-def test_replaced_texts_come_newest_first(known: WikiState) -> None:
-    known.remember_replaced(HOME, "one", "two", NOW)
-    known.remember_replaced(HOME, "two", "three \ud83d", NOW + 1, is_stale=True)
-    known.remember_replaced(OTHER, "x", "y", NOW)
-    assert known.replaced(HOME) == (
-        Replaced("two", "three \ud83d", NOW + 1, is_stale=True, is_written=False),
-        Replaced("one", "two", NOW, is_written=False),
-    )
-
-
-def test_text_counts_as_replaced_once_that_is_confirmed(
-    known: WikiState, another: WikiState
-) -> None:
-    number = known.remember_replaced(HOME, "one", "two", NOW)
-    another.confirm_replaced([number])
-    assert not known.replaced(HOME)[0].is_written
-    known.confirm_replaced([])
-    known.confirm_replaced([number])
-    assert known.replaced(HOME)[0].is_written
-
-
-def test_no_edit_evicts_a_replaced_text(known: WikiState) -> None:
-    for turn in range(REPLACED_CHECK_EVERY + 2):
-        known.remember_replaced(HOME, f"text {turn}", "x", NOW, is_contained=True)
-    kept = [one.replaced for one in known.replaced(HOME)]
-    assert kept == [f"text {turn}" for turn in range(REPLACED_CHECK_EVERY + 1, -1, -1)]
-    assert [one.replaced for one in known.replaced(HOME, 1)] == kept[:1]
-
-
-def test_replaced_texts_go_by_age(known: WikiState, another: WikiState) -> None:
-    later = NOW + REPLACED_KEPT_S + 1
-    another.remember_replaced(HOME, "theirs", "x", NOW)
-    known.remember_replaced(OTHER, "old", "x", NOW, is_contained=True)
-    for _ in range(REPLACED_CHECK_EVERY):
-        known.remember_replaced(HOME, "new", "x", later)
-    # the clock may be wrong for some hours
-    assert known.replaced(OTHER)
-    for _ in range(REPLACED_CHECK_EVERY):
-        known.remember_replaced(HOME, "newer", "x", later + CLOCK_SETTLED_S)
-    assert not known.replaced(OTHER)
-    assert len(known.replaced(HOME)) == 2 * REPLACED_CHECK_EVERY
-    assert another.replaced(HOME)
-
-
-def test_replaced_texts_go_by_size(
-    known: WikiState, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(journal, "REPLACED_BYTES_MAX", 500)
-    for turn in range(2 * REPLACED_CHECK_EVERY):
-        known.remember_replaced(HOME, f"text {turn}", "x", NOW, is_contained=True)
-    kept = [one.replaced for one in known.replaced(HOME)]
-    assert kept[0] == f"text {2 * REPLACED_CHECK_EVERY - 1}"
-    assert 1 < len(kept) < REPLACED_CHECK_EVERY
 
 
 # -- writes ------------------------------------------------------------------------

@@ -23,6 +23,8 @@ from wikisync.sync.base.agreements import EARLIER_MAX
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import REPLACED_CHECK_EVERY, REPLACED_KEPT_S
 from wikisync.sync.decide.safety import BatchKind, Decision
+from wikisync.sync.run.undoing import undo_sync
+from wikisync.sync.wiki.aliases import AliasedFolder
 
 
 def rewind(copies: Copies) -> None:
@@ -337,16 +339,21 @@ async def test_refused_a_later_edit_there_is_merged(state: State) -> None:
     assert copies.texts()["renamed"] == both
 
 
-async def test_following_the_wiki_loses_no_text_for_good(state: State) -> None:
-    """The wiki's history may hold it no more."""
-    copies = await forced(state)
-    copies.decide(Decision.APPROVED)
-    await copies.rest()
+def long_ago(copies: Copies) -> None:
+    """Let so many texts be replaced much later that old ones go."""
     copies.now += 10 * REPLACED_KEPT_S
     for turn in range(2 * REPLACED_CHECK_EVERY):
         copies.known.remember_replaced(
             Slug("page1"), f"{turn}", "x", copies.now, is_contained=True
         )
+
+
+async def test_following_the_wiki_loses_no_text_for_good(state: State) -> None:
+    """The wiki's history may hold it no more."""
+    copies = await forced(state)
+    copies.decide(Decision.APPROVED)
+    await copies.rest()
+    long_ago(copies)
     kept = [one.replaced for one in copies.known.replaced(Slug("page0"))]
     assert EDITED["page0"] in kept
 
@@ -358,8 +365,11 @@ async def test_pages_that_go_with_the_wiki_are_kept_for_good(state: State) -> No
         await copies.cycle()
     copies.decide(Decision.APPROVED)
     await copies.rest()
-    (kept,) = copies.known.replaced(Slug("fresh1"))
-    assert kept.replaced == NEW["fresh1"]
+    copies.here.put("page2", "the next sync\n")
+    await copies.rest()
+    long_ago(copies)
+    kept = copies.known.replaced(Slug("fresh1"), is_of_wiki=True)
+    assert NEW["fresh1"] in [one.replaced for one in kept]
 
 
 async def test_following_asks_once_however_many_pages_go(state: State) -> None:
@@ -569,8 +579,12 @@ async def test_texts_that_a_command_restored_are_edits(state: State) -> None:
 
 async def test_undo_of_three_pages_is_asked_about_by_nobody(state: State) -> None:
     copies = await pushed(state)
-    sync = copies.known.sync_of()
+    sync = copies.known.last_sync()
     assert sync is not None
-    copies.known.undo(sync.number)
+    here, there = (
+        AliasedFolder(copies.here, copies.known),
+        await copies.there.snapshot(),
+    )
+    await undo_sync(here, copies.known, sync, there, copies.now)
     await copies.rest()
     assert copies.texts() == PAGES

@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from tests.support.copies import Copies, Died
+from tests.support.copies import OWNER, Copies, Died
 from wikisync.errors import Unavailable
 from wikisync.model import Digest, Format, Slug
+from wikisync.sync.base.history import Step
 from wikisync.sync.base.state import State
-from wikisync.sync.base.steps import Step
+from wikisync.sync.decide.safety import Decision
 from wikisync.sync.run.options import CycleOptions
-from wikisync.sync.run.result import CycleResult
+from wikisync.sync.run.undoing import undo_sync
+from wikisync.sync.wiki.aliases import AliasedFolder
+from wikisync.sync.wiki.dry import DryFolder
 
 PAGES = {"home": "one\n\ntwo\n\nthree\n", "guide": "a guide\n", "team/ann": "Ann\n"}
 MANY = {f"new{number}": f"{number}\n" for number in range(9)}
 Change = Callable[[Copies], None]
 
 
-async def undo(copies: Copies) -> CycleResult:
-    """Take the last sync back, until nothing is left to do."""
-    last = copies.known.sync_of()
+async def prepare(copies: Copies) -> dict[str, str]:
+    """Take the last sync back in the folder; which pages are left alone, and why."""
+    last = copies.known.last_sync()
     assert last
-    copies.known.undo(last.number)
-    results = [await copies.cycle()]
-    while results[-1].has_more:
-        results.append(await copies.cycle())
-    assert not copies.known.memory.undoing
-    return results[-1]
+    here = AliasedFolder(copies.here, copies.known)
+    there = await copies.there.snapshot()
+    pages = await undo_sync(here, copies.known, last, there, copies.now)
+    return {step.name: why for step, why in pages.items() if why}
+
+
+async def undo(copies: Copies) -> dict[str, str]:
+    """The same, until nothing is left to do."""
+    left = await prepare(copies)
+    while (await copies.cycle()).has_more:
+        pass
+    return left
 
 
 async def in_sync(state: State) -> Copies:
@@ -86,7 +96,7 @@ def format_here(copies: Copies) -> None:
 
 def all_at_once(copies: Copies) -> None:
     edit_here(copies)
-    create_there(copies)
+    copies.there.put("new0", "0\n")
     rename_there(copies)
     copies.here.remove("team/ann")
 
@@ -121,24 +131,6 @@ async def test_an_undo_is_taken_back_by_the_next_one(
         formats = [page.format for page in copies.there.pages.values()]
         assert formats == [page.format for page in copies.here.pages.values()]
         assert (await copies.cycle()).is_quiet
-
-
-async def test_what_comes_while_a_sync_is_taken_back_is_no_part_of_it(
-    state: State,
-) -> None:
-    """Also where that sync has not come to its end, and the undo is killed."""
-    copies = await in_sync(state)
-    edit_here(copies)
-    edit_there(copies)
-    assert (await copies.cycle()).has_more
-    last = copies.known.sync_of()
-    assert last
-    copies.known.undo(last.number)
-    copies.there.put("fresh", "from the wiki\n")
-    for at in range(1, 30):
-        await killed_at(copies, at)
-    await copies.rest()
-    assert copies.texts()["fresh"] == "from the wiki\n"
 
 
 async def test_a_format_comes_back_too(state: State) -> None:
@@ -184,16 +176,13 @@ async def test_no_safety_stop_asks_about_what_a_person_takes_back(state: State) 
     await copies.rest()
     await undo(copies)
     assert copies.texts() == PAGES
-    assert not copies.known.memory.batches
+    asked = {batch.decision for batch in copies.known.memory.batches}
+    assert asked <= {Decision.APPROVED}
     kept = {(slug, why) for slug, _, why in copies.here.trash}
     assert {(slug, "taken back with a sync") for slug in MANY} <= kept
 
 
 # -- what changed since ----------------------------------------------------------------
-
-
-def told(result: CycleResult) -> dict[str, str]:
-    return {one.subject: one.message for one in result.problems}
 
 
 @pytest.mark.parametrize("is_here", [True, False])
@@ -204,8 +193,8 @@ async def test_a_newer_edit_stays_and_is_named(is_here: bool, state: State) -> N
     await copies.rest()
     newer = "ONE\n\ntwo\n\nthree, since\n"
     (copies.here if is_here else copies.there).put("home", newer)
-    result = await undo(copies)
-    assert "since" in told(result)["home"]
+    left = await undo(copies)
+    assert "since" in left["home"]
     await copies.rest()
     assert copies.texts() == {**PAGES, "home": newer}
 
@@ -221,8 +210,8 @@ async def test_so_does_one_that_is_carried_over_before_the_undo_is_done(
     side = copies.here if is_here else copies.there
     side.put("new0", "new, and more\n")
     side.put("home", "edited since\n")
-    result = await undo(copies)
-    assert told(result).keys() == {"new0", "home"}
+    left = await undo(copies)
+    assert left.keys() == {"new0", "home"}
     await copies.rest()
     assert copies.texts() == {
         **PAGES,
@@ -236,8 +225,8 @@ async def test_a_page_made_anew_stays_and_is_named(state: State) -> None:
     delete_here(copies)
     await copies.rest()
     copies.there.put("guide", "another guide\n")
-    result = await undo(copies)
-    assert "another page of this name" in told(result)["guide"]
+    left = await undo(copies)
+    assert "another page of this name" in left["guide"]
     await copies.rest()
     assert copies.texts()["guide"] == "another guide\n"
 
@@ -247,8 +236,8 @@ async def test_a_name_that_another_page_has_stays_with_it(state: State) -> None:
     rename_here(copies)
     await copies.rest()
     copies.here.put("guide", "another guide\n")
-    result = await undo(copies)
-    assert "another page is called guide now" in told(result)["manual"]
+    left = await undo(copies)
+    assert "another page is called guide now" in left["manual"]
     await copies.rest()
     assert copies.texts()["manual"] == PAGES["guide"]
 
@@ -258,15 +247,15 @@ async def test_an_open_page_stays_and_is_named(state: State) -> None:
     edit_there(copies)
     await copies.rest()
     copies.here.busy = {Slug("home"): "vim"}
-    result = await undo(copies)
-    assert "open in an editor" in told(result)["home"]
+    left = await undo(copies)
+    assert "open in an editor" in left["home"]
 
 
 # -- what can be taken back ------------------------------------------------------------
 
 
 def steps(copies: Copies) -> set[tuple[str, str]]:
-    last = copies.known.sync_of()
+    last = copies.known.last_sync()
     return {(one.was, one.slug) for one in last.steps} if last else set()
 
 
@@ -349,44 +338,32 @@ async def test_a_cycle_that_fails_ends_its_sync(state: State) -> None:
 async def test_a_page_that_came_and_went_in_one_sync_is_no_step(state: State) -> None:
     copies = await in_sync(state)
     known = copies.known
-    known.begin_steps(copies.now)
+    known.begin_sync(copies.now)
     base = known.base()[Slug("home")]
     known.record(renamed={Slug("home"): Slug("start")}, is_step=True)
     known.record(renamed={Slug("start"): Slug("begin")}, is_step=True)
     known.record(dropped=[Slug("begin")], is_step=True)
-    last = known.sync_of()
+    last = known.last_sync()
     assert last
     (step,) = last.steps
     assert step == Step(Slug(""), Slug("home"), base.format, PAGES["home"], Digest(""))
 
 
-async def test_two_syncs_are_remembered_and_no_more(state: State) -> None:
-    copies = Copies(state, PAGES)
-    await copies.rest()
-    for turn in range(4):
-        copies.here.put("guide", f"turn {turn}\n")
-        await copies.rest()
-    assert [bool(copies.known.sync_of(number)) for number in (1, 2, 3, 4)] == [
-        False,
-        False,
-        True,
-        True,
-    ]
-
-
-async def test_a_dry_run_says_what_it_would_do_and_changes_nothing(
-    state: State,
-) -> None:
+async def test_a_dry_run_changes_nothing(state: State) -> None:
     copies = await in_sync(state)
     all_at_once(copies)
     await copies.rest()
-    last = copies.known.sync_of()
+    last = copies.known.last_sync()
     assert last
     before = copies.texts()
     changes = len(copies.here.changes) + len(copies.there.changes)
-    copies.known.undo(last.number)
-    result = await copies.plan()
-    said = set(map(str, result.undone))
+    with State.copy(state.path, is_live=True) as copy:
+        known = copy.wiki(OWNER)
+        here = AliasedFolder(DryFolder(copies.here), known)
+        there = await copies.there.snapshot()
+        pages = await undo_sync(here, known, last, there, copies.now)
+    assert set(pages.values()) == {""}
+    said = set(map(str, pages))
     assert "update  home here and on the wiki" in said
     assert "rename  manual -> guide here and on the wiki" in said
     assert "create  team/ann here and on the wiki" in said
@@ -398,36 +375,27 @@ async def test_a_dry_run_says_what_it_would_do_and_changes_nothing(
 # -- crashes ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "change", [edit_here, create_there, rename_and_edit_here, all_at_once]
-)
-async def test_killed_at_any_step_it_goes_on_in_the_next_cycle(
-    change: Change, state: State
-) -> None:
-    """Each call of either side is the last one once, also twice in a row."""
-    copies = await in_sync(state)
-    change(copies)
-    await copies.rest()
-    texts = [copies.texts(), PAGES]
+@pytest.mark.parametrize("change", [edit_here, rename_and_edit_here, all_at_once])
+async def test_killed_at_any_step_it_goes_on(change: Change, tmp_path: Path) -> None:
+    """In the folder with the next undo, after that with the next sync."""
     for at in range(1, 60):
-        last = copies.known.sync_of()
-        assert last
-        copies.known.undo(last.number)
-        is_killed = await killed_at(copies, at)
-        if is_killed:
-            await killed_at(copies, max(1, at - 2))
-        for _ in range(4):
-            await copies.cycle()
-        assert not copies.known.memory.undoing
-        assert copies.texts() == texts[at % 2]
+        with State.open(tmp_path / f"{at}.db") as state:
+            copies = await in_sync(state)
+            change(copies)
+            await copies.rest()
+            last = copies.known.last_sync()
+            is_killed = await killed_at(copies, at)
+            if copies.known.last_sync() == last:
+                assert await prepare(copies) == {}
+            await copies.rest()
+            assert copies.texts() == PAGES
         if not is_killed:
-            break
-    else:
-        pytest.fail("it never came to its end")
+            return
+    pytest.fail("it never came to its end")
 
 
 async def killed_at(copies: Copies, at: int) -> bool:
-    """One cycle that ends before this operation; whether it came so far."""
+    """An undo that ends before this operation; whether it came so far."""
     left = at
 
     async def count(_entry: str) -> None:
@@ -438,7 +406,7 @@ async def killed_at(copies: Copies, at: int) -> bool:
 
     copies.here.before = copies.there.before = count
     try:
-        await copies.cycle()
+        await undo(copies)
     except (Died, BaseExceptionGroup):
         return True
     finally:
@@ -454,13 +422,10 @@ async def test_a_service_that_is_away_delays_it(state: State) -> None:
     copies = await in_sync(state)
     edit_there(copies)
     await copies.rest()
-    last = copies.known.sync_of()
-    assert last
-    copies.known.undo(last.number)
+    assert await prepare(copies) == {}
     copies.there.before = away
     with pytest.raises(Unavailable):
         await copies.cycle()
-    assert copies.known.memory.undoing
     copies.there.before = nothing
     await copies.cycle()
     assert copies.texts() == PAGES

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from wikisync.cli.console import Console
 from wikisync.cli.options import json_option, workspace_option
-from wikisync.cli.restore_all import restore_since
-from wikisync.errors import UsageError
+from wikisync.errors import ExitCode, UsageError, WikisyncError
 from wikisync.merging.conflict import MARKER, has_marker
 from wikisync.merging.diff import changes
 from wikisync.model import Page
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.named import named_page
 from wikisync.workspace.opening import open_workspace
-from wikisync.workspace.restoring import chosen_version, find_page, refuse_missing
-from wikisync.workspace.times import local_time, parse_time
-from wikisync.workspace.versions import (
+from wikisync.workspace.restoring import (
+    Earlier,
     Version,
     bring_back,
+    chosen_version,
+    find_page,
+    refuse_missing,
+    restore_pages,
     versions_of,
     when,
 )
+from wikisync.workspace.sentences import counted, with_hint
+from wikisync.workspace.times import local_time, parse_time
 
 LINE_CHARS_MAX = 60
 """So much of a line is shown in the list."""
@@ -93,7 +97,7 @@ def command(
                 hint="wikisync restore --all --since 2h --dry-run",
             )
         since = parse_time(start_of)
-        return restore_since(
+        return _restore_all(
             console,
             workspace,
             page,
@@ -160,14 +164,52 @@ def _restore_page(
     return 0
 
 
+def _restore_all(
+    console: Console,
+    workspace: ConfiguredWorkspace,
+    scope: str | None,
+    since: float,
+    *,
+    is_wanted: bool | None,
+    as_json: bool,
+) -> int:
+    """Bring back every page of a workspace, or below a directory in it.
+
+    ``is_wanted`` is False to show only what would be done; None to ask a person, and
+    to show it where there is none.
+    """
+    is_real = bool(is_wanted)
+    restoring = restore_pages(workspace, scope, since, is_real=is_real)
+    done, failed = asyncio.run(restoring)
+    if is_wanted is None and done and not as_json:
+        _show_all(console, done, since, is_real=False)
+        if not console.ask("restore these pages?"):
+            console.note("nothing was changed; run it again with --yes to restore them")
+            return ExitCode.DONE
+        restoring = restore_pages(workspace, scope, since, is_real=True)
+        done, failed = asyncio.run(restoring)
+        is_real = True
+    if as_json:
+        console.json(_all_as_json(done, failed, is_real=is_real))
+    else:
+        _show_all(console, done, since, is_real=is_real)
+    for name, error in failed.items():
+        console.warn(with_hint(f"{name} was not restored: {error.message}", error.hint))
+    return 1 if failed else 0
+
+
 # -- shown -------------------------------------------------------------------------
+
+
+def _size(version: Version) -> int:
+    return len(version.text.encode("utf-8", "surrogatepass"))
 
 
 def _as_json(version: Version) -> dict[str, object]:
     return {
         "until": version.at,
         "from": version.where,
-        "bytes": len(version.text.encode("utf-8", "surrogatepass")),
+        "bytes": _size(version),
         "text": version.text,
     }
 
@@ -194,7 +236,7 @@ def _show(
         [
             (
                 local_time(one.at) if one.at is not None else "now",
-                len(one.text.encode("utf-8", "surrogatepass")),
+                _size(one),
                 one.where,
                 _difference(one.text, above),
             )
@@ -221,3 +263,54 @@ def _lines(text: str) -> list[str]:
         for line in text.splitlines()
         if line.strip() and MARKER not in line
     ]
+
+
+def _all_as_json(
+    done: Sequence[Earlier], failed: Mapping[str, WikisyncError], *, is_real: bool
+) -> dict[str, object]:
+    return {
+        "is_written": is_real,
+        "pages": [
+            {
+                "page": one.name,
+                "what": one.what,
+                "until": one.version.at,
+                "from": one.version.where,
+                "bytes": _size(one.version),
+            }
+            for one in done
+        ],
+        "failed": [
+            {"page": name, "error": error.message} for name, error in failed.items()
+        ],
+    }
+
+
+def _show_all(
+    console: Console, done: Sequence[Earlier], since: float, *, is_real: bool
+) -> None:
+    if not done:
+        console.note(
+            f"the saved texts show no page that was deleted or replaced here since"
+            f" {local_time(since)}"
+        )
+        return
+    console.table(
+        ["page", "was", "until", "bytes", "from"],
+        [
+            (
+                one.name,
+                one.what,
+                "now" if one.version.at is None else local_time(one.version.at),
+                _size(one.version),
+                one.version.where,
+            )
+            for one in done
+        ],
+    )
+    pages = counted(len(done), "page")
+    console.note(
+        f"restored {pages} as of {local_time(since)}; the next sync uploads them"
+        if is_real
+        else f"would restore {pages} as of {local_time(since)}"
+    )

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from msgspec.structs import replace
 
 from wikisync.cli.console import Console
 from wikisync.cli.options import json_option, workspace_option
@@ -17,17 +15,11 @@ from wikisync.cli.sync_report import report_sync
 from wikisync.errors import ExitCode
 from wikisync.folder.workspace import holder_of
 from wikisync.workspace.attention import named_problem
-from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
-from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.sentences import counted
-from wikisync.workspace.sync_run import sync_pages
-from wikisync.workspace.syncing import Synced, exit_code_of
+from wikisync.workspace.syncing import exit_code_of
 from wikisync.workspace.times import local_time
-from wikisync.workspace.undoing import (
-    PlannedUndo,
-    note_undo,
-    planned_undo,
-)
+from wikisync.workspace.undoing import Undo, undo
 
 
 @click.command(
@@ -59,105 +51,71 @@ def command(
     confirmation, unless --yes is given. Run it again to undo the undo.
     """
     workspace = find_workspace(start)
-    planned = asyncio.run(
-        planned_undo(console, workspace, wiki, token_file, os.environ)
-    )
+    given = console, workspace, wiki, token_file, os.environ
+    planned = asyncio.run(undo(*given))
     if planned is None:
         console.note("there is no sync to undo")
         return ExitCode.DONE
     if not as_json:
         _show(console, planned)
+    steps = planned.steps
     is_wanted = is_yes or (
-        not as_json
-        and bool(planned.synced.last.undone)
-        and bool(console.ask("undo this sync?"))
+        not as_json and bool(steps) and bool(console.ask("undo this sync?"))
     )
-    if is_wanted and planned.synced.last.undone:
-        return _undo(console, workspace, planned, token_file, as_json=as_json)
-    if as_json:
-        _show_json(console, planned, is_done=False)
-    console.note(
-        "nothing was changed"
-        + ("" if is_wanted else "; run it again with --yes to make the change")
-    )
-    return ExitCode.DONE
-
-
-def _undo(
-    console: Console,
-    workspace: ConfiguredWorkspace,
-    planned: PlannedUndo,
-    token_file: Path | None,
-    *,
-    as_json: bool,
-) -> int:
-    """Carry it out, or let the watch do so.
-
-    Raises:
-        SyncError: another sync changed something meanwhile.
-    """
-    holder = holder_of(workspace.private)
-    with open_workspace(workspace, is_held=holder is None) as opened:
-        note_undo(opened, planned)
+    done = None
+    if is_wanted and steps:
+        holder = holder_of(workspace.private)
+        done = asyncio.run(undo(*given, planned=planned))
         if holder is not None:
-            console.note(f"the running wikisync applies it ({holder})")
-            if as_json:
-                _show_json(console, planned, is_done=False)
-            return ExitCode.DONE
-        wanted = [(planned.section, planned.sync.names)]
-        syncing = sync_pages(console, opened, wanted, token_file, os.environ)
-        done = asyncio.run(syncing)
-    code = exit_code_of(done)
-    if as_json:
-        _show_json(console, planned, is_done=not any(one.failure for one in done))
+            console.note(f"the running wikisync carries it to the wiki ({holder})")
     else:
-        _leave_out_shown(done, planned)
-        report_sync(console, done, as_json=False, is_dry_run=False)
-    return code
-
-
-def _leave_out_shown(done: Sequence[Synced], planned: PlannedUndo) -> None:
-    """Leave out what the preview showed, before the sync changed its reason."""
-    shown = {(one.code, one.subject) for one in planned.synced.last.problems}
-    for one in done:
-        one.results[:] = (
-            replace(
-                result,
-                problems=tuple(
-                    problem
-                    for problem in result.problems
-                    if not (
-                        problem.is_once and (problem.code, problem.subject) in shown
-                    )
-                ),
-            )
-            for result in one.results
+        console.note(
+            "nothing was changed"
+            + ("" if is_wanted else "; run it again with --yes to make the change")
         )
+    return _report(console, planned, done, as_json=as_json)
+
+
+def _report(
+    console: Console, planned: Undo, done: Undo | None, *, as_json: bool
+) -> int:
+    """Say what came of it; its exit code."""
+    synced = [done.synced] if done is not None and done.synced is not None else []
+    code = exit_code_of(synced)
+    if as_json:
+        is_done = bool(synced) and not synced[0].failure
+        _show_json(console, done or planned, is_done=is_done)
+    else:
+        new = [one for one in (done or planned).left if one not in planned.left]
+        console.problems(named_problem(planned.section, one) for one in new)
+        report_sync(console, synced, as_json=False, is_dry_run=False)
+    if done is not None and done.left:
+        return code or ExitCode.HELD
+    return code
 
 
 # -- shown -------------------------------------------------------------------------
 
 
-def _show(console: Console, planned: PlannedUndo) -> None:
+def _show(console: Console, planned: Undo) -> None:
     """What is taken back, and what is left alone."""
-    last, folder = planned.synced.last, planned.section.folder
     count = counted(len(planned.sync.steps), "page")
-    console.note(f"{folder}: the sync of {local_time(planned.sync.at)} changed {count}")
-    if last.undone:
-        console.lines(*map(str, last.undone))
-    console.problems(named_problem(planned.section, one) for one in last.problems)
+    at = local_time(planned.sync.at)
+    console.note(f"{planned.section.folder}: the sync of {at} changed {count}")
+    if planned.steps:
+        console.lines(*map(str, planned.steps))
+    console.problems(named_problem(planned.section, one) for one in planned.left)
 
 
-def _show_json(console: Console, planned: PlannedUndo, *, is_done: bool) -> None:
-    last = planned.synced.last
+def _show_json(console: Console, one: Undo, *, is_done: bool) -> None:
     answer = {
-        "wiki": planned.section.folder,
-        "sync": planned.sync.at,
+        "wiki": one.section.folder,
+        "sync": one.sync.at,
         "is_done": is_done,
         "pages": [
-            {"page": one.name, "to": one.was or None, "what": str(one).split()[0]}
-            for one in last.undone
+            {"page": step.name, "to": step.was or None, "what": str(step).split()[0]}
+            for step in one.steps
         ],
-        "left": [{"page": one.subject, "why": one.message} for one in last.problems],
+        "left": [{"page": page.subject, "why": page.message} for page in one.left],
     }
     console.json(answer)

@@ -119,7 +119,7 @@ def wiki_as_found(state: State, client: Client, section: WikiSection) -> Located
         and section.id in {None, answer.id}
         and is_same_path(answer.path, section.path)
     )
-    is_under_way = known.intents() or known.conflict_files() or known.memory.undoing
+    is_under_way = known.intents() or known.conflict_files()
     if not is_same or is_under_way or not known.base():
         return None
     where = WikiOwner(owner.kind, answer.path)

@@ -1,31 +1,51 @@
-"""Pages brought back: one to an earlier text, or all to what they were at a time."""
+"""Earlier texts of pages, and pages brought back: one, or all as they were once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
 from wikisync.config import WikiSection
-from wikisync.errors import FolderError, PreconditionFailed, UsageError, WikisyncError
+from wikisync.errors import (
+    FolderError,
+    NotFound,
+    PreconditionFailed,
+    UsageError,
+    WikisyncError,
+)
+from wikisync.folder.naming import page_of_conflict, parse_path
+from wikisync.folder.text import decode_page
 from wikisync.folder.trash import Trash, Trashed
-from wikisync.model import Format, Page, Slug, Snapshot
+from wikisync.layout import TRASH_FOLDER
+from wikisync.model import Format, Page, Slug, path_of_title
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Side
-from wikisync.sync.decide.plan import BasePage
+from wikisync.sync.replica import LocalReplica
+from wikisync.sync.run.undoing import put_back
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.named import named_page, refuse_unknown
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.times import local_time
-from wikisync.workspace.versions import (
-    Version,
-    bring_back,
-    current_page,
-    given_name,
-    trash_of,
-    trashed,
-    was_page,
-)
+
+REPLACED = "replaced by a sync or a restore"
+LAST_SYNC = "the last sync"
+
+
+class Version(Struct, frozen=True):
+    """One text that a page had."""
+
+    at: float | None
+    """When it ceased to be the page's, in seconds since the epoch; None for the text
+    of the last sync, which still is, or was until somebody edited it since."""
+    where: str
+    """Where it comes from, in words."""
+    text: str
+    format: Format
+    is_conflict: bool = False
+    """The text of its conflict file, which was never the page's."""
 
 
 class Earlier(Struct, frozen=True):
@@ -93,14 +113,15 @@ async def _found(
     """Every page that is not what it was; wikis that cannot be read have failed."""
     found: list[Earlier] = []
     for section, below in scopes.items():
+        known, local = opened.known(section), opened.local(section)
+        # before the snapshot, which forgets those of files that are gone
+        files = {page: file for file, page in known.aliases().items()}
         try:
-            wiki = await _ChangedWiki.read(opened, section, since)
+            versions = await _versions_at(known, local, since)
         except FolderError as error:
             failed[section.folder] = error  # its disk may be away
             continue
-        local = opened.local(section)
-        files = {page: file for file, page in wiki.aliases.items()}
-        for slug, version in sorted(wiki.versions(), key=lambda pair: pair[0]):
+        for slug, version in sorted(versions.items()):
             if below and not f"{slug}/".startswith(f"{below}/"):
                 continue
             try:
@@ -114,88 +135,39 @@ async def _found(
     return found
 
 
-class _ChangedWiki(Struct, frozen=True):
-    """What is known of one wiki, and what its folder holds now."""
+async def _versions_at(
+    known: WikiState, local: LocalReplica, since: float
+) -> Mapping[Slug, Version]:
+    """What each page was that was removed or replaced here since.
 
-    known: WikiState
-    trash: Trash
-    since: float
-    base: Mapping[Slug, BasePage]
-    aliases: Mapping[Slug, Slug]
-    there: Snapshot
-    missing: frozenset[Slug]
-    """Pages that both sides agreed on and that have no file now, nor were renamed."""
-
-    @classmethod
-    async def read(
-        cls, opened: OpenWorkspace, section: WikiSection, since: float
-    ) -> _ChangedWiki:
-        """Read the folder of a wiki.
-
-        Raises:
-            FolderError: it cannot be read.
-        """
-        known, local = opened.known(section), opened.local(section)
-        # before the snapshot, which forgets those of files that are gone
-        aliases, base = known.aliases(), known.base()
-        there = await local.snapshot()
-        gone = [page for slug, page in base.items() if slug not in there.pages]
-        ignored = await local.untracked((page.slug, page.format) for page in gone)
-        new = [page for slug, page in there.pages.items() if slug not in base]
-        renamed = {page.digest for page in new}
-        identities = {page.identity for page in new if page.identity}
-        missing = frozenset(
-            page.slug
-            for page in gone
-            if page.slug not in ignored
-            if page.local not in renamed and page.local_identity not in identities
-        )
-        trash = trash_of(opened, section)
-        return cls(known, trash, since, base, aliases, there, missing)
-
-    def versions(self) -> Iterator[tuple[Slug, Version]]:
-        """What each page was that was removed or replaced since, and may be again."""
-        removed, replaced = self._removed(), self._replaced()
-        for slug in removed.keys() | replaced.keys():
-            both = [kept[slug] for kept in (removed, replaced) if slug in kept]
-            # texts that a rename left behind are of a page that has another name now
-            if slug in self.there.pages or slug in removed or slug in self.missing:
-                yield slug, min(both, key=lambda one: one.at or 0.0)
-        seen = self.known.sightings(Side.LOCAL)
-        for slug in self.missing - removed.keys() - replaced.keys():
-            text = self.known.text(slug)
-            is_late = slug not in seen or seen[slug].first_at >= self.since
-            if text is not None and is_late:
-                page_format = self.base[slug].format
-                yield slug, Version(None, "the last sync", text, page_format)
-
-    def _removed(self) -> Mapping[Slug, Version]:
-        """The oldest text of each page that came to the trash since."""
-        oldest: dict[Slug, Trashed] = {}
-        for entry in self.trash.entries():
-            name = entry.slug
-            if entry.at >= self.since and was_page(entry) and name is not None:
-                oldest[self._page(name)] = entry
-        found = {slug: trashed(self.trash, [one]) for slug, one in oldest.items()}
-        return {slug: texts[0] for slug, texts in found.items() if texts}
-
-    def _page(self, name: Slug) -> Slug:
-        """The page of a file's name, also where the file and its alias are gone."""
-        slug = self.aliases.get(name, name)
-        is_there = slug in self.there.pages or slug in self.base
-        return slug if is_there else given_name(slug)
-
-    def _replaced(self) -> Mapping[Slug, Version]:
-        """The oldest text of each page that was replaced since."""
-        found: dict[Slug, Version] = {}
-        for slug in self.known.replaced_since(self.since):
-            texts = [one for one in self.known.replaced(slug) if one.at >= self.since]
-            page_format = self.base[slug].format if slug in self.base else None
-            where = "replaced by a sync or a restore"
-            found[slug] = Version(
-                texts[-1].at, where, texts[-1].replaced, page_format or Format.MARKDOWN
-            )
-        return found
+    Raises:
+        FolderError: the folder cannot be read.
+    """
+    base, here = known.base(), await local.snapshot()
+    gone = [page for slug, page in base.items() if slug not in here.pages]
+    ignored = await local.untracked((page.slug, page.format) for page in gone)
+    new = [page for slug, page in here.pages.items() if slug not in base]
+    renamed = {page.digest for page in new}
+    identities = {page.identity for page in new if page.identity}
+    missing = {
+        page.slug
+        for page in gone
+        if page.slug not in ignored
+        if page.local not in renamed and page.local_identity not in identities
+    }
+    found = {
+        slug: Version(one.at, REPLACED, one.replaced, one.format)
+        for slug, one in known.replaced_since(since).items()
+        # what is agreed on and has no file is missing, or has another name now
+        if slug in here.pages or slug in missing or slug not in base
+    }
+    seen = known.sightings(Side.LOCAL)
+    for slug in missing - found.keys():
+        text = known.text(slug)
+        is_late = slug not in seen or seen[slug].first_at >= since
+        if text is not None and is_late:
+            found[slug] = Version(None, LAST_SYNC, text, base[slug].format)
+    return found
 
 
 async def _restored(
@@ -277,3 +249,118 @@ def chosen_version(
             f"{name} already has that text", hint="use --list to see the saved texts"
         )
     return found[0]
+
+
+async def current_page(local: LocalReplica, slug: Slug) -> Page | None:
+    """The page as its file is now; None where it has none.
+
+    Raises:
+        FolderError: there is something in its place that is no text.
+    """
+    try:
+        return await local.read(slug)
+    except NotFound:
+        return None
+
+
+def given_name(slug: Slug) -> Slug:
+    """The name that the service gives a new page that was to have this one."""
+    return Slug(path_of_title(slug) or slug)
+
+
+def versions_of(
+    opened: OpenWorkspace, section: WikiSection, slug: Slug
+) -> Sequence[Version]:
+    """Every text of the page that is kept, the newest first."""
+    known = opened.known(section)
+    base = known.base().get(slug)
+    page_format = base.format if base else Format.MARKDOWN
+    text = known.text(slug)
+    trash = Trash(opened.workspace.private / TRASH_FOLDER, wiki=section.folder)
+    names = {slug, *(path for path, page in known.aliases().items() if page == slug)}
+    late = _late(known, slug)
+    mine = (
+        entry
+        for entry in trash.entries()
+        if (page := _page_in(entry)) is not None
+        if page[0] in names or _late(known, page[0]) == late
+    )
+    found = _trashed(trash, mine)
+    found += [
+        Version(one.at, REPLACED, one.replaced, one.format)
+        for name in dict.fromkeys((slug, late))
+        for one in known.replaced(name, is_of_wiki=True)
+    ]
+    found.sort(key=lambda one: one.at or 0.0, reverse=True)
+    if text is not None:
+        found.insert(0, Version(None, LAST_SYNC, text, page_format))
+    # a restore keeps what it replaces in the trash and beside the base
+    return [
+        one
+        for before, one in pairwise([None, *found])
+        if one and not _is_same(before, one)
+    ]
+
+
+def _late(known: WikiState, slug: Slug) -> Slug:
+    """What the service called a page of this name; itself where one is there."""
+    given = given_name(slug)
+    return slug if known.base().keys() & {slug, given} else given
+
+
+def _is_same(before: Version | None, one: Version) -> bool:
+    return (
+        before is not None
+        and before.text == one.text
+        and before.is_conflict == one.is_conflict
+    )
+
+
+def _page_in(entry: Trashed) -> tuple[Slug, Format] | None:
+    """The page that a text in the trash was of, or was the conflict file of."""
+    return parse_path(page_of_conflict(entry.path) or entry.path)
+
+
+def _trashed(trash: Trash, entries: Iterable[Trashed]) -> list[Version]:
+    """The texts of entries of the trash, without what is no text."""
+    found: list[Version] = []
+    for entry in entries:
+        page = _page_in(entry)
+        if page is None:
+            continue
+        try:
+            text = decode_page(trash.read(entry), entry.path)
+        except (NotFound, FolderError):
+            continue  # purged a moment ago, or no file any more
+        if isinstance(text, str):
+            is_conflict = page_of_conflict(entry.path) is not None
+            where = f"{'conflict file' if is_conflict else 'trash'}: {entry.why}"
+            found.append(Version(entry.at, where, text, page[1], is_conflict))
+    return found
+
+
+async def bring_back(
+    local: LocalReplica,
+    known: WikiState,
+    slug: Slug,
+    version: Version,
+    current: Page | None,
+) -> None:
+    """Write the file; what is in it now is kept first.
+
+    Raises:
+        PreconditionFailed: it was saved in this very moment.
+        FolderError: it cannot be written, or the old text not be kept.
+    """
+    now = time.time()
+    page_format = version.format if current is None else current.format
+    page = Page(slug, page_format, version.text)
+    await put_back(local, known, page, current, now, why="replaced by a restore")
+    known.note_done(now, slug, f"restore {slug} as it was {when(version)}")
+
+
+def when(version: Version) -> str:
+    """Until when it was the page's text, as the end of a sentence."""
+    if version.at is None:
+        return "after the last sync"
+    return f"until {local_time(version.at)}"

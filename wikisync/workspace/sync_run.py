@@ -119,13 +119,13 @@ async def sync_workspace(
             done = await _each(messages, opened, client, wanted, request)
         problems: list[Problem] = []
         if is_real:
-            problems += _show_attention(opened, done)
+            problems += say_attention(opened, done)
             if not pages:
                 _note_adopted(opened, done)
     return SyncRun(done, problems)
 
 
-def _show_attention(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[Problem]:
+def say_attention(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[Problem]:
     """Say in the workspace what waits; a file that cannot be written is a problem."""
     workspace = opened.workspace
     try:
@@ -159,7 +159,7 @@ async def sync_pages(
     """Sync these pages of an open workspace once, after a person decided on them."""
     async with open_service(opened.workspace, token_file, messages, env) as client:
         done = await _each(messages, opened, client, wanted, SyncRequest())
-    messages.problems(_show_attention(opened, done))
+    messages.problems(say_attention(opened, done))
     return done
 
 

@@ -1,4 +1,4 @@
-"""Taking the last sync back: what it would do, and a person's decision on it."""
+"""Taking the last sync back: in the folder, and then by a sync of its pages."""
 
 from __future__ import annotations
 
@@ -12,106 +12,143 @@ from wikisync.config import WikiSection
 from wikisync.errors import SyncError, UsageError, command_line
 from wikisync.folder.workspace import holder_of
 from wikisync.messages import Messages
-from wikisync.sync.base.steps import LastSync
+from wikisync.model import Problem, Snapshot
+from wikisync.sync.base.history import LastSync, Step
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.undoing import undo_sync
 from wikisync.workspace.configured import ConfiguredWorkspace
-from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
+from wikisync.workspace.runner import Runner
 from wikisync.workspace.service import open_service
+from wikisync.workspace.sync_run import say_attention
 from wikisync.workspace.syncing import Synced, WikiCycles
 from wikisync.workspace.times import local_time
 
 
-class PlannedUndo(Struct, frozen=True):
-    """A sync to take back, and what that would do."""
+class Undo(Struct, frozen=True):
+    """A sync that is taken back, or would be."""
 
     section: WikiSection
+    folder: Path
     sync: LastSync
-    synced: Synced
-    """Of the dry run."""
+    there: Snapshot
+    pages: Mapping[Step, str]
+    """Why each of them is left alone; empty for what is taken back."""
+    synced: Synced | None = None
+    """Of the sync that carries it to the wiki; None where another process does."""
+
+    @property
+    def steps(self) -> Sequence[Step]:
+        """What is taken back."""
+        return [step for step, why in self.pages.items() if not why]
+
+    @property
+    def left(self) -> Sequence[Problem]:
+        """Pages that are left alone, and how to get at their earlier texts."""
+        found = []
+        for step, why in self.pages.items():
+            name = f"{self.folder}/{step.name}"
+            hint = f"see its earlier texts: {command_line('restore', name, '--list')}"
+            what = f"it is not undone: {why}"
+            if why:
+                found.append(Problem("undo-left", step.name, what, hint))
+        return found
 
 
-async def planned_undo(
+async def undo(
     messages: Messages,
     workspace: ConfiguredWorkspace,
     wiki: str | None,
     token_file: Path | None,
     env: Mapping[str, str],
-) -> PlannedUndo | None:
-    """What would be done; None where no sync is remembered.
+    *,
+    planned: Undo | None = None,
+) -> Undo | None:
+    """Take the last sync back; None where none is remembered.
+
+    Args:
+        messages: Hears what a person should know meanwhile.
+        workspace: Which one.
+        wiki: Which of its wikis; None for the one that a sync changed last.
+        token_file: File with the token; None for what ``env`` or the workspace names.
+        env: May hold the token.
+        planned: What a person said yes to; None to find out only what would be done.
 
     Raises:
+        SyncError: a sync is running, or another one changed something meanwhile.
         UsageError: the workspace has no such wiki, or it is paused.
         WikisyncError: the wiki cannot be scanned.
     """
-    with open_workspace(workspace, is_read_only=True) as opened:
-        found = last_sync(opened, workspace.wikis([wiki] if wiki else ()))
+    holder = holder_of(workspace.private)
+    with open_workspace(
+        workspace, is_held=holder is None, is_read_only=planned is None
+    ) as opened:
+        wikis = (
+            [planned.section] if planned else workspace.wikis([wiki] if wiki else ())
+        )
+        found = last_sync(opened, wikis)
         if found is None:
             return None
         section, sync = found
-        if opened.known(section).memory.paused is not None:
+        if planned is not None and sync.number != planned.sync.number:
+            raise SyncError(
+                f"{section.folder} was synced meanwhile",
+                hint=f"check again: {command_line('undo', section.folder)}",
+            )
+        known, folder = opened.known(section), workspace.folder_of(section)
+        if known.memory.paused is not None:
             raise UsageError(
                 f"{section.folder} is paused, and an undo is a sync",
                 hint=f"go on with it first: {command_line('resume', section.folder)}",
             )
-        refuse_running(workspace, opened, section)
-        # in the copied state: the dry run finds that it is wanted
-        opened.known(section).undo(sync.number)
-        options = CycleOptions(pages=sync.names)
+        if holder is not None and known.memory.syncing:
+            raise SyncError(
+                f"a sync of {section.folder} is running",
+                hint="when it has ended, run the same command again",
+            )
+        now = time.time()
+        what = f"the user undoes the sync of {local_time(sync.at)}"
+        known.note_done(now, NO_SLUG, what)
+        if planned is not None and holder is not None:
+            local, there = opened.local(section), planned.there
+            pages = await undo_sync(local, known, sync, there, now)
+            return Undo(section, folder, sync, there, pages)
         async with open_service(workspace, token_file, messages, env) as client:
-            work = WikiCycles(opened, section, client, options)
-            await work.cycle()
-    return PlannedUndo(section, sync, work.synced)
+            if planned is None:
+                both = await opened.synced(client, section)
+                there = await both.remote.snapshot()
+                pages = await undo_sync(both.local, known, sync, there, now)
+                return Undo(section, folder, sync, there, pages)
+            work = _UndoneSync(opened, section, client, CycleOptions(pages=sync.names))
+            work.last = sync
+            with messages.progress() as work.progress:
+                runner = Runner([work], client)
+                await runner.run_to_rest()
+            work.synced.failure = runner.wikis[work.name].failure
+        messages.problems(say_attention(opened, [work.synced]))
+        pages, there = work.undone, planned.there
+        return Undo(section, folder, sync, there, pages, work.synced)
+
+
+class _UndoneSync(WikiCycles):
+    """The sync of pages that begins with the folder as it was before the last one."""
+
+    last: LastSync
+    undone: Mapping[Step, str] = {}
+
+    async def _begin(self, wiki: SyncedWiki) -> None:
+        local, there, now = wiki.local, await wiki.remote.snapshot(), time.time()
+        self.undone = await undo_sync(local, wiki.known, self.last, there, now)
 
 
 def last_sync(
     opened: OpenWorkspace, wikis: Sequence[WikiSection]
 ) -> tuple[WikiSection, LastSync] | None:
-    """The wiki that a sync changed last, and that sync; one under way comes first."""
+    """The wiki that a sync changed last, and that sync."""
     syncs = [
-        (section, sync, known.memory.undoing == sync.number)
+        (section, sync)
         for section in wikis
-        for known in (opened.known(section),)
-        if (sync := known.sync_of(known.memory.undoing)) is not None
+        if (sync := opened.known(section).last_sync()) is not None
     ]
-    latest = max(syncs, key=lambda one: (one[2], one[1].at), default=None)
-    return latest and latest[:2]
-
-
-def refuse_running(
-    workspace: ConfiguredWorkspace, opened: OpenWorkspace, section: WikiSection
-) -> None:
-    """See that the sync to undo has ended.
-
-    One that was killed has ended, too: nobody holds its workspace.
-
-    Raises:
-        SyncError: it is still running, and only half of it could be undone.
-    """
-    is_running = opened.known(section).memory.is_syncing
-    if is_running and holder_of(workspace.private) is not None:
-        raise SyncError(
-            f"a sync of {section.folder} is running",
-            hint="when it has ended, run the same command again",
-        )
-
-
-def note_undo(opened: OpenWorkspace, planned: PlannedUndo) -> None:
-    """Note that a person wants a sync undone; the next sync of its pages does so.
-
-    Raises:
-        SyncError: another sync changed something meanwhile.
-    """
-    section, sync = planned.section, planned.sync
-    known = opened.known(section)
-    with known.together():
-        last = known.sync_of(known.memory.undoing)
-        if last is None or last.number != sync.number:
-            raise SyncError(
-                f"{section.folder} was synced meanwhile",
-                hint=f"check again: {command_line('undo', section.folder)}",
-            )
-        refuse_running(opened.workspace, opened, section)
-        known.undo(sync.number)
-        what = f"the user undoes the sync of {local_time(sync.at)}"
-        known.note_done(time.time(), NO_SLUG, what)
+    return max(syncs, key=lambda one: one[1].at, default=None)

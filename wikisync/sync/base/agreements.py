@@ -24,8 +24,8 @@ from wikisync.model import (
     Slug,
 )
 from wikisync.sync.base.database import Database
+from wikisync.sync.base.history import History
 from wikisync.sync.base.memory import PAGES_AGAIN_MAX
-from wikisync.sync.base.steps import Steps
 from wikisync.sync.decide.ledger import (
     NO_DIGEST,
     Agreed,
@@ -53,7 +53,7 @@ _NAMED = ("page", "page_text", "written_link", "conflict_file")
 """Tables whose rows follow a page to its new name, where nothing else may stand."""
 _READ = ("page_text", "linked")
 """What is made of texts, which each record changes."""
-_FOLLOWING = (*_NAMED, "replaced", "own_write", "earlier", "step")
+_FOLLOWING = (*_NAMED, "history", "own_write", "earlier")
 """These and the ones whose rows join what is kept under the new name."""
 _ENDING = (*_NAMED[:3], "own_write")
 """Tables whose rows end with the page; what was replaced can still be restored, and
@@ -98,14 +98,14 @@ class _Change(Struct, frozen=True):
         base.update((one.page.slug, one.page) for one in self.agreed)
 
 
-class Agreements(Steps):
+class Agreements(History):
     """Pages and attachments of one wiki as last agreed on."""
 
     def __init__(self, database: Database, number: int) -> None:
         super().__init__(database, number)
         self._base: dict[Slug, BasePage] | None = None
-        self._base_rollbacks = 0
-        """How many transactions had been undone when ``_base`` was right."""
+        self._base_of: object = None
+        """The stamp of the file that ``_base`` was read from."""
         self._changes: list[_Change] = []
         """What was recorded since ``_base`` was read."""
         self._remote: Mapping[Slug, PageState] = {}
@@ -116,9 +116,10 @@ class Agreements(Steps):
 
     def base(self) -> Mapping[Slug, BasePage]:
         """Every page that both sides agreed on, by slug."""
-        if self._base is None or self._base_rollbacks != self._database.rollbacks:
+        stamp = self._database.stamp
+        if self._base is None or self._base_of != stamp:
             self._changes = []
-            self._base_rollbacks = self._database.rollbacks
+            self._base_of = stamp
             self._base = self._read_base()
         elif self._changes:
             # a base that somebody holds stays as it was
@@ -189,29 +190,27 @@ class Agreements(Steps):
         renamed: Mapping[Slug, Slug] | None = None,
         *,
         is_step: bool = False,
-        was_seen: bool = False,
     ) -> None:
         """Remember pages and forget others, all of them or none.
 
         First ``renamed``, old slug to new, all at once, so that pages may swap
         names; a record that stood under a new name, and got no other, is gone.
         Then ``dropped``, then ``agreed``.  ``is_step`` says that this sync did it
-        to one of the sides, so that it can be taken back; ``was_seen`` that it only
-        accepts what an earlier scan saw on the wiki, so that no commit was made.
+        to one of the sides, so that it can be taken back.
         """
         known = self.base() if renamed else {}
         moves = {old: new for old, new in (renamed or {}).items() if old in known}
         change = _Change(tuple(agreed), tuple(dropped), moves)
         if not (change.agreed or change.dropped or change.renamed):
             return
-        is_step = is_step and self._steps_at is not None
+        is_step = is_step and self._sync_at is not None
         follows = _NAMED if change.dropped or change.renamed else ()
         with self._writing(*_READ, *follows) as connection:
             # In this order: a rename frees the name that a dropped or a new page has,
-            # and the steps of an undo need each page as it was before its part.
+            # and the history needs each page as it was before its part.
             if change.renamed:
                 if is_step:
-                    self._note_renamed(connection, change.renamed)
+                    self._note_changed(connection, change.renamed)
                 self._rename(connection, change.renamed)
             if change.dropped:
                 if is_step:
@@ -221,7 +220,7 @@ class Agreements(Steps):
                 self._note_agreed(connection, change.agreed)
             self._note_earlier(connection, change.agreed)
             self._insert(connection, change.agreed)
-            self._doubt(change, is_head=is_step and not was_seen)
+            self._doubt(change, is_head=is_step)
             self.save()
         if self._base is not None:
             self._changes.append(change)

@@ -1,4 +1,4 @@
-"""What the engine itself did: calls in flight, replaced texts, writes, events.
+"""What the engine itself did: calls in flight, writes, events.
 
 The part of ``state.WikiState`` that makes a crash harmless and answers "what
 happened".  Nothing here asks a clock: the newest time given is now, and ages count
@@ -8,10 +8,9 @@ from a row that is a day older, for the clock may be wrong.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from sqlite3 import Connection
 from typing import Any
 
-from wikisync.model import Digest, Format, Slug, digest_of
+from wikisync.model import Digest, Format, Slug
 from wikisync.sync.base.memory import WikiRows
 from wikisync.sync.decide.ledger import (
     CLOCK_SETTLED_S,
@@ -19,14 +18,9 @@ from wikisync.sync.decide.ledger import (
     EVENTS_KEPT_S,
     EVENTS_MAX,
     NO_DIGEST,
-    REPLACED_BYTES_MAX,
-    REPLACED_CHECK_EVERY,
-    REPLACED_KEPT_S,
-    REPLACED_SEARCHED_MAX,
     WRITES_KEPT_S,
     Intent,
     LogEntry,
-    Replaced,
     WriteKind,
     pack,
     unpack,
@@ -83,145 +77,6 @@ class Journal(WikiRows):
     def settle(self, number: int) -> None:
         """Forget a call: what came of it is known and recorded."""
         self._write("intent", "DELETE FROM intent WHERE wiki = ? AND id = ?", number)
-
-    # -- texts of the folder that were replaced --------------------------------------
-
-    def replaced(self, slug: Slug, most: int = -1) -> tuple[Replaced, ...]:
-        """Texts of this page that writes of ours replaced, newest first.
-
-        Args:
-            slug: The page.
-            most: How many; all without it.
-        """
-        rows = self._rows(
-            "SELECT replaced, written, at, is_stale, is_written FROM replaced"
-            " WHERE wiki = ? AND slug = ? ORDER BY id DESC LIMIT ?",
-            slug,
-            most,
-        )
-        with self._database.reading():
-            return tuple(
-                Replaced(unpack(old), unpack(new), at, bool(is_stale), bool(is_done))
-                for old, new, at, is_stale, is_done in rows
-            )
-
-    def replaced_text(self, slug: Slug, digest: Digest) -> tuple[Slug, str] | None:
-        """A text that writes of ours replaced or wrote, and whose page it is now.
-
-        Args:
-            slug: The page that is asked first; it may have been renamed since.
-            digest: Of the text.
-        """
-        rows = self._rows(
-            "SELECT slug, replaced, written FROM replaced WHERE wiki = ?"
-            " ORDER BY slug = ? DESC, id DESC LIMIT ?",
-            slug,
-            REPLACED_SEARCHED_MAX,
-        )
-        with self._database.reading():
-            for page, *packed in rows:
-                for text in map(unpack, packed):
-                    if digest_of(text) == digest:
-                        return Slug(page), text
-        return None
-
-    def replaced_since(self, since: float) -> frozenset[Slug]:
-        """The pages with a text that was replaced at this time or later."""
-        rows = self._rows(
-            "SELECT DISTINCT slug FROM replaced WHERE wiki = ? AND at >= ?", since
-        )
-        return frozenset(Slug(slug) for (slug,) in rows)
-
-    def remember_replaced(
-        self,
-        slug: Slug,
-        replaced: str,
-        written: str,
-        at: float,
-        *,
-        is_stale: bool = False,
-        is_contained: bool = False,
-    ) -> int:
-        """Keep a text of the folder before another takes its place.
-
-        One that the wiki never had, or may not have any more, is kept for good.
-
-        Args:
-            slug: The page.
-            replaced: What its file says, or said.
-            written: What takes its place.
-            at: When, in seconds since the epoch.
-            is_stale: A save from a window that showed an older text.
-            is_contained: All that it says is in what takes its place.
-
-        Returns:
-            The number that ``confirm_replaced`` wants once it has done so.
-        """
-        with self._database.transaction() as connection:
-            # A text that both sides agreed on is in the history of the wiki, and one
-            # that is contained in the new text is not lost.  A wiki that went back may
-            # have lost both.
-            is_agreed = connection.execute(
-                "SELECT 1 FROM page WHERE wiki = ? AND slug = ? AND local_digest = ?",
-                (self._number, slug, digest_of(replaced)),
-            ).fetchone()
-            is_only = self.memory.is_rewound or not (is_agreed or is_contained)
-            # The row is there before the file is written: after a crash in between it
-            # says that the new text was not seen in place, and no merge takes it for a
-            # base.
-            cursor = connection.execute(
-                "INSERT INTO replaced"
-                " (wiki, slug, replaced, written, at, is_stale, is_only)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(self._number, slug, pack(replaced), pack(written), at),
-                    *(is_stale, bool(is_only)),
-                ),
-            )
-            number = cursor.lastrowid
-            assert number is not None
-            if number % REPLACED_CHECK_EVERY == 0:
-                self._evict_replaced(connection, at)
-        return number
-
-    def _evict_replaced(self, connection: Connection, now: float) -> None:
-        """Forget the oldest texts: by age, and by what all of them take.
-
-        Not those that may be nowhere else.
-        """
-        connection.execute(
-            "DELETE FROM replaced WHERE wiki = ? AND NOT is_only"
-            " AND (at < (SELECT max(at) FROM replaced WHERE wiki = ? AND at <= ?) - ?"
-            " OR id IN ("
-            " SELECT id FROM (SELECT id, sum(length(replaced) + length(written))"
-            " OVER (ORDER BY id DESC) AS held FROM replaced WHERE wiki = ?)"
-            " WHERE held > ?))",
-            (
-                self._number,
-                self._number,
-                now - CLOCK_SETTLED_S,
-                REPLACED_KEPT_S,
-                self._number,
-                REPLACED_BYTES_MAX,
-            ),
-        )
-
-    def keep_replaced(self) -> None:
-        """Keep all of them for good: the wiki's history may hold none any more."""
-        self._write(
-            "replaced", "UPDATE replaced SET is_only = 1 WHERE wiki = ? AND NOT is_only"
-        )
-
-    def confirm_replaced(self, numbers: Iterable[int]) -> None:
-        """Note that these texts were really replaced by what was to be written."""
-        rows = [(self._number, number) for number in numbers]
-        if not rows:
-            return
-        with self._database.transaction() as connection:
-            connection.executemany(
-                "UPDATE replaced SET is_written = 1 WHERE wiki = ? AND id = ?",
-                rows,
-            )
 
     # -- the loop breaker's count ----------------------------------------------------
 

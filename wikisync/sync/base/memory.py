@@ -76,13 +76,8 @@ class WikiMemory(Struct, frozen=True, kw_only=True):
     """Errors with single pages and attachments, in their order."""
     health: Health = Health()
     """How the sync stands."""
-    # -- the sync that can be taken back
-    sync: int = 0
-    synced_at: float = 0.0
-    is_syncing: bool = False
-    """Whether a sync has begun and not ended: it has more to do, or was killed."""
-    undoing: int = 0
-    """The sync that a person wants taken back, and that is not yet; else 0."""
+    syncing: int = 0
+    """The sync that has begun and not ended: it has more to do, or was killed."""
 
     @property
     def is_rewound(self) -> bool:
@@ -107,7 +102,8 @@ class WikiRows:
         """Fields of ``_memory`` that are not written yet."""
         self._is_in_cycle = False
         self._kept: dict[str, Any] = {}
-        self._kept_rollbacks = 0
+        self._kept_of: object = None
+        """The stamp of the file that ``_kept`` was read from."""
 
     @property
     def number(self) -> int:
@@ -188,10 +184,11 @@ class WikiRows:
         return self._database.rows(query, self._number, *more)
 
     def _once(self, table: str, read: Callable[[], _T]) -> _T:
-        """What is made of a table that only this process writes, until it does so."""
-        if self._kept_rollbacks != self._database.rollbacks:
+        """What is made of a table, until somebody writes it."""
+        stamp = self._database.stamp
+        if self._kept_of != stamp:
             self._kept.clear()
-            self._kept_rollbacks = self._database.rollbacks
+            self._kept_of = stamp
         if table not in self._kept:
             self._kept[table] = read()
         found: _T = self._kept[table]

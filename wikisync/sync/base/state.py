@@ -30,8 +30,9 @@ from wikisync.sync.decide.ledger import EVENTS_MAX
 
 REBUILT = "was damaged or of another version of wikisync, and is rebuilt"
 """What is said of a file that was set aside."""
-OF_THE_FOLDER = ("event", "replaced")
-"""Tables of what is remembered of a folder, whichever wiki it is synced with."""
+OF_THE_FOLDER = {"event": "", "history": ", sync = 0"}
+"""Tables of what is remembered of a folder, whichever wiki it is synced with, and what
+changes in them then."""
 
 
 class State:
@@ -183,9 +184,9 @@ class State:
                 f"({columns}) SELECT {columns} FROM wiki WHERE id = ?",  # noqa: S608
                 old,
             )
-            for table in OF_THE_FOLDER:
+            for table, more in OF_THE_FOLDER.items():
                 connection.execute(
-                    f"UPDATE {table} SET wiki = ? WHERE wiki = ?",  # noqa: S608 - ours
+                    f"UPDATE {table} SET wiki = ?{more} WHERE wiki = ?",  # noqa: S608 - ours
                     (number, old),
                 )
             connection.execute("DELETE FROM wiki WHERE id = ?", (old,))
@@ -231,7 +232,7 @@ class WikiState(Agreements, Journal, Observations):
         for slug in self.base():
             self.text(slug)
             self.replaced(slug)
-        self.sync_of()
+        self.last_sync()
         self.intents()
         self.conflict_files()
         self._read_memory()

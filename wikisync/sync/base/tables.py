@@ -77,18 +77,25 @@ CREATE TABLE intent (
     text BLOB NOT NULL,
     at REAL NOT NULL
 );
-CREATE TABLE replaced (
+-- texts that gave way, new pages and renames (see the module of this name)
+CREATE TABLE history (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     {_WIKI},
-    slug TEXT NOT NULL,
-    replaced BLOB NOT NULL,
-    written BLOB NOT NULL,
+    sync INTEGER NOT NULL DEFAULT 0,
     at REAL NOT NULL,
-    is_stale INTEGER NOT NULL,
+    slug TEXT NOT NULL,
+    was TEXT NOT NULL,
+    format TEXT NOT NULL,
+    text BLOB NOT NULL,
+    after TEXT NOT NULL,
+    -- where a file here was replaced, else null
+    written BLOB,
+    is_stale INTEGER NOT NULL DEFAULT 0,
     is_written INTEGER NOT NULL DEFAULT 0,
     is_only INTEGER NOT NULL DEFAULT 0
 );
-CREATE INDEX replaced_of_page ON replaced (wiki, slug, id);
+CREATE INDEX history_of_page ON history (wiki, slug, id);
+CREATE INDEX history_of_sync ON history (wiki, sync);
 CREATE TABLE own_write (
     id INTEGER PRIMARY KEY,
     {_WIKI},
@@ -145,18 +152,6 @@ CREATE TABLE earlier (
     digest TEXT NOT NULL
 );
 CREATE INDEX earlier_of_page ON earlier (wiki, slug, id);
--- what the last sync made of each page
-CREATE TABLE step (
-    id INTEGER PRIMARY KEY,
-    {_WIKI},
-    sync INTEGER NOT NULL,
-    slug TEXT NOT NULL,
-    was TEXT NOT NULL,
-    format TEXT NOT NULL,
-    before BLOB NOT NULL,
-    after TEXT NOT NULL
-);
-CREATE INDEX step_of_page ON step (wiki, sync, slug);
 PRAGMA user_version = {SCHEMA_VERSION};
 """
 

@@ -138,6 +138,8 @@ class Replaced(Struct, frozen=True):
     """Whether it was a save from an editor that showed an older text."""
     is_written: bool = True
     """Whether the new text is known to have taken its place."""
+    format: Format = Format.MARKDOWN
+    """Of the old text."""
 
 
 class FetchedFile(Struct, frozen=True):

@@ -89,6 +89,14 @@ WHY = {
 }
 """Why a batch waits, after "because"."""
 ALL_KINDS = frozenset(BatchKind)
+APPROVED_BY_UNDO = (
+    BatchKind.DELETES_THERE,
+    BatchKind.CHANGES_THERE,
+    BatchKind.SHRUNK_THERE,
+    BatchKind.EMPTIED,
+    BatchKind.REWOUND_THERE,
+)
+"""What the wiki has to follow in where a person takes a sync back."""
 NOTHING_REMOVED: Mapping[BatchKind, frozenset[Slug]] = {}
 
 
@@ -181,7 +189,6 @@ def hold_batches(
     rewinding: Rewinding = NO_REWINDING,
     removed: Mapping[BatchKind, frozenset[Slug]] = NOTHING_REMOVED,
     kinds: Collection[BatchKind] = ALL_KINDS,
-    agreed_to: frozenset[Slug] = frozenset(),
     last_id: int = 0,
 ) -> _Stopped:
     """Take out of a plan what a person must say yes to.
@@ -202,7 +209,6 @@ def hold_batches(
         rewinding: What a wiki that went back in time would take back.
         removed: By kind, pages that were removed unasked within the last hour.
         kinds: What is held at all; the rest goes through.
-        agreed_to: Pages about which a person said yes already.
         last_id: The highest id ever given, for batches that are forgotten.
     """
     last_id = max((last_id, *(batch.id for batch in memory)))
@@ -214,7 +220,6 @@ def hold_batches(
         found = {
             _member(action, base, kind, rewinding): action
             for action in plan.actions
-            if action.slug not in agreed_to
             if kind is special.get(action)
             or (action not in special and _is_of(action, kind, shrunk))
         }
@@ -244,17 +249,24 @@ def hold_batches(
     return _Stopped(Plan.from_actions(actions), tuple(batches), tuple(skipped.values()))
 
 
-def removed_unasked(
-    stopped: _Stopped, agreed_to: frozenset[Slug] = frozenset()
-) -> Mapping[BatchKind, frozenset[Slug]]:
+def removed_unasked(stopped: _Stopped) -> Mapping[BatchKind, frozenset[Slug]]:
     """By kind, pages that a plan removes without a person's yes."""
     approved = {member.slug for batch in stopped.batches for member in batch.members}
-    approved |= agreed_to
     deletes = [one for one in stopped.plan.removals if one.slug not in approved]
     here = {one.slug for one in deletes if isinstance(one, DeleteLocal)}
     there = {one.slug for one in deletes if isinstance(one, DeleteRemote)}
     found = {BatchKind.DELETES_HERE: here, BatchKind.DELETES_THERE: there}
     return {kind: frozenset(slugs) for kind, slugs in found.items() if slugs}
+
+
+def approved_pages(batches: Sequence[Batch]) -> frozenset[Slug]:
+    """Pages whose actions a person said yes to."""
+    return frozenset(
+        member.slug
+        for batch in batches
+        if batch.decision is Decision.APPROVED
+        for member in batch.members
+    )
 
 
 def decide(

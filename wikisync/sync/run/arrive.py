@@ -36,11 +36,6 @@ STALE_SAVE = (
 
 async def remove_here(cycle: Cycle, action: DeleteLocal) -> None:
     """Move a page's file to the trash."""
-    if cycle.state.memory.is_rewound:
-        # the trash gives a text up after some weeks
-        state, now = cycle.state, cycle.clock()
-        text = state.text(action.slug) or ""
-        state.remember_replaced(action.slug, text, "", now)
     try:
         await finish(_remove(cycle, action))
     except PreconditionFailed as error:

@@ -37,7 +37,6 @@ from wikisync.model import (
 from wikisync.parallel import each
 from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.base.state import State
-from wikisync.sync.base.steps import Step
 from wikisync.sync.decide.decided import Decided
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import (
@@ -92,7 +91,6 @@ from wikisync.sync.run.troubles import (
     put_off,
     waiting_removals,
 )
-from wikisync.sync.run.undoing import Undone, leave, undo_sync
 
 log = logging.getLogger(__name__)
 
@@ -176,9 +174,6 @@ class _Run:
         self._errors: tuple[Problem, ...] = ()
         self._waiting: Mapping[Slug, Sequence[Problem]] = {}
         """Removals that wait, and for which errors."""
-        self._undone: tuple[Step, ...] = ()
-        self._undo_goes_on = False
-        """A sync is not yet taken back whole."""
         self._is_way_free = False
         """What kept removals back is held from now on, and so in nobody's way."""
 
@@ -189,7 +184,7 @@ class _Run:
         started_at = cycle.clock()
         self._refuse_other(owner, remote_id)
         if options.is_undoable:
-            state.begin_steps(started_at)
+            state.begin_sync(started_at)
         # Both change what the scans will find, so they come first: the base is then as
         # the wiki is, and the folder has every text that was saved.
         await settle_intents(cycle)
@@ -197,7 +192,7 @@ class _Run:
             await take_late_save(cycle, late)
         # a commit that was noted since is of the history of now
         was_rewound = state.memory.is_rewound and state.memory.is_head_old
-        decided, undone = await self._decide()
+        decided = await self._decide()
         # before anything is done: what comes to nothing has left them here, too
         if state.memory.left_out is not None:
             state.remember(left_out=decided.left_out)
@@ -205,14 +200,6 @@ class _Run:
         await self._carry_out(decided)
         self._note_errors(decided.plan)
         await self._note_head(decided, was_rewound=was_rewound)
-        if undone is not None:
-            self._undo_goes_on = bool(
-                (undone.has_more and tally.renamed) or tally.superseded
-            )
-            if not undone.has_more:
-                self._say_left(undone)
-            if not self._undo_goes_on:
-                state.undo(0)
         decided, problems, notes = self._found(decided)
         note_health(cycle, problems, decided, started_at)
         self._note_trouble((*problems, *tally.absent), decided.plan)
@@ -229,9 +216,7 @@ class _Run:
         cycle = self._cycle
         known = {batch.id for batch in cycle.state.memory.batches}
         self._refuse_other(owner, remote_id)
-        decided, undone = await self._decide()
-        if undone is not None:
-            self._say_left(undone)
+        decided = await self._decide()
         await self._expect_errors(decided)
         if cycle.state.conflict_files():
             self._shown = await self._holds.shown(decided)
@@ -252,7 +237,7 @@ class _Run:
                 " wikisync adopt",
             )
 
-    async def _decide(self) -> tuple[Decided, Undone | None]:
+    async def _decide(self) -> Decided:
         """Scan both sides and decide."""
         cycle = self._cycle
         if cycle.state.conflict_files():
@@ -264,15 +249,10 @@ class _Run:
             # where the wiki is now says why, if it is elsewhere
             await self._confirmed()
             raise
-        undone = await self._take_back(here, there)
-        if undone is not None:
-            here, self._undone = undone.here, undone.steps
-        decided = await decide_cycle(
-            cycle, here, there, undone=undone, settled=self._settled
-        )
+        decided = await decide_cycle(cycle, here, there, settled=self._settled)
         if decided.whole.actions or decided.superseded:
             await self._confirmed()
-        return decided, undone
+        return decided
 
     def _found(
         self, decided: Decided
@@ -290,24 +270,10 @@ class _Run:
         )
         return decided, *problems_and_notes(self._cycle, found, decided.here)
 
-    def _say_left(self, undone: Undone) -> None:
-        for step, why in undone.left.items():
-            leave(self._cycle, step, why)
-
     async def _confirmed(self) -> None:
         """Make sure that the wiki is the one that is meant, where nobody has yet."""
         if self._confirm is not None:
             await self._confirm()
-
-    # -- before the scans -------------------------------------------------------
-
-    async def _take_back(self, here: Snapshot, there: Snapshot) -> Undone | None:
-        """Change the folder where a person wants a sync taken back."""
-        number = self._cycle.state.memory.undoing
-        sync = self._cycle.state.sync_of(number) if number else None
-        if sync is None:
-            return None
-        return await undo_sync(self._cycle, sync, here, there)
 
     # -- carrying out ------------------------------------------------------------
 
@@ -586,10 +552,8 @@ class _Run:
             settled=self._settled,
             has_more=bool(
                 tally.merged or tally.renamed or tally.superseded or self._is_way_free
-            )
-            or self._undo_goes_on,
+            ),
             next_scan_s=decided.next_scan_s,
-            undone=self._undone,
         )
 
     def _waiting_batches(self, decided: Decided) -> tuple[Batch, ...]:

@@ -51,7 +51,6 @@ from wikisync.sync.run.sightings import (
     seen_again,
     watch_absences,
 )
-from wikisync.sync.run.undoing import Undone
 
 
 async def decide_cycle(
@@ -59,7 +58,6 @@ async def decide_cycle(
     here: Snapshot,
     there: Snapshot,
     *,
-    undone: Undone | None = None,
     settled: Set[Slug] = frozenset(),
 ) -> Decided:
     """Decide one cycle.
@@ -68,16 +66,14 @@ async def decide_cycle(
         cycle: What it works with.
         here: The scan of the folder.
         there: The scan of the wiki.
-        undone: What is taken back: nobody is asked about it once more.
         settled: Pages whose conflict a person has just settled, who saw both texts.
     """
-    return await _Deciding(cycle, undone, settled).run(here, there)
+    return await _Deciding(cycle, settled).run(here, there)
 
 
 class _Deciding:
-    def __init__(self, cycle: Cycle, undone: Undone | None, settled: Set[Slug]) -> None:
+    def __init__(self, cycle: Cycle, settled: Set[Slug]) -> None:
         self._cycle = cycle
-        self._undone = undone
         self._settled = settled
 
     def _base(self) -> Mapping[Slug, BasePage]:
@@ -107,9 +103,7 @@ class _Deciding:
             absences = await watch_absences(self._cycle, plan, here, there)
         else:
             base, plan, absences, there = await self._compared(changed, here, there)
-        draft = Draft(
-            self._cycle, self._undone, base, here, there, plan, absences, ignored
-        )
+        draft = Draft(self._cycle, base, here, there, plan, absences, ignored)
         for change in FILTERS:
             await change(draft)
         return draft.decided

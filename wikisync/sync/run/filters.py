@@ -39,7 +39,7 @@ from wikisync.sync.decide.rewinding import (
     Rewinding,
     not_agreed,
 )
-from wikisync.sync.decide.safety import Batch
+from wikisync.sync.decide.safety import Batch, approved_pages
 from wikisync.sync.run import changed_files
 from wikisync.sync.run.merging import merge_texts
 from wikisync.sync.run.options import FolderMatch
@@ -51,7 +51,6 @@ from wikisync.sync.run.stopping import (
     with_safety_stops,
     without_pointers,
 )
-from wikisync.sync.run.undoing import Undone
 
 SAME_TEXT_MAX = 4
 """Times that one text of a page may be sent within ten minutes."""
@@ -63,7 +62,6 @@ class Draft(Struct):
     """A decision under way: what the filters have made of a plan so far."""
 
     cycle: Cycle
-    undone: Undone | None
     base: Mapping[Slug, BasePage]
     """What both sides held, under the names of now."""
     here: Snapshot
@@ -374,17 +372,21 @@ async def stop(draft: Draft) -> None:
         ),
         rewinding=draft.rewinding,
         stops=cycle.options.stops,
-        agreed_to=draft.undone.names if draft.undone else frozenset(),
         now=cycle.clock(),
     )
 
 
 async def wait_for_absences(draft: Draft) -> None:
-    """Put removals off until it is certain that a page is gone."""
-    waiting = draft.absences.waiting
-    if draft.undone is not None:
-        gone = draft.undone.removed
-        waiting = {slug: waiting[slug] for slug in waiting.keys() - gone}
+    """Put removals off until it is certain that a page is gone.
+
+    Of a file that is missing it is where a person said yes to the deletion on the wiki.
+    """
+    waiting, said = draft.absences.waiting, approved_pages(draft.batches)
+    waiting = {
+        slug: reason
+        for slug, reason in waiting.items()
+        if reason is not SkipReason.GONE_HERE or slug not in said
+    }
     if draft.cycle.options.folder is FolderMatch.SHARED:
         removed = [a.slug for a in draft.plan.actions if isinstance(a, Delete)]
         waiting = dict.fromkeys(removed, SkipReason.SHARED)

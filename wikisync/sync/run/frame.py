@@ -76,7 +76,7 @@ async def scan(
             else a cycle does takes the wiki's answer first.
     """
     options, state = cycle.options, cycle.state
-    is_whole = options.folder.is_new or state.memory.undoing or state.memory.troubles
+    is_whole = options.folder.is_new or state.memory.troubles
     here = None
     if options.saved is not None and not is_whole:
         here = await cycle.local.saved(options.saved)

@@ -254,9 +254,7 @@ class Holds:
             self._cycle.state.confirm_replaced([kept])
         with self._cycle.state.together():
             # the wiki made no commit for this: its text is the one of the conflict
-            self._cycle.state.record(
-                [Agreed.of(settled.agreed, remote)], is_step=True, was_seen=True
-            )
+            self._cycle.state.record([Agreed.of(settled.agreed, remote)])
             self._cycle.state.note_replaced_there(slug, remote, settled.agreed.format)
         try:
             await self._cycle.local.remove_conflict(slug, expected=taken)

@@ -9,7 +9,6 @@ from msgspec import Struct
 from wikisync.errors import FolderError
 from wikisync.model import Problem, Slug
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.base.steps import Step
 from wikisync.sync.decide.plan import Hold, HoldReason, Plan, Skip
 from wikisync.sync.decide.safety import Batch
 
@@ -95,8 +94,6 @@ class CycleResult(Struct, frozen=True):
     """Another cycle has something to do at once."""
     next_scan_s: float | None = None
     """When one more scan can make an absence certain."""
-    undone: tuple[Step, ...] = ()
-    """What of an earlier sync is taken back."""
 
     @property
     def waiting(self) -> tuple[Skip, ...]:

@@ -114,7 +114,6 @@ def with_safety_stops(
     rewinding: Rewinding,
     now: float,
     stops: Collection[BatchKind] = ALL_KINDS,
-    agreed_to: frozenset[Slug] = frozenset(),
 ) -> tuple[Plan, tuple[Batch, ...]]:
     """The plan without what must have a person's yes, and what they are asked."""
     last = known.memory.last_batch
@@ -132,12 +131,11 @@ def with_safety_stops(
         emptied=emptied,
         rewinding=replace(rewinding, renamed=renamed),
         kinds=stops,
-        agreed_to=agreed_to,
         removed=known.removed_since(now - REMOVALS_WITHIN_S) if plan.removals else {},
         last_id=last,
     )
     batches = stopped.batches
-    known.note_removed(removed_unasked(stopped, agreed_to), now)
+    known.note_removed(removed_unasked(stopped), now)
     known.record_batches(batches)
     if any(batch.kind is BatchKind.REWOUND for batch in batches):
         known.keep_replaced()
@@ -246,7 +244,7 @@ def _rewinding(
         return rewinding_by_history(plan, seen, base, there)
     gone = seen.missing
     if gone:
-        last = known.sync_of() if known.memory.is_head_old else None
+        last = known.last_sync() if known.memory.is_head_old else None
         gone &= last.names if last is not None else frozenset()
     is_known = known.memory.is_head_old or any(
         batch.kind is BatchKind.REWOUND and batch.decision is not Decision.APPROVED

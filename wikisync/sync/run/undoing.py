@@ -1,200 +1,165 @@
-"""Taking the last sync back: the folder as it was before, and then a sync like any.
+"""Taking the last sync back: the folder as before it, which the next sync carries on.
 
-A person's word is in the state (``undo``), and the cycles carry it out until it is
-done, whoever runs them and however often they are killed: what is done already shows
-in the base and in the folder.  Each page becomes what both sides held before the sync;
-one that was merged, what the wiki had.  So both sides are in sync afterwards, and the
-steps of that sync are what the next undo takes back.
+Each page becomes what both sides held before the sync; one that was merged, what the
+wiki had.  Nothing here writes to the wiki, and nothing is noted but a person's yes
+(``safety``), so that no stop asks about these pages once more.  What a page needs is
+seen from base, folder and wiki: what was killed on the way is simply repeated.
 
 A page that either side changed since is left alone and named.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import Enum, auto
-from typing import assert_never
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 
-from msgspec import Struct
+from msgspec.structs import replace
 
-from wikisync.errors import FolderError, NotFound, PreconditionFailed, command_line
-from wikisync.model import (
-    Page,
-    Problem,
-    Slug,
-    Snapshot,
-)
+from wikisync.errors import FolderError, NotFound, PreconditionFailed
+from wikisync.model import Page, Slug, Snapshot
+from wikisync.sync.base.history import LastSync, Step
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.base.steps import LastSync, Step, names_of
+from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.decide.plan import BasePage
+from wikisync.sync.decide.safety import APPROVED_BY_UNDO, Batch, Decision, Member
 from wikisync.sync.replica import LocalReplica
-from wikisync.sync.run.parts import Cycle
 
 WHY = "taken back with a sync"
+EDITED_HERE = "it was edited here since"
 
 
-class _Way(Enum):
-    """What is to be done in the folder about one page."""
+async def undo_sync(
+    local: LocalReplica, known: WikiState, sync: LastSync, there: Snapshot, now: float
+) -> Mapping[Step, str]:
+    """Change the folder; one of a dry run only says what it would be then.
 
-    WRITE = auto()
-    """The file gets its earlier text, or is there again."""
-    MOVE = auto()
-    """The file gets its earlier name; its text is the next cycle's."""
-    REMOVE = auto()
-    """The file goes."""
-    FOLLOW = auto()
-    """The file is as it was; the wiki follows in this cycle."""
-    NOTHING = auto()
-    """Both sides are as they were."""
+    Args:
+        local: The folder.
+        known: What is known of its wiki.
+        sync: What is taken back.
+        there: The wiki as it is.
+        now: Seconds since the epoch.
 
+    Returns:
+        Why each step is left alone; empty for what is taken back.
 
-class Undone(Struct, frozen=True):
-    """What one cycle makes of a sync that is taken back."""
-
-    here: Snapshot
-    """The folder as it is then."""
-    steps: tuple[Step, ...]
-    """What is taken back."""
-    has_more: bool
-    """Something is left for the next cycle."""
-    left: Mapping[Step, str]
-    """What is left alone, and why; to be said once nothing is left to do."""
-
-    @property
-    def names(self) -> frozenset[Slug]:
-        """The pages: no safety stop asks about them once more."""
-        return names_of(self.steps)
-
-    @property
-    def removed(self) -> frozenset[Slug]:
-        """Those of them whose files are gone for certain."""
-        return frozenset(one.slug for one in self.steps if not one.was)
+    Raises:
+        FolderError: the folder cannot be read.
+    """
+    here, base = await local.snapshot(), known.base()
+    left: dict[Step, str] = {}
+    for step in sync.steps:
+        if _is_as_before(step, base):
+            continue
+        left[step] = _why_left(step, base, here, there)
+        if not left[step]:
+            try:
+                await _take_back(local, known, step, here, now)
+            except (PreconditionFailed, NotFound, FolderError) as error:
+                left[step] = error.message
+    done = [step for step, why in left.items() if not why]
+    _note_files(known, done, base, await local.snapshot())
+    return left
 
 
-def _way_of(
+def _is_as_before(step: Step, base: Mapping[Slug, BasePage]) -> bool:
+    """Whether both sides are as they were: the sync came back to that by itself."""
+    known = base.get(step.was)
+    if not step.was:
+        return step.slug not in base
+    return (
+        known is not None
+        and step.slug in {"", step.was}
+        and (known.local, known.format) == (step.digest, step.format)
+    )
+
+
+def _why_left(
     step: Step, base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
-) -> _Way | str:
-    """What is to be done in the folder about one page, or why it is left alone."""
-    if not step.slug:
-        return _way_back(step, base, here, there)
-    known = base.get(step.slug)
+) -> str:
+    """Why a page is left alone; empty where nothing is against it.
+
+    Its file may be as it was before already.
+    """
+    known, before = base.get(step.slug), here.pages.get(step.was)
     mine, theirs = here.pages.get(step.slug), there.pages.get(step.slug)
+    if not step.slug:
+        if before is not None and before.digest == step.digest:
+            return ""
+        is_taken = before or step.was in there.pages or step.was in base
+        return "there is another page of this name since" if is_taken else ""
     if known is None:
-        return "it was removed since" if step.was else _Way.NOTHING
-    is_text = (known.local, known.format) == (step.digest, step.format)
-    if step.was == step.slug and is_text:
-        return _Way.NOTHING
+        return "it was removed since"
     if known.local != step.after:
         return "it was edited since"
     if theirs is None or theirs.digest != known.remote:
         return "it was changed on the wiki since"
     if mine is None:
-        moved = here.pages.get(step.was)
-        if not step.was or (moved is not None and moved.digest == known.local):
-            return _Way.FOLLOW
-        return "its file was removed or renamed since"
-    if step.slug == step.was and mine.digest == step.digest:
-        return _Way.FOLLOW
+        is_ours = before is not None and before.digest in {known.local, step.digest}
+        is_ours |= not step.was
+        return "" if is_ours else "its file was removed or renamed since"
     if mine.digest != known.local:
-        return "it was edited here since"
+        is_ours = step.was == step.slug and mine.digest == step.digest
+        return "" if is_ours else EDITED_HERE
     if step.slug in here.busy:
         return "it is open in an editor"
-    if not step.was:
-        return _Way.REMOVE
-    if step.was == step.slug:
-        return _Way.WRITE
-    if step.was in here.pages or step.was in there.pages:
+    if step.was != step.slug and (before or step.was in there.pages):
         return f"another page is called {step.was} now"
-    return _Way.MOVE
+    return ""
 
 
-def _way_back(
-    step: Step, base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
-) -> _Way | str:
-    """The same for a page that was removed."""
-    mine = here.pages.get(step.was)
-    if step.was in base and base[step.was].local == step.digest:
-        return _Way.NOTHING
-    if mine is not None and mine.digest == step.digest:
-        return _Way.FOLLOW
-    if mine is not None or step.was in there.pages or step.was in base:
-        return "there is another page of this name since"
-    return _Way.WRITE
-
-
-async def undo_sync(
-    cycle: Cycle, sync: LastSync, here: Snapshot, there: Snapshot
-) -> Undone:
-    """Change the folder, or only say what it would be then.
-
-    Raises:
-        FolderError: the folder cannot be read any more.
-    """
-    base = cycle.state.base()
-    ways = {step: _way_of(step, base, here, there) for step in sync.steps}
-    # the text is the next cycle's where the name is this one's
-    has_more = any(
-        step.slug and step.was and step.slug != step.was
-        for step, way in ways.items()
-        if way in {_Way.MOVE, _Way.FOLLOW}
-    )
-    taken: list[Step] = []
-    for step, way in ways.items():
-        match way:
-            case str():
-                pass
-            case _Way.NOTHING:
-                pass
-            case _Way.FOLLOW:
-                taken.append(step)
-            case _Way.WRITE | _Way.MOVE | _Way.REMOVE:
-                if await _do(cycle, step, way, here):
-                    taken.append(step)
-            case _:
-                assert_never(way)
-    left = {step: way for step, way in ways.items() if isinstance(way, str)}
-    return Undone(await cycle.local.snapshot(), tuple(taken), has_more, left)
-
-
-async def _do(cycle: Cycle, step: Step, way: _Way, here: Snapshot) -> bool:
+async def _take_back(
+    local: LocalReplica, known: WikiState, step: Step, here: Snapshot, now: float
+) -> None:
     """Change one file."""
     seen = here.pages.get(step.slug)
-    try:
-        if way is _Way.WRITE:
-            # read once more: it may have been saved since the scan
-            current = await cycle.local.read(step.slug) if seen else None
-            if seen and current and current.digest != seen.digest:
-                leave(cycle, step, "it was edited here since")
-                return False
-            local, state, now = cycle.local, cycle.state, cycle.clock()
-            page = Page(step.was, step.format, step.before)
-            await put_back(local, state, page, current, now, why=WHY)
-            state.forget_writes(step.was)
-        elif seen is not None and way is _Way.MOVE:
-            await cycle.local.move(step.slug, step.was, expected=seen.digest)
-        elif seen is not None:
-            await cycle.local.delete(step.slug, expected=seen.digest, why=WHY)
-    except (PreconditionFailed, NotFound) as error:
-        leave(cycle, step, error.message)
-        return False
-    except FolderError as error:
-        cycle.tally.fail("page-unwritable", step.name, error)
-        return False
-    return True
+    if not step.was:
+        if seen is not None:
+            await local.delete(step.slug, expected=seen.digest, why=WHY)
+        return
+    if seen is not None and step.was != step.slug:
+        await local.move(step.slug, step.was, expected=seen.digest)
+    page, current = Page(step.was, step.format, step.before), None
+    with suppress(NotFound):
+        current = await local.read(step.was)
+    # it may have been saved since the scan
+    if current is not None and current.digest not in {step.after, page.digest}:
+        raise PreconditionFailed(EDITED_HERE)
+    if current is None or current.state() != page.state():
+        name = step.name
+        await put_back(local, known, page, current, now, why=WHY, record=name)
+    known.forget_writes(step.name)
 
 
-def leave(cycle: Cycle, step: Step, why: str) -> None:
-    """Say that a page is left alone, and how to get at its earlier texts."""
-    name = f"{cycle.local.name}/{step.name}"
-    cycle.tally.warn(
-        Problem(
-            "undo-left",
-            step.name,
-            f"it is not undone: {why}",
-            f"see its earlier texts: {command_line('restore', name, '--list')}",
-            is_once=True,
-        )
-    )
+def _note_files(
+    known: WikiState,
+    done: Collection[Step],
+    base: Mapping[Slug, BasePage],
+    here: Snapshot,
+) -> None:
+    """Note whose the files are, and a person's yes to what the next sync makes of them.
+
+    A file that has another name and another text is known by its identity alone.
+    """
+    members: set[Member] = set()
+    moved: list[BasePage] = []
+    for step in done:
+        agreed, file = base.get(step.slug), here.pages.get(step.was)
+        if agreed is not None and step.was != step.slug:
+            members.add(Member(step.slug, agreed.remote))
+            if file is not None:
+                identity = file.identity or agreed.local_identity
+                moved.append(replace(agreed, local_identity=identity))
+        if file is not None:
+            members.add(Member(step.was, file.digest))
+    batches, number = list(known.memory.batches), known.memory.last_batch
+    for kind in APPROVED_BY_UNDO if members else ():
+        number += 1
+        pages = tuple(sorted(members))
+        batches.append(Batch(number, kind, pages, len(base), Decision.APPROVED))
+    with known.together():
+        known.refresh(moved)
+        known.record_batches(batches)
 
 
 async def put_back(
@@ -205,6 +170,7 @@ async def put_back(
     now: float,
     *,
     why: str,
+    record: Slug = NO_SLUG,
 ) -> None:
     """Write an earlier text into a page's file; what is in it now is kept first.
 
@@ -215,6 +181,7 @@ async def put_back(
         current: What the file says now; None where there is none.
         now: Seconds since the epoch.
         why: For a person, in a few words.
+        record: What the page is called so far, where that is another name.
 
     Raises:
         PreconditionFailed: it was saved in this very moment.
@@ -224,6 +191,7 @@ async def put_back(
         await local.write(page, expected=None)
         return
     await local.keep(page.slug, current.content, why)
-    kept = known.remember_replaced(page.slug, current.content, page.content, now)
+    name = record or page.slug
+    kept = known.remember_replaced(name, current.content, page.content, now)
     await local.write(page, expected=current.digest)
     known.confirm_replaced([kept])

@@ -1,0 +1,176 @@
+"""Texts that gave way, and what of them belongs to which sync."""
+
+from __future__ import annotations
+
+import pytest
+
+from wikisync.model import Digest, Format, Slug, WikiOwner, digest_of
+from wikisync.sync.base import history
+from wikisync.sync.base.database import Database
+from wikisync.sync.base.history import Step
+from wikisync.sync.base.state import State, WikiState
+from wikisync.sync.decide.ledger import (
+    CLOCK_SETTLED_S,
+    REPLACED_CHECK_EVERY,
+    REPLACED_KEPT_S,
+    Agreed,
+    Replaced,
+)
+from wikisync.sync.decide.plan import BasePage
+
+HOME, OTHER = Slug("home"), Slug("other")
+NOW = 1_800_000_000.0
+
+
+@pytest.fixture
+def another(known: WikiState) -> WikiState:
+    """A second wiki in the same file."""
+    database: Database = known._database
+    return State(database).wiki(WikiOwner("group", "docs"))
+
+
+def agreed(slug: Slug, text: str) -> Agreed:
+    digest = digest_of(text)
+    return Agreed.of(BasePage(slug, Format.MARKDOWN, digest, digest), text)
+
+
+def test_replaced_texts_come_newest_first(known: WikiState) -> None:
+    known.remember_replaced(HOME, "one", "two", NOW)
+    known.remember_replaced(HOME, "two", "three \ud83d", NOW + 1, is_stale=True)
+    known.remember_replaced(OTHER, "x", "y", NOW)
+    assert known.replaced(HOME) == (
+        Replaced("two", "three \ud83d", NOW + 1, is_stale=True, is_written=False),
+        Replaced("one", "two", NOW, is_written=False),
+    )
+
+
+def test_text_counts_as_replaced_once_that_is_confirmed(
+    known: WikiState, another: WikiState
+) -> None:
+    number = known.remember_replaced(HOME, "one", "two", NOW)
+    another.confirm_replaced([number])
+    assert not known.replaced(HOME)[0].is_written
+    known.confirm_replaced([])
+    known.confirm_replaced([number])
+    assert known.replaced(HOME)[0].is_written
+
+
+def test_no_edit_evicts_a_replaced_text(known: WikiState) -> None:
+    for turn in range(REPLACED_CHECK_EVERY + 2):
+        known.remember_replaced(HOME, f"text {turn}", "x", NOW, is_contained=True)
+    kept = [one.replaced for one in known.replaced(HOME)]
+    assert kept == [f"text {turn}" for turn in range(REPLACED_CHECK_EVERY + 1, -1, -1)]
+    assert [one.replaced for one in known.replaced(HOME, 1)] == kept[:1]
+
+
+def test_replaced_texts_go_by_age(known: WikiState, another: WikiState) -> None:
+    later = NOW + REPLACED_KEPT_S + 1
+    another.remember_replaced(HOME, "theirs", "x", NOW)
+    known.remember_replaced(OTHER, "old", "x", NOW, is_contained=True)
+    for _ in range(REPLACED_CHECK_EVERY):
+        known.remember_replaced(HOME, "new", "x", later)
+    # the clock may be wrong for some hours
+    assert known.replaced(OTHER)
+    for _ in range(REPLACED_CHECK_EVERY):
+        known.remember_replaced(HOME, "newer", "x", later + CLOCK_SETTLED_S)
+    assert not known.replaced(OTHER)
+    assert len(known.replaced(HOME)) == 2 * REPLACED_CHECK_EVERY
+    assert another.replaced(HOME)
+
+
+def test_replaced_texts_go_by_size(
+    known: WikiState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "REPLACED_BYTES_MAX", 500)
+    for turn in range(2 * REPLACED_CHECK_EVERY):
+        known.remember_replaced(HOME, f"text {turn}", "x", NOW, is_contained=True)
+    kept = [one.replaced for one in known.replaced(HOME)]
+    assert kept[0] == f"text {2 * REPLACED_CHECK_EVERY - 1}"
+    assert 1 < len(kept) < REPLACED_CHECK_EVERY
+
+
+# -- syncs -------------------------------------------------------------------------
+
+
+def test_what_a_pull_replaces_is_kept_once(known: WikiState) -> None:
+    """As its file said it, which is not what the wiki had."""
+    known.record([agreed(HOME, "one\n")])
+    known.begin_sync(NOW)
+    number = known.remember_replaced(HOME, "one\r\n", "two\n", NOW + 1)
+    known.record([agreed(HOME, "two\n")], is_step=True)
+    known.confirm_replaced([number])
+    last = known.last_sync()
+    assert last is not None
+    after = digest_of("two\n")
+    step = Step(HOME, HOME, Format.MARKDOWN, "one\r\n", after)
+    assert (last.at, last.steps) == (NOW + 1, (step,))
+    (kept,) = known.replaced(HOME, is_of_wiki=True)
+    assert (kept.replaced, kept.is_written) == ("one\r\n", True)
+
+
+def test_what_a_push_replaces_is_a_text_of_the_wiki(known: WikiState) -> None:
+    known.record([agreed(HOME, "one\n")])
+    known.begin_sync(NOW)
+    known.record([agreed(HOME, "two\n")], is_step=True)
+    assert known.replaced(HOME) == ()
+    (kept,) = known.replaced(HOME, is_of_wiki=True)
+    assert (kept.replaced, kept.at) == ("one\n", NOW)
+    assert not known.replaced_since(NOW)
+
+
+def test_first_text_that_was_replaced_or_removed_since_is_told(
+    known: WikiState,
+) -> None:
+    known.record([agreed(HOME, "one"), agreed(OTHER, "other")])
+    for at, text in enumerate(("zero", "one", "two")):
+        known.remember_replaced(HOME, text, f"after {text}", NOW + at)
+    known.begin_sync(NOW + 5)
+    known.record(dropped=[OTHER], is_step=True)
+    told = known.replaced_since(NOW + 1)
+    assert {slug: one.replaced for slug, one in told.items()} == {
+        HOME: "one",
+        OTHER: "other",
+    }
+
+
+def test_a_name_that_another_page_took_is_no_part_of_the_removed_one(
+    known: WikiState,
+) -> None:
+    known.record([agreed(HOME, "home"), agreed(OTHER, "other")])
+    known.begin_sync(NOW)
+    known.record(dropped=[HOME], is_step=True)
+    known.record(renamed={OTHER: HOME}, is_step=True)
+    known.record([agreed(HOME, "edited")], is_step=True)
+    last = known.last_sync()
+    assert last is not None
+    assert set(last.steps) == {
+        Step(Slug(""), HOME, Format.MARKDOWN, "home", Digest("")),
+        Step(HOME, OTHER, Format.MARKDOWN, "other", digest_of("edited")),
+    }
+
+
+def test_texts_of_the_last_sync_stay_whatever_they_take(
+    known: WikiState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "REPLACED_BYTES_MAX", 1)
+    known.begin_sync(NOW)
+    for text in ("one", "two", "three"):
+        known.record([agreed(HOME, text)], is_step=True)
+        known.end_sync()
+    for _ in range(REPLACED_CHECK_EVERY):
+        known.remember_replaced(OTHER, "x", "y", NOW, is_contained=True)
+    last = known.last_sync()
+    assert last is not None
+    assert [step.before for step in last.steps] == ["two"]
+    assert len(known.replaced(HOME, is_of_wiki=True)) == 1
+
+
+def test_a_folder_that_begins_anew_keeps_its_texts_and_no_sync(
+    state: State, known: WikiState
+) -> None:
+    known.record([agreed(HOME, "one")])
+    known.begin_sync(NOW)
+    known.record([agreed(HOME, "two")], is_step=True)
+    anew = state.begin_anew(WikiOwner("project", "docs/handbook"))
+    assert anew.last_sync() is None
+    assert [one.replaced for one in anew.replaced(HOME, is_of_wiki=True)] == ["one"]
