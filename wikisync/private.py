@@ -97,6 +97,21 @@ def read_private_file(path: Path, bytes_max: int) -> bytes:
         return file.read(status.st_size)
 
 
+def write_private_file(path: Path, content: bytes) -> None:
+    """Put a file in the place of another one, in a folder of ours.
+
+    Whoever reads it meanwhile sees a whole one; after a power cut there may be none.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    new = path.with_name(f"{path.name}.new")
+    new.unlink(missing_ok=True)
+    with os.fdopen(os.open(new, _NEW_FILE, FILE_MODE), "wb") as file:
+        file.write(content)
+    new.replace(path)
+
+
 def private_opener(path: str, flags: int) -> int:
     """For ``open``: a file that is made is for this user alone."""
     return os.open(path, flags | os.O_CLOEXEC, FILE_MODE)

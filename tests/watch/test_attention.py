@@ -224,7 +224,12 @@ def fared(
 ) -> Any:
     """A runner of one wiki, one second after something had lasted long."""
     run = WikiRun(
-        cast("Any", None), condition, failure=failure, failing_since=since, failures=1
+        "handbook",
+        cast("Any", None),
+        condition,
+        failure=failure,
+        failing_since=since,
+        failures=1,
     )
     return SimpleNamespace(
         wikis={"handbook": run}, outage=outage, clock=lambda: LASTING_S + 1

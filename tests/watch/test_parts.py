@@ -33,7 +33,13 @@ from wikisync.sync.run.result import Held
 from wikisync.watch.log import LOG_FILES_KEPT, logging_to
 from wikisync.watch.person import Caller
 from wikisync.watch.process import DESCRIPTORS, allow_descriptors
-from wikisync.watch.report import WatchReport, read_health
+from wikisync.watch.report import (
+    WatchReport,
+    health_lines,
+    metrics,
+    read_health,
+    status_line,
+)
 from wikisync.watch.site import QUIET_S, TO_REPLACE, PublishedSite
 from wikisync.watch.states import WatchedStates
 from wikisync.workspace.configured import find_workspace
@@ -41,6 +47,7 @@ from wikisync.workspace.failures import Condition
 from wikisync.workspace.hook_secret import hook_secret
 from wikisync.workspace.runner import CYCLE, Outage, WikiRun
 from wikisync.workspace.status import notes_of_watch
+from wikisync.workspace.syncing import Synced
 
 SECTION = WikiSection("project", "docs/handbook", "handbook")
 AWAY = Unavailable("no answer", hint="wait")
@@ -187,28 +194,32 @@ def created(slug: str) -> CreateRemote:
 
 
 def run_of(name: str, condition: Condition, **values: Any) -> WikiRun:
-    return WikiRun(cast("Any", SimpleNamespace(name=name)), condition, **values)
+    values["failures"] = int("failure" in values)
+    return WikiRun(name, cast("Any", None), condition, **values)
 
 
 def report_of(*runs: WikiRun) -> WatchReport:
     runner = SimpleNamespace(
         wikis={one.name: one for one in runs}, outage=None, clock=lambda: 100.0
     )
-    return WatchReport(cast("Any", runner), [], budget_at(lambda: 100.0))
+    wikis: list[Any] = [
+        SimpleNamespace(name=one.name, synced=Synced(SECTION)) for one in runs
+    ]
+    return WatchReport(cast("Any", runner), wikis, budget_at(lambda: 100.0))
 
 
 def test_one_lost_wiki_of_two_is_named_and_is_no_reason_to_start_anew() -> None:
     gone = WikisyncError("project docs/gone does not exist or is hidden")
     lost = run_of("gone", Condition.FAILING, failure=gone, problem=gone.message)
     found = report_of(lost, run_of("handbook", Condition.IN_SYNC))
-    assert found.is_healthy
-    assert found.health_lines() == [
+    assert found.health()["is_healthy"]
+    assert health_lines(found.health()) == [
         "failing",
         "gone: failing: project docs/gone does not exist or is hidden",
     ]
-    assert not report_of(lost).is_healthy
-    assert not report_of(lost, run_of("rest", Condition.PAUSED)).is_healthy
-    assert report_of(run_of("rest", Condition.PAUSED)).is_healthy
+    assert not report_of(lost).health()["is_healthy"]
+    assert not report_of(lost, run_of("rest", Condition.PAUSED)).health()["is_healthy"]
+    assert report_of(run_of("rest", Condition.PAUSED)).health()["is_healthy"]
 
 
 def report(
@@ -239,26 +250,26 @@ def report(
 def test_health_is_that_pages_are_carried_over(
     condition: Condition, *, is_healthy: bool
 ) -> None:
-    assert report(condition).is_healthy is is_healthy
+    assert report(condition).health()["is_healthy"] is is_healthy
 
 
 def test_halted_wiki_is_no_health_but_while_it_is_paused() -> None:
     """It needs a person, as a held page does, but carries nothing."""
     halted = Halted("the folder is empty")
-    assert not report(Condition.NEEDS_PERSON, failure=halted).is_healthy
-    assert report(Condition.PAUSED, failure=halted).is_healthy
+    assert not report(Condition.NEEDS_PERSON, failure=halted).health()["is_healthy"]
+    assert report(Condition.PAUSED, failure=halted).health()["is_healthy"]
 
 
 def test_service_that_is_away_is_no_health_and_is_told_with_its_reason() -> None:
     outage = Outage(AWAY, Condition.OFFLINE, 90, 95, 102, 3, {})
     found = report(Condition.OFFLINE, outage)
-    assert not found.is_healthy
+    assert not found.health()["is_healthy"]
     service = cast("Mapping[str, object]", found.health()["service"])
     assert service["problem"] == "no answer"
-    assert found.status_line() == "1 wiki: offline"
+    assert status_line(found.health()) == "1 wiki: offline"
     before = report(Condition.OFFLINE, outage, problem="page x is not UTF-8")
-    assert before.health_lines() == ["offline", "no answer"]
-    assert json.loads(found.health_text())["condition"] == "offline"
+    assert health_lines(before.health()) == ["offline", "no answer"]
+    assert found.health()["condition"] == "offline"
 
 
 def test_what_waits_and_until_when_is_in_the_health() -> None:
@@ -269,13 +280,13 @@ def test_what_waits_and_until_when_is_in_the_health() -> None:
     assert (wait["what"], wait["until"]) == ("git", 8600.0)
     assert now + 899 < wait["next_try_at"] < now + 910
     assert now + 59 < health["wikis"][0]["next_try_at"] < now + 70
-    assert found.status_line() == "1 wiki: limited"
+    assert status_line(found.health()) == "1 wiki: limited"
 
 
 def test_status_tells_what_a_watch_waits_for() -> None:
     outage = Outage(AWAY, Condition.OFFLINE, 90, 95, 700, 3, {})
     now = time.time()
-    health = json.loads(report(Condition.OFFLINE, outage).health_text())
+    health = report(Condition.OFFLINE, outage).health()
     first, second = notes_of_watch(health, now)
     assert first.startswith("the service accepts no git until 1970-01-01")
     assert f"next try at {shown_time(now + 900)}" in first
@@ -293,9 +304,9 @@ def test_health_that_cannot_be_read_is_none(tmp_path: Path) -> None:
 def test_names_in_metrics_cannot_break_their_line() -> None:
     found = report(Condition.IN_SYNC, cycles=3)
     runner = cast("Any", found)._runner
-    runner.wikis["handbook"].work.name = 'a"b\nc\\'
+    runner.wikis["handbook"].name = 'a"b\nc\\'
     cast("Any", found)._wikis['a"b\nc\\'] = fake_wiki()
-    assert 'wikisync_cycles_total{wiki="a\\"b\\nc\\\\"} 3\n' in found.metrics()
+    assert 'wikisync_cycles_total{wiki="a\\"b\\nc\\\\"} 3\n' in metrics(found.health())
 
 
 def states_of(wiki: Any, outage: Any = None) -> WatchedStates:

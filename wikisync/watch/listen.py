@@ -25,7 +25,7 @@ from wikisync.errors import UsageError
 from wikisync.model import Slug, digest_of
 from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.terminal import printable, visible_line
-from wikisync.watch.report import WatchReport
+from wikisync.watch.report import WatchReport, health_lines, metrics
 
 log = logging.getLogger(__name__)
 
@@ -133,8 +133,9 @@ class Listener:
 
     async def _healthz(self, request: web.Request) -> web.Response:
         _refuse_foreign(request)
-        status = 200 if self._report.is_healthy else 503
-        lines = map(visible_line, self._report.health_lines())
+        health = self._report.health()
+        status = 200 if health["is_healthy"] else 503
+        lines = map(visible_line, health_lines(health))
         return _said(status, "\n".join(lines))
 
     async def _status_json(self, request: web.Request) -> web.Response:
@@ -150,7 +151,8 @@ class Listener:
     async def _metrics(self, request: web.Request) -> web.Response:
         _refuse_foreign(request)
         return web.Response(
-            body=self._report.metrics().encode(), headers={"Content-Type": METRICS_TYPE}
+            body=metrics(self._report.health()).encode(),
+            headers={"Content-Type": METRICS_TYPE},
         )
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from wikisync import __version__
 from wikisync.api.budget import Budget, Wait, shown_time
-from wikisync.errors import SyncError, WikisyncError
+from wikisync.errors import SyncError
 from wikisync.layout import HEALTH_FILE
 from wikisync.private import read_private_file
 from wikisync.watch.wiki import WatchedWiki
@@ -25,12 +25,15 @@ from wikisync.workspace.failures import (
     Condition,
     is_transient,
 )
-from wikisync.workspace.runner import Runner, WikiRun
+from wikisync.workspace.runner import Runner
 from wikisync.workspace.syncing import Synced
 
 STOPPED = "stopped"
 HEALTH_BYTES_MAX = 16 * 1024 * 1024
-UNHEALTHY = frozenset({Condition.OFFLINE, Condition.REFUSED, Condition.FAILING})
+UNHEALTHY = frozenset(
+    one.value for one in (Condition.OFFLINE, Condition.REFUSED, Condition.FAILING)
+)
+_PAUSED = Condition.PAUSED.value
 _WORST = (
     Condition.FAILING,
     Condition.REFUSED,
@@ -67,7 +70,7 @@ _HINT = "run: wikisync doctor"
 
 
 class WatchReport:
-    """What can be said of a watch that runs."""
+    """What can be said of a watch that runs, as one value; all others print it."""
 
     def __init__(
         self, runner: Runner, wikis: Sequence[WatchedWiki], budget: Budget
@@ -86,134 +89,113 @@ class WatchReport:
         self.pushed = self.pulled = 0
         """Pages carried over so far."""
 
-    @property
-    def condition(self) -> str:
-        """The worst of all wikis' conditions, in one word or a few."""
-        if self.is_stopped:
-            return STOPPED
-        if self._runner.outage is not None:
-            return self._runner.outage.condition.value
-        found = {one.condition for one in self._runner.wikis.values()}
-        return next(filter(found.__contains__, _WORST), Condition.IN_SYNC).value
-
-    @property
-    def is_healthy(self) -> bool:
-        """Whether pages of any wiki are carried over.
-
-        A page that is held is no outage, nor is one wiki of many that is lost: a
-        start anew would not mend it.
-        """
-        if self.is_stopped or self._runner.outage is not None:
-            return False
-        active = [one for one in self._runner.wikis.values() if not one.is_paused]
-        return not active or not all(map(_is_lost, active))
-
-    def health_lines(self) -> Sequence[str]:
-        """The condition, and what is wrong with the service or each lost wiki."""
-        outage = self._runner.outage
-        if outage is not None:  # what a wiki had before is not why it is lost
-            return [self.condition, outage.error.message]
-        lost = filter(_is_lost, self._runner.wikis.values())
-        return [
-            self.condition,
-            *(
-                ": ".join(filter(None, (o.name, o.condition.value, o.problem)))
-                for o in lost
-            ),
-        ]
-
-    def waits(self) -> Sequence[Wait]:
-        """What the service limits requests of."""
-        return self._budget.waits()
-
     def health(self) -> Mapping[str, Any]:
         """Everything but the pages, as JSON has it; times are of the epoch."""
-        outage = self._runner.outage
+        runner, outage = self._runner, self._runner.outage
+        now, epoch = runner.clock(), time.time()
+        wikis = [
+            {
+                "folder": run.name,
+                "condition": run.condition.value,
+                "problem": run.problem,
+                "hint": run.hint,
+                "held": len(synced.held),
+                "batches": len(synced.batches),
+                "cycles": run.cycles,
+                "failures": run.failures,
+                "last_good_at": (
+                    None
+                    if run.last_good_at is None
+                    else round(epoch + run.last_good_at - now, 3)
+                ),
+                "next_try_at": (
+                    round(epoch + run.not_before - now, 3)
+                    if run.not_before > now
+                    else None
+                ),
+            }
+            for run in runner.wikis.values()
+            for synced in (self._wikis[run.name].synced,)
+        ]
+        found = {run.condition for run in runner.wikis.values()}
+        worst = next(filter(found.__contains__, _WORST), Condition.IN_SYNC)
+        condition = outage.condition if outage else worst
+        lost = [_is_lost(one) for one in wikis if one["condition"] != _PAUSED]
         return {
             "version": __version__,
             "pid": os.getpid(),
             "started_at": self._started_at,
-            "at": time.time(),
-            "condition": self.condition,
-            "is_healthy": self.is_healthy,
+            "at": epoch,
+            # the worst of all wikis
+            "condition": STOPPED if self.is_stopped else condition.value,
+            # a page that is held is no trouble, nor is one wiki of many that is lost:
+            # a start anew would not mend it
+            "is_healthy": not (self.is_stopped or outage or (lost and all(lost))),
             "service": {
                 "condition": outage.condition.value if outage else "in reach",
                 "problem": outage.error.message if outage else "",
                 "hint": (outage.error.hint or "") if outage else "",
-                "since": self._epoch(outage.since) if outage else None,
-                "next_try_at": self._epoch(outage.until) if outage else None,
+                "since": round(epoch + outage.since - now, 3) if outage else None,
+                "next_try_at": round(epoch + outage.until - now, 3) if outage else None,
             },
             "waits": [
                 {
                     "what": one.what,
                     "until": one.ends_at,
-                    "next_try_at": self._epoch(one.until),
+                    "next_try_at": round(epoch + one.until - now, 3),
                 }
-                for one in self.waits()
+                for one in self._budget.waits()
             ],
             "attention": [line.removeprefix("- ") for line in self.attention],
             "site_problem": self.site_problem,
             "hooks": self.hooks,
             "pushed": self.pushed,
             "pulled": self.pulled,
-            "wikis": [self.wiki(one) for one in self._runner.wikis.values()],
+            "wikis": wikis,
         }
 
-    def wiki(self, run: WikiRun) -> Mapping[str, object]:
-        """The state of one wiki."""
-        synced = self._wikis[run.name].synced
-        return {
-            "folder": run.name,
-            "condition": run.condition.value,
-            "problem": run.problem,
-            "hint": run.hint,
-            "held": len(synced.held),
-            "batches": len(synced.batches),
-            "cycles": run.cycles,
-            "failures": run.failures,
-            "last_good_at": self._epoch(run.last_good_at),
-            "next_try_at": (
-                self._epoch(run.not_before)
-                if run.not_before > self._runner.clock()
-                else None
-            ),
-        }
 
-    def health_text(self) -> str:
-        """``health`` as a file's content."""
-        return json.dumps(self.health(), ensure_ascii=False, indent=2) + "\n"
+def _is_lost(wiki: Mapping[str, object]) -> bool:
+    """Whether no page of a wiki is carried over that is not paused."""
+    # a halted wiki needs a person, too, but carries nothing
+    return bool(wiki["failures"]) or wiki["condition"] in UNHEALTHY
 
-    def status_line(self) -> str:
-        """One line for the system's own list of services."""
-        count = len(self._runner.wikis)
-        waiting = sum(
-            one.condition is Condition.NEEDS_PERSON
-            for one in self._runner.wikis.values()
-        )
-        line = f"{count} wiki{'s' * (count != 1)}: {self.condition}"
-        return f"{line}, {waiting} need a decision" if waiting and count > 1 else line
 
-    def metrics(self) -> str:
-        """Figures in the text format of Prometheus, version 0.0.4."""
-        health = self.health()
-        lines: list[str] = []
-        for name, kind, meaning, key in _METRICS:
-            lines += _head(name, kind, meaning)
-            lines.append(f"wikisync_{name} {int(health[key])}")
-        for name, kind, meaning, key in _WIKI_METRICS:
-            lines += _head(name, kind, meaning)
-            for wiki in health["wikis"]:
-                labels, value = f'wiki="{_quoted(wiki["folder"])}"', wiki[key] or 0
-                if isinstance(value, str):
-                    labels, value = f'{labels},{key}="{value}"', 1
-                lines.append(f"wikisync_{name}{{{labels}}} {value}")
-        return "\n".join([*lines, ""])
+def health_lines(health: Mapping[str, Any]) -> Sequence[str]:
+    """The condition, and what is wrong with the service or each lost wiki."""
+    if health["service"]["problem"]:  # what a wiki had before is not why it is lost
+        return [health["condition"], health["service"]["problem"]]
+    lost = [one for one in health["wikis"] if _is_lost(one)]
+    words = [
+        (one["folder"], one["condition"], one["problem"])
+        for one in lost
+        if one["condition"] != _PAUSED
+    ]
+    return [health["condition"], *(": ".join(filter(None, one)) for one in words)]
 
-    def _epoch(self, at: float | None) -> float | None:
-        """A time of the runner's clock as seconds since the epoch."""
-        if at is None:
-            return None
-        return round(time.time() - (self._runner.clock() - at), 3)
+
+def status_line(health: Mapping[str, Any]) -> str:
+    """One line for the system's own list of services."""
+    conditions = [wiki["condition"] for wiki in health["wikis"]]
+    waiting, count = conditions.count(Condition.NEEDS_PERSON.value), len(conditions)
+    line = f"{count} wiki{'s' * (count != 1)}: {health['condition']}"
+    return f"{line}, {waiting} need a decision" if waiting and count > 1 else line
+
+
+def metrics(health: Mapping[str, Any]) -> str:
+    """Figures in the text format of Prometheus, version 0.0.4."""
+    lines: list[str] = []
+    for name, kind, meaning, key in _METRICS:
+        lines += _head(name, kind, meaning)
+        lines.append(f"wikisync_{name} {int(health[key])}")
+    for name, kind, meaning, key in _WIKI_METRICS:
+        lines += _head(name, kind, meaning)
+        for wiki in health["wikis"]:
+            labels, value = f'wiki="{_quoted(wiki["folder"])}"', wiki[key] or 0
+            if isinstance(value, str):
+                labels, value = f'{labels},{key}="{value}"', 1
+            lines.append(f"wikisync_{name}{{{labels}}} {value}")
+    return "\n".join([*lines, ""])
 
 
 def service_sentence(runner: Runner, waits: Sequence[Wait] = ()) -> str:
@@ -243,22 +225,15 @@ def seen(runner: Runner, wikis: Sequence[WatchedWiki]) -> list[Synced]:
     found = []
     for wiki in wikis:
         run = runner.wikis[wiki.name]
-        paused, failure = "" if run.is_paused else None, _failure(runner, run)
-        found.append(replace(wiki.synced, paused=paused, failure=failure))
+        error, paused = run.failure, "" if run.is_paused else None
+        if isinstance(error, OF_SERVICE) and runner.outage is not None:
+            error = None  # it is reported for the service
+        if error is not None and is_transient(error):
+            lasts = runner.clock() - run.failing_since >= LASTING_S
+            message = f"{error.message}, {_LONG}"
+            error = SyncError(message, hint=_HINT) if lasts else None
+        found.append(replace(wiki.synced, paused=paused, failure=error))
     return found
-
-
-def _failure(runner: Runner, run: WikiRun) -> WikisyncError | None:
-    error = run.failure
-    if error is None:
-        return None
-    if isinstance(error, OF_SERVICE) and runner.outage is not None:
-        return None  # it is reported for the service
-    if not is_transient(error):
-        return error
-    if runner.clock() - run.failing_since < LASTING_S:
-        return None
-    return SyncError(f"{error.message}, {_LONG}", hint=_HINT)
 
 
 def read_health(private: Path) -> Mapping[str, Any]:
@@ -268,13 +243,6 @@ def read_health(private: Path) -> Mapping[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _is_lost(run: WikiRun) -> bool:
-    """Whether no page of a wiki is carried over, though it is not paused."""
-    # a halted wiki needs a person, too, but carries nothing
-    is_failing = run.failure is not None or run.condition in UNHEALTHY
-    return is_failing and not run.is_paused
 
 
 def _head(name: str, kind: str, meaning: str) -> Sequence[str]:

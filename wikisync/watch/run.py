@@ -10,12 +10,14 @@ shows what is so by then.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -25,16 +27,17 @@ from wikisync.errors import FolderError, StateError, WikisyncError
 from wikisync.folder.busy import locked_name
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.naming import parse_path
-from wikisync.folder.swap import PRIVATE, write_atomically
+from wikisync.folder.safe_open import folder_error
 from wikisync.folder.watch import is_watched, watch_folders
 from wikisync.layout import ASK_FILE, HEALTH_FILE
 from wikisync.memory import give_back_memory
 from wikisync.messages import Messages
 from wikisync.model import Problem, Slug
+from wikisync.private import write_private_file
 from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.watch.listen import Listener, listening
 from wikisync.watch.person import Caller
-from wikisync.watch.report import WatchReport, seen, service_sentence
+from wikisync.watch.report import WatchReport, seen, service_sentence, status_line
 from wikisync.watch.site import PublishedSite
 from wikisync.watch.states import WatchedStates
 from wikisync.watch.systemd import Notifier
@@ -129,7 +132,7 @@ class Watch:
         finally:
             self.report.is_stopped = True
             with suppress(FolderError):
-                self._write_health()
+                self._write_health(self.report.health())
 
     async def _run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -233,7 +236,10 @@ class Watch:
     async def _show_changes(self) -> None:
         """Show what is so, once for many changes, until cancelled."""
         while True:
-            await self._wait_for_change()
+            # or it may have lasted so long that it is reported
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SHOW_AGAIN_S):
+                    await self._changed.wait()
             await asyncio.sleep(NOTIFY_QUIET_S)
             self._changed.clear()
             try:
@@ -241,19 +247,13 @@ class Watch:
             except WikisyncError as error:
                 log.warning("%s", error.message)
 
-    async def _wait_for_change(self) -> None:
-        """Until something changed, or may have lasted so long that it is reported."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(SHOW_AGAIN_S):
-                await self._changed.wait()
-
     async def _show(self) -> None:
         self.states.wake()
-        self._notifier.status(self.report.status_line())
         lines = await asyncio.to_thread(self._attention)
         self.report.attention = lines
-        write = asyncio.to_thread
-        await self._show_one("the health file", write(self._write_health))
+        health, write = self.report.health(), asyncio.to_thread
+        self._notifier.status(status_line(health))
+        await self._show_one("the health file", write(self._write_health, health))
         file = write(write_attention, self._root, lines)
         await self._show_one("the attention file", file)
         # last, since a command may take its time
@@ -284,12 +284,16 @@ class Watch:
             [wiki.section for wiki in self._wikis.values()],
             seen(self.runner, tuple(self._wikis.values())),
             before,
-            service=service_sentence(self.runner, self.report.waits()),
+            service=service_sentence(self.runner, self._budget.waits()),
         )
 
-    def _write_health(self) -> None:
-        text = self.report.health_text()
-        write_atomically(self._private, HEALTH_FILE, text.encode(), modes=PRIVATE)
+    def _write_health(self, health: Mapping[str, Any]) -> None:
+        path = self._private / HEALTH_FILE
+        text = json.dumps(health, ensure_ascii=False, indent=2) + "\n"
+        try:
+            write_private_file(path, text.encode())
+        except OSError as exc:
+            raise folder_error("write", str(path), exc) from exc
 
     async def _live(self, interval_s: float) -> None:
         while True:
@@ -329,9 +333,12 @@ class Watch:
         for wiki in self._wikis.values():
             status = await scan(self._opened, wiki.section, None)
             status = replace(status, wiki_notes=wiki.synced.notes)
-            run = self.report.wiki(self.runner.wikis[wiki.name])
-            wikis.append({**status_as_json(status), **run})
-        return {**self.report.health(), "workspace": str(self._root), "wikis": wikis}
+            wikis.append(status_as_json(status))
+        health = self.report.health()
+        wikis = [
+            {**one, **run} for one, run in zip(wikis, health["wikis"], strict=True)
+        ]
+        return {**health, "workspace": str(self._root), "wikis": wikis}
 
     async def _follow_requests(self) -> None:
         """See that another command asks, or wrote what a person decided."""

@@ -164,18 +164,14 @@ def write_attention(root: Path, lines: Sequence[str]) -> None:
         if not lines:
             return  # what is there is not ours, and nothing is to be said
         raise
-    if not lines:
-        _remove(root / ATTENTION_FILE)
-    elif lines != before:
-        text = attention_text(lines)
+    path, text = root / ATTENTION_FILE, attention_text(lines)
+    if lines and lines != before:
         write_atomically(root, ATTENTION_FILE, text.encode("utf-8", "replace"))
-
-
-def _remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as exc:
-        raise folder_error("remove", str(path), exc) from exc
+    if not lines:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as exc:
+            raise folder_error("remove", str(path), exc) from exc
 
 
 def show_attention(

@@ -79,10 +79,8 @@ class Sides(Struct, frozen=True, kw_only=True):
     confirm: Confirm | None = None
     """Asks the service whether it is the wiki that is meant, where nobody has yet."""
 
-    @property
-    def remote_id(self) -> str:
-        """Which wiki it is; empty while nobody asks the service."""
-        return ""
+    remote_id: str = ""
+    """Which wiki it is; empty while nobody asks the service."""
 
 
 class SyncedWiki(Sides, frozen=True, kw_only=True):
@@ -95,11 +93,6 @@ class SyncedWiki(Sides, frozen=True, kw_only=True):
     client: Client
     replica: WikiReplica
     """The wiki as it is, behind ``remote``."""
-
-    @property
-    def remote_id(self) -> str:
-        """Which wiki it is."""
-        return str(RemoteId.of(self.client, self.found.owner, self.found.id))
 
 
 class OpenWorkspace:
@@ -313,6 +306,7 @@ class OpenWorkspace:
             section=wiki,
             remote=translated,
             local=self._side(own, wiki),
+            remote_id=str(RemoteId.of(client, owner, found.id)),
             index=own.index,
             found=found,
             known=known,

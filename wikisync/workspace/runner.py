@@ -78,6 +78,8 @@ class WikiRun(Struct):
     From ``mark`` on it is what hints of a wiki that is watched have to remember.
     """
 
+    name: str
+    """How messages call the wiki."""
     work: WikiWork
     condition: Condition = Condition.STARTING
     is_working: bool = False
@@ -138,11 +140,6 @@ class WikiRun(Struct):
     """How long to wait for the next hint; 0: as short as may be."""
     quickened: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the wait for the next hint may be too long."""
-
-    @property
-    def name(self) -> str:
-        """How messages call the wiki."""
-        return self.work.name
 
     @property
     def is_paused(self) -> bool:
@@ -233,7 +230,8 @@ class Runner:
         """Why all wikis wait."""
         now = clock()
         self.wikis: Mapping[str, WikiRun] = {
-            work.name: WikiRun(work, requested_at=now, moved_at=now) for work in works
+            work.name: WikiRun(work.name, work, requested_at=now, moved_at=now)
+            for work in works
         }
 
     # -- requests ------------------------------------------------------------------
