@@ -244,7 +244,7 @@ def failure_of(runner: Any) -> WikisyncError | None:
 
 def away(since: float, condition: Condition = Condition.OFFLINE) -> Outage:
     error = Unavailable("no answer", hint="wait")
-    return Outage(error, condition, since, since, since, 1, {})
+    return Outage(error, condition, since, since, since, 1)
 
 
 def test_service_that_is_away_calls_a_person_after_hours_alone() -> None:

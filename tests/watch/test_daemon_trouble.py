@@ -33,7 +33,7 @@ def test_lost_service_is_told_once_and_tried_by_one_wiki_alone() -> None:
         tries = sorted(at for work in watch.works for at, _ in work.cycles)
         assert len(tries) < 80, "an hour of at most five minutes between two tries"
         assert max(gaps(tries)) <= failures.BACK_OFF_MAX_S + 1
-        assert {one.condition for one in watch.runner.wikis.values()} == {
+        assert set(map(watch.runner.condition_of, watch.runner.wikis.values())) == {
             Condition.OFFLINE
         }
 
@@ -53,7 +53,7 @@ def test_service_that_is_back_after_an_hour_is_told_once_and_all_wikis_go_on() -
         await watch.at(HOUR_S + failures.BACK_OFF_MAX_S + 60)
         assert watch.told_service == ["offline", "back"]
         assert all(work.cycles for work in watch.works)
-        assert {one.condition for one in watch.runner.wikis.values()} == {
+        assert set(map(watch.runner.condition_of, watch.runner.wikis.values())) == {
             Condition.IN_SYNC
         }
 
@@ -418,7 +418,9 @@ def test_wiki_that_hung_when_the_service_went_away_is_in_sync_when_it_is_back() 
         watch.works[0].takes_s, watch.works[0].failure = 100.0, AWAY
         watch.runner.request_cycle("docs", ScanScope.FOLDER)
         await watch.at(120)
-        assert watch.runner.wikis["docs"].condition is Condition.OFFLINE
+        assert (
+            watch.runner.condition_of(watch.runner.wikis["docs"]) is Condition.OFFLINE
+        )
         watch.works[0].takes_s, watch.works[0].failure = 0.1, None
         await watch.at(HOUR_S)
         assert watch.told_service == ["offline", "back"]
@@ -475,7 +477,9 @@ def test_wiki_that_needs_a_person_still_does_after_the_service_was_away() -> Non
         await watch.at(1)
         watch.runner.request_cycle("docs")
         await watch.at(1.2)
-        assert watch.runner.wikis["docs"].condition is Condition.OFFLINE
+        assert (
+            watch.runner.condition_of(watch.runner.wikis["docs"]) is Condition.OFFLINE
+        )
         await watch.at(30)
         assert watch.told == [("docs", Condition.NEEDS_PERSON, "")]
 

@@ -200,7 +200,10 @@ def run_of(name: str, condition: Condition, **values: Any) -> WikiRun:
 
 def report_of(*runs: WikiRun) -> WatchReport:
     runner = SimpleNamespace(
-        wikis={one.name: one for one in runs}, outage=None, clock=lambda: 100.0
+        wikis={one.name: one for one in runs},
+        outage=None,
+        clock=lambda: 100.0,
+        condition_of=lambda one: one.condition,
     )
     wikis: list[Any] = [
         SimpleNamespace(name=one.name, synced=Synced(SECTION)) for one in runs
@@ -227,7 +230,10 @@ def report(
 ) -> WatchReport:
     run = run_of("handbook", condition, **values)
     runner = SimpleNamespace(
-        wikis={"handbook": run}, outage=outage, clock=lambda: 100.0
+        wikis={"handbook": run},
+        outage=outage,
+        clock=lambda: 100.0,
+        condition_of=lambda one: one.condition,
     )
     budget = budget_at(lambda: 100.0, wall=lambda: 5000.0)
     budget.note_refusal(Area("git"), 3600.0, 0.0)
@@ -261,7 +267,7 @@ def test_halted_wiki_is_no_health_but_while_it_is_paused() -> None:
 
 
 def test_service_that_is_away_is_no_health_and_is_told_with_its_reason() -> None:
-    outage = Outage(AWAY, Condition.OFFLINE, 90, 95, 102, 3, {})
+    outage = Outage(AWAY, Condition.OFFLINE, 90, 95, 102, 3)
     found = report(Condition.OFFLINE, outage)
     assert not found.health()["is_healthy"]
     service = cast("Mapping[str, object]", found.health()["service"])
@@ -284,7 +290,7 @@ def test_what_waits_and_until_when_is_in_the_health() -> None:
 
 
 def test_status_tells_what_a_watch_waits_for() -> None:
-    outage = Outage(AWAY, Condition.OFFLINE, 90, 95, 700, 3, {})
+    outage = Outage(AWAY, Condition.OFFLINE, 90, 95, 700, 3)
     now = time.time()
     health = report(Condition.OFFLINE, outage).health()
     first, second = notes_of_watch(health, now)

@@ -96,7 +96,7 @@ class WatchReport:
         wikis = [
             {
                 "folder": run.name,
-                "condition": run.condition.value,
+                "condition": runner.condition_of(run).value,
                 "problem": run.problem,
                 "hint": run.hint,
                 "held": len(synced.held),

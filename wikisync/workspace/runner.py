@@ -183,8 +183,6 @@ class Outage(Struct):
     """When it is tried again."""
     failures: int
     """In a row."""
-    before: Mapping[str, Condition]
-    """The condition of each wiki when it began."""
 
 
 OnStatus = Callable[[WikiRun], None]
@@ -446,7 +444,11 @@ class Runner:
             if not self._waits or outcome.has_more or wiki.waits > WAITS_MAX:
                 wiki.due_at = float("inf")
         else:
-            wiki.due_at = min(wiki.due_at, wiki.full_scan + _full_scan_s(wiki))
+            wait_s = FULL_SCAN_S
+            if wiki.has_exact_hints:
+                rest_s = wiki.full_scan - wiki.moved_at
+                wait_s = min(max(rest_s * FULL_SCAN_GROWTH, wait_s), FULL_SCAN_MAX_S)
+            wiki.due_at = min(wiki.due_at, wiki.full_scan + wait_s)
             if outcome.has_more:
                 self._request(wiki, ScanScope.EVERYTHING)
                 wiki.not_before = now + RESTLESS_S
@@ -467,7 +469,8 @@ class Runner:
 
     def _note_long(self, wiki: WikiRun) -> None:
         """Note that a cycle takes long; how the wiki is shows when it ends."""
-        if wiki.condition in {Condition.IN_SYNC, Condition.OPEN}:
+        is_well = wiki.condition in {Condition.IN_SYNC, Condition.OPEN}
+        if is_well and self.outage is None:
             self._set(wiki, Condition.SYNCING)
 
     def _failed(
@@ -505,6 +508,12 @@ class Runner:
 
     # -- the service -------------------------------------------------------------
 
+    def condition_of(self, wiki: WikiRun) -> Condition:
+        """How a wiki is, which in an outage is how the service is."""
+        if self.outage is None or wiki.is_paused:
+            return wiki.condition
+        return self.outage.condition
+
     async def is_of_all(self, error: WikisyncError) -> bool:
         """Whether the other wikis would meet this error, too."""
         try:
@@ -519,7 +528,6 @@ class Runner:
             return
         failures = before.failures + 1 if before else 1
         condition = condition_after(error, is_of_all=True)
-        conditions = {name: wiki.condition for name, wiki in self.wikis.items()}
         self.outage = Outage(
             error,
             condition,
@@ -527,11 +535,7 @@ class Runner:
             failed_at=now,
             until=now + again_s(error, failures, self.chance),
             failures=failures,
-            before=before.before if before else conditions,
         )
-        for wiki in self.wikis.values():
-            if not wiki.is_paused:
-                wiki.condition = condition
         log.info("%s: %s", condition.value, error.message)
         if before is None or before.condition is not condition:
             self._on_outage(self.outage)
@@ -541,19 +545,8 @@ class Runner:
         # what began before the failure says nothing of the service now
         if self.outage is None or began_at < self.outage.failed_at:
             return
-        lost, self.outage = self.outage, None
-        for wiki in self.wikis.values():
-            if wiki.condition is lost.condition:
-                wiki.condition = lost.before[wiki.name]
+        log.info("the service is back after %.0f s", self.clock() - self.outage.since)
+        self.outage = None
         self._quicken_unlisted()
-        log.info("the service is back after %.0f s", self.clock() - lost.since)
         self._wake.set()
         self._on_outage(None)
-
-
-def _full_scan_s(wiki: WikiRun) -> float:
-    """From one whole scan of a wiki to the next."""
-    if not wiki.has_exact_hints:
-        return FULL_SCAN_S
-    rest_s = wiki.full_scan - wiki.moved_at
-    return min(max(rest_s * FULL_SCAN_GROWTH, FULL_SCAN_S), FULL_SCAN_MAX_S)
