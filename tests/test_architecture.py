@@ -669,4 +669,4 @@ def test_no_other_module_makes_folders_by_itself() -> None:
 
 def test_configurations_are_read_in_one_place_that_knows_whom_to_trust() -> None:
     readers = {module_name(path) for path in MODULES if "load_config" in calls_of(path)}
-    assert readers == {"workspace.settings"}
+    assert readers == {"workspace.configured"}

@@ -17,7 +17,7 @@ import pytest
 
 from wikisync.cli.main import main
 from wikisync.errors import ExitCode, UsageError
-from wikisync.workspace.previewing import editor_command
+from wikisync.workspace.folders import editor_command
 
 
 @pytest.fixture

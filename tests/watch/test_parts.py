@@ -44,10 +44,10 @@ from wikisync.watch.site import QUIET_S, TO_REPLACE, PublishedSite
 from wikisync.watch.states import WatchedStates
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.failures import Condition
-from wikisync.workspace.hook_secret import hook_secret
 from wikisync.workspace.runner import CYCLE, Outage, WikiRun
 from wikisync.workspace.status import notes_of_watch
 from wikisync.workspace.syncing import Synced
+from wikisync.workspace.token import hook_secret
 
 SECTION = WikiSection("project", "docs/handbook", "handbook")
 AWAY = Unavailable("no answer", hint="wait")

@@ -31,9 +31,8 @@ from wikisync.sync.decide.plan import (
 )
 from wikisync.sync.replica import Replica
 from wikisync.sync.run.options import CycleOptions
-from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.configured import find_workspace, refuse_unknown
 from wikisync.workspace.diff_text import unified
-from wikisync.workspace.named import refuse_unknown
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
 from wikisync.workspace.service import open_service
 from wikisync.workspace.sync_run import Wanted, unknown_of, wanted_pages

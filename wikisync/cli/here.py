@@ -11,8 +11,11 @@ from pathlib import Path
 import click
 
 from wikisync.model import WikiOwner
-from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
-from wikisync.workspace.settings import workspace_above
+from wikisync.workspace.configured import (
+    ConfiguredWorkspace,
+    find_workspace,
+    workspace_above,
+)
 
 WORKSPACE = "wikisync.workspace"
 """Under this name a command's context keeps the workspace that named its service."""

@@ -38,13 +38,16 @@ from wikisync.workspace.addresses import Target, find_target
 from wikisync.workspace.cloning import folder_names
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.creating import (
+    KeptToken,
     Planned,
+    from_home,
+    keeping,
     new_files,
     refuse_folder,
+    token_path,
     write_workspace,
 )
 from wikisync.workspace.discovery import Selection
-from wikisync.workspace.kept_token import KeptToken, from_home, keeping, token_path
 from wikisync.workspace.rights import (
     Service,
     WikiRights,

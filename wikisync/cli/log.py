@@ -12,8 +12,7 @@ from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.config import WikiSection
 from wikisync.sync.decide.ledger import LogEntry
-from wikisync.workspace.configured import find_workspace
-from wikisync.workspace.named import named_page
+from wikisync.workspace.configured import find_workspace, named_page
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.restoring import refuse_missing
 from wikisync.workspace.times import local_time

@@ -18,8 +18,13 @@ from wikisync.errors import ExitCode
 from wikisync.memory import give_back_memory
 from wikisync.running import beside, stop_signal
 from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
-from wikisync.workspace.folders import ShownFolder, cache_folder, find_shown
-from wikisync.workspace.previewing import editor_command, preview_inputs
+from wikisync.workspace.folders import (
+    ShownFolder,
+    cache_folder,
+    editor_command,
+    find_shown,
+    preview_inputs,
+)
 
 
 @click.command(

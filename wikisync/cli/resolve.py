@@ -33,7 +33,11 @@ from wikisync.merging.conflict import (
 from wikisync.model import Slug
 from wikisync.sync.decide.ledger import ConflictFileRecord, remote_label
 from wikisync.sync.decide.plan import HoldReason
-from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
+from wikisync.workspace.configured import (
+    ConfiguredWorkspace,
+    find_workspace,
+    named_page,
+)
 from wikisync.workspace.merge_tools import (
     PLACES,
     editor_command,
@@ -41,7 +45,6 @@ from wikisync.workspace.merge_tools import (
     tool_command,
     tool_files,
 )
-from wikisync.workspace.named import named_page
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.resolving import (
     FoundConflict,

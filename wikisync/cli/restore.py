@@ -14,8 +14,11 @@ from wikisync.errors import ExitCode, UsageError, WikisyncError
 from wikisync.merging.conflict import MARKER, has_marker
 from wikisync.merging.diff import changes
 from wikisync.model import Page
-from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
-from wikisync.workspace.named import named_page
+from wikisync.workspace.configured import (
+    ConfiguredWorkspace,
+    find_workspace,
+    named_page,
+)
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.restoring import (
     Earlier,

@@ -25,7 +25,7 @@ from wikisync.running import beside, stop_signal
 from wikisync.service.loading import LoadedFolder
 from wikisync.service.server import RunningService, running_service
 from wikisync.service.settings import Deletion, Hook, Imports, Profile, Settings
-from wikisync.workspace.hook_secret import hook_secret
+from wikisync.workspace.token import hook_secret
 
 PORT_FILE = "port"
 PORT_BYTES_MAX = 16

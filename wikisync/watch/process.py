@@ -30,12 +30,15 @@ from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.attention_file import noting_halts
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.failures import REFUSED_RETRY_S, Condition
-from wikisync.workspace.folders import ShownFolder, cache_folder
-from wikisync.workspace.hook_secret import hook_secret
+from wikisync.workspace.folders import (
+    ShownFolder,
+    cache_folder,
+    editor_command,
+    preview_inputs,
+)
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
-from wikisync.workspace.previewing import editor_command, preview_inputs
 from wikisync.workspace.service import open_service
-from wikisync.workspace.token import workspace_token
+from wikisync.workspace.token import hook_secret, workspace_token
 
 STOP_S = 1.5
 """How long a request under way may hold up the end; what came of it is found out

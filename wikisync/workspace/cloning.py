@@ -28,7 +28,7 @@ from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import BatchKind
 from wikisync.sync.run.options import REMOTE_SPAN_S, CycleOptions, Patience
 from wikisync.workspace.attention import batch_sentence, next_step
-from wikisync.workspace.configured import ConfiguredWorkspace
+from wikisync.workspace.configured import ConfiguredWorkspace, read_config
 from wikisync.workspace.creating import agree_to_new, refuse_folder
 from wikisync.workspace.discovery import (
     Found,
@@ -39,7 +39,6 @@ from wikisync.workspace.discovery import (
 )
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.pulled import Pulled, PulledWiki, missing_pages, pull_all
-from wikisync.workspace.settings import read_config
 from wikisync.workspace.syncing import WikiCycles
 
 STOPS_HERE = frozenset(BatchKind) - {

@@ -3,18 +3,59 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePath
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.config import FILE_NAME, Config, WikiSection
-from wikisync.errors import UsageError
+from wikisync.config import FILE_NAME, Config, WikiSection, load_config
+from wikisync.errors import ConfigError, UsageError
 from wikisync.folder.naming import page_of_conflict, parse_path
 from wikisync.layout import PRIVATE_FOLDER
-from wikisync.model import EXTENSIONS, Slug
-from wikisync.workspace.settings import no_wiki, read_config, workspace_above
+from wikisync.model import EXTENSIONS, Problem, Slug
+
+FOLDERS_ABOVE_MAX = 64
+"""A workspace is searched for in no more folders above."""
+
+
+def workspace_above(folder: Path) -> Path | None:
+    """The workspace that a folder is, or lies in, if there is one.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    if not folder.is_dir():
+        raise UsageError(
+            f"there is no folder {folder}",
+            hint="give a workspace, or a folder with pages",
+        )
+    return nearest_workspace(folder.resolve())
+
+
+def nearest_workspace(path: Path) -> Path | None:
+    """The workspace that an absolute path is, or lies in, whatever is at its end."""
+    for place in (path, *list(path.parents)[:FOLDERS_ABOVE_MAX]):
+        if (place / FILE_NAME).exists():
+            return place
+    return None
+
+
+def no_wiki(workspace: Path) -> ConfigError:
+    """The configuration of a workspace names none, so there is nothing to do."""
+    return ConfigError(
+        f"the workspace {workspace} names no wiki",
+        hint='add a table [[wiki]] with project = "docs/handbook" to wikisync.toml',
+    )
+
+
+def read_config(path: Path) -> Config:
+    """A workspace's configuration, where this user may obey it.
+
+    Raises:
+        ConfigError: it is wrong, gone, or another user's.
+    """
+    return load_config(path, os.environ)
 
 
 class ConfiguredWorkspace(Struct, frozen=True):
@@ -153,3 +194,55 @@ def _with_token_file(config: Config, root: Path) -> Config:
         return config
     path = root / Path(service.token_file).expanduser()
     return replace(config, service=replace(service, token_file=str(path)))
+
+
+def named_page(workspace: ConfiguredWorkspace, name: str) -> tuple[WikiSection, Slug]:
+    """The wiki and slug of a page by its name; see ``ConfiguredWorkspace.page``.
+
+    Raises:
+        UsageError: the name is none that a page can have.
+    """
+    if name.strip() and PurePath(name).name:
+        wiki, slug = workspace.page(name)
+        # in a workspace of one wiki, a path that leads out of it is left as it is
+        if not {"", ".", ".."} & set(slug.split("/")):
+            return wiki, slug
+    folder = workspace.config.wikis[0].folder
+    raise UsageError(
+        f"{name!r} is not the name of a page",
+        hint=f"give its file, or the wiki's folder and the page: {folder}/home",
+    )
+
+
+def no_such_pages(slugs: Iterable[Slug]) -> tuple[Problem, ...]:
+    """What is said of pages that were named, and that neither side has or had."""
+    return tuple(
+        Problem(
+            "page-unknown",
+            slug,
+            "there is no such page, here or on the wiki",
+            "check the spelling, or give its file",
+        )
+        for slug in sorted(slugs)
+    )
+
+
+def refuse_unknown(section: WikiSection, slugs: Iterable[Slug]) -> None:
+    """Refuse pages that were named, and that neither side has or had.
+
+    Raises:
+        UsageError: there is one.
+    """
+    for unknown in no_such_pages(slugs):
+        raise UsageError(f"{section.folder}/{unknown}", hint=unknown.hint)
+
+
+def refuse_impossible(workspace: ConfiguredWorkspace, names: Iterable[str]) -> None:
+    """Check names that may also be those of whole wikis.
+
+    Raises:
+        UsageError: one is the name of no wiki here, nor of any page.
+    """
+    for name in names:
+        if not name.strip() or workspace.wiki_at(name) is None:
+            named_page(workspace, name)

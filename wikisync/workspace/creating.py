@@ -7,28 +7,29 @@ what was written before it away again.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from wikisync.config import FILE_NAME, Config
 from wikisync.config.reading import render_config
-from wikisync.config.trust import agree
+from wikisync.config.trust import agree, config_folder
 from wikisync.errors import ConfigError, FolderError
 from wikisync.folder.ignore import is_ignored_folder
 from wikisync.folder.naming import parse_path
 from wikisync.folder.patterns import IGNORE_FILE
 from wikisync.folder.private import private_folder
 from wikisync.folder.safe_open import make_folder, refused_write
-from wikisync.folder.swap import OWNERS, PERSONS, write_atomically
+from wikisync.folder.swap import OWNERS, PERSONS, PRIVATE, write_atomically
 from wikisync.folder.workspace import adopt, locked, refuse_network_disk
 from wikisync.layout import FOLDER_ID_FILE, LOCK_FILE, PRIVATE_FOLDER, TEMPORARY_FOLDER
 from wikisync.model import Problem
-from wikisync.workspace.kept_token import KeptToken
+from wikisync.private import make_private_folder
+from wikisync.workspace.configured import nearest_workspace
 from wikisync.workspace.rights import Service, WikiRights
-from wikisync.workspace.settings import nearest_workspace
 
 PAGES_COUNTED_MAX = 10_000
 """Pages that are here already are counted no further."""
@@ -204,3 +205,75 @@ def _undone_on_failure(
                 hint="make it writable, or choose another folder",
             ) from exc
         raise
+
+
+# -- the token --------------------------------------------------------------------
+
+
+class KeptToken(Struct, frozen=True):
+    """A token that is to be written to its file."""
+
+    path: Path
+    token: str
+
+    def __repr__(self) -> str:
+        return f"KeptToken({str(self.path)!r})"
+
+
+def token_path(url: str, environment: Mapping[str, str]) -> Path:
+    """The file that the token for a service is kept in.
+
+    Args:
+        url: base URL of the service.
+        environment: may name the folder of configurations (``XDG_CONFIG_HOME``).
+    """
+    parts = urlsplit(url)
+    service = f"{parts.netloc}{parts.path.rstrip('/')}"
+    name = "".join(one if one.isalnum() or one in ".-" else "-" for one in service)
+    return config_folder(environment) / f"token-{name}"
+
+
+def from_home(path: Path) -> Path:
+    """The path with ``~`` for the home folder, as a configuration names it."""
+    try:
+        return Path("~") / path.relative_to(Path.home())
+    except ValueError:
+        return path
+
+
+@contextmanager
+def keeping(kept: KeptToken | None) -> Iterator[None]:
+    """Write the token; if the block fails, what was there before is there again.
+
+    Raises:
+        FolderError: it cannot be written.
+    """
+    if kept is None:
+        yield
+        return
+    try:
+        before = kept.path.read_bytes() if kept.path.exists() else None
+        _write_token(kept.path, f"{kept.token}\n".encode())
+    except OSError as exc:
+        raise FolderError(
+            f"the token cannot be written to {kept.path}: {exc.strerror}",
+            hint="make the folder writable, or answer no and name --token-file FILE",
+        ) from exc
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):
+            if before is None:
+                kept.path.unlink()
+            else:
+                _write_token(kept.path, before)
+        raise
+
+
+def _write_token(path: Path, data: bytes) -> None:
+    make_private_folder(path.parent)
+    write_atomically(
+        path.parent, path.name, data, temporary=path.parent / "tmp", modes=PRIVATE
+    )
+    with suppress(OSError):
+        (path.parent / "tmp").rmdir()

@@ -1,4 +1,4 @@
-"""What a folder shows as a site: a workspace, one wiki of it, or any folder of pages.
+"""What a folder shows: a workspace, one wiki of it, or any folder of pages.
 
 No service is asked: what only it knows (titles, visibility) is taken from the
 configuration, or from the names of folders.
@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import shutil
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,17 +21,25 @@ from msgspec.structs import replace
 from wikisync.config import FILE_NAME, Config, WikiSection
 from wikisync.config.reading import overlap
 from wikisync.config.trust import refuse_unagreed
-from wikisync.errors import ConfigError
+from wikisync.errors import ConfigError, UsageError
 from wikisync.layout import CACHE_FOLDER, PRIVATE_FOLDER
 from wikisync.model import WikiOwner
 from wikisync.site.model import SiteOptions, WikiOrigin, WikiSource
+from wikisync.site.preview.world import PreviewInputs
 from wikisync.terminal import path_text
 from wikisync.workspace.cache import default_cache
+from wikisync.workspace.configured import no_wiki, read_config, workspace_above
 from wikisync.workspace.rendering import markup_options
-from wikisync.workspace.settings import no_wiki, read_config, workspace_above
 
 PROJECT_THEME = "theme"
 """Folder beside the configuration with the project's own templates."""
+TERMINAL_EDITORS = frozenset(
+    [
+        *("ed", "ex", "helix", "hx", "joe", "kak", "mcedit", "micro", "nano"),
+        *("nvi", "nvim", "pico", "vi", "view", "vim"),
+    ]
+)
+"""Editors that want the terminal, which the preview has."""
 _NOT_IN_PATHS = r"[^A-Za-z0-9_.-]+"
 
 
@@ -189,3 +201,46 @@ def _theme(workspace: Path, theme: str) -> str:
 
 def _is_in(folder: Path, wiki: Path) -> bool:
     return folder.is_relative_to(wiki.resolve())
+
+
+# -- previews ----------------------------------------------------------------------
+
+
+def preview_inputs(shown: ShownFolder) -> PreviewInputs:
+    """What a folder shows, as the configuration says now.
+
+    Raises:
+        ConfigError: the configuration is wrong.
+    """
+    return PreviewInputs(*shown.site())
+
+
+def editor_command(
+    given: str | None, environment: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The command that opens a page's file.
+
+    An editor that needs the terminal is passed over, since the preview has it; the
+    desktop's own way to open a file is the last.
+
+    Raises:
+        UsageError: ``--editor`` is no command.
+    """
+    if given is not None:
+        try:
+            words = shlex.split(given)
+        except ValueError:
+            words = []
+        if not words or shutil.which(words[0]) is None:
+            raise UsageError(
+                f"--editor {given} is not a command on this machine",
+                hint='write it like --editor "code --reuse-window"',
+            )
+        return tuple(words)
+    for name in ("VISUAL", "EDITOR"):
+        with suppress(ValueError):
+            words = shlex.split(environment.get(name, ""))
+            if words and Path(words[0]).name not in TERMINAL_EDITORS:
+                return tuple(words)
+    opener = "open" if sys.platform == "darwin" else "xdg-open"
+    return (opener,) if shutil.which(opener) else ()

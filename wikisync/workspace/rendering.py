@@ -15,7 +15,7 @@ from msgspec import structs
 from wikisync.config import FILE_NAME, MarkupSection, parse_markup
 from wikisync.errors import ConfigError, UsageError
 from wikisync.markup.record import MarkupOptions
-from wikisync.workspace.settings import nearest_workspace, read_config
+from wikisync.workspace.configured import nearest_workspace, read_config
 
 
 def markup_options(section: MarkupSection) -> MarkupOptions:

@@ -25,8 +25,11 @@ from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.undoing import put_back
-from wikisync.workspace.configured import ConfiguredWorkspace
-from wikisync.workspace.named import named_page, refuse_unknown
+from wikisync.workspace.configured import (
+    ConfiguredWorkspace,
+    named_page,
+    refuse_unknown,
+)
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.times import local_time
 

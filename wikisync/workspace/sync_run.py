@@ -28,9 +28,12 @@ from wikisync.sync.decide.plan import SkipReason
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult, problems_of
 from wikisync.workspace.attention_file import noting_halts, show_attention
-from wikisync.workspace.configured import ConfiguredWorkspace
+from wikisync.workspace.configured import (
+    ConfiguredWorkspace,
+    no_such_pages,
+    refuse_impossible,
+)
 from wikisync.workspace.failures import OWN_TROUBLE, own_failure
-from wikisync.workspace.named import no_such_pages, refuse_impossible
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
 from wikisync.workspace.runner import Outage, Runner, WikiRun
 from wikisync.workspace.sentences import counted

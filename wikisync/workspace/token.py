@@ -1,4 +1,4 @@
-"""The token of a service: from a file, a variable or a command.
+"""The token of a service, and the secret of webhooks: from a file, variable or command.
 
 A token goes to the address that the person named: on the command line, in
 ``WIKISYNC_URL``, or in a configuration that they agreed to.
@@ -26,6 +26,9 @@ TOKEN_VARIABLE = "WIKISYNC_TOKEN"  # noqa: S105 - the variable's name
 URL_VARIABLE = "WIKISYNC_URL"
 """The service that the variable's token is for, and that commands speak to."""
 TOKEN_FILE_BYTES_MAX = 4096
+TOKEN_COMMAND_TIMEOUT_S = 30.0
+SECRET_VARIABLE = "WIKISYNC_HOOK_SECRET"  # noqa: S105 - the variable's name
+SECRET_BYTES_MAX = 4096
 
 
 def read_token(
@@ -98,9 +101,6 @@ def _token_in(content: bytes, token_file: Path) -> str:
     return token
 
 
-TOKEN_COMMAND_TIMEOUT_S = 30.0
-
-
 def workspace_token(
     workspace: ConfiguredWorkspace,
     token_file: Path | None,
@@ -168,3 +168,50 @@ def _token_of(command: Sequence[str], messages: Messages) -> str:
             hint="run it by hand to see its output",
         )
     return line
+
+
+# -- the secret of webhooks ---------------------------------------------------------
+
+
+def hook_secret(file: str, environment: Mapping[str, str], named: str) -> str:
+    """What webhooks bring: of the variable, or of the file; else nothing.
+
+    Args:
+        file: path, ``~`` for the home folder; empty for none.
+        environment: holds the variable.
+        named: the setting or option that named the file, for messages.
+
+    Raises:
+        UsageError: the file cannot be read, is empty or holds several lines.
+    """
+    secret, source = environment.get(SECRET_VARIABLE, "").strip(), SECRET_VARIABLE
+    if not secret and file:
+        path = Path(file).expanduser()
+        secret, source = _of_file(path, named), f"the file {path} of {named}"
+    if not secret.isprintable() or not secret.isascii():
+        raise UsageError(
+            f"the secret in {source} must be plain text on one line",
+            hint="use letters, digits and punctuation",
+        )
+    return secret
+
+
+def _of_file(path: Path, named: str) -> str:
+    try:
+        with path.open("rb") as opened:
+            secret = decode_text(opened.read(SECRET_BYTES_MAX)).strip()
+    except UnicodeDecodeError as exc:
+        raise UsageError(
+            f"the file {path} of {named} is not UTF-8 text", hint="save it as UTF-8"
+        ) from exc
+    except OSError as exc:
+        raise UsageError(
+            f"the file {path} of {named} cannot be read: {exc.strerror}",
+            hint=f"give a readable file, or set {SECRET_VARIABLE}",
+        ) from exc
+    if not secret:
+        raise UsageError(
+            f"the file {path} of {named} is empty",
+            hint="put the secret from the webhook's settings into it",
+        )
+    return secret
