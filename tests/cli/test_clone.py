@@ -59,6 +59,7 @@ async def test_clone_makes_a_workspace(
     assert {path.name for path in (workspace / ".wikisync").iterdir()} == {
         "folder-id",
         "lock",
+        "scans",
         "state.db",
     }
 
