@@ -55,16 +55,6 @@ def force(copies: Told) -> None:
     copies.there.committed["forced"] = copies.there.texts()
 
 
-async def pushed_untold(state: State, slug: str, text: str) -> tuple[Told, list[str]]:
-    """A page was pushed, and nobody knows the commit; the wiki's history before it."""
-    copies = await told(state)
-    before, copies.there.commits = copies.there.commits, []
-    copies.here.put(slug, text)
-    await copies.cycle()
-    assert copies.there.texts()[slug] == text
-    return copies, before
-
-
 async def worked(state: State) -> Copies:
     """A wiki with a day of work on both sides."""
     copies = Copies(state, PAGES)

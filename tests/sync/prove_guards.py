@@ -338,13 +338,6 @@ GUARDS = (
         "sync/test_rewinding.py::test_nothing_is_taken_back_unasked",
     ),
     Guard(
-        "a sync after which no commit was told",
-        f"{SYNC}.base.agreements:Agreements.doubt_head",
-        answer(None),
-        "sync/test_rewinding_untold.py"
-        "::test_what_was_pushed_untold_is_held_where_it_is_taken_back",
-    ),
-    Guard(
         "pages that wait while a wiki goes back",
         f"{SYNC}.decide.rewinding:Rewinding.waits",
         answer(False),

@@ -161,7 +161,6 @@ async def test_so_is_one_below_a_page_that_is_renamed_here(state: State) -> None
     copies.there.put("guide/first", "older\n")
     await copies.rest()
     copies.here.put("guide/first", "newer\n")
-    await copies.cycle()
     copies.commit()
     await copies.rest()
     copies.there.commits[-1:] = ["forced"]
@@ -390,6 +389,18 @@ async def test_following_asks_once_however_many_pages_go(state: State) -> None:
 
 
 # -- what it costs ---------------------------------------------------------------------
+
+
+async def test_without_any_history_a_revert_is_an_edit_as_ever(state: State) -> None:
+    copies = Told(state, PAGES)
+    await copies.rest()
+    copies.here.put("page1", "mine\n")
+    await copies.rest()
+    copies.asked()
+    copies.there.put("page1", PAGES["page1"])
+    await copies.rest()
+    assert copies.texts()["page1"] == PAGES["page1"]
+    assert copies.asked() == ["head"]
 
 
 async def test_a_sync_with_nothing_to_do_asks_nothing(state: State) -> None:

@@ -220,31 +220,24 @@ class Agreements(History):
                 self._note_agreed(connection, change.agreed)
             self._note_earlier(connection, change.agreed)
             self._insert(connection, change.agreed)
-            self._doubt(change, is_head=is_step)
+            self._doubt(change)
             self.save()
         if self._base is not None:
             self._changes.append(change)
 
-    def _doubt(self, change: _Change, *, is_head: bool) -> None:
+    def _doubt(self, change: _Change) -> None:
         """The wiki's mark says nothing of these pages, and of the others what it did.
 
         So a process that ends now costs the next one these pages, and not the list.
-        The commit that is known may be one before these pages.
         """
         memory = self.memory
         if memory.remote_tag:
             again = memory.remote_again.union(change.slugs)
             tag = memory.remote_tag if len(again) <= PAGES_AGAIN_MAX else ""
             self.remember(remote_tag=tag, remote_again=again)
-        if is_head:
-            self.doubt_head()
         self.remember(
             refusals=change.follow(memory.refusals), edits=change.follow(memory.edits)
         )
-
-    def doubt_head(self) -> None:
-        """It may be one before what the base holds, or not be in the history at all."""
-        self.remember(is_head_old=self.memory.is_head_old or self.memory.head != "")
 
     def refresh(self, pages: Iterable[BasePage]) -> None:
         """Change what is known of pages whose agreed text stays the same."""

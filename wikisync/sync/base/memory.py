@@ -52,10 +52,6 @@ class WikiMemory(Struct, frozen=True, kw_only=True):
     head: str | None = None
     """The wiki's newest commit at the last sync that it moved in; empty where it is not
     known, None where it was never asked for."""
-    is_head_old: bool = False
-    """Whether a sync recorded pages since, and no newer commit is known.  Also where
-    the wiki went back in time, or ``head`` was forgotten since; never for a wiki that
-    tells none."""
     capabilities: Capabilities = Capabilities()
     """What is known of the service; careful where nothing is."""
     # -- what a person decides on

@@ -238,16 +238,6 @@ class WikiState(Agreements, Journal, Observations):
         self._read_memory()
         self.events(EVENTS_MAX)
 
-    def remember_head(self, head: str) -> None:
-        """Note a commit that the wiki's history holds from now on; empty for none.
-
-        It has all that was recorded until now.
-        """
-        memory = self.memory
-        is_first = memory.head is None
-        is_old = not (head or is_first) and bool(memory.head or memory.is_head_old)
-        self.remember(head=head, is_head_old=is_old)
-
     @property
     def is_begun(self) -> bool:
         """Whether anything was agreed on, or is under way, with its wiki."""

@@ -188,7 +188,6 @@ def rewinding_of(
     earlier: Mapping[Slug, Collection[Digest]],
     *,
     is_known: bool = False,
-    gone: Collection[Slug] = (),
 ) -> Rewinding:
     """Whether the wiki went back in time, by what a plan would bring from it.
 
@@ -196,10 +195,7 @@ def rewinding_of(
         plan: The plan of a cycle.
         seen: What the wiki has otherwise than was agreed on.
         earlier: By records, texts that pages had before the agreed one.
-        is_known: It was found before and is not decided yet, or is likely: then one
-            page suffices.
-        gone: Pages that are missing, and were recorded too lately for the history to
-            show whether somebody deleted them.
+        is_known: It was found before and is not decided yet: then one page suffices.
     """
     returned = {
         record
@@ -209,7 +205,7 @@ def rewinding_of(
     brought = brought_pages(plan, seen)
     found = len(returned & brought)
     is_most = found >= REWOUND_PAGES_MIN and 2 * found >= len(brought)
-    if not (is_most or gone or (is_known and returned)):
+    if not (is_most or (is_known and returned)):
         return NO_REWINDING
     return Rewinding(frozenset(returned), seen.missing)
 

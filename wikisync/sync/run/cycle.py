@@ -190,8 +190,6 @@ class _Run:
         await settle_intents(cycle)
         for late in await cycle.local.late_saves():
             await take_late_save(cycle, late)
-        # a commit that was noted since is of the history of now
-        was_rewound = state.memory.is_rewound and state.memory.is_head_old
         decided = await self._decide()
         # before anything is done: what comes to nothing has left them here, too
         if state.memory.left_out is not None:
@@ -199,7 +197,7 @@ class _Run:
         state.save()
         await self._carry_out(decided)
         self._note_errors(decided.plan)
-        await self._note_head(decided, was_rewound=was_rewound)
+        await self._note_head(decided)
         decided, problems, notes = self._found(decided)
         note_health(cycle, problems, decided, started_at)
         self._note_trouble((*problems, *tally.absent), decided.plan)
@@ -402,26 +400,23 @@ class _Run:
             found += [path for path in state.mentions() if path not in known]
         return tuple(dict.fromkeys(found))
 
-    async def _note_head(self, decided: Decided, *, was_rewound: bool) -> None:
+    async def _note_head(self, decided: Decided) -> None:
         """Remember the wiki's newest commit, which its history has to hold next time.
 
         Not while a person has to say what becomes of a wiki that went back in time.
-        One request, in cycles that moved something, in the first one, and in those
-        after one that was killed, or could not find out the commit.
+        One request, in cycles that moved something, and in the first one.
         """
         if not self._cycle.options.is_undoable:
             return  # a clone or an export; the first sync remembers it
-        # A kill before this point leaves the older commit, which is marked as old: the
-        # next cycle asks again.
-        tally, earlier = self._cycle.tally, self._cycle.state.memory.head
-        is_first = earlier is None
+        tally, known = self._cycle.tally, self._cycle.state
+        is_first = known.memory.head is None
         undone = {Decision.WAITING}
         if tally.errors or tally.superseded:
             undone.add(Decision.REFUSED)
         for batch in decided.batches:
             if batch.kind is BatchKind.REWOUND and batch.decision in undone:
                 return
-        if decided.is_unanswered and not was_rewound:
+        if decided.is_unanswered:
             return  # the next question is about the history since the same commit
         is_sent = any(
             isinstance(action, RemoteWrite) for action in decided.plan.actions
@@ -429,19 +424,13 @@ class _Run:
         moved = (
             is_sent or tally.pulled or tally.merged or tally.renamed or tally.removed
         )
-        is_old = self._cycle.state.memory.is_head_old
-        if not (moved or decided.head or is_old or is_first):
+        if not (moved or decided.head or is_first):
             return
         head = decided.head
-        if is_sent or tally.has_newer or not head:
+        if is_sent or not head:
             head = await self._cycle.remote.head()
-            is_later = bool(tally.pushed or tally.has_newer)
-            if is_later and head in {earlier, decided.head}:
-                # git is behind, or what was pushed, or pulled since HEAD was asked, was
-                # taken back by force
-                return
-        if head or was_rewound or is_first:
-            self._cycle.state.remember_head(head)
+        if head or is_first:
+            known.remember(head=head)
 
     # -- what went wrong ---------------------------------------------------------
 

@@ -166,18 +166,12 @@ async def _is_set_back(draft: Draft) -> bool | None:
     ):
         return None
     draft.head = await draft.cycle.remote.head()
-    # then the last sync made, or brought, a later commit that is not known
-    is_old = draft.cycle.state.memory.is_head_old
-    if draft.head == earlier and is_old:
-        return True
     draft.is_unanswered = not draft.head
     if draft.head in {"", earlier}:
         return None
     is_after = await draft.cycle.remote.follows(draft.head, earlier)
     draft.is_unanswered = is_after is None
-    if is_after is None or (is_after and is_old):
-        return None
-    return not is_after
+    return None if is_after is None else not is_after
 
 
 async def leave_unasked(draft: Draft) -> None:

@@ -253,7 +253,6 @@ class Holds:
                 await self._cycle.local.write(settled.after, expected=page.digest)
             self._cycle.state.confirm_replaced([kept])
         with self._cycle.state.together():
-            # the wiki made no commit for this: its text is the one of the conflict
             self._cycle.state.record([Agreed.of(settled.agreed, remote)])
             self._cycle.state.note_replaced_there(slug, remote, settled.agreed.format)
         try:

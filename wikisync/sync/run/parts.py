@@ -31,8 +31,6 @@ class _Tally(Struct):
 
     pulled: list[Slug] = field(default_factory=list)
     pushed: list[Slug] = field(default_factory=list)
-    has_newer: bool = False
-    """A page was pulled that was edited on the wiki after the scan of it."""
     merged: list[Slug] = field(default_factory=list)
     renamed: list[Slug] = field(default_factory=list)
     removed: list[Slug] = field(default_factory=list)

@@ -121,8 +121,6 @@ class _Pulls:
         async def read(action: Write) -> None:
             page = self._there.texts.get(action.slug) or await self._read(action.slug)
             if page is not None:
-                tally = self._cycle.tally
-                tally.has_newer |= page.digest != action.remote
                 expected = action.local if isinstance(action, Pull) else None
                 await queue.put(_Fetched(page, expected))
 
@@ -234,8 +232,6 @@ class _Pulls:
             dropped = [a.slug for a in batch if isinstance(a, DropRecord)]
             agreed = [await self._agreed(action) for action in adopted]
             with self._cycle.state.together():
-                if adopted and self._cycle.options.is_undoable:
-                    self._cycle.state.doubt_head()
                 self._cycle.state.record(filter(None, agreed), dropped)
 
     async def _agreed(self, action: Adopt) -> Agreed | None:

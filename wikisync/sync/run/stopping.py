@@ -139,7 +139,6 @@ def with_safety_stops(
     known.record_batches(batches)
     if any(batch.kind is BatchKind.REWOUND for batch in batches):
         known.keep_replaced()
-        known.doubt_head()
     plan = narrowing.without_twins(stopped.plan, there.pages)
     return Plan.from_actions([*plan.actions, *stopped.skipped]), batches
 
@@ -235,26 +234,20 @@ def _rewinding(
     """The same, but for what is the same whether the wiki went back or not.
 
     Texts of before are only a sign where the history is not known: somebody may take
-    back any number of pages.  One page is enough where the last sync's commit is not
-    known, for then the history cannot say whether it was taken back.
+    back any number of pages.  One page is enough while a person has not decided.
     """
     if is_set_back is False:
         return NO_REWINDING
     if is_set_back and not is_followed(known):
         return rewinding_by_history(plan, seen, base, there)
-    gone = seen.missing
-    if gone:
-        last = known.last_sync() if known.memory.is_head_old else None
-        gone &= last.names if last is not None else frozenset()
-    is_known = known.memory.is_head_old or any(
+    is_known = any(
         batch.kind is BatchKind.REWOUND and batch.decision is not Decision.APPROVED
         for batch in known.memory.batches
     )
     may_be = is_known or len(brought_pages(plan, seen)) >= REWOUND_PAGES_MIN
-    if not (gone or (seen.texts and may_be)):
+    if not (seen.texts and may_be):
         return NO_REWINDING
-    earlier = known.earlier(seen.texts)
-    return rewinding_of(plan, seen, earlier, is_known=is_known, gone=gone)
+    return rewinding_of(plan, seen, known.earlier(seen.texts), is_known=is_known)
 
 
 async def without_pointers(
