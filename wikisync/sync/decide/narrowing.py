@@ -313,16 +313,16 @@ def without_twins(plan: Plan, there: Collection[Slug]) -> Plan:
 
 
 def without_removals(plan: Plan, waiting: Mapping[Slug, SkipReason]) -> Plan:
-    """Put off the removals of pages whose absence is not certain yet."""
+    """Put off the removals of these pages, each for its reason."""
     if not waiting:
         return plan
-
-    def wait(action: Action) -> Action:
-        if isinstance(action, Delete) and action.slug in waiting:
-            return Skip(action.slug, waiting[action.slug])
-        return action
-
-    return plan.map(wait)
+    return plan.map(
+        lambda a: (
+            Skip(a.slug, waiting[a.slug])
+            if isinstance(a, Delete) and a.slug in waiting
+            else a
+        )
+    )
 
 
 def _name_of(action: Action) -> Slug | None:

@@ -24,7 +24,6 @@ from wikisync.sync.decide.plan import (
     Action,
     BasePage,
     CreateRemote,
-    Delete,
     HoldReason,
     Merge,
     MoveLocal,
@@ -382,7 +381,7 @@ async def wait_for_absences(draft: Draft) -> None:
         if reason is not SkipReason.GONE_HERE or slug not in said
     }
     if draft.cycle.options.folder is FolderMatch.SHARED:
-        removed = [a.slug for a in draft.plan.actions if isinstance(a, Delete)]
+        removed = [one.slug for one in draft.plan.removals]
         waiting = dict.fromkeys(removed, SkipReason.SHARED)
     draft.plan = narrowing.without_removals(draft.plan, waiting)
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from wikisync.model import Problem, Slug
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Side
+from wikisync.sync.decide.narrowing import without_removals
 from wikisync.sync.decide.plan import (
-    Action,
     Delete,
     DeleteLocal,
     DropRecord,
@@ -64,7 +64,7 @@ def lasting(
 
 def in_the_way(errors: Iterable[Problem], plan: Plan) -> tuple[Problem, ...]:
     """Those of the errors that keep removals back: not those of removals."""
-    own = set(_removed(plan))
+    own = {one.slug for one in plan.removals}
     return tuple(one for one in errors if one.subject not in own)
 
 
@@ -132,17 +132,12 @@ def put_off(
     plan: Plan, waiting: Mapping[Slug, Sequence[Problem]]
 ) -> tuple[Plan, tuple[Problem, ...]]:
     """The plan with these removals waiting for their errors, and what is said of it."""
-    removed = [slug for slug in _removed(plan) if slug in waiting]
+    removed = [one.slug for one in plan.removals if one.slug in waiting]
     if not removed:
         return plan, ()
-
-    def wait(action: Action) -> Action:
-        if isinstance(action, Delete) and action.slug in waiting:
-            return Skip(action.slug, SkipReason.TROUBLE)
-        return action
-
     behind = [error for slug in removed for error in waiting[slug]]
-    return plan.map(wait), (postponed(removed, behind),)
+    plan = without_removals(plan, dict.fromkeys(removed, SkipReason.TROUBLE))
+    return plan, (postponed(removed, behind),)
 
 
 def postponed(removed: Sequence[Slug], errors: Iterable[Problem]) -> Problem:
@@ -156,10 +151,6 @@ def postponed(removed: Sequence[Slug], errors: Iterable[Problem]) -> Problem:
         f" {wrong} are fixed ({_named(removed)})",
         "fix the other problems, then run it again",
     )
-
-
-def _removed(plan: Plan) -> Sequence[Slug]:
-    return [one.slug for one in plan.actions if isinstance(one, Delete)]
 
 
 def _named(names: Collection[str]) -> str:
