@@ -78,7 +78,7 @@ _BEFORE_WAY = re.compile(r"[\w-]*:+|[^=]*=")
 """``image::``, ``src=`` and the like."""
 _QUERY = re.compile(r"[?#]")
 _WAY_END = re.compile(r"::|(?<=\w),|\s[\"'=]")
-_MARKS = "!*_~'\",;: \t"
+_MARKS = "!*_~+'\",;: \t"
 """What formats put around a way."""
 _NAMED = re.compile(
     r"[^\s/.]\.(?=[0-9]*[A-Za-z])(?!md\b)[A-Za-z0-9]{1,10}(?![A-Za-z0-9])"
@@ -89,7 +89,8 @@ _HAS_NAME = re.compile(r"[^/.]\Z")
 _LINK = re.compile(
     r"""
     (?: \]\([ ]* | \]:[ \t]* ) <([^<>\n]+)>
-      | (?: \]\([ ]* | \]:[ \t]* | \blink: | \}\[ ) ([^\s<>()\[\]{}|"'`]+)
+      | (?: \]\([ ]* | \]:[ \t]* | \b(?:link|image):{1,2} | \}\[ )
+        ([^\s<>()\[\]{}|"'`]+)
       | \[\[ (?:file:)? ([^\[\]\n]+)
       | \b(?:href|src)= (?: "([^"<>\n]+)" | '([^'<>\n]+)' | ([^\s<>"'`]+) )
     """,

@@ -258,20 +258,26 @@ class Page(Struct, frozen=True):
     content: str
     title: str = ""
     """The service's display title: leaf of the slug, hyphens as spaces."""
+    wiki_digest: Digest | None = None
+    """Digest of the wiki's text where the content has its links to files as the folder
+    writes them."""
+    uploads: tuple[AttachmentPath, ...] = ()
+    """Where such links lead on the wiki."""
 
     @property
     def digest(self) -> Digest:
-        """Digest of the content alone."""
-        return digest_of(self.content)
+        """Digest of the text alone, as the replica holds it."""
+        return self.wiki_digest or digest_of(self.content)
 
     def state(self, identity: str = "") -> PageState:
         """What a snapshot knows of the page; see ``PageState.identity``."""
         content = self.content.encode("utf-8", "surrogatepass")
+        digest, folded = digest_of(content), folded_digest(self.content)
         return PageState(
             self.slug,
             self.format,
-            digest_of(content),
-            folded=folded_digest(self.content),
+            self.wiki_digest or digest,
+            folded=folded or (digest if self.wiki_digest else None),
             identity=identity,
             size=len(content),
         )

@@ -46,26 +46,28 @@ def root(tmp_path: Path) -> Path:
 async def found(
     root: Path, slug: Slug, target: str, *, is_wikilink: bool = False
 ) -> str | None:
-    link = LinkTarget(target, is_wikilink)
-    file = (await LooseFiles(root).find({slug: [link]}))[slug].get(link)
+    files = LooseFiles(root)
+    path = files.path_of(slug, LinkTarget(target, is_wikilink))
+    file = (await files.at([path])).get(path) if path else None
     return None if file is None else str(file.path)
 
 
-async def test_names_are_those_of_loose_files_alone(root: Path) -> None:
-    assert await LooseFiles(root).names() == {
+async def test_listed_are_loose_files_alone(root: Path) -> None:
+    assert await LooseFiles(root).listed() == {
         "red.png",
-        "blue one.png",
-        "own.png",
+        "guide/blue one.png",
+        "uploads/own.png",
         "data",
         "a:b.png",
         "\u00fc.png",
+        "\u00fc/\u00fc.png",
     }
 
 
 async def test_only_below_uploads_such_a_folder_is_the_services(root: Path) -> None:
     (root / f"pics/{HEX}").mkdir(parents=True)
     (root / f"pics/{HEX}/mine.png").write_bytes(b"mine")
-    assert "mine.png" in await LooseFiles(root).names()
+    assert f"pics/{HEX}/mine.png" in await LooseFiles(root).listed()
     assert await found(root, HOME, f"pics/{HEX}/mine.png")
 
 
@@ -123,8 +125,7 @@ async def test_a_symbolic_link_is_never_followed(root: Path) -> None:
 
 async def one(files: LooseFiles, target: str) -> LooseFile | None:
     """The file that a link on the home page leads to."""
-    link = LinkTarget(target)
-    return (await files.find({HOME: [link]}))[HOME].get(link)
+    return (await files.at([target])).get(target)
 
 
 async def test_a_file_is_known_by_its_content(root: Path) -> None:
@@ -161,7 +162,7 @@ async def test_a_file_that_a_person_keeps_out_is_left_alone(
     (root / ".wikisyncignore").write_text(f"{pattern}\n")
     files = LooseFiles(root)
     assert await one(files, "guide/blue one.png") is None
-    assert "blue one.png" not in await files.names()
+    assert "guide/blue one.png" not in await files.listed()
 
 
 @pytest.mark.parametrize(
@@ -178,5 +179,5 @@ def test_a_fetched_attachment_is_known_by_its_place(
     root: Path, target: str, *, is_fetched: bool
 ) -> None:
     """The way from the top is the project's own store, and not the wiki's."""
-    place = LooseFiles(root).fetched_path(FIRST, LinkTarget(target))
-    assert place == (f"uploads/{HEX}/old.png" if is_fetched else None)
+    place = LooseFiles(root).path_of(FIRST, LinkTarget(target))
+    assert (place == f"uploads/{HEX}/old.png") is is_fetched

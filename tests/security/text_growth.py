@@ -36,7 +36,6 @@ from wikisync.service.pages import front_matter_of
 from wikisync.service.tree import path_of_new_title
 from wikisync.site.preview.checks import page_checks
 from wikisync.site.search_words import scored_words
-from wikisync.sync.wiki.name_search import NameSearch
 
 SIZES = (5_000, 10_000, 20_000)
 """Bytes of the texts."""
@@ -128,7 +127,6 @@ READERS: Mapping[str, Reader] = {
         f'"uploads/{"0" * 32}/a', ".png", mentioned_attachments
     ),
     "ways to files": _within("[a](", "a/b.c)", linked_ways),
-    "names of files": NameSearch(["shot.png", "a b.png"]).mentioned,
     "words of the search": lambda text: scored_words("a", text, text),
     "drawing, style": lambda text: static_drawing(
         f'<svg xmlns="http://www.w3.org/2000/svg"><style>a{text}</style></svg>'.encode()

@@ -39,9 +39,8 @@ from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.sync.wiki.dry import DryFolder
-from wikisync.sync.wiki.linking import FileLinks
-from wikisync.sync.wiki.translation import TranslatedWiki
-from wikisync.workspace.links import ParsedLinks
+from wikisync.workspace.linking import FileLinks
+from wikisync.workspace.translation import TranslatedWiki
 
 OWNER = WikiOwner("project", "docs/handbook")
 ROUNDS_MAX = 16
@@ -99,8 +98,7 @@ class Pair:
             remote,
             LooseFiles.of_folder(local),
             known,
-            links=ParsedLinks(),
-            clock=lambda: self.now,
+            lambda: self.now,
         )
         side = DryFolder(local) if is_dry else local
         return AliasedFolder(side, known), TranslatedWiki(remote, known, links)

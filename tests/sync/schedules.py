@@ -49,9 +49,8 @@ from wikisync.sync.run.options import CycleOptions, Patience
 from wikisync.sync.run.result import CycleResult
 from wikisync.sync.run.undoing import undo_sync
 from wikisync.sync.wiki.aliases import AliasedFolder
-from wikisync.sync.wiki.linking import FileLinks
-from wikisync.sync.wiki.translation import TranslatedWiki
-from wikisync.workspace.links import ParsedLinks
+from wikisync.workspace.linking import FileLinks
+from wikisync.workspace.translation import TranslatedWiki
 
 OWNER = WikiOwner("project", "docs/handbook")
 CYCLES = 6
@@ -218,9 +217,7 @@ class Client:
             else SimulatedWiki(self.world)
         )
         files = SimulatedFiles(self.world, self.copy)
-        links = FileLinks(
-            wiki, files, known, links=ParsedLinks(), clock=lambda: self.world.steps
-        )
+        links = FileLinks(wiki, files, known, lambda: self.world.steps)
         self.wiki = TranslatedWiki(wiki, known, links)
 
     @property

@@ -12,11 +12,11 @@ from collections.abc import (
     AsyncIterator,
     Callable,
     Collection,
-    Container,
     Iterable,
     Mapping,
     Sequence,
 )
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -30,6 +30,7 @@ from wikisync.errors import (
     Unavailable,
     WikisyncError,
 )
+from wikisync.folder.loose import LooseFiles
 from wikisync.model import (
     NO_FILE,
     STRAY_CONFLICT,
@@ -455,43 +456,25 @@ class SimulatedWiki(_Side):
             raise Unavailable(f"{what}: the answer was lost")
 
 
-class SimulatedFiles:
+class SimulatedFiles(LooseFiles):
     """The pictures of a folder, all of them at its top or from the wiki."""
 
     def __init__(self, world: World, copy: Copy) -> None:
+        super().__init__(Path())
         self._world = world
         self._copy = copy
 
-    async def names(self, besides: Collection[str]) -> frozenset[str]:
+    async def listed(self) -> frozenset[str]:
         self._world.step("look for pictures")
-        return frozenset(self._copy.files.keys() & set(PICTURES) - set(besides))
+        return frozenset(self._copy.files.keys() & set(PICTURES))
 
-    async def find(
-        self, wanted: Mapping[Slug, Collection[LinkTarget]]
-    ) -> Mapping[Slug, Mapping[LinkTarget, LooseFile]]:
-        return {slug: self._found(slug, targets) for slug, targets in wanted.items()}
+    async def at(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
+        held = self._copy.files.keys() & set(PICTURES) & set(paths)
+        return {path: file_of(self._copy, path) for path in held}
 
-    def _found(
-        self, slug: Slug, targets: Collection[LinkTarget]
-    ) -> Mapping[LinkTarget, LooseFile]:
-        ways = {target: target.path.removeprefix("/") for target in targets}
-        self._world.trace += [f"{slug} links to {path}" for path in ways.values()]
-        return {
-            target: file_of(self._copy, path)
-            for target, path in ways.items()
-            if path in PICTURES and path in self._copy.files
-        }
-
-    def is_unlisted(self, path: str) -> bool:
-        return path not in PICTURES
-
-    def fetched_path(
-        self, slug: Slug, target: LinkTarget, fetched: Container[str]
-    ) -> AttachmentPath | None:
-        del fetched  # uploads alone
+    def path_of(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
         self._world.trace.append(f"{slug} links to {target.path}")
-        is_fetched = target.path.startswith("uploads/")
-        return AttachmentPath(target.path) if is_fetched else None
+        return AttachmentPath(target.path.removeprefix("/"))
 
     async def there(
         self, paths: Collection[AttachmentPath]

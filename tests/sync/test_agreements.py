@@ -11,7 +11,6 @@ from wikisync.model import (
     AttachmentPath,
     Digest,
     Format,
-    LinkTarget,
     Slug,
     WikiOwner,
     digest_of,
@@ -22,14 +21,13 @@ from wikisync.sync.decide.ledger import (
     ConflictFileRecord,
     FetchedFile,
     RemoteEdit,
-    WrittenLink,
 )
 from wikisync.sync.decide.plan import BasePage
 
 A, B, C = Slug("a"), Slug("b"), Slug("c")
+X = digest_of("x")
+OTHER = AttachmentPath("uploads/" + "fedcba9876543210" * 2 + "/o.png")
 PICTURE = AttachmentPath("uploads/" + "0123456789abcdef" * 2 + "/p.png")
-LINK = WrittenLink(PICTURE, "p%20.png", LinkTarget("p .png"))
-OTHER = WrittenLink(PICTURE, "../p.png", LinkTarget("../p.png", is_wikilink=True))
 
 
 def agreed(slug: str, text: str = "text") -> Agreed:
@@ -109,16 +107,14 @@ def test_what_is_kept_of_a_page_follows_its_rename(known: WikiState) -> None:
     known.remember_replaced(B, "of another b", "x", 1.0)
     known.remember_replaced(A, "old", "new", 2.0)
     known.note_write(A, 2.0, digest_of("sent"))
-    known.settle_written_links(A, [LINK])
     known.record_conflict_file(
-        A, ConflictFileRecord(Format.ORG, digest_of("x"), "mine", "theirs", 3.0)
+        A, ConflictFileRecord(Format.ORG, X, "mine", "theirs", 3.0, X)
     )
     known.record_refusal(A, digest_of("x"), "too long", 4.0)
     known.note_edits({A: RemoteEdit(digest_of("x"), "ann", 5.0)})
     known.record(renamed={A: B})
     assert [one.replaced for one in known.replaced(B)] == ["old", "of another b"]
     assert known.times_sent(B, digest_of("sent"), 3.0) == 1
-    assert known.written_links(B) == ((LINK,),)
     assert set(known.conflict_files()) == {B}
     assert set(known.memory.refusals) == {B}
     assert known.memory.edits.get(A) is None
@@ -129,13 +125,11 @@ def test_dropped_page_leaves_only_what_can_be_restored(known: WikiState) -> None
     known.record([agreed("a")])
     known.remember_replaced(A, "old", "new", 2.0)
     known.note_write(A, 2.0, digest_of("sent"))
-    known.settle_written_links(A, [LINK])
     known.record_refusal(A, digest_of("x"), "too long", 4.0)
     known.note_edits({A: RemoteEdit(digest_of("x"), "ann", 5.0)})
     known.record(dropped=[A])
     assert not known.base()
     assert not known.times_sent(A, digest_of("sent"), 3.0)
-    assert not known.written_links(A)
     assert not known.memory.refusals
     assert known.memory.edits.get(A) is None
     assert known.replaced(A)
@@ -200,30 +194,16 @@ def test_alias_is_noted_changed_and_dropped(known: WikiState) -> None:
 
 
 def test_upload_is_known_by_its_content(known: WikiState) -> None:
-    digest = Digest("a" * 64)
-    known.record_upload(digest, PICTURE, "pictures/p.png", 9)
-    known.record_upload(digest, PICTURE, "other/p.png", 9)
-    assert known.uploads() == {digest: PICTURE}
+    digest, later = Digest("a" * 64), Digest("b" * 64)
+    for path, content in (("p.png", digest), ("o/p.png", digest), ("p.png", later)):
+        known.record_upload(path, content, PICTURE)
+    versions = {digest: PICTURE, later: PICTURE}
+    assert known.uploads() == {"p.png": versions, "o/p.png": {digest: PICTURE}}
+    assert known.upload_of(later) == PICTURE
 
 
-def test_written_links_of_a_page_replace_the_earlier_ones(known: WikiState) -> None:
-    known.settle_written_links(A, [LINK, LINK])
-    known.settle_written_links(B, [OTHER])
-    known.settle_written_links(A, [LINK])
-    assert known.written_links(A) == ((LINK,),)
-    known.settle_written_links(A, [])
-    assert not known.written_links(A)
-    assert known.written_links(B) == ((OTHER,),)
-
-
-def test_links_of_an_attempt_stand_beside_the_earlier_ones_until_it_is_settled(
-    known: WikiState,
-) -> None:
-    known.settle_written_links(A, [LINK, OTHER])
-    for links in ([OTHER, LINK], [OTHER, LINK], []):
-        known.begin_written_links(A, links)
-    assert known.written_links(A) == ((OTHER, LINK), (LINK, OTHER))
-    assert known.pages_with_unsettled_links() == {A}
-    known.settle_written_links(A, [OTHER, LINK])
-    assert known.written_links(A) == ((OTHER, LINK),)
-    assert not known.pages_with_unsettled_links()
+def test_uploads_of_a_page_follow_it(known: WikiState, state_path: Path) -> None:
+    page = replace(agreed("a").page, uploads=(PICTURE, OTHER))
+    known.record([Agreed.of(page, "a")])
+    known.record(renamed={A: B})
+    assert reopened(state_path)[B].uploads == (PICTURE, OTHER)

@@ -62,7 +62,7 @@ def lived_in(path: Path) -> None:
         wiki.begin(Intent(WriteKind.REPLACE, home, text="new"))
         wiki.remember_replaced(home, "old", "new", 1.0)
         wiki.record_conflict_file(
-            home, ConflictFileRecord(Format.ORG, digest, "one", "two", 1.0)
+            home, ConflictFileRecord(Format.ORG, digest, "one", "two", 1.0, digest)
         )
         member = Member(home, digest)
         batch = Batch(1, BatchKind.DELETES_HERE, (member,), 9, Decision.WAITING)

@@ -161,7 +161,7 @@ async def planned(copies: Copies) -> tuple[Action, ...]:
         async def outdated(self) -> frozenset[Slug]:
             return frozenset({HOME, Slug("no page")})
 
-        async def recognised(self, here: Page, slug: Slug) -> PageState | None:
+        async def recognised(self, here: Page, slug: Slug) -> Page | None:
             raise AssertionError(f"{slug} is known: {here}")
 
     cycle = Cycle(

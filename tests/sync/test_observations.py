@@ -85,8 +85,12 @@ def test_refusal_is_noted_replaced_and_dropped(known: WikiState) -> None:
 
 
 def test_conflict_file_is_noted_replaced_and_dropped(known: WikiState) -> None:
-    first = ConflictFileRecord(Format.ORG, digest_of("a"), "mine", "theirs", NOW)
-    second = ConflictFileRecord(Format.RDOC, digest_of("b"), "mine \ud83d", "", NOW + 1)
+    first = ConflictFileRecord(
+        Format.ORG, digest_of("a"), "mine", "theirs", NOW, digest_of("c")
+    )
+    second = ConflictFileRecord(
+        Format.RDOC, digest_of("b"), "mine \ud83d", "", NOW + 1, digest_of("d")
+    )
     known.record_conflict_file(HOME, first)
     known.record_conflict_file(HOME, second)
     known.record_conflict_file(OTHER, first)

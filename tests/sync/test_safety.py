@@ -320,8 +320,7 @@ def test_page_that_shrinks_here_and_is_renamed_there_is_found() -> None:
 
 def test_page_renamed_on_both_sides_shrinks_by_the_size_it_had() -> None:
     here_name, there_name = Slug("mine"), Slug("theirs")
-    ids = {"local_identity": "7", "remote_identity": "8"}
-    base = {Slug("p"): BasePage(Slug("p"), MD, D, D, size=5000, **ids)}
+    base = {Slug("p"): BasePage(Slug("p"), MD, D, D, "7", "8", 5000)}
     here = Snapshot({here_name: PageState(here_name, MD, D, identity="7", size=5000)})
     cut = PageState(there_name, MD, digest_of(""), identity="8", size=0)
     there = Snapshot({there_name: cut})

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import (
@@ -18,15 +19,16 @@ from tests.support.pictures import (
     there,
     upload_of,
 )
+from tests.support.quirks import Quirk
 from wikisync import file_status
 from wikisync.errors import Rejected, Unavailable
 from wikisync.folder import index
 from wikisync.markup import retarget
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions, ParsedPage
-from wikisync.model import Digest, Format, LinkTarget, LooseFile, Page, Slug
-from wikisync.sync.wiki import linking, translation
-from wikisync.workspace.links import ParsedLinks
+from wikisync.model import Digest, Format, Page, Slug
+from wikisync.sync.decide.plan import Push
+from wikisync.workspace import linking
 
 WAYS = {
     Format.MARKDOWN: ("# Home\n\n![red](red.png)\n", "`red.png`"),
@@ -79,19 +81,6 @@ async def test_the_wiki_can_hand_the_picture_out(pair: Pair) -> None:
     await link_red(pair)
     files = await pair.service.files(OWNER)
     assert files[await upload_of(pair)] == RED
-
-
-async def test_texts_are_not_remembered_without_end(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(translation, "NOTED_MAX", 3)
-    put(pair, "red.png", RED)
-    for number in range(6):
-        pair.save("home", f"edit {number} ![red](red.png)\n")
-        await pair.rest()
-    assert len(pair.remote._here) <= 3
-    assert len(pair.remote._there) <= 3
-    assert pair.texts()["home"] == "edit 5 ![red](red.png)\n"
 
 
 async def test_a_picture_is_uploaded_once_for_many_pages(pair: Pair) -> None:
@@ -226,21 +215,14 @@ async def test_a_start_with_nothing_new_parses_no_page_and_reads_no_picture(
     monkeypatch.setattr(file_status, "SETTLED_NS", -1)
     await pair.rest()
     pair.restart()
-    parsed: list[Slug] = []
-    targets = ParsedLinks.targets
 
-    async def noted(links: ParsedLinks, page: Page) -> Sequence[LinkTarget]:
-        parsed.append(page.slug)
-        return await targets(links, page)
+    def refuse(*_file: object) -> None:
+        raise AssertionError("a picture was read, or a page parsed")
 
-    def refuse(*_file: object) -> LooseFile:
-        raise AssertionError("a picture was read")
-
-    monkeypatch.setattr(ParsedLinks, "targets", noted)
+    monkeypatch.setattr(retarget, "parse_page", refuse)
     monkeypatch.setattr(index, "read_chunks", refuse)
 
     assert (await pair.cycle()).is_quiet
-    assert parsed == []
 
 
 async def test_a_second_place_of_a_picture_that_comes_late_is_found(
@@ -469,7 +451,65 @@ async def test_an_answer_that_is_lost_leaves_the_links_as_they_were_written(
     result = await pair.rest()
     assert pair.texts()["home"] == "![red](./red.png) [and](red.png)\n"
     assert not result.held
-    assert len(pair.known.written_links(Slug("home"))) == 1
+    assert pair.known.base()[Slug("home")].uploads == (await upload_of(pair),)
+
+
+async def test_an_edit_of_a_text_that_was_not_answered_keeps_its_link(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await link_red(pair)
+    put(pair, "red.png", BLUE)
+    write = pair.remote._wiki.write
+
+    async def lost(page: Page, *, expected: Digest | None) -> Page:
+        answer = await write(page, expected=expected)
+        await pair.edit("home", f"{answer.content}\nedited there\n")
+        raise Unavailable("no answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(pair.remote._wiki, "write", lost)
+        await pair.cycle()
+    pair.restart()
+    await pair.rest()
+    assert pair.texts() == {"home": "![red](red.png)\n\nedited there\n"}
+    assert (await pair.service.files(OWNER))[await upload_of(pair)] == BLUE
+
+
+async def test_line_ends_of_the_wiki_alone_are_no_edit_of_a_page_with_a_picture(
+    pair: Pair,
+) -> None:
+    await link_red(pair)
+    await pair.edit("home", (await there(pair)).replace("\n", "\r\n"))
+    assert (await pair.cycle()).plan.actions == ()
+
+
+async def test_a_page_that_is_renamed_and_edited_on_the_wiki_keeps_its_link(
+    pair: Pair,
+) -> None:
+    pair.service.quirks = {Quirk.META_ID}
+    await link_red(pair)
+    wiki, home = pair.remote._wiki, Slug("home")
+    before = (await wiki.read(home)).digest
+    page = await wiki.move(home, Slug("start"), expected=before)
+    edited = f"{page.content}\nedited there\n"
+    await wiki.write(replace(page, content=edited), expected=before)
+    await pair.rest()
+    assert pair.texts() == {"start": "![red](red.png)\n\nedited there\n"}
+
+
+async def test_a_conflict_that_is_settled_beside_a_picture_is_sent_once(
+    pair: Pair,
+) -> None:
+    await link_red(pair)
+    pair.save("home", "mine ![red](red.png)\n")
+    await pair.edit("home", f"theirs {await there(pair)}")
+    (held,) = (await pair.rest()).held
+    assert held.slug == "home"
+    pair.save("home.conflict.md", "both ![red](red.png)\n")
+    plan = (await pair.cycle()).plan
+    assert [type(action) for action in plan.actions] == [Push]
+    assert pair.texts()["home"] == "both ![red](red.png)\n"
+    assert (await there(pair)).startswith("both ![red](uploads/")
 
 
 async def test_an_edit_that_was_not_sent_and_is_undone_leaves_the_old_links(

@@ -14,7 +14,6 @@ from collections.abc import (
     AsyncIterator,
     Callable,
     Collection,
-    Container,
     Mapping,
 )
 from pathlib import Path
@@ -22,7 +21,7 @@ from pathlib import Path
 from wikisync.errors import NotFound
 from wikisync.folder.ignore import is_ignored_file
 from wikisync.folder.index import FolderIndex
-from wikisync.folder.naming import attachment_path, is_fetched, is_unlisted, path_of
+from wikisync.folder.naming import attachment_path, is_fetched, path_of
 from wikisync.folder.pattern_file import read_patterns
 from wikisync.folder.patterns import Patterns
 from wikisync.folder.replica import FolderReplica
@@ -68,57 +67,30 @@ class LooseFiles:
         """Those of a wiki's folder, which share its index."""
         return cls(folder.root, folder.index, listing=folder.listing)
 
-    async def names(self, besides: Collection[str] = ()) -> frozenset[str]:
-        """The names of all of them but some, without their folders."""
-        return await asyncio.to_thread(self._names, besides)
+    async def listed(self) -> frozenset[str]:
+        """The paths of all of them but of those in hidden folders, in form C."""
+        return await asyncio.to_thread(self._listed_paths)
 
-    async def find(
-        self, wanted: Mapping[Slug, Collection[LinkTarget]]
-    ) -> Mapping[Slug, Mapping[LinkTarget, LooseFile]]:
-        """The files that links on pages lead to, without what is no loose file.
+    async def at(self, paths: Collection[str]) -> Mapping[str, LooseFile]:
+        """The files at these paths, in whatever form of Unicode they are spelled there.
 
         A page of that name is what a link leads to, whatever lies beside it.
-
-        Args:
-            wanted: For each page, by the name of its file, where its links lead.
         """
-        ways = {
-            slug: {target: _resolved(slug, target) for target in targets}
-            for slug, targets in wanted.items()
-        }
-        paths = {way for of_page in ways.values() for way in of_page.values()}
-        asked = {path for path in paths if path and _is_loose(path)}
-        found = await finish_in_thread(self._scan, asked) if asked else {}
-        return {
-            slug: {
-                target: found[path]
-                for target, path in of_page.items()
-                if path is not None and path in found
-            }
-            for slug, of_page in ways.items()
-        }
+        asked = {path for path in paths if _is_loose(path)}
+        return await finish_in_thread(self._scan, asked) if asked else {}
 
-    def is_unlisted(self, path: str) -> bool:
-        """Whether a file is in a folder that is hidden, or of a program."""
-        return is_unlisted(path)
-
-    def fetched_path(
-        self, slug: Slug, target: LinkTarget, fetched: Container[str] = ()
-    ) -> AttachmentPath | None:
-        """The path of an attachment of the wiki that a link on a page leads to.
+    def path_of(self, slug: Slug, target: LinkTarget) -> AttachmentPath | None:
+        """Where in the wiki's folder a link on a page leads; None where out of it.
 
         Args:
             slug: The page, by the name of its file.
             target: Where the link leads.
-            fetched: Those that are here; of uploads any counts.
         """
         way = _resolved(slug, target)
-        if way is not None and way in fetched and not is_fetched(way):
-            return AttachmentPath(way)
-        if target.path.startswith("/"):
+        if target.path.startswith("/") and way is not None and is_fetched(way):
             return None  # the project's own store, and not the wiki's
-        ways = (target.path, way)
-        return next((AttachmentPath(w) for w in ways if w and is_fetched(w)), None)
+        found = target.path if is_fetched(target.path) else way
+        return None if found is None else AttachmentPath(found)
 
     async def there(
         self, paths: Collection[AttachmentPath]
@@ -143,9 +115,11 @@ class LooseFiles:
         except FileNotFoundError as exc:
             raise NotFound(f"no file {file.path} in {self._root}") from exc
 
-    def _names(self, besides: Collection[str]) -> frozenset[str]:
+    def _listed_paths(self) -> frozenset[str]:
         self._patterns, _ = read_patterns(self._root)
-        return self._listing().loose_names(besides)
+        listed = self._listing()
+        own = (path for path in listed.attachments if not is_fetched(path))
+        return frozenset(map(in_form_c, (*listed.loose, *own)))
 
     def _listed(self) -> ScannedFolder:
         return scan_pages(self._root, read_patterns(self._root)[0])

@@ -8,13 +8,11 @@ which pages are open.
 
 from __future__ import annotations
 
-import itertools
 import os
 import stat
 import time
 from collections.abc import (
     Callable,
-    Collection,
     Iterable,
     Mapping,
     Sequence,
@@ -66,9 +64,6 @@ from wikisync.model import (
 )
 from wikisync.terminal import path_text
 
-LOOSE_NAMES_MAX = 50_000
-"""Names of loose files that are searched for in the texts of one folder."""
-
 
 class ListedFile(NamedTuple):
     """A page's file as the disk lists it; a tuple, for there are thousands."""
@@ -116,22 +111,6 @@ class ScannedFolder(Struct, frozen=True, dict=True):
     the wiki has or links to."""
     left_out: tuple[Problem, ...] = ()
     """Files that would be pages but for their names or places, and are none."""
-
-    def loose_names(self, besides: Collection[str]) -> frozenset[str]:
-        """Names, without folders, of files that a person put beside the pages.
-
-        Of what is in folders of programs the name of that folder is one.
-
-        Args:
-            besides: Paths of files that are left out.
-        """
-        own = (path for path in self.attachments if not is_fetched(path))
-        all_paths = itertools.chain(self.loose, own)
-        paths = (path for path in all_paths if path not in besides)
-        names = itertools.islice(paths, LOOSE_NAMES_MAX)
-        left_out = (p for p, why in self.hidden.items() if why == "folder-left-out")
-        named = itertools.chain(names, left_out)
-        return frozenset(path.rpartition("/")[2] for path in named)
 
 
 def scan_pages(

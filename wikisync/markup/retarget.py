@@ -1,10 +1,11 @@
-"""Other targets for a page's links, in its source and nowhere else.  Pure.
+"""The two spellings of a page's links to files of its folder.  Pure.
 
-Where a target stands in a source is known by no parser of the four formats.  So
-every position where it may be written is tried: each gets a name that stands nowhere,
-the page is parsed, and a position is a link's if a link leads to that very name then.
-Code, comments, other addresses and plain words that are spelled like the target stay as
-they are.
+On the wiki such a file is an upload, to which ``to_wiki`` lets the links lead;
+``to_folder`` writes them as the person did.  Where a target stands in a source is
+known by no parser of the four formats.  So every position where it may be written is
+tried: each gets a name that stands nowhere, the page is parsed, and a position is a
+link's if a link leads to that very name then.  Code, comments, other addresses and
+plain words that are spelled like the target stay as they are.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from html.entities import html5
 from urllib.parse import unquote
+
+from msgspec.structs import replace
 
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions
@@ -39,6 +42,68 @@ def link_targets(page: Page) -> tuple[LinkTarget, ...]:
         LinkTarget(unquote(_SUFFIX.split(ref.href, 1)[0]), ref.kind == "wikilink")
         for ref in parsed.refs
     )
+
+
+def to_wiki(
+    page: Page, files: Mapping[LinkTarget, str]
+) -> tuple[str | None, frozenset[LinkTarget]]:
+    """The page's source as the wiki writes it.
+
+    Args:
+        page: As the folder writes it.
+        files: Links to files of the folder, and where the wiki has each.
+
+    Returns:
+        The source, or None where it would be another page; and those of the links whose
+        target stands whole in the source.
+    """
+    places = link_places(page, files)
+    source = retarget(
+        page,
+        [
+            (place, replace(place.target, path=path), path)
+            for place in places
+            for path in [files[place.target]]
+        ],
+    )
+    return source, frozenset(place.target for place in places)
+
+
+def to_folder(
+    page: Page, like: Page, files: Mapping[LinkTarget, Collection[str]]
+) -> tuple[str, frozenset[str]]:
+    """The page's source as the folder writes it.
+
+    Args:
+        page: As the wiki writes it.
+        like: A text as the folder writes it, whose links to an upload are taken in
+            their order.
+        files: Its links to files of the folder, and where the wiki has or had each.
+
+    Returns:
+        The source, and the uploads that are files of the folder in it.
+    """
+    ways = {way for each in files.values() for way in each}
+    ways = {way for way in ways if way.rpartition("/")[0] in page.content}
+    uploads = {LinkTarget(way, kind): [way] for way in ways for kind in (False, True)}
+    written: dict[LinkTarget, list[LinkPlace]] = {}
+    # with those that lead to an upload in both: else the order says nothing
+    known = {**uploads, **files}
+    for place in link_places(like, known) if ways else ():
+        for way in known[place.target]:
+            written.setdefault(replace(place.target, path=way), []).append(place)
+    changes: list[tuple[LinkPlace, LinkTarget, str]] = []
+    for place in link_places(page, uploads) if written else ():
+        links = written.get(place.target, [])
+        changes += [(place, link.target, link.written) for link in links[:1]]
+        del links[: len(links) > 1]
+    source = retarget(page, changes) if changes else None
+    if source is None:
+        return page.content, frozenset()
+    found = {
+        place.target.path for place, now, _ in changes if now.path != place.target.path
+    }
+    return source, frozenset(found)
 
 
 def link_places(page: Page, targets: Collection[LinkTarget]) -> tuple[LinkPlace, ...]:

@@ -48,10 +48,9 @@ from wikisync.sync.run.result import CycleResult
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.sync.wiki.dry import DryFolder
 from wikisync.sync.wiki.remembered import RememberedWiki
-from wikisync.sync.wiki.translation import TranslatedWiki
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.identity import Located, RemoteId, find_wiki, wiki_as_found
-from wikisync.workspace.links import translated_wiki
+from wikisync.workspace.translation import TranslatedWiki, translated_wiki
 
 IDENTITY = "identity"
 """Under this name the state keeps which workspace it belongs to."""

@@ -115,7 +115,8 @@ async def take_over_pointer(wiki: SyncedWiki, slug: Slug, choice: Choice) -> Non
             " pointer on the wiki",
         )
     record = ConflictFileRecord(
-        remote.format, NO_DIGEST, local.content, remote.content, time.time()
+        *(remote.format, NO_DIGEST, local.content, remote.content, time.time()),
+        remote.digest,
     )
     cycle = Cycle(wiki.remote, wiki.local, wiki.known)
     await Holds(cycle).settle(slug, record, chosen.content)

@@ -204,7 +204,7 @@ def missing_attachments(known: WikiState) -> tuple[AttachmentPath, ...]:
     if not mentions:
         return ()
 
-    there = known.attachments_here() | set(known.uploads().values())
+    there = known.attachments_here().union(known.uploaded())
     unmet = unmet_mentions(mentions, there)
     return tuple(dict.fromkeys(spellings[0] for spellings in unmet))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from sqlite3 import Connection
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,10 +18,10 @@ from wikisync.model import (
     AttachmentPath,
     Digest,
     Format,
-    LinkTarget,
     LooseFile,
     PageState,
     Slug,
+    in_form_c,
 )
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.history import History
@@ -30,7 +30,6 @@ from wikisync.sync.decide.ledger import (
     NO_DIGEST,
     Agreed,
     FetchedFile,
-    WrittenLink,
     unpack,
 )
 from wikisync.sync.decide.plan import BasePage
@@ -41,21 +40,15 @@ _FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
 EARLIER_MAX = 50
 """Earlier texts of a page that are known by their digests."""
 
-SETTLED = 0
-"""In place of an attempt's number: the wiki is known to hold these links."""
-
-_Attempts: TypeAlias = tuple[tuple[WrittenLink, ...], ...]
-_Links: TypeAlias = dict[int, tuple[WrittenLink, ...]]
-"""Of one page, by the attempts to send it, the newest first."""
 _T = TypeVar("_T")
 
-_NAMED = ("page", "page_text", "written_link", "conflict_file")
+_NAMED = ("page", "page_text", "conflict_file")
 """Tables whose rows follow a page to its new name, where nothing else may stand."""
-_READ = ("page_text", "linked")
+_READ = ("page_text", "linking", "linked_paths")
 """What is made of texts, which each record changes."""
 _FOLLOWING = (*_NAMED, "history", "own_write", "earlier")
 """These and the ones whose rows join what is kept under the new name."""
-_ENDING = (*_NAMED[:3], "own_write")
+_ENDING = (*_NAMED[:2], "own_write")
 """Tables whose rows end with the page; what was replaced can still be restored, and
 its texts are known again where an older copy brings the page back."""
 
@@ -132,12 +125,15 @@ class Agreements(History):
     def _read_base(self) -> dict[Slug, BasePage]:
         rows = self._rows(
             "SELECT slug, format, local_digest, remote_digest, local_identity,"
-            " remote_identity, size FROM page WHERE wiki = ?"
+            " remote_identity, size, uploads FROM page WHERE wiki = ?"
         )
         with self._database.reading():
             return {
-                slug: BasePage(slug, _FORMATS[markup], local, remote, here, there, size)
-                for slug, markup, local, remote, here, there, size in rows
+                slug: BasePage(
+                    *(slug, _FORMATS[markup], local, remote, here, there, size),
+                    tuple(uploads.split("\n")) if uploads else (),
+                )
+                for slug, markup, local, remote, here, there, size, uploads in rows
             }
 
     def _forget_base(self) -> None:
@@ -273,7 +269,10 @@ class Agreements(History):
             for one in agreed
         ]
         connection.executemany(
+            # the file's, too, where links to files make it another one
             "INSERT INTO earlier (wiki, slug, digest)"
+            " SELECT wiki, slug, local_digest FROM page WHERE wiki = ?1 AND slug = ?2"
+            " AND uploads <> '' AND remote_digest <> ?3 UNION ALL"
             " SELECT wiki, slug, remote_digest FROM page"
             " WHERE wiki = ?1 AND slug = ?2 AND remote_digest <> ?3",
             [page[:3] for page in pages],
@@ -321,8 +320,8 @@ class Agreements(History):
         pages = [(self._number, one.page, one) for one in agreed]
         connection.executemany(
             "INSERT OR REPLACE INTO page (wiki, slug, format, local_digest,"
-            " remote_digest, local_identity, remote_identity, size)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            " remote_digest, local_identity, remote_identity, size, uploads)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 (
                     number,
@@ -333,6 +332,7 @@ class Agreements(History):
                     page.local_identity,
                     page.remote_identity,
                     page.size,
+                    "\n".join(page.uploads),
                 )
                 for number, page, _ in pages
             ],
@@ -364,7 +364,8 @@ class Agreements(History):
     def record_alias(self, path_slug: Slug, slug: Slug) -> None:
         """Note that a file of this name is the page ``slug``."""
         insert = "INSERT OR REPLACE INTO alias VALUES (?, ?, ?)"
-        self._write("alias", insert, path_slug, slug)
+        with self._writing("alias", "linking", "linked_paths") as connection:
+            connection.execute(insert, (self._number, path_slug, slug))
 
     def keep_file(self, slug: Slug, given: Slug) -> None:
         """Let the file of a page keep its name, which is called ``given`` from now on.
@@ -397,19 +398,26 @@ class Agreements(History):
     ) -> frozenset[AttachmentPath]:
         """Where files may be that pages, all or some, link to; no uploads or pages."""
         if pages is None:
-            return self._once("linked", lambda: self._linked(self._mentioned()))
-        return self._linked(
-            {s: lines for s, lines in self._mentioned().items() if s in pages}
-        )
+            return self._once("linked_paths", lambda: _no_uploads(self.linking()))
+        return _no_uploads(self._linking(pages))
 
-    def _linked(
-        self, mentioned: Mapping[Slug, Sequence[str]]
-    ) -> frozenset[AttachmentPath]:
-        return frozenset(
-            AttachmentPath(path)
-            for slug, lines in mentioned.items()
-            for path in ways_lead_to(slug, [one for one in lines if not is_upload(one)])
-        ).difference(self.base())
+    def linking(self) -> Mapping[str, Sequence[Slug]]:
+        """The pages that may link to each of these paths, which are in form C."""
+        return self._once("linking", lambda: self._linking(self._mentioned()))
+
+    def _linking(self, pages: Collection[Slug]) -> Mapping[str, Sequence[Slug]]:
+        base, found = self.base(), dict[str, list[Slug]]()
+        files = {page: file for file, page in self.aliases().items()}
+        for slug, lines in self._mentioned().items():
+            if slug not in pages:
+                continue
+            paths = set(filter(is_upload, lines))
+            ways = [one for one in lines if one not in paths]
+            for start in {slug, files.get(slug, slug)}:
+                paths.update(ways_lead_to(start, ways))
+            for path in paths - base.keys():
+                found.setdefault(path, []).append(slug)
+        return found
 
     def _mentioned(self) -> Mapping[Slug, Sequence[str]]:
         query = "SELECT slug, mentions FROM page_text WHERE wiki = ? AND mentions <> ''"
@@ -468,129 +476,41 @@ class Agreements(History):
                 "DELETE FROM attachment WHERE wiki = ? AND path = ?", gone
             )
 
-    def uploads(self) -> Mapping[Digest, AttachmentPath]:
-        """Files that were uploaded: digest of the content to the path it got."""
-        return dict(self._uploads())
+    def uploads(self) -> Mapping[str, Mapping[Digest, AttachmentPath]]:
+        """Files that were uploaded: by path here, in form C, and content."""
+        return self._once("upload", self._read_uploads)
 
-    def _uploads(self) -> dict[Digest, AttachmentPath]:
-        query = "SELECT digest, path FROM upload WHERE wiki = ?"
-        return self._once("upload", lambda: dict(self._rows(query)))
+    def _read_uploads(self) -> Mapping[str, Mapping[Digest, AttachmentPath]]:
+        found: dict[str, dict[Digest, AttachmentPath]] = {}
+        rows = self._rows("SELECT path, digest, upload FROM upload WHERE wiki = ?")
+        for path, digest, upload in rows:
+            found.setdefault(path, {})[digest] = upload
+        return found
 
     def upload_of(self, digest: Digest) -> AttachmentPath | None:
         """Where the service put a file of this content; None where it got none."""
-        return self._uploads().get(digest)
+        return self._uploads_by_digest().get(digest)
 
-    def place_on_wiki(self, path: AttachmentPath) -> AttachmentPath:
-        """Where pages on the wiki find what their links here find under this path.
+    def uploaded(self) -> Collection[AttachmentPath]:
+        """Where the service put files of the folder."""
+        return self._uploads_by_digest().values()
 
-        Another place than this where the file was changed here.
-        """
-        rows = self._rows(
-            "SELECT path FROM written_link WHERE wiki = ?1"
-            " AND (target = ?2 OR target LIKE '%/' || ?2) AND path <> ?2"
-            " ORDER BY attempt DESC LIMIT 1",
-            path,
-        )
-        return AttachmentPath(rows[0][0]) if rows else path
-
-    def record_upload(
-        self, digest: Digest, path: AttachmentPath, local_path: str, size: int
-    ) -> None:
-        """Note where the service put a file, so that it is uploaded once.
-
-        Args:
-            digest: Of the content.
-            path: Where the service put it.
-            local_path: The file here, relative to the wiki's folder.
-            size: In bytes.
-        """
-        known = self._uploads()
-        self._write(
-            "",
-            "INSERT OR REPLACE INTO upload (wiki, digest, path, local_path, size)"
-            " VALUES (?, ?, ?, ?, ?)",
-            *(digest, path, local_path, size),
-        )
-        known[digest] = path
-
-    def written_links(self, slug: Slug) -> _Attempts:
-        """A page's links to files here, in their order, as they were last sent.
-
-        The newest attempt to send the page comes first; there are others until it is
-        known which of them the wiki holds.
-        """
-        return tuple(self._links().get(slug, {}).values())
-
-    def all_written_links(self) -> Mapping[Slug, _Attempts]:
-        """The written links of every page that has some; see ``written_links``."""
-        return {slug: tuple(links.values()) for slug, links in self._links().items()}
-
-    def pages_with_links(self) -> frozenset[Slug]:
-        """Pages that have written links."""
-        return frozenset(self._links())
-
-    def pages_with_unsettled_links(self) -> frozenset[Slug]:
-        """Pages that were sent, and nobody knows whether the wiki holds that text."""
-        return frozenset(
-            s for s, links in self._links().items() if max(links) > SETTLED
+    def _uploads_by_digest(self) -> Mapping[Digest, AttachmentPath]:
+        versions = self.uploads().values
+        return self._once(
+            "upload_of", lambda: {d: at for one in versions() for d, at in one.items()}
         )
 
-    def _links(self) -> dict[Slug, _Links]:
-        return self._once("written_link", self._read_links)
-
-    def _read_links(self) -> dict[Slug, _Links]:
-        rows = self._rows(
-            "SELECT slug, attempt, path, written, target, is_wikilink FROM written_link"
-            " WHERE wiki = ? ORDER BY attempt DESC, number"
-        )
-        pages: dict[Slug, _Links] = {}
-        for slug, attempt, path, written, target, is_wikilink in rows:
-            link = WrittenLink(path, written, LinkTarget(target, bool(is_wikilink)))
-            attempts = pages.setdefault(slug, {})
-            attempts[attempt] = (*attempts.get(attempt, ()), link)
-        return pages
-
-    def begin_written_links(self, slug: Slug, links: Sequence[WrittenLink]) -> None:
-        """Remember a page's links as they are being sent, beside what they were."""
-        # The same links sent again are the same attempt; another one is remembered
-        # beside it, since without an answer either may be what the wiki holds.
-        links = tuple(links)
-        if not links or self.written_links(slug)[:1] == (links,):
-            return
-        known = self._links().get(slug, {})
-        attempt = max(known, default=SETTLED) + 1
-        with self._writing() as connection:
-            self._add_links(connection, slug, attempt, links)
-        self._links()[slug] = {attempt: links, **known}
-
-    def settle_written_links(self, slug: Slug, links: Sequence[WrittenLink]) -> None:
-        """Remember that the wiki holds a page with these links and no others."""
-        if not links and not self.written_links(slug):
-            return
-        with self._writing() as connection:
-            connection.execute(
-                "DELETE FROM written_link WHERE wiki = ? AND slug = ?",
-                (self._number, slug),
-            )
-            self._add_links(connection, slug, SETTLED, links)
-        self._links().pop(slug, None)
-        if links:
-            self._links()[slug] = {SETTLED: tuple(links)}
-
-    def _add_links(
-        self,
-        connection: Connection,
-        slug: Slug,
-        attempt: int,
-        links: Sequence[WrittenLink],
-    ) -> None:
-        connection.executemany(
-            "INSERT INTO written_link VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    *(self._number, slug, attempt, number, link.path),
-                    *(link.written, link.target.path, link.target.is_wikilink),
+    def record_upload(self, path: str, digest: Digest, upload: AttachmentPath) -> None:
+        """Note where the wiki has a file of this content, so that it is sent once."""
+        path = in_form_c(path)
+        if self.uploads().get(path, {}).get(digest) != upload:
+            with self._writing("upload", "upload_of") as connection:
+                connection.execute(
+                    "INSERT OR REPLACE INTO upload VALUES (?, ?, ?, ?)",
+                    (self._number, path, digest, upload),
                 )
-                for number, link in enumerate(links)
-            ],
-        )
+
+
+def _no_uploads(paths: Iterable[str]) -> frozenset[AttachmentPath]:
+    return frozenset(AttachmentPath(path) for path in paths if not is_upload(path))

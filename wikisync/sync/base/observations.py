@@ -102,16 +102,17 @@ class Observations(WikiRows):
         if not self._once("conflict_file", self._count_conflict_files):
             return {}
         rows = self._rows(
-            "SELECT slug, format, digest, local, remote, at"  # noqa: S608 - ours
+            "SELECT slug, format, digest, local, remote, at, wiki_digest"  # noqa: S608 - ours
             f" FROM conflict_file WHERE wiki = ? {which}",
             *values,
         )
         with self._database.reading():
             return {
                 slug: ConflictFileRecord(
-                    Format(markup), Digest(digest), unpack(local), unpack(remote), at
+                    *(Format(markup), digest, unpack(local), unpack(remote)),
+                    *(at, wiki_digest),
                 )
-                for slug, markup, digest, local, remote, at in rows
+                for slug, markup, digest, local, remote, at, wiki_digest in rows
             }
 
     def _count_conflict_files(self) -> int:
@@ -123,10 +124,10 @@ class Observations(WikiRows):
         self._write(
             "conflict_file",
             "INSERT OR REPLACE INTO conflict_file"
-            " (wiki, slug, format, digest, local, remote, at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            *(slug, record.format, record.conflict_file),
-            *(pack(record.local), pack(record.remote), record.at),
+            " (wiki, slug, format, digest, local, remote, at, wiki_digest)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            *(slug, record.format, record.conflict_file, pack(record.local)),
+            *(pack(record.remote), record.at, record.wiki_digest),
         )
 
     def drop_conflict_file(self, slug: Slug) -> None:

@@ -42,6 +42,7 @@ CREATE TABLE page (
     local_identity TEXT NOT NULL DEFAULT '',
     remote_identity TEXT NOT NULL DEFAULT '',
     size INTEGER,
+    uploads TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (wiki, slug)
 ) WITHOUT ROWID;
 CREATE TABLE page_text (
@@ -59,11 +60,10 @@ CREATE TABLE alias (
 ) WITHOUT ROWID;
 CREATE TABLE upload (
     {_WIKI},
-    digest TEXT NOT NULL,
     path TEXT NOT NULL,
-    local_path TEXT NOT NULL,
-    size INTEGER NOT NULL,
-    PRIMARY KEY (wiki, digest)
+    digest TEXT NOT NULL,
+    upload TEXT NOT NULL,
+    PRIMARY KEY (wiki, path, digest)
 ) WITHOUT ROWID;
 CREATE TABLE intent (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -125,6 +125,7 @@ CREATE TABLE conflict_file (
     at REAL NOT NULL,
     local BLOB NOT NULL,
     remote BLOB NOT NULL,
+    wiki_digest TEXT NOT NULL,
     PRIMARY KEY (wiki, slug)
 ) WITHOUT ROWID;
 CREATE TABLE workspace (
@@ -133,17 +134,6 @@ CREATE TABLE workspace (
 ) WITHOUT ROWID;
 -- asked in every cycle, and few texts mention an attachment
 CREATE INDEX mentions_of_pages ON page_text (wiki, mentions) WHERE mentions <> '';
-CREATE TABLE written_link (
-    {_WIKI},
-    slug TEXT NOT NULL,
-    attempt INTEGER NOT NULL,
-    number INTEGER NOT NULL,
-    path TEXT NOT NULL,
-    written TEXT NOT NULL,
-    target TEXT NOT NULL,
-    is_wikilink INTEGER NOT NULL,
-    PRIMARY KEY (wiki, slug, attempt, number)
-) WITHOUT ROWID;
 -- texts that pages had, by which a wiki that went back in time is known
 CREATE TABLE earlier (
     id INTEGER PRIMARY KEY,

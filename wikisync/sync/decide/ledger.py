@@ -18,7 +18,6 @@ from wikisync.model import (
     AttachmentPath,
     Digest,
     Format,
-    LinkTarget,
     LooseFile,
     Slug,
     digest_of,
@@ -176,6 +175,8 @@ class ConflictFileRecord(Struct, frozen=True):
     local: str
     remote: str
     at: float
+    wiki_digest: Digest
+    """Of the wiki's text as the wiki holds it."""
 
     @property
     def has_file(self) -> bool:
@@ -191,21 +192,6 @@ class RemoteEdit(Struct, frozen=True):
     who: str
     at: float
     """When it was heard of."""
-
-
-class WrittenLink(Struct, frozen=True):
-    """A link of a page to a file here, which has another name on the wiki."""
-
-    path: AttachmentPath
-    """On the wiki."""
-    written: str
-    """As the page here writes it."""
-    target: LinkTarget
-
-    @property
-    def on_wiki(self) -> LinkTarget:
-        """Where the link leads there."""
-        return LinkTarget(self.path, self.target.is_wikilink)
 
 
 class Refusal(Struct, frozen=True):

@@ -12,14 +12,21 @@ from typing import TypeAlias, assert_never
 
 from msgspec import Struct
 
-from wikisync.model import Digest, Format, Page, PageState, Slug
+from wikisync.model import (
+    AttachmentPath,
+    Digest,
+    Format,
+    Page,
+    PageState,
+    Slug,
+)
 
 
 class BasePage(Struct, frozen=True):
     """What both sides held when they last agreed on a page.
 
     Two digests, because a side may store something else than it was given (line
-    ends, a final newline) and must not count as changed for it.
+    ends, a final newline, links to uploads) and must not count as changed for it.
     """
 
     slug: Slug
@@ -32,6 +39,8 @@ class BasePage(Struct, frozen=True):
     """What the wiki knows it by (``wiki_page_meta_id``), or empty."""
     size: int | None = None
     """Of the agreed text in bytes, or None where it was not noted."""
+    uploads: tuple[AttachmentPath, ...] = ()
+    """Where links of the text to files here lead on the wiki."""
 
     @classmethod
     def agreed(
@@ -53,7 +62,7 @@ class BasePage(Struct, frozen=True):
             here: The page in the folder's snapshot, which has its identity.
             there: The page in the wiki's snapshot, which has its identity.
             known: The record before, whose identities count where no snapshot
-                has them.
+                has them, and whose uploads where the page tells of none.
         """
         local_identity = known.local_identity if known else ""
         remote_identity = known.remote_identity if known else ""
@@ -65,6 +74,7 @@ class BasePage(Struct, frozen=True):
             local_identity=here.identity if here else local_identity,
             remote_identity=there.identity if there else remote_identity,
             size=len(page.content.encode("utf-8", "surrogatepass")),
+            uploads=page.uploads or (known.uploads if known else ()),
         )
 
     @property

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from wikisync.errors import FolderError, NotFound
 from wikisync.merging.conflict import git_conflicts, has_any_marker, has_marker
 from wikisync.merging.metadata import differs_in_time_only
-from wikisync.model import Digest, Slug, Snapshot, digest_of, is_blank
+from wikisync.model import Digest, Slug, Snapshot, is_blank
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import narrowing
 from wikisync.sync.decide.decided import Decided, MergedPage
@@ -147,7 +147,7 @@ async def leave_copies(draft: Draft) -> None:
 async def compare_history(draft: Draft) -> None:
     """Find out what the wiki has otherwise than was agreed on, and since when."""
     files = draft.cycle.state.conflict_files()
-    draft.shown = {slug: digest_of(file.remote) for slug, file in files.items()}
+    draft.shown = {slug: file.wiki_digest for slug, file in files.items()}
     draft.seen = not_agreed(draft.plan, draft.base, draft.there, draft.shown)
     draft.is_set_back = await _is_set_back(draft)
 

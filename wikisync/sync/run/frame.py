@@ -9,7 +9,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from wikisync.errors import FolderError, NotFound
-from wikisync.model import PageState, Problem, Slug, Snapshot
+from wikisync.model import Page, Problem, Slug, Snapshot
 from wikisync.parallel import plain_errors
 from wikisync.sync.base.memory import PAGES_AGAIN_MAX
 from wikisync.sync.base.state import WikiState
@@ -195,7 +195,7 @@ async def met_again(
         busy = {names.get(slug, slug): lock for slug, lock in here.busy.items()}
         here = replace(here, pages=pages, busy=busy)
     new = (here.pages.keys() & there.pages.keys()) - base.keys()
-    found: dict[Slug, PageState] = {}
+    found: dict[Slug, Page] = {}
     for slug in sorted(new - here.unreadable - there.unreadable):
         theirs = there.pages[slug]
         if cycle.linked is None or here.pages[slug].has_same_text(theirs):
@@ -205,10 +205,12 @@ async def met_again(
             continue  # no file of here has a link in it
         with suppress(NotFound, FolderError):
             page = await cycle.local.read(slug)
-            state = await cycle.linked.recognised(page, slug)
-            if state is not None:
-                found[slug] = replace(state, identity=theirs.identity)
+            same = await cycle.linked.recognised(page, slug)
+            if same is not None:
+                found[slug] = same
     if found:
-        texts = {slug: one for slug, one in there.texts.items() if slug not in found}
-        there = replace(there, pages={**there.pages, **found}, texts=texts)
+        ids = {slug: there.pages[slug].identity for slug in found}
+        states = {slug: page.state(ids[slug]) for slug, page in found.items()}
+        pages, texts = {**there.pages, **states}, {**there.texts, **found}
+        there = replace(there, pages=pages, texts=texts)
     return here, there

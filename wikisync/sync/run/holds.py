@@ -213,6 +213,7 @@ class Holds:
         # agreed is what the person saw: a later edit there is merged, not pushed over
         agreed = BasePage.agreed(
             Page(slug, record.format, record.remote),
+            remote=record.wiki_digest,
             known=self._cycle.state.base().get(slug),
         )
         page_format = record.format if page is None else page.format
@@ -505,7 +506,8 @@ class Holds:
             lambda: write_conflict_file(pieces, remote_by=label), remote
         )
         record = ConflictFileRecord(
-            merged.remote.format, digest_of(text), merged.local.content, remote, at
+            *(merged.remote.format, digest_of(text), merged.local.content, remote),
+            *(at, merged.remote.digest),
         )
         there: Digest | None = None
         path = ""

@@ -11,13 +11,15 @@ from __future__ import annotations
 import logging
 from typing import assert_never
 
+from msgspec.structs import replace
+
 from wikisync.errors import (
     NotFound,
     PreconditionFailed,
     ProtocolViolation,
     Rejected,
 )
-from wikisync.model import Page, Slug, temporary_name
+from wikisync.model import Page, Slug, digest_of, temporary_name
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Agreed, Intent, WriteKind
 from wikisync.sync.decide.plan import BasePage
@@ -69,13 +71,13 @@ class _Settling:
         intent = self._intent
         # Found by its text, since the service may have given it another name.
         held = await self._held(intent.slug)
-        is_there = held is not None and held.digest == intent.after
-        slug = intent.slug if is_there else await self._unowned()
-        if slug is None:
-            return
-        if slug != intent.slug:
+        if held is None or not self._is_sent(held):
+            slug = await self._unowned()
+            if slug is None:
+                return
+            held = Page(slug, intent.format, intent.text)
             self._cycle.state.record_alias(intent.slug, slug)
-        self._agree(slug)
+        self._agree(held)
 
     async def _unowned(self) -> Slug | None:
         """The one page of this text that no record owns, if there is just one."""
@@ -95,8 +97,8 @@ class _Settling:
     async def _replace(self) -> None:
         # Another text there is an edit, or the one before: comparing finds out which.
         held = await self._held(self._intent.slug)
-        if held is not None and held.digest == self._intent.after:
-            self._agree(held.slug)
+        if held is not None and self._is_sent(held):
+            self._agree(held)
 
     async def _move(self) -> None:
         intent = self._intent
@@ -160,13 +162,17 @@ class _Settling:
         if page.digest == intent.after:
             rebase(self._cycle.state, intent)
 
-    def _agree(self, slug: Slug) -> None:
+    def _is_sent(self, held: Page) -> bool:
+        """Whether the wiki has what was sent; links to files are other ones there."""
+        return digest_of(held.content) == self._intent.after
+
+    def _agree(self, held: Page) -> None:
         """Agree on what was sent; whatever the wiki has by now is an edit of it."""
         intent = self._intent
         agreed = BasePage.agreed(
-            Page(slug, intent.format, intent.text),
-            remote=intent.after,
-            known=self._cycle.state.base().get(slug),
+            replace(held, format=intent.format),
+            local=intent.after,
+            known=self._cycle.state.base().get(held.slug),
         )
         self._cycle.state.record([Agreed.of(agreed, intent.text)], is_step=True)
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from wikisync.model import Page, PageState, Slug
+from wikisync.model import Page, Slug
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import ALL_KINDS, BatchKind
 
@@ -29,8 +29,8 @@ class LinkedPages(Protocol):
         """Pages whose attachments here are other ones than the wiki's."""
         ...
 
-    async def recognised(self, here: Page, slug: Slug) -> PageState | None:
-        """What a page of the wiki is as the folder writes it, if it is that one.
+    async def recognised(self, here: Page, slug: Slug) -> Page | None:
+        """A page of the wiki as the folder writes it, if it is that one.
 
         Nothing is known of its links; those to files are compared by the files.
 

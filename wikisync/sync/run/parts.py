@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from wikisync.errors import PreconditionFailed, WikisyncError
 from wikisync.merging.front_matter import with_front_matter
@@ -130,7 +131,7 @@ class Cycle(Struct, frozen=True):
         if page.format not in self.state.memory.capabilities.strips_front_matter_of:
             return page
         content = with_front_matter(page.content, known)
-        return Page(page.slug, page.format, content, page.title)
+        return replace(page, content=content, wiki_digest=page.digest)
 
     def note_done(self, action: Action, slug: Slug) -> None:
         """Log one action as carried out, for the page as it is called now."""

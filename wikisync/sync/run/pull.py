@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.errors import (
     AuthenticationFailed,
@@ -212,10 +213,8 @@ class _Pulls:
         return Page(page.slug, page.format, content, page.title)
 
     def _agreed_on(self, theirs: Page, mine: Page) -> BasePage:
-        local = None if mine.content == theirs.content else mine.digest
-        return BasePage.agreed(
-            theirs, local=local, there=self._there.pages.get(theirs.slug)
-        )
+        there = self._there.pages.get(theirs.slug)
+        return BasePage.agreed(theirs, local=mine.digest, there=there)
 
     def _fail(self, slug: Slug, error: WikisyncError) -> None:
         if isinstance(error, PreconditionFailed):
@@ -242,7 +241,7 @@ class _Pulls:
         if page is None:
             return None
         agreed = BasePage.agreed(
-            Page(action.slug, action.format, page.content),
+            replace(page, slug=action.slug, format=action.format),
             local=action.local,
             remote=action.remote,
             here=self._here.pages.get(action.slug),

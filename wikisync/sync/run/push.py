@@ -257,7 +257,8 @@ class _Pushes:
                 )
             )
         agreed = BasePage.agreed(
-            Page(answer.slug, sent.format, sent.content),
+            replace(answer, format=sent.format, content=sent.content),
+            local=sent.digest,
             # an answer with another text shows somebody's edit: the next snapshot
             # has it, and it is pulled
             remote=sent.digest

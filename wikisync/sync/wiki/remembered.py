@@ -14,6 +14,7 @@ from wikisync.model import (
     Snapshot,
 )
 from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide.ledger import ConflictFileRecord
 
 
 class RememberedWiki:
@@ -46,18 +47,18 @@ class RememberedWiki:
         pages = dict(self._known.remote_pages())
         for slug, record in self._known.conflict_files().items():
             identity = pages[slug].identity if slug in pages else ""
-            pages[slug] = Page(slug, record.format, record.remote).state(identity)
+            pages[slug] = _page(slug, record).state(identity)
         return Snapshot(pages, is_remembered=True)
 
     async def read(self, slug: Slug) -> Page:
         """The page as it was last seen."""
         record = self._known.conflict_file(slug)
         if record is not None:
-            return Page(slug, record.format, record.remote)
+            return _page(slug, record)
         base, text = self._known.base().get(slug), self._known.text(slug)
         if base is None or text is None:
             raise NotFound(f"there is no record of page {slug}")
-        return Page(slug, base.format, text)
+        return Page(slug, base.format, text, wiki_digest=base.remote)
 
     async def write(self, page: Page, *, expected: Digest | None) -> Page:
         """Take nothing."""
@@ -89,6 +90,11 @@ class RememberedWiki:
     ) -> Attachment:
         """Take nothing."""
         raise _refusal(path, chunks)
+
+
+def _page(slug: Slug, record: ConflictFileRecord) -> Page:
+    digest = record.wiki_digest
+    return Page(slug, record.format, record.remote, wiki_digest=digest)
 
 
 def _refusal(what: str, *_asked: object) -> Unavailable:

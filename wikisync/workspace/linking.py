@@ -1,0 +1,491 @@
+"""The links of a page to files of the folder: as the wiki has to write them, and back.
+
+On the way out each linked file is uploaded once, by its content, and the link leads to
+the upload; on the way in the link is again what the person wrote (``docs/sync.md``
+"Attachments").  Only real links are touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import TypeAlias, TypeVar
+
+from msgspec.structs import replace
+
+from wikisync.errors import Rejected, RemoteError, WikisyncError
+from wikisync.folder.loose import LooseFiles
+from wikisync.folder.naming import is_unlisted
+from wikisync.markup.retarget import link_targets, to_folder, to_wiki
+from wikisync.mentions import (
+    has_extension,
+    is_upload,
+    linked_ways,
+    mentioned_attachments,
+    ways_lead_to,
+)
+from wikisync.model import (
+    Attachment,
+    AttachmentPath,
+    Digest,
+    LinkTarget,
+    LooseFile,
+    Page,
+    Slug,
+    fold_text,
+    in_form_c,
+)
+from wikisync.pointer import POINTER_BYTES_MAX, is_pointer
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide.ledger import FetchedFile, Intent, WriteKind
+from wikisync.sync.replica import RemoteReplica
+
+log = logging.getLogger(__name__)
+
+FILE_BYTES_MAX = 100 * 1024 * 1024
+"""A linked file larger than this is not uploaded; its page waits."""
+
+NOWHERE = AttachmentPath("")
+"""Where the wiki has what was not uploaded."""
+UNKNOWN_FOLDER = "0" * 32
+"""In place of the folder that the service will choose."""
+
+T = TypeVar("T")
+_Held: TypeAlias = LooseFile | AttachmentPath
+"""A file to be uploaded, or where the wiki has it."""
+
+
+_PARSING = threading.Lock()
+"""The parsers are the process's, and made for one page at a time."""
+
+
+async def _parsed(work: Callable[[], T]) -> T:
+    """What parsers find, in a thread: the loop never waits for them."""
+
+    def alone() -> T:
+        with _PARSING:
+            return work()
+
+    return await asyncio.to_thread(alone)
+
+
+async def _targets(page: Page) -> Sequence[LinkTarget]:
+    """Where the page's links lead, once each."""
+    return tuple(dict.fromkeys(await _parsed(lambda: link_targets(page))))
+
+
+class FileLinks:
+    """The links of one wiki's pages to files beside them."""
+
+    def __init__(
+        self,
+        wiki: RemoteReplica,
+        files: LooseFiles,
+        state: WikiState,
+        clock: Callable[[], float],
+    ) -> None:
+        self._wiki = wiki
+        self._files = files
+        self._state = state
+        self._clock = clock
+        self._uploading = asyncio.Lock()
+        self._fetched: Mapping[str, _Held] | None = None
+        """Fetched attachments that are here: where the wiki has each, or the file that
+        a person made of it.  None where files may have come and gone."""
+        self._pointers: dict[Digest, bool] = {}
+        """Of small files: whether such a content is only a pointer."""
+        self.unmet: dict[Slug, Sequence[str]] = {}
+        """Ways of links to files that were not here when their pages were sent."""
+        self._read: dict[AttachmentPath, Attachment] = {}
+        """Uploads that were read to be compared."""
+        self._compared: dict[Slug, tuple[Digest, Collection[str]]] = {}
+        """Pages whose files and uploads differ, and whose links do not."""
+
+    def scan_anew(self) -> None:
+        """Files may have come and gone."""
+        self._fetched = None
+
+    # -- the two spellings -------------------------------------------------------
+
+    async def to_folder(self, page: Page) -> Page:
+        """The page as the folder writes it, with the digest of the wiki's text.
+
+        Its links are written as in the text that both sides agreed on, or as in one
+        that was sent without an answer.
+        """
+        if "uploads/" not in page.content:
+            return page
+        slug, base = page.slug, self._state.base().get(page.slug)
+        is_text = {WriteKind.CREATE, WriteKind.REPLACE}
+        intents = [one for one in self._state.intents() if one.operation in is_text]
+        sent = next((one for one in intents if one.slug == slug), None)
+        if sent is not None:
+            like = Page(slug, sent.format, sent.text)
+        elif base is not None and base.uploads:
+            like = Page(slug, base.format, self._state.text(slug) or "")
+        else:
+            return page
+        held = () if base is None else base.uploads
+        files: dict[LinkTarget, Collection[str]] = {}
+        for target, file in (await self._find(slug, await _targets(like))).items():
+            now = file.digest if isinstance(file, LooseFile) else None
+            versions = self._versions(slug, target).items()
+            files[target] = [v for d, v in versions if sent or v in held or d == now]
+        content, uploads = await _parsed(lambda: to_folder(page, like, files))
+        if content == page.content:
+            return page
+        found = tuple(AttachmentPath(one) for one in sorted(uploads))
+        return replace(page, content=content, wiki_digest=page.digest, uploads=found)
+
+    async def to_wiki(self, page: Page, *, is_sent: bool = True) -> Page:
+        """The page as the wiki is to hold it.
+
+        Args:
+            page: As the folder writes it.
+            is_sent: Its files are uploaded; else it is only compared.
+
+        Raises:
+            RemoteError: a file cannot be uploaded, or a new link to one cannot be
+                written for the wiki; it would be a broken one there.
+        """
+        wanted = await self._wanted(page, is_sent=is_sent)
+        files: dict[LinkTarget, str] = {}
+        for target, held in wanted.items():
+            place = held if isinstance(held, str) else self._place_of(held)
+            is_own = not is_sent and await self._is_in_place(held)
+            if not is_own:
+                files[target] = place
+        if not files:
+            return page
+        content, placed = await _parsed(lambda: to_wiki(page, files))
+        if is_sent:
+            await self._refuse_composed(page, wanted, placed)
+            for target in placed:
+                held = wanted[target]
+                if isinstance(held, LooseFile):
+                    files[target] = await self._uploaded(page.slug, held)
+            content, placed = await _parsed(lambda: to_wiki(page, files))
+        if content is None:
+            if is_sent:  # a comparison alone says nothing
+                log.warning("%s: its links to files cannot be written", page.slug)
+            return page
+        uploads = sorted({AttachmentPath(files[target]) for target in placed})
+        return replace(page, content=content, uploads=tuple(uploads))
+
+    async def recognised(self, here: Page, there: Page) -> Page | None:
+        """The page of the wiki as the folder writes it, if nothing but links differ.
+
+        For pages whose record was lost.  A link here and an upload there are the same
+        if the bytes are; such an upload is remembered and not made again.
+        """
+        if here.format is not there.format:
+            return None
+        known: dict[Digest, AttachmentPath] = {}
+        for path in dict.fromkeys(one.path for one in await _targets(there)):
+            if is_upload(path):
+                try:
+                    one = await self._there(AttachmentPath(path))
+                    known.setdefault(one.digest, one.path)
+                except RemoteError as error:
+                    log.info("%s: %s", here.slug, error.message)
+        wanted = await self._wanted(here) if known else {}
+        files = {
+            target: known[file.digest]
+            for target, file in wanted.items()
+            if isinstance(file, LooseFile) and file.digest in known
+        }
+        content, placed = await _parsed(lambda: to_wiki(here, files))
+        if not placed or fold_text(content or "") != fold_text(there.content):
+            return None
+        for target in placed:
+            file = wanted[target]
+            if isinstance(file, LooseFile):
+                self._state.record_upload(file.path, file.digest, files[target])
+        uploads = tuple(sorted({files[target] for target in placed}))
+        return replace(here, wiki_digest=there.digest, uploads=uploads)
+
+    def place_on_wiki(self, path: AttachmentPath) -> AttachmentPath:
+        """Where pages on the wiki find what their links here find under this path.
+
+        Another place than this where the file was changed here.
+        """
+        held = {one for page in self._state.base().values() for one in page.uploads}
+        versions = self._state.uploads().get(in_form_c(path), {}).values()
+        return next((one for one in versions if one in held), path)
+
+    async def outdated(self) -> frozenset[Slug]:
+        """Pages that link to a file whose content is another one than the wiki's.
+
+        Also pages that were sent before the file was there, or came from the wiki so.
+        """
+        self._fetched = await self._scan()
+        base = self._state.base()
+        expected = await self._expected()
+        with_uploads = {slug for slug, page in base.items() if page.uploads}
+        found: set[Slug] = set()
+        for slug in sorted((expected.keys() & base.keys()) | with_uploads):
+            known, now = base[slug], expected.get(slug, frozenset())
+            seen = known.local, now
+            if now == set(known.uploads) or self._compared.get(slug) == seen:
+                continue
+            page = Page(slug, known.format, self._state.text(slug) or "")
+            sent = await self.to_wiki(page, is_sent=False)
+            if set(sent.uploads) != set(known.uploads):
+                found.add(slug)
+            else:
+                self._compared[slug] = seen
+        return frozenset(found)
+
+    async def _expected(self) -> Mapping[Slug, Collection[str]]:
+        """The uploads that pages should have, if all that looks like a link is one."""
+        base, linking = self._state.base(), self._state.linking()
+        uploads, fetched = self._state.uploads(), self._fetched or {}
+        changed = {p for p, file in fetched.items() if isinstance(file, LooseFile)}
+        paths = await self._files.listed() | changed | uploads.keys()
+        pages = {path: linking[path] for path in paths & linking.keys()}
+        there = await self._files.at(pages.keys())
+        expected = defaultdict[Slug, set[str]](set)
+        for path, slugs in pages.items():
+            file = fetched.get(path) or there.get(path)
+            if await self._is_away(file):
+                # the wiki still has it
+                versions = uploads.get(path, {}).values()
+                for slug in slugs:
+                    if slug in base:
+                        expected[slug].update(set(versions) & set(base[slug].uploads))
+            elif isinstance(file, LooseFile):
+                place = self._state.upload_of(file.digest) or NOWHERE
+                for slug in slugs:
+                    expected[slug].add(place)
+        return expected
+
+    # -- files that pages link to ------------------------------------------------
+
+    async def _wanted(
+        self, page: Page, *, is_sent: bool = False
+    ) -> Mapping[LinkTarget, _Held]:
+        """What of the folder a page links to, or what the wiki still has of it."""
+        if self._fetched is None:
+            self._fetched = await self._scan()
+        ways = linked_ways(page.content)
+        files = [way for way in ways if has_extension(way)]
+        if is_sent:
+            self.unmet[page.slug] = ()
+        if not (is_sent and files) and not await self._may_link(page, ways):
+            return {}
+        targets = await _targets(page)
+        found = await self._find(page.slug, targets)
+        if is_sent:
+            missing = {one.path for one in targets if found.get(one) is None}
+            # a way without an extension leads to a page
+            self.unmet[page.slug] = sorted(missing.intersection(files))
+        base = self._state.base().get(page.slug)
+        refused = await self._unasked(page, found)
+        wanted: dict[LinkTarget, _Held] = {}
+        for target in targets:
+            file = found.get(target)
+            held = [
+                one
+                for one in self._versions(page.slug, target).values()
+                if base is not None and one in base.uploads
+            ]
+            if held and await self._is_away(file):
+                wanted[target] = held[0]
+            elif isinstance(file, LooseFile) and (held or target not in refused):
+                wanted[target] = file
+        return wanted
+
+    async def _may_link(self, page: Page, ways: Sequence[str]) -> bool:
+        """Whether a page names a file that is here or was; parsing costs more."""
+        fetched, uploads = self._fetched or {}, self._state.uploads()
+        file = self._state.file_of(page.slug)
+        paths = {*ways_lead_to(file, ways), *mentioned_attachments(page.content)}
+        if not uploads.keys().isdisjoint(paths):
+            return True
+        if any(isinstance(fetched.get(path), LooseFile) for path in paths):
+            return True
+        return bool(await self._files.at(paths))
+
+    def _versions(
+        self, slug: Slug, target: LinkTarget
+    ) -> Mapping[Digest, AttachmentPath]:
+        """Where the wiki has what a link on a page led to at any time."""
+        path = self._files.path_of(self._state.file_of(slug), target)
+        return self._state.uploads().get(in_form_c(path or ""), {})
+
+    async def _find(
+        self, slug: Slug, targets: Sequence[LinkTarget]
+    ) -> Mapping[LinkTarget, _Held | None]:
+        """The files that the links of a page lead to from where its file is.
+
+        Returns:
+            Where the wiki has it, for a fetched one that is as it was.
+        """
+        if self._fetched is None:
+            self._fetched = await self._scan()
+        file, fetched = self._state.file_of(slug), self._fetched
+        paths = {one: self._files.path_of(file, one) for one in targets}
+        there = await self._files.at([one for one in paths.values() if one])
+        return {
+            target: fetched.get(path) or there.get(path)
+            for target, path in paths.items()
+            if path is not None
+        }
+
+    async def _unasked(
+        self, page: Page, found: Mapping[LinkTarget, _Held | None]
+    ) -> Collection[LinkTarget]:
+        """Links to files in folders that are left out, written here by nobody just now.
+
+        Somebody else may have, who guesses what is in such folders.
+        """
+        hidden = {
+            target
+            for target, file in found.items()
+            if isinstance(file, LooseFile)
+            and is_unlisted(file.path)
+            and file.path not in (self._fetched or {})
+        }
+        return hidden and hidden & set(await self._agreed_targets(page))
+
+    async def _agreed_targets(self, page: Page) -> Sequence[LinkTarget]:
+        agreed = replace(page, content=self._state.text(page.slug) or "")
+        return await _targets(agreed)
+
+    async def _refuse_composed(
+        self,
+        page: Page,
+        wanted: Mapping[LinkTarget, _Held],
+        placed: Collection[LinkTarget],
+    ) -> None:
+        """Send no new link to a file whose name is put together by the format.
+
+        It stands nowhere to be replaced.  One that the wiki has already is no worse
+        than it was: the file may be in its repository.
+        """
+        composed = {
+            target: held.path
+            for target, held in wanted.items()
+            if isinstance(held, LooseFile) and target not in placed
+        }
+        if not composed:
+            return
+        for target in composed.keys() - set(await self._agreed_targets(page)):
+            raise Rejected(
+                f"{page.slug} links to {composed[target]} with a path built from"
+                f" attributes or macros, and the file has another path on the wiki",
+                hint="write the full path in the link, without :imagesdir: or {...}",
+            )
+
+    async def _scan(self) -> Mapping[str, _Held]:
+        known = self._state.attachments()
+        there = await self._files.there(known)
+        return {
+            path: path if await self._is_the_wikis(known[path], file) else file
+            for path, file in there.items()
+        }
+
+    async def _is_the_wikis(self, known: FetchedFile, file: LooseFile) -> bool:
+        """Whether a link to a fetched file means what the wiki has in its place."""
+        if await self._is_away(file):
+            return True
+        if file.digest != known.digest:
+            return False
+        # another file than the wiki's means itself once it was uploaded
+        is_own = not known.version and not is_upload(known.path)
+        return not (is_own and self._state.upload_of(file.digest))
+
+    async def _is_away(self, file: _Held | None) -> bool:
+        """Whether a file is gone here, or only a pointer to its content is left."""
+        if not isinstance(file, LooseFile):
+            return file is None
+        if file.size > POINTER_BYTES_MAX:
+            return False
+        if file.digest not in self._pointers:
+            try:
+                content = b"".join([chunk async for chunk in self._files.read(file)])
+            except WikisyncError:
+                return False  # who reads it will say what is wrong
+            self._pointers[file.digest] = is_pointer(content)
+        return self._pointers[file.digest]
+
+    # -- uploads -----------------------------------------------------------------
+
+    async def _there(self, path: AttachmentPath) -> Attachment:
+        """What the wiki has for an upload; each is read once."""
+        if path not in self._read:
+            digest, size = hashlib.sha256(), 0
+            async for chunk in self._wiki.read_attachment(path):
+                digest.update(chunk)
+                size += len(chunk)
+            self._read[path] = Attachment(path, Digest(digest.hexdigest()), size)
+        return self._read[path]
+
+    def _place_of(self, file: LooseFile) -> AttachmentPath:
+        """Where the wiki has the file, or about where it will have it."""
+        name = file.path.rpartition("/")[2]
+        planned = AttachmentPath(f"uploads/{UNKNOWN_FOLDER}/{name}")
+        return self._state.upload_of(file.digest) or planned
+
+    async def _is_in_place(self, file: _Held) -> bool:
+        """Whether the wiki has a file of its own where this one is.
+
+        Without git nothing has listed that; links lead to it until this one changes.
+        """
+        if isinstance(file, str) or file.path in (self._fetched or {}):
+            return False
+        if in_form_c(file.path) in self._state.uploads():
+            return False
+        path = AttachmentPath(file.path)
+        with suppress(RemoteError):
+            await self._there(path)
+            self._state.record_attachments([FetchedFile(path, file.digest, file)])
+            self._fetched = {**(self._fetched or {}), path: path}
+            return True
+        return False
+
+    async def _uploaded(self, slug: Slug, file: LooseFile) -> AttachmentPath:
+        """Where the wiki has the file; uploaded once, whatever it is called here."""
+        async with self._uploading:
+            # another page may have sent the same file meanwhile
+            known = self._state.upload_of(file.digest)
+            if known is None:
+                return await self._upload(slug, file)
+            self._state.record_upload(file.path, file.digest, known)
+            return known
+
+    async def _upload(self, slug: Slug, file: LooseFile) -> AttachmentPath:
+        if file.size > FILE_BYTES_MAX:
+            raise Rejected(
+                f"{file.path}, which {slug} links to, is larger than"
+                f" {FILE_BYTES_MAX >> 20} MiB",
+                hint="make the file smaller, or host it elsewhere and link to it",
+            )
+        if await self._is_away(file):
+            raise Rejected(
+                f"{file.path}, which {slug} links to, holds only a pointer to its"
+                " content",
+                hint="get the content with git lfs pull or git annex get",
+            )
+        intent = self._state.begin(
+            Intent(WriteKind.UPLOAD, slug, text=file.path, at=self._clock())
+        )
+        name = file.path.rpartition("/")[2]
+        try:
+            stored = await self._wiki.write_attachment(
+                AttachmentPath(f"uploads/{name}"), self._files.read(file)
+            )
+        except RemoteError:
+            self._state.settle(intent)
+            raise
+        with self._state.together():
+            # of what was sent: it may have been saved again since it was read
+            self._state.record_upload(file.path, stored.digest, stored.path)
+            self._state.settle(intent)
+        log.info("uploaded %s as %s", file.path, stored.path)
+        return stored.path
