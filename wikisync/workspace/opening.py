@@ -101,6 +101,7 @@ class OpenWorkspace:
         self,
         workspace: ConfiguredWorkspace,
         state: State,
+        identity: Identity | None,
         *,
         is_adopting: bool,
         is_copied: bool = False,
@@ -109,6 +110,8 @@ class OpenWorkspace:
     ) -> None:
         self.workspace = workspace
         self.state = state
+        self.identity = identity
+        """Which workspace the state knows; None before its first sync."""
         self.is_adopting = is_adopting
         """Its folders are taken as they are: nothing counts as deleted."""
         self.is_copied = is_copied
@@ -335,8 +338,7 @@ class OpenWorkspace:
             Halted: the marker is missing, or the folder had pages and is empty.
             FolderError: the folder is gone.
         """
-        identity = Identity.parse(self.state.recalled(IDENTITY))
-        state_match(self.workspace.private, identity)
+        state_match(self.workspace.private, self.identity)
         if not self.is_adopting:
             folder = self.folder_of(wiki)
             refuse_emptied(folder, known_pages=len(self.known(wiki).base()))
@@ -349,7 +351,7 @@ class OpenWorkspace:
         Raises:
             FolderError: there is none.
         """
-        return self._match(*self._identities(wiki), is_first=True)
+        return self._matched(wiki, is_first=True)[0]
 
     @contextmanager
     def meeting(self, wiki: WikiSection, *, is_first: bool) -> Iterator[FolderMatch]:
@@ -366,34 +368,32 @@ class OpenWorkspace:
         Raises:
             FolderError: there is no folder.
         """
-        before, now = self._identities(wiki)
-        yield self._match(before, now, is_first=is_first)
+        match, before, now = self._matched(wiki, is_first=is_first)
+        yield match
         if now != before:
             self.known(wiki).remember(folder_identity=str(now))
 
-    def _match(
-        self, before: FolderIdentity | None, now: FolderIdentity, *, is_first: bool
-    ) -> FolderMatch:
-        if self.is_adopting and is_first:
-            return FolderMatch.ADOPTED
-        if self.is_shared:
-            return FolderMatch.SHARED
-        is_known = self.is_adopting or before is None or now.is_same_folder(before)
-        return FolderMatch.SAME if is_known else FolderMatch.OTHER
-
-    def _identities(
-        self, wiki: WikiSection
-    ) -> tuple[FolderIdentity | None, FolderIdentity]:
-        """The wiki's folder at its last cycle, if that is known, and now."""
+    def _matched(
+        self, wiki: WikiSection, *, is_first: bool
+    ) -> tuple[FolderMatch, FolderIdentity | None, FolderIdentity]:
+        """The match, and the folder at the last cycle, if that is known, and now."""
         before = FolderIdentity.parse(self.known(wiki).memory.folder_identity)
-        return before, current_folder(self.folder_of(wiki), before)
+        now = current_folder(self.folder_of(wiki), before)
+        is_known = self.is_adopting or before is None or now.is_same_folder(before)
+        match = FolderMatch.SAME if is_known else FolderMatch.OTHER
+        if self.is_shared:
+            match = FolderMatch.SHARED
+        if self.is_adopting and is_first:
+            match = FolderMatch.ADOPTED
+        return match, before, now
 
     def note_adopted(self) -> None:
         """The folders were scanned as they are; from now on absences count."""
         known = [*_earlier(self.state), self.state.recalled(IDENTITY)]
         earlier = list(dict.fromkeys(filter(None, known)))[-EARLIER_MAX:]
         self.state.remember(EARLIER, "\n".join(earlier))
-        self.state.remember(IDENTITY, str(adopt(self.workspace.private)))
+        self.identity = adopt(self.workspace.private)
+        self.state.remember(IDENTITY, str(self.identity))
         self.state.remember(ADOPTING, "")
         self.is_adopting = self.is_shared = False
 
@@ -457,6 +457,7 @@ def open_workspace(
         opened = OpenWorkspace(
             workspace,
             state,
+            recorded,
             is_adopting=is_copied or bool(state.recalled(ADOPTING)),
             is_copied=is_copied and not adopts,
             is_shared=matched is StateMatch.SHARED and not adopts,

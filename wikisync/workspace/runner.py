@@ -492,7 +492,7 @@ class Runner:
             return
         wiki.not_before = now + again_s(error, wiki.failures, self.chance)
         if isinstance(error, RemoteError):
-            # about some it was asked, and answered just now
+            # where the error may be of all, the service was asked, and answered now
             is_now = isinstance(error, OWN_TROUBLE)
             self._service_answered(now if is_now else wiki.began_at)
         wiki.failure = own_failure(error, wiki.failures)

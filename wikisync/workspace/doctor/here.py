@@ -16,7 +16,6 @@ from wikisync.folder.trash import KEPT_BYTES, KEPT_DAYS, Trash
 from wikisync.folder.workspace import (
     MOUNTS,
     WATCH,
-    Identity,
     StateMatch,
     file_system_of,
     holder_of,
@@ -30,7 +29,7 @@ from wikisync.libc import check_watches_left
 from wikisync.sync.run.options import FolderMatch
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.doctor.findings import Finding, Grade
-from wikisync.workspace.opening import IDENTITY, OpenWorkspace
+from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.sentences import OTHER_FOLDER, counted
 
 MEGABYTE = 1_000_000
@@ -85,9 +84,8 @@ def check_state(opened: OpenWorkspace) -> Iterator[Finding]:
     """The state file and the trash."""
     private = opened.workspace.private
     yield from (Finding(Grade.LOOK, notice) for notice in opened.notices())
-    recorded = Identity.parse(opened.state.recalled(IDENTITY))
     try:
-        matched = state_match(private, recorded)
+        matched = state_match(private, opened.identity)
     except WikisyncError as error:
         yield Finding.of(error)
     else:
