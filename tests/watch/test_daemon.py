@@ -26,22 +26,6 @@ def test_first_cycle_scans_at_everything_at_once() -> None:
     watched(test)
 
 
-def test_asked_ten_times_while_a_cycle_runs_there_is_one_more() -> None:
-    async def test(watch: Watch) -> None:
-        work = watch.works[0]
-        work.takes_s = 2.0
-        await watch.at(1)
-        for _ in range(10):
-            watch.runner.request_cycle("docs", ScanScope.FOLDER)
-        await watch.at(4.9)
-        assert [scope for _, scope in work.cycles] == [
-            ScanScope.EVERYTHING,
-            ScanScope.FOLDER,
-        ]
-
-    watched(test)
-
-
 def test_save_is_carried_over_at_once_whatever_else_is_waited_for() -> None:
     async def test(watch: Watch) -> None:
         await watch.at(5)

@@ -253,14 +253,11 @@ class Runner:
         """
         for wiki in self.wikis.values() if name is None else (self.wikis[name],):
             wiki.work.note(scope, paths)
-            self._request(wiki, scope)
+            if wiki.requested is None:
+                wiki.requested_at = self.clock()
+            wiki.requested = max(wiki.requested or scope, scope)
             if has_moved:
                 wiki.quicken(self.clock())
-
-    def _request(self, wiki: WikiRun, scope: ScanScope) -> None:
-        if wiki.requested is None:
-            wiki.requested_at = self.clock()
-        wiki.requested = max(wiki.requested or scope, scope)
         self._wake.set()
 
     def retry(self) -> None:
@@ -269,7 +266,7 @@ class Runner:
             self.outage.until = 0.0
         for wiki in self.wikis.values():
             wiki.not_before = 0.0
-            self._request(wiki, ScanScope.EVERYTHING)
+        self.request_cycle(has_moved=False)
         self._quicken_unlisted()
 
     def _quicken_unlisted(self) -> None:
@@ -351,8 +348,7 @@ class Runner:
             self._set(wiki, Condition.PAUSED)
         elif wiki.is_paused:
             self._set(wiki, Condition.STARTING)
-            self._request(wiki, ScanScope.EVERYTHING)
-            wiki.quicken(self.clock())
+            self.request_cycle(wiki.name)
         return is_paused
 
     async def _wait(self, *, has_room: bool) -> None:
@@ -450,7 +446,7 @@ class Runner:
                 wait_s = min(max(rest_s * FULL_SCAN_GROWTH, wait_s), FULL_SCAN_MAX_S)
             wiki.due_at = min(wiki.due_at, wiki.full_scan + wait_s)
             if outcome.has_more:
-                self._request(wiki, ScanScope.EVERYTHING)
+                self.request_cycle(wiki.name, has_moved=False)
                 wiki.not_before = now + RESTLESS_S
             if outcome.problem:
                 again_at = now + back_off_s(wiki.unsettled, self.chance)
@@ -482,7 +478,7 @@ class Runner:
             wiki.failing_since = now
         wiki.failures += 1
         if self._is_endless:
-            self._request(wiki, scope)
+            self.request_cycle(wiki.name, scope, has_moved=False)
         else:
             wiki.due_at = float("inf")
         if is_of_all:

@@ -148,7 +148,7 @@ class WikiCycles:
             settle_s: How long a saved file must have been left alone.
             asks_first: Whether the service is asked where the wiki is.
         """
-        self.section = section
+        self.section, self.name = section, section.folder
         self.options = options
         self.progress = progress or SilentProgress()
         self.synced = Synced(section)
@@ -158,11 +158,6 @@ class WikiCycles:
         self._settle_s = settle_s
         self._asks_first = asks_first
         self._wiki: SyncedWiki | None = None
-
-    @property
-    def name(self) -> str:
-        """The wiki's folder in the workspace."""
-        return self.section.folder
 
     @property
     def is_paused(self) -> bool:
