@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from importlib import resources
+from pathlib import Path
 from typing import Any
+
+_ROOT = Path(__file__).parent
 
 
 def packaged_text(package: str, name: str) -> str:
-    """The whole file of a package."""
-    return resources.files(package).joinpath(name).read_text("utf-8")
+    """The whole file of a package of ours."""
+    # importlib.resources takes a tenth of the time in which a worker starts
+    return _ROOT.joinpath(*package.split(".")[1:], name).read_text("utf-8")
 
 
 def packaged_toml(package: str, name: str) -> dict[str, Any]:

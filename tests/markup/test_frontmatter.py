@@ -8,14 +8,12 @@ import pytest
 
 from tests.support.markup import render
 from wikisync.markup.frontmatter import (
-    DEPTH_MAX,
     FRONT_MATTER_CHARS_MAX,
-    NotMetadata,
-    parse_mapping,
     split_front_matter,
     text_without,
     title_block,
 )
+from wikisync.markup.metadata import DEPTH_MAX, NotMetadata, parse_mapping
 
 
 @pytest.mark.parametrize(

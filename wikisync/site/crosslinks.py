@@ -19,7 +19,7 @@ from msgspec import Struct
 from wikisync.markup.links import LinkIndex, Target, file_path, normal_path
 from wikisync.model import AttachmentPath, Slug
 from wikisync.site.addresses import WikiAddresses, relative_url
-from wikisync.site.sources import LooseStates
+from wikisync.site.loose import LooseStates
 
 if TYPE_CHECKING:
     from wikisync.site.model import WikiInfo

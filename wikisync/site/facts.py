@@ -10,6 +10,7 @@ of the text before, or those that follow from its name.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -18,9 +19,12 @@ from wikisync.decoding import msgpack_decoder
 from wikisync.markup.record import TocEntry
 from wikisync.model import Problem, Slug
 from wikisync.site.crosslinks import is_elsewhere
+from wikisync.site.model import SourcePage
 from wikisync.site.navigation import folder_title
-from wikisync.site.sources import ScannedWiki, SourcePage
 from wikisync.site.titles import TITLE_CHARS_MAX, display_title, shortened
+
+if TYPE_CHECKING:
+    from wikisync.site.sources import ScannedWiki
 
 
 class BrokenRef(msgspec.Struct, frozen=True, array_like=True, gc=False):

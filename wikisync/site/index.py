@@ -62,7 +62,8 @@ if TYPE_CHECKING:
     from wikisync.site.addresses import WikiAddresses
     from wikisync.site.bodies import Bodies, Place
     from wikisync.site.cache import Cache
-    from wikisync.site.sources import ScannedWiki, SourcePage
+    from wikisync.site.model import SourcePage
+    from wikisync.site.sources import ScannedWiki
 
 UNREADABLE = Digest("unreadable")
 """Stands for the content of a file that vanished after it was listed."""

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct, field, structs
 
 from wikisync.markup.record import MarkupOptions
-from wikisync.model import Problem, Slug, WikiOwner
+from wikisync.model import Digest, Format, PagePath, Problem, Slug, WikiOwner
 from wikisync.origin import web_address
 from wikisync.site.titles import (
     DESCRIPTION_CHARS_MAX,
@@ -23,6 +23,16 @@ from wikisync.site.titles import (
 
 NAV_LINKS_MAX = 60
 """Links of the navigation tree on one page, at any size of the wiki."""
+
+
+class SourcePage(Struct, frozen=True, array_like=True, gc=False):
+    """One page file."""
+
+    slug: Slug
+    format: Format
+    path: PagePath
+    """Inside the wiki's folder."""
+    digest: Digest
 
 
 class WikiOrigin(Struct, frozen=True, omit_defaults=True):

@@ -26,9 +26,9 @@ from wikisync.site.bodies import NO_PLACE, Bodies, Place
 from wikisync.site.crosslinks import SiteLinks, WikiTable
 from wikisync.site.facts import FinishedFacts
 from wikisync.site.finishing import finished
+from wikisync.site.loose import LooseStates
 from wikisync.site.search_texts import DocumentText
 from wikisync.site.search_words import document_words, packed_words
-from wikisync.site.sources import LooseStates
 from wikisync.site.titles import (
     SUMMARY_CHARS_MAX,
     TITLE_CHARS_MAX,

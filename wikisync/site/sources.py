@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import filterfalse
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,9 +21,8 @@ from msgspec.structs import replace
 
 from wikisync.errors import FolderError
 from wikisync.folder.index import FolderIndex, IndexedFile
-from wikisync.folder.naming import attachment_path, is_hidden, is_unlisted, parse_path
+from wikisync.folder.naming import is_unlisted, parse_path
 from wikisync.folder.pattern_file import read_patterns
-from wikisync.folder.patterns import NO_PATTERNS, Patterns
 from wikisync.folder.safe_open import (
     Folders,
     opened_below,
@@ -35,14 +34,13 @@ from wikisync.markup.resolve import REASONS
 from wikisync.model import (
     AttachmentPath,
     Digest,
-    Format,
-    PagePath,
     Problem,
     Slug,
-    in_form_c,
 )
 from wikisync.site.addresses import FOOTER, SIDEBAR, pages_named
+from wikisync.site.loose import LooseStates
 from wikisync.site.mirror import FILES, read_copy, read_text, reader
+from wikisync.site.model import SourcePage, WikiSource
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,80 +86,6 @@ class WikiFiles(Struct, frozen=True):
         if self.copy:
             return SourceFile(self.folder / FILES, digest)
         return SourceFile(self.folder, path)
-
-
-class SourcePage(Struct, frozen=True, array_like=True, gc=False):
-    """One page file."""
-
-    slug: Slug
-    format: Format
-    path: PagePath
-    """Inside the wiki's folder."""
-    digest: Digest
-
-
-class LooseStates(Mapping[str, "IndexedFile"]):
-    """Loose files of a folder by path: each is read once a link leads to it.
-
-    One that cannot be read is none.
-    """
-
-    def __init__(
-        self,
-        names: frozenset[str] = frozenset(),
-        look: Callable[[str], IndexedFile | None] = lambda _: None,
-        patterns: Patterns = NO_PATTERNS,
-    ) -> None:
-        self.names = names
-        """Paths of all that a scan lists, readable or not."""
-        self.seen: dict[str, IndexedFile | None] = {}
-        """Those that somebody asked for."""
-        self._look = look
-        self._patterns = patterns
-        self._forms: dict[str, str] | None = None
-        """Paths by their spelling in Unicode's form C."""
-
-    def named(self, path: str) -> str | None:
-        """The path of the file that a link means, as the disk spells it.
-
-        In a folder that no scan lists a file may be that a page may show.
-        """
-        if path in self.names:
-            return path
-        if is_unlisted(path):
-            return None if self._patterns.hides(path) else attachment_path(path)
-        if path.isascii():
-            return None
-        if self._forms is None:
-            self._forms = {in_form_c(name): name for name in self.names}
-        return self._forms.get(in_form_c(path))
-
-    def why_kept_back(self, path: str) -> str:
-        """Why no page may show a file that is there; empty for any other."""
-        if not is_unlisted(path) or self.named(path) or self._look(path) is None:
-            return ""
-        if self._patterns.hides(path):
-            return "ignored"
-        return "hidden-folder" if is_hidden(path) else "program-folder"
-
-    def __getitem__(self, path: str) -> IndexedFile:
-        """State of a file, which is read now if it is not known."""
-        if self.named(path) != path:
-            raise KeyError(path)
-        if path not in self.seen:
-            self.seen[path] = self._look(path)
-        state = self.seen[path]
-        if state is None:
-            raise KeyError(path)
-        return state
-
-    def __iter__(self) -> Iterator[str]:
-        """Paths of those that can be read: all are, for that."""
-        return (path for path in sorted(self.names) if path in self)
-
-    def __len__(self) -> int:
-        """Number of those that can be read."""
-        return sum(1 for _ in self)
 
 
 class ScannedWiki(Struct, frozen=True, dict=True):

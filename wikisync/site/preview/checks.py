@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from wikisync.markup.frontmatter import NotMetadata, find_block, parse_mapping
+from wikisync.markup.frontmatter import find_block
+from wikisync.markup.metadata import NotMetadata, parse_mapping
 from wikisync.model import Problem
 
 FENCE = "---"
