@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from wikisync.site.cache import Cache
-    from wikisync.site.model import WikiSource
 
 
 SCANS_FOLDER = "scans"
