@@ -194,7 +194,7 @@ async def test_reader_who_leaves_ends_the_work_and_a_writer_does_not(
             writer.write(method + b" /wait HTTP/1.1\r\n" + HOST + b"\r\n")
             await hasty.begun.wait()
         hasty.begun.clear()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         first = await hasty.ended.get()
         hasty.may_end.set()
         second = await hasty.ended.get()
@@ -208,7 +208,7 @@ async def test_one_address_has_so_many_connections_and_no_more(
     server = await served(stack, ConnectionLimits(per_address_max=5))
     async with held_connections(server.url, 5):
         refused = await send_half(server.url, b"")
-    async with aiohttp.ClientSession() as session, asyncio.timeout(20):
+    async with aiohttp.ClientSession() as session, asyncio.timeout(60):
         status = 0
         while status != 200:
             status = (await session.get(server.url)).status

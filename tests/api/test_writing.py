@@ -384,7 +384,7 @@ async def test_next_page_is_scanned_for_while_one_is_written(
                 is_scanned_for.set()
 
     async def create(slug: str, *rest: Any) -> Any:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             await is_scanned_for.wait()
         return await create_page(slug, *rest)
 

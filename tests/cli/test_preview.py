@@ -50,7 +50,7 @@ def wait_for_page(url: str) -> str:
     """The page as soon as the folder is read."""
     for _ in range(1000):
         try:
-            with urllib.request.urlopen(url, timeout=10) as answer:
+            with urllib.request.urlopen(url, timeout=60) as answer:
                 return str(answer.read().decode())
         except urllib.error.HTTPError as error:
             error.close()
@@ -66,7 +66,7 @@ def test_a_folder_is_shown_until_a_signal_ends_it(
     with previewing(wiki, "--port", "0") as (process, url):
         assert "Welcome home" in wait_for_page(url)
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert process.returncode == ExitCode.DONE
     assert out == ""
     assert "Traceback" not in err

@@ -12,7 +12,7 @@ import sys
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -20,6 +20,10 @@ from pathlib import Path
 import pytest
 
 from tests.security.service_readers import ask_and_read_a_little
+from tests.support.commands import Ran
+from wikisync.cli.main import main
+
+WAIT_S = 120.0
 
 
 @contextmanager
@@ -52,18 +56,24 @@ def version(url: str, token: str) -> int:
     request = urllib.request.Request(
         f"{url}/api/v4/version", headers={"PRIVATE-TOKEN": token}
     )
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=WAIT_S) as answer:
         return int(answer.status)
 
 
-def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "wikisync", "serve", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
+Refused = Callable[..., Ran]
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Refused:
+    """What ``serve`` says with words with which it does not begin."""
+
+    def call(*words: str | Path) -> Ran:
+        code = main(["serve", *map(str, words)])
+        captured = capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return Ran(code, captured.out, captured.err)
+
+    return call
 
 
 @pytest.fixture
@@ -86,7 +96,7 @@ def test_serve_prints_url_and_token_and_how_to_export(
         token, url = (line.partition(": ")[2] for line in url_line(process))
         status = version(url, token)
         process.send_signal(signal.SIGTERM)
-        stdout, stderr = process.communicate(timeout=20)
+        stdout, stderr = process.communicate(timeout=WAIT_S)
 
     assert status == 200
     assert process.returncode == 0
@@ -101,13 +111,13 @@ def test_second_start_shows_no_token_but_how_to_get_one(tmp_path: Path) -> None:
     with serving("--data", data) as process:
         assert len(url_line(process)) == 2
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=20)
+        process.communicate(timeout=WAIT_S)
     first_code = process.returncode
 
     with serving("--data", data) as process:
         lines = url_line(process)
         process.send_signal(signal.SIGINT)
-        _stdout, stderr = process.communicate(timeout=20)
+        _stdout, stderr = process.communicate(timeout=WAIT_S)
 
     assert first_code == 0
     assert re.fullmatch(r"url: http://127\.0\.0\.1:\d+", lines[0])
@@ -127,30 +137,35 @@ def test_new_token_is_printed_when_asked_for(tmp_path: Path) -> None:
     assert token not in old
 
 
-def test_token_is_shown_even_when_loading_fails(tmp_path: Path) -> None:
+def test_token_is_shown_even_when_loading_fails(
+    refused: Refused, tmp_path: Path
+) -> None:
     (tmp_path / "empty").mkdir()
 
-    result = run("--data", tmp_path / "data", "--load", tmp_path / "empty")
+    result = refused("--data", tmp_path / "data", "--load", tmp_path / "empty")
 
-    assert result.returncode == 1
-    assert result.stdout.startswith("token: glpat-")
-    assert "nothing to load" in result.stderr
-    assert "Traceback" not in result.stderr
+    assert result.code == 1
+    assert result.out.startswith("token: glpat-")
+    assert "nothing to load" in result.err
 
 
-def test_folder_to_load_that_does_not_exist_is_a_wrong_argument(tmp_path: Path) -> None:
-    result = run("--data", tmp_path / "data", "--load", tmp_path / "nowhere")
+def test_folder_to_load_that_does_not_exist_is_a_wrong_argument(
+    refused: Refused, tmp_path: Path
+) -> None:
+    result = refused("--data", tmp_path / "data", "--load", tmp_path / "nowhere")
 
-    assert result.returncode == 2
-    assert f"error: there is no folder {tmp_path}/nowhere" in result.stderr
+    assert result.code == 2
+    assert f"error: there is no folder {tmp_path}/nowhere" in result.err
     assert not (tmp_path / "data").exists()
 
 
-def test_address_of_other_machines_needs_to_be_allowed(tmp_path: Path) -> None:
-    result = run("--data", tmp_path / "data", "--host", "0.0.0.0")
+def test_address_of_other_machines_needs_to_be_allowed(
+    refused: Refused, tmp_path: Path
+) -> None:
+    result = refused("--data", tmp_path / "data", "--host", "0.0.0.0")
 
-    assert result.returncode == 2
-    assert "--allow-remote" in result.stderr
+    assert result.code == 2
+    assert "--allow-remote" in result.err
     assert not (tmp_path / "data").exists()
 
 
@@ -168,11 +183,11 @@ def test_imports_are_made_only_where_they_are_allowed(
             data=b'{"name": "a", "import_url": "file:///srv/x.git"}',
             headers={"PRIVATE-TOKEN": token, "Content-Type": "application/json"},
         )
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(request, timeout=10)
-        refused.value.close()
+        with pytest.raises(urllib.error.HTTPError) as wrong:
+            urllib.request.urlopen(request, timeout=WAIT_S)
+        wrong.value.close()
 
-    assert refused.value.code == status
+    assert wrong.value.code == status
 
 
 def test_connections_of_one_address_may_be_fewer(tmp_path: Path) -> None:
@@ -185,7 +200,7 @@ def test_connections_of_one_address_may_be_fewer(tmp_path: Path) -> None:
         with (
             socket.create_connection(place),
             socket.create_connection(place),
-            socket.create_connection(place, timeout=20) as third,
+            socket.create_connection(place, timeout=WAIT_S) as third,
         ):
             answer = third.recv(1000)
 
@@ -231,7 +246,7 @@ def test_allowed_address_is_served_with_a_warning(tmp_path: Path) -> None:
     with serving("--data", data, "--host", "0.0.0.0", "--allow-remote") as process:
         lines = url_line(process)
         process.send_signal(signal.SIGTERM)
-        _stdout, stderr = process.communicate(timeout=20)
+        _stdout, stderr = process.communicate(timeout=WAIT_S)
 
     assert lines[-1].startswith("url: http://0.0.0.0:")
     assert "connections are not encrypted" in stderr.replace("\n", " ")
@@ -261,7 +276,7 @@ def test_edit_is_told_to_the_hook(tmp_path: Path, folder: Path) -> None:
             page = f"{url}/api/v4/projects/docs%2Fhandbook/wikis/home?content=2"
             headers = {"PRIVATE-TOKEN": token}
             request = urllib.request.Request(page, method="PUT", headers=headers)
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=WAIT_S) as answer:
                 assert answer.status == 200
             server.handle_request()
 
@@ -283,11 +298,10 @@ def test_edit_is_told_to_the_hook(tmp_path: Path, folder: Path) -> None:
     ],
 )
 def test_hook_that_cannot_be_told_is_refused(
-    tmp_path: Path, words: tuple[str, ...]
+    refused: Refused, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
-    result = run("--data", tmp_path / "data", *words)
+    result = refused("--data", tmp_path / "data", *words)
 
-    assert result.returncode == 2
-    assert "--hook" in result.stderr
-    assert "Traceback" not in result.stderr
+    assert result.code == 2
+    assert "--hook" in result.err
     assert not (tmp_path / "data").exists()

@@ -174,7 +174,7 @@ def small(tmp_path: Path) -> Iterator[SmallService]:
         yield service
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
 
 
 def test_full_disk_is_507_on_every_way_to_write(small: SmallService) -> None:

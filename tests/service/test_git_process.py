@@ -45,7 +45,7 @@ def is_running(pid: str) -> bool:
 
 async def wait_until_gone(pid: str) -> None:
     """Killed at once it is, but the system takes its time on a busy machine."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         # nobody tells of the death of a process that is not ours
         while is_running(pid):  # noqa: ASYNC110
             await asyncio.sleep(0)

@@ -271,7 +271,7 @@ async def test_large_json_answers_in_time(api: Api) -> None:
     body = BytesIO(text.encode())
     headers = {"Content-Type": "application/json"}
 
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         answer = await api.post(PROJECTS, data=body, headers=headers)
 
     assert answer.json["topics"] == ["a"]
