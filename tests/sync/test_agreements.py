@@ -143,6 +143,21 @@ def test_base_that_somebody_holds_stays_as_it_was(known: WikiState) -> None:
     assert set(held) == {A}
 
 
+def test_what_another_process_wrote_is_read_anew(
+    known: WikiState, state_path: Path
+) -> None:
+    """A watch has the base in memory while a command changes it."""
+    known.record([agreed("a")])
+    assert known.base()
+    assert not known.aliases()
+    with State.open(state_path, is_held=False) as other:
+        command = other.wiki(WikiOwner("project", "docs/handbook"))
+        command.refresh([replace(command.base()[A], local_identity="another file")])
+        command.record_alias(Slug("A a"), A)
+    assert known.base()[A].local_identity == "another file"
+    assert known.aliases() == {"A a": A}
+
+
 def undone_batch(known: WikiState) -> None:
     with known.together():
         known.record([agreed("b")], dropped=[A])
