@@ -318,3 +318,13 @@ async def test_json_tells_what_was_brought_back(cloned: Cloned) -> None:
     assert ran.json["text"] == PAGES["guide"] == cloned.read("guide.md")
     assert ran.json["is_written"]
     assert ran.json["until"] > 0
+
+
+async def test_text_that_an_upload_replaced_comes_back(cloned: Cloned) -> None:
+    """Nothing of it is in the trash, nor was a file here replaced."""
+    await cloned.run("sync")
+    before = cloned.read("guide.md")
+    cloned.write("guide.md", "edited here\n")
+    await cloned.run("sync")
+    ran = await cloned.run("restore", "guide")
+    assert (ran.code, cloned.read("guide.md")) == (0, before), ran.err

@@ -289,10 +289,13 @@ def versions_of(
         if page[0] in names or _late(known, page[0]) == late
     )
     found = _trashed(trash, mine)
+    in_trash = {one.text for one in found}
     found += [
         Version(one.at, REPLACED, one.replaced, one.format)
         for name in dict.fromkeys((slug, late))
         for one in known.replaced(name, is_of_wiki=True)
+        # of the wiki's texts those that no file here had are in the trash, too
+        if one.written or one.replaced not in in_trash
     ]
     found.sort(key=lambda one: one.at or 0.0, reverse=True)
     if text is not None:
