@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.workspaces import FILES, Cloned
-from wikisync.workspace.attention_file import ATTENTION_FILE
+from wikisync.workspace.attention import ATTENTION_FILE
 
 SYNCTHING = "guide.sync-conflict-20250101-120000-ABCDEFG.md"
 DROPBOX = "guide (Ann's conflicted copy 2025-01-01).md"

@@ -15,8 +15,7 @@ from wikisync.api.wikis import Wiki
 from wikisync.model import WikiOwner
 from wikisync.service.projects import tables as project_tables
 from wikisync.sync.run.options import CycleOptions
-from wikisync.watch.activity import WIKIS_MIN, lists_of
-from wikisync.watch.wiki import WatchedWiki
+from wikisync.watch.wiki import WIKIS_MIN, WatchedWiki, lists_of
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.work import ScanScope

@@ -33,7 +33,7 @@ from wikisync.watch.report import seen, service_sentence
 from wikisync.watch.run import Watch
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.wiki import WatchedWiki
-from wikisync.workspace.attention_file import ATTENTION_FILE
+from wikisync.workspace.attention import ATTENTION_FILE
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.failures import LASTING_S, Condition
 from wikisync.workspace.opening import open_workspace

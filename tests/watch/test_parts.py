@@ -34,6 +34,7 @@ from wikisync.watch.log import LOG_FILES_KEPT, logging_to
 from wikisync.watch.person import Caller
 from wikisync.watch.process import DESCRIPTORS, allow_descriptors
 from wikisync.watch.report import (
+    WatchedStates,
     WatchReport,
     health_lines,
     metrics,
@@ -41,7 +42,6 @@ from wikisync.watch.report import (
     status_line,
 )
 from wikisync.watch.site import QUIET_S, TO_REPLACE, PublishedSite
-from wikisync.watch.states import WatchedStates
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.failures import Condition
 from wikisync.workspace.runner import CYCLE, Outage, WikiRun

@@ -15,7 +15,7 @@ from wikisync.config import WikiSection
 from wikisync.errors import FolderError, NotFound, Unavailable
 from wikisync.model import Problem
 from wikisync.workspace import failures
-from wikisync.workspace.attention_file import (
+from wikisync.workspace.attention import (
     ATTENTION_FILE,
     attention_lines,
     read_attention,

@@ -22,12 +22,11 @@ from wikisync.folder.workspace import WATCH, holder_of
 from wikisync.messages import Messages
 from wikisync.site.preview.server import PreviewOptions, running_preview
 from wikisync.sync.run.options import CycleOptions
-from wikisync.watch.activity import lists_of
 from wikisync.watch.log import logging_to
 from wikisync.watch.run import Watch, answering
 from wikisync.watch.systemd import Notifier
-from wikisync.watch.wiki import WatchedWiki
-from wikisync.workspace.attention_file import noting_halts
+from wikisync.watch.wiki import WatchedWiki, lists_of
+from wikisync.workspace.attention import noting_halts
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.failures import REFUSED_RETRY_S, Condition
 from wikisync.workspace.folders import (

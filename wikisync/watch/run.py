@@ -37,18 +37,25 @@ from wikisync.private import write_private_file
 from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.watch.listen import Listener, listening
 from wikisync.watch.person import Caller
-from wikisync.watch.report import WatchReport, seen, service_sentence, status_line
+from wikisync.watch.report import (
+    WatchedStates,
+    WatchReport,
+    seen,
+    service_sentence,
+    status_line,
+)
 from wikisync.watch.site import PublishedSite
-from wikisync.watch.states import WatchedStates
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.triggers import ActivityList, Triggers
 from wikisync.watch.wiki import WatchedWiki, some_of
-from wikisync.workspace.attention import failure_sentence, problem_sentence, sentences
-from wikisync.workspace.attention_file import (
+from wikisync.workspace.attention import (
     ATTENTION_FILE,
     attention_lines,
     attention_text,
+    failure_sentence,
+    problem_sentence,
     read_attention,
+    sentences,
     write_attention,
 )
 from wikisync.workspace.failures import Condition, guarded

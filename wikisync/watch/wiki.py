@@ -1,4 +1,4 @@
-"""What a watch does for one wiki: cycles, scans and hints."""
+"""What a watch does for one wiki: cycles, scans and hints; lists of several wikis."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
+from wikisync.api.activity import GroupActivity
 from wikisync.api.client import Client, Id
 from wikisync.api.git import WikiHistory
 from wikisync.config import WikiSection
@@ -24,6 +25,8 @@ from wikisync.workspace.runner import FULL_SCAN_S
 from wikisync.workspace.syncing import WikiCycles
 from wikisync.workspace.work import CycleOutcome, ScanScope
 
+WIKIS_MIN = 4
+"""Fewer wikis of a group are asked one by one."""
 NAMED_MAX = 3
 """Pages that one line names."""
 SAVED_MAX = 20
@@ -214,3 +217,65 @@ def some_of(names: Sequence[str]) -> str:
     """The first of some pages or files, and how many more there are."""
     named, more = ", ".join(names[:NAMED_MAX]), len(names) - NAMED_MAX
     return f"{named} and {more} more" if more > 0 else named
+
+
+# -- lists of several wikis --------------------------------------------------------
+
+
+class ActiveProjects:
+    """Those of a group, of which some have wikis of this watch."""
+
+    def __init__(
+        self, client: Client, group: str, wikis: Sequence[WatchedWiki]
+    ) -> None:
+        """Name the group, and the wikis that may be in it; nothing is asked."""
+        self._group = group
+        self._activity = GroupActivity(client, group)
+        self._wikis = wikis
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return f"the list of active projects of {self._group}"
+
+    @property
+    def wikis(self) -> Collection[str]:
+        """Those whose project is in the group now."""
+        return [wiki.name for wiki in self._in_group()]
+
+    async def active(self) -> Collection[str]:
+        """Those in which something happened since this was asked before."""
+        changed = await self._activity.changed()
+        return [
+            wiki.name
+            for wiki in self._in_group()
+            if changed is None or wiki.project_id in changed
+        ]
+
+    def _in_group(self) -> Sequence[WatchedWiki]:
+        below = f"{self._group}/".casefold()
+        return [one for one in self._wikis if one.path.casefold().startswith(below)]
+
+
+def lists_of(client: Client, wikis: Sequence[WatchedWiki]) -> list[ActiveProjects]:
+    """A list for the projects of each top group, from its first common subgroup on."""
+    by_top: dict[str, list[WatchedWiki]] = {}
+    for wiki in wikis:
+        if wiki.section.kind == "project":
+            by_top.setdefault(wiki.path.partition("/")[0].casefold(), []).append(wiki)
+    return [
+        ActiveProjects(client, _common_group(several), several)
+        for several in by_top.values()
+        if len(several) >= WIKIS_MIN
+    ]
+
+
+def _common_group(wikis: Sequence[WatchedWiki]) -> str:
+    """The smallest group that has all these wikis' projects, or subgroups of it."""
+    groups = [wiki.path.split("/")[:-1] for wiki in wikis]
+    common: list[str] = []
+    for names in zip(*groups, strict=False):
+        if len({name.casefold() for name in names}) > 1:
+            break
+        common.append(names[0])
+    return "/".join(common)

@@ -105,5 +105,6 @@ def adopt_workspace(
             known = opened.known(one.section)
             if one.is_anew:
                 known = opened.state.begin_anew(one.section.owner)
-            known.remember(remote_id=str(one.now))
+            # else the age of the wiki before would ask this one for a proof
+            known.remember(remote_id=str(one.now), created_at=one.there.created_at)
             known.note_done(time.time(), NO_SLUG, f"the user adopts {one.there.owner}")

@@ -27,7 +27,7 @@ from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import SkipReason
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult, problems_of
-from wikisync.workspace.attention_file import noting_halts, show_attention
+from wikisync.workspace.attention import noting_halts, show_attention
 from wikisync.workspace.configured import (
     ConfiguredWorkspace,
     no_such_pages,
