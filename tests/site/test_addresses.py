@@ -249,3 +249,30 @@ def test_safe_component_stays_safe(name: str) -> None:
     once = safe_component(name)
     assert safe_component(once) == once
     assert "/" not in once
+
+
+@pytest.mark.parametrize(
+    ("prefix", "slugs", "attachments", "beside", "is_taken"),
+    [
+        ("w/", "a b", "f", "b", True),
+        ("w/", "b a", "f", "b", True),
+        ("", "a b", "f", "b", False),
+        ("w/", "a b c", "f", "b", False),
+        ("w/", "a b", "f g", "b", False),
+        ("w/", "a b", "f", "", False),
+    ],
+)
+def test_known_addresses_are_taken_where_the_names_are_the_same(
+    prefix: str, slugs: str, attachments: str, beside: str, is_taken: bool
+) -> None:
+    known = assign_addresses(
+        "w/", [Slug("a"), Slug("b")], [AttachmentPath("f")], [Slug("b")]
+    )
+    names = (
+        prefix,
+        [*map(Slug, slugs.split())],
+        [*map(AttachmentPath, attachments.split())],
+    )
+    found = assign_addresses(*names, [*map(Slug, beside.split())], known)
+    assert (found is known) == is_taken
+    assert found == assign_addresses(*names, [*map(Slug, beside.split())])

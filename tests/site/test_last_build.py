@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from wikisync.model import digest_of
+from wikisync.site import last_build
 from wikisync.site.cache import CACHE_NAME, CacheDamaged, open_cache
 from wikisync.site.file_table import FileState, FileTable
 from wikisync.site.last_build import NO_NOTE, BuildNote, LastBuild
@@ -171,3 +172,14 @@ def test_damaged_note_is_none(builds: Builds) -> None:
     builds.run("UPDATE site SET value = x'0102030405'")
     with open_cache(builds.folder) as store:
         assert LastBuild(store, OUTPUT).note == NO_NOTE
+
+
+def test_notes_of_another_program_are_none(
+    builds: Builds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may give pages other addresses."""
+    monkeypatch.setattr(last_build, "program_fingerprint", lambda: b"another")
+    with open_cache(builds.folder) as store:
+        last = LastBuild(store, OUTPUT)
+        assert last.note == NO_NOTE
+        assert last.wiki("docs") is None

@@ -201,7 +201,7 @@ def test_fingerprint_follows_text_format_attachments_and_owner(tmp_path: Path) -
     archives.append(base + "-- f --\nx\n")
     prints = {
         scanned(unpack(archive, tmp_path / str(number) / "w")).pages
-        and scanned(tmp_path / str(number) / "w").fingerprint()
+        and scanned(tmp_path / str(number) / "w").fingerprint
         for number, archive in enumerate(archives)
     }
     assert len(prints) == len(archives)
@@ -209,7 +209,7 @@ def test_fingerprint_follows_text_format_attachments_and_owner(tmp_path: Path) -
 
 def test_fingerprint_of_the_same_folder_is_the_same(tmp_path: Path) -> None:
     folder = unpack("-- a.md --\none\n", tmp_path / "w")
-    assert scanned(folder).fingerprint() == scanned(folder).fingerprint()
+    assert scanned(folder).fingerprint == scanned(folder).fingerprint
 
 
 def test_problems_of_the_source_come_first(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import hashlib
 import posixpath
 import re
 import unicodedata
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -145,6 +145,8 @@ class WikiAddresses(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     """What the site has not got, by slug or path: why, a word of ``REASONS``."""
+    names: bytes = b""
+    """Hash of all that the paths follow from."""
 
     def why_left_out(self, path: str) -> str:
         """Why the site has not got a file, if more is known of it or its folders."""
@@ -157,11 +159,15 @@ class WikiAddresses(Struct, frozen=True):
         return loose_output(self.prefix, path) if found is None else found
 
 
+NO_ADDRESSES = WikiAddresses("", "", {}, {})
+
+
 def assign_addresses(
     prefix: str,
     slugs: Iterable[Slug],
     attachments: Iterable[AttachmentPath],
-    beside: Container[Slug] = (),
+    beside: Collection[Slug] = (),
+    known: WikiAddresses = NO_ADDRESSES,
 ) -> WikiAddresses:
     """Give every page and attachment of a wiki a path of its own.
 
@@ -169,15 +175,20 @@ def assign_addresses(
     be kept would be one file somewhere: the later one in sorted order gets a
     short hash and a problem.  Pages ``beside`` others come first: one that is
     called like a sidebar and is none is named.  Depends on the names alone, so it
-    is stable.
+    is stable, and what is ``known`` is taken as it is where they are the same.
     """
+    slugs, attachments = sorted(slugs), sorted(attachments)
+    listed = repr((prefix, slugs, attachments, sorted(beside)))
+    names = hashlib.sha256(listed.encode("utf-8", "surrogatepass")).digest()
+    if names == known.names:
+        return known
     claims = _Claims(prefix)
     slugs = sorted(slugs, key=lambda slug: (slug not in beside, slug))
     home = home_slug(slugs)
     # attachments first: pages move, files are linked from outside by their hash
     attachment_paths = {
         path: claims.claim(path, attachment_output(prefix, path))
-        for path in sorted(attachments)
+        for path in attachments
     }
     page_paths = {
         slug: claims.home
@@ -185,8 +196,9 @@ def assign_addresses(
         else claims.claim(slug, page_path(prefix, slug))
         for slug in slugs
     }
+    problems = tuple(claims.problems)
     return WikiAddresses(
-        prefix, claims.home, page_paths, attachment_paths, tuple(claims.problems)
+        prefix, claims.home, page_paths, attachment_paths, problems, names=names
     )
 
 

@@ -9,6 +9,7 @@ clean or not; a build that fails leaves the old site as it was.
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -40,6 +41,9 @@ from wikisync.site.published import (
 )
 from wikisync.site.sources import ScannedWiki, folder_notes, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
+
+OBJECTS_PER_COLLECTION = 50_000
+"""New ones, before circles of them are looked for."""
 
 
 def build_site(
@@ -84,7 +88,13 @@ def build_site(
     work = partial(
         _built, sources, output, options, theme, may_leave, kept, progress, clock
     )
-    return with_cache(cache, work)
+    thresholds = gc.get_threshold()
+    # facts are many, and in no circles: to look for these again and again is in vain
+    gc.set_threshold(OBJECTS_PER_COLLECTION, *thresholds[1:])
+    try:
+        return with_cache(cache, work)
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def _built(
@@ -214,7 +224,7 @@ def _inputs_key(
     kept: Sequence[PublishedWiki],
 ) -> bytes:
     """Hash of everything that a site is made from."""
-    prints = [wiki.fingerprint() for wiki in scanned]
+    prints = [wiki.fingerprint for wiki in scanned]
     return hash_of(
         program_fingerprint(),
         theme.fingerprint,

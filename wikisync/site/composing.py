@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from wikisync.model import Problem, Slug
 from wikisync.site.addresses import (
+    NO_ADDRESSES,
     WikiAddresses,
     assign_addresses,
     wiki_prefix,
@@ -119,8 +120,12 @@ def site_addresses(
     scanned: Sequence[ScannedWiki],
     options: SiteOptions,
     kept: Sequence[PublishedWiki] = (),
+    known: Sequence[WikiAddresses] = (),
 ) -> list[WikiAddresses]:
-    """Output paths of all wikis of a site, but for those that keep their pages."""
+    """Output paths of all wikis of a site, but for those that keep their pages.
+
+    ``known`` are those of the last build, which may be right still.
+    """
     is_dropped = options.drop_prefix
     if is_dropped is None:
         is_dropped = len(scanned) + len(kept) == 1
@@ -130,8 +135,11 @@ def site_addresses(
             wiki.pages,
             wiki.attachments,
             wiki.beside,
+            last,
         )
-        for wiki in scanned
+        for wiki, last in zip(
+            scanned, known or [NO_ADDRESSES] * len(scanned), strict=True
+        )
     )
     return [
         replace(addresses, left_out=wiki.left_out)

@@ -638,9 +638,7 @@ def _page_problem(code: str, page: SourcePage, message: str) -> Problem:
 def _addresses_digest(addresses: Iterable[WikiAddresses]) -> bytes:
     digest = hashlib.sha256()
     for wiki in addresses:
-        named = (*wiki.pages.items(), *wiki.attachments.items())
-        lines = [f"{name}\0{path}\n" for name, path in named]
-        digest.update(_bytes("".join([*lines, "\0"])))
+        digest.update(wiki.names)
     return digest.digest()
 
 

@@ -19,6 +19,7 @@ from wikisync.decoding import msgpack_decoder
 from wikisync.model import Problem
 from wikisync.site.cache import Cache, checked, summed
 from wikisync.site.file_table import FileState, FileTable
+from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.model import BrokenLink
 
 
@@ -61,7 +62,7 @@ class LastBuild:
         self._rows("INSERT OR IGNORE INTO site (output) VALUES (?)", self._key)
         found = self._rows("SELECT id, value FROM site WHERE output = ?", self._key)
         ((self.site, value),) = found
-        packed = checked(self._key, value)
+        packed = checked(_of_program(self._key), value)
         self.note = _NOTES.decode(packed) if packed else NO_NOTE
         """What that build noted; nothing where it is lost."""
         self._files = FileTable()
@@ -86,7 +87,7 @@ class LastBuild:
         found = self._rows(
             "SELECT value FROM wiki WHERE site = ? AND name = ?", self.site, name
         )
-        return checked(name.encode(), found[0][0]) if found else None
+        return checked(_of_program(name.encode()), found[0][0]) if found else None
 
     def pages(self, wiki: str) -> dict[str, bytes]:
         """What that build noted of the pages of a wiki, by slug."""
@@ -123,7 +124,7 @@ class LastBuild:
                 those that are gone.
             is_whole: They are all that the wiki has.
         """
-        value = summed(name.encode(), note)
+        value = summed(_of_program(name.encode()), note)
         self._rows("INSERT INTO new_wiki VALUES (?, ?)", name, value)
         rows = (
             (name, slug, summed(slug.encode(), value) if value else value)
@@ -162,7 +163,7 @@ class LastBuild:
             )
             gone = ((self.site, path) for path in self._files if path not in files)
             put("DELETE FROM file WHERE site = ? AND path = ?", gone)
-            value = summed(self._key, msgspec.msgpack.encode(note))
+            value = summed(_of_program(self._key), msgspec.msgpack.encode(note))
             self._rows("UPDATE site SET value = ? WHERE id = ?", value, self.site)
 
     def _stored(self, wiki: str) -> dict[str, bytes]:
@@ -173,6 +174,11 @@ class LastBuild:
                 wiki,
             )
         )
+
+
+def _of_program(key: bytes) -> bytes:
+    """A key under which no other program finds anything."""
+    return program_fingerprint() + key
 
 
 def _sound(pages: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -17,7 +17,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO
@@ -278,7 +278,8 @@ class Output:
         """
         manifest = self._stage_manifest(wikis)
         gone = sorted(path for path in self._known if path not in self.files)
-        new = [path for path in self._unsettled() if self.files[path].staged]
+        unsettled = [path for path, _, mtime_ns in self.files.times() if not mtime_ns]
+        new = [path for path in unsettled if self.files[path].staged]
         problems = [*self._problems, *(_foreign(path) for path in self._foreign)]
         early = _in_the_way(gone, new) if gone else []
         removed = self._remove(early, problems)
@@ -290,7 +291,7 @@ class Output:
             self._place.swap_in(STAGED_MANIFEST, MANIFEST)
             written += 1
         unchanged = len(self.files) + 1 - written
-        self._settle()
+        self._settle(unsettled)
         return Changes(written, unchanged, removed, self.files, tuple(problems))
 
     def _is_kept(self, path: str) -> bool:
@@ -379,16 +380,12 @@ class Output:
             removed += self._place.remove(path)
         return removed
 
-    def _settle(self) -> None:
+    def _settle(self, paths: Iterable[str]) -> None:
         """Note the times of the files that were written, and of those restored."""
-        for path in self._unsettled():
+        for path in paths:
             self.files[path] = _left(self.root / path, self.files[path])
         unnamed = FileState(0, None)
         self.files.manifest = _left(self.root / MANIFEST, unnamed)
-
-    def _unsettled(self) -> list[str]:
-        """The files of which no time is known yet."""
-        return [path for path, _, mtime_ns in self.files.times() if not mtime_ns]
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from wikisync.markup.resolve import REASONS
 from wikisync.model import Problem, Slug
-from wikisync.site.addresses import home_slug
+from wikisync.site.addresses import NO_ADDRESSES, WikiAddresses, home_slug
 from wikisync.site.context import PageRef
 from wikisync.site.crosslinks import ItemKey, place_of
 from wikisync.site.model import BrokenLink
@@ -124,6 +124,7 @@ class WikiNote(Struct, frozen=True, array_like=True):
     """What their links were resolved in (``Indexer.table_key``)."""
     frame: bytes
     """What they all show besides their own (``WikiPages.frame_digest``)."""
+    addresses: WikiAddresses
     problems: tuple[Problem, ...]
     retry_at: float
     """When the first page that went over a limit may be tried again; 0: there is
@@ -137,7 +138,7 @@ class WikiNote(Struct, frozen=True, array_like=True):
     """Pages that other wikis and the lists around all of them name."""
 
 
-NO_NOTE = WikiNote(b"", b"", b"", b"", (), 0, WikiLinks(), (), (), {})
+NO_NOTE = WikiNote(b"", b"", b"", b"", NO_ADDRESSES, (), 0, WikiLinks(), (), (), {})
 
 
 class Stale(Struct, frozen=True):

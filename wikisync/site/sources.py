@@ -154,6 +154,7 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         """State of an attachment or loose file; None where there is none."""
         return self.attachments.get(AttachmentPath(path)) or self.loose.get(path)
 
+    @cached_property
     def fingerprint(self) -> bytes:
         """Hash of everything that a site takes from this wiki.
 

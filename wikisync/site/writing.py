@@ -118,7 +118,10 @@ class SiteWriting:
         self._attempts = attempts
         self._kept = kept
         self._progress = progress
-        self._addresses = site_addresses(scanned, options, kept)
+        self._notes = [self._note_of(one) for one in scanned]
+        """Of the last build."""
+        known = [note.addresses for note in self._notes]
+        self._addresses = site_addresses(scanned, options, kept, known)
         urls = [service_address(wiki.source) for wiki in scanned]
         loose = [wiki.loose for wiki in scanned]
         table = WikiTable(urls, self._addresses, loose)
@@ -179,8 +182,7 @@ class SiteWriting:
 
     def _read_wiki(self, number: int, scanned: ScannedWiki) -> None:
         """Know the pages of a wiki, and take from them what others need."""
-        packed = self._last.wiki(scanned.source.owner.full_path)
-        note = _NOTES.decode(packed) if packed else NO_NOTE
+        note = self._notes[number]
         inputs = self._inputs_of(number, scanned)
         if note.inputs == inputs and not self._attempts.is_due(note.retry_at):
             self._stale.append(Stale(frozenset(), frozenset()))
@@ -196,10 +198,14 @@ class SiteWriting:
         for slug, page in note.references.items():
             self._references[ItemKey(number, slug)] = page
 
+    def _note_of(self, scanned: ScannedWiki) -> WikiNote:
+        packed = self._last.wiki(scanned.source.owner.full_path)
+        return _NOTES.decode(packed) if packed else NO_NOTE
+
     def _inputs_of(self, number: int, scanned: ScannedWiki) -> bytes:
         """Hash of all that is noted of a wiki but for what its pages include."""
         return hash_of(
-            scanned.fingerprint(),
+            scanned.fingerprint,
             self._indexer.reading_key(scanned),
             self._indexer.table_key,
             self._site.settings_key,
@@ -242,6 +248,7 @@ class SiteWriting:
             reading,
             table,
             frame,
+            self._addresses[number],
             tuple(wiki_problems(self._addresses, composer)),
             min(filter(None, retries), default=0.0),
             links,
