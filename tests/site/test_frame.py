@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from tests.site.sites import wiki_source
-from wikisync.model import Slug
-from wikisync.site.addresses import assign_addresses
 from wikisync.site.context import PageRef
 from wikisync.site.frame import (
     group_homes,
@@ -17,19 +15,17 @@ from wikisync.site.frame import (
     wiki_labels,
 )
 from wikisync.site.model import SiteOptions
-from wikisync.site.sources import ScannedWiki
+from wikisync.site.published import published_from
 
 GROUP, PROJECT = wiki_source(Path(), "group:docs"), wiki_source(Path(), "docs/sub/b")
-ADDRESSES = [
-    assign_addresses("docs/-/wikis/", [Slug("home")], []),
-    assign_addresses("docs/sub/b/-/wikis/", [Slug("home")], []),
+WIKIS = [
+    published_from(GROUP, "docs/-/wikis/", 1),
+    published_from(PROJECT, "docs/sub/b/-/wikis/", 1),
 ]
 
 
 def test_groups_above_a_wiki_link_to_their_own_wikis() -> None:
-    homes = group_homes([GROUP, PROJECT], ADDRESSES)
-    scanned = ScannedWiki(PROJECT, {}, {}, ())
-    assert wiki_context(scanned, ADDRESSES[1], homes).groups == (
+    assert wiki_context(WIKIS[1], group_homes(WIKIS)).groups == (
         PageRef("docs", "docs/-/wikis/index.html"),
         PageRef("sub", None),
     )
@@ -37,7 +33,7 @@ def test_groups_above_a_wiki_link_to_their_own_wikis() -> None:
 
 def test_site_of_private_wikis_hides_from_search_engines() -> None:
     options = SiteOptions("Docs", url="https://x.test/")
-    site = site_context([GROUP, PROJECT], ADDRESSES, options, "theme")
+    site = site_context(WIKIS, options, "theme")
     assert site.noindex
     assert site.url == "https://x.test"
 
@@ -47,7 +43,8 @@ def test_site_of_private_wikis_hides_from_search_engines() -> None:
 )
 def test_direction_follows_the_language(lang: str, direction: str) -> None:
     options = SiteOptions("Docs", lang=lang)
-    assert site_context([GROUP], ADDRESSES[:1], options, "").dir == direction
+    site = site_context(WIKIS[:1], options, "")
+    assert site.dir == direction
 
 
 def test_only_wikis_of_the_same_title_bear_their_path() -> None:

@@ -38,7 +38,7 @@ class Builds:
             last = LastBuild(store, output)
             last.put_wiki(wiki, b"note", pages.items(), is_whole=is_whole)
             if ends:
-                last.remember(NOTE, FileTable(), [wiki])
+                last.remember(NOTE, FileTable(), b"index", [wiki])
 
     def pages(self, wiki: str = "docs", output: Path = OUTPUT) -> dict[str, bytes]:
         """What the next build finds."""
@@ -137,7 +137,7 @@ def noted_files(folder: Path, files: FileTable | None = None) -> FileTable:
         last = LastBuild(store, OUTPUT)
         found = last.files()
         if files is not None:
-            last.remember(NOTE, files, ())
+            last.remember(NOTE, files, b"", ())
         return found
 
 
@@ -171,7 +171,8 @@ def test_damaged_file_means_no_file_until_the_next_note(
 def test_damaged_note_is_none(builds: Builds) -> None:
     builds.run("UPDATE site SET value = x'0102030405'")
     with open_cache(builds.folder) as store:
-        assert LastBuild(store, OUTPUT).note == NO_NOTE
+        last = LastBuild(store, OUTPUT)
+        assert (last.note, last.search) == (NO_NOTE, b"index")
 
 
 def test_notes_of_another_program_are_none(
@@ -183,3 +184,4 @@ def test_notes_of_another_program_are_none(
         last = LastBuild(store, OUTPUT)
         assert last.note == NO_NOTE
         assert last.wiki("docs") is None
+        assert last.search == b""

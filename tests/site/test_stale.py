@@ -15,6 +15,7 @@ from tests.site.sites import Studio
 from wikisync.model import Digest, Slug
 from wikisync.site import output
 from wikisync.site.build import build_site
+from wikisync.site.last_build import LastBuild
 from wikisync.site.pages import BACKLINKS_MAX, ComposedPage, WikiPages
 from wikisync.site.sources import ScannedWiki
 from wikisync.site.writing import SiteWriting
@@ -130,6 +131,23 @@ def test_pages_are_composed_that_show_what_changed(
     change(pair)
     pair.build()
     assert set(composed) == paths
+    assert pair.files() == pair.clean_build()
+
+
+def test_wiki_that_is_as_it_was_is_not_loaded(
+    pair: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+    pages = LastBuild.pages
+
+    def seen(last: LastBuild, wiki: str) -> dict[str, bytes]:
+        loaded.append(wiki)
+        return pages(last, wiki)
+
+    monkeypatch.setattr(LastBuild, "pages", seen)
+    edit(pair, "docs/one/plan.md", "# Plan\n\nMore.\n")
+    pair.build()
+    assert loaded == ["docs/one"]
     assert pair.files() == pair.clean_build()
 
 

@@ -131,16 +131,14 @@ def _built(
     place = open_output(output, files)
     from wikisync.site.writing import SiteWriting  # slow to load: see there
 
-    build = SiteWriting(
-        store, scanned, theme, options, output, last, attempts, kept, progress
-    )
+    build = SiteWriting(store, scanned, theme, options, last, attempts, kept, progress)
     with place.staging():
         _refuse_leaving(scanned, kept, place.wikis, may_leave)
         build.write(place)
-        changes = place.commit(build.published())
+        changes = place.commit(build.published)
     build.sweep()
     done = build.note(inputs, changes)
-    last.remember(done, changes.files, build.sound_wikis)
+    last.remember(done, changes.files, build.search, build.sound_wikis)
     for wiki in scanned:
         settle(wiki, store)
     return BuildReport(

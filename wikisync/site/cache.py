@@ -36,7 +36,7 @@ BESIDE = "site-*"
 """All files beside the database: that of bodies, and what a worker gets in a file."""
 BODIES = b"bodies"
 """Key of the state that names the file of bodies."""
-CACHE_VERSION = 6
+CACHE_VERSION = 7
 WAIT_S = 10
 """How long a build waits for another one with the same cache."""
 ROWS_PER_COMMIT = 500
@@ -55,7 +55,8 @@ Stage = Literal["parsed", "finished", "words"]
 STAGES: tuple[Stage, ...] = ("parsed", "finished", "words")
 _TABLES = {
     **dict.fromkeys(("state", *STAGES), "key BLOB PRIMARY KEY, value BLOB NOT NULL"),
-    "site": "id INTEGER PRIMARY KEY, output BLOB UNIQUE, value BLOB DEFAULT x''",
+    "site": "id INTEGER PRIMARY KEY, output BLOB UNIQUE,"
+    " value BLOB DEFAULT x'', search BLOB DEFAULT x''",
     "wiki": "site INT, name TEXT, value BLOB, PRIMARY KEY (site, name)",
     "page": "site INT, wiki TEXT, slug TEXT, value BLOB,"
     " PRIMARY KEY (site, wiki, slug)",
@@ -124,14 +125,14 @@ class Cache:
         self.bodies = self._opened_bodies()
         """The texts to which the places of rows lead."""
 
-    def key(self, kind: str, place: Path, name: str = "") -> bytes:
+    def key(self, kind: str, place: Path) -> bytes:
         """The key of what is noted of a folder.
 
         The folder is named as the cache's own folder sees it, so that both can move
         together.
         """
         seen = os.path.relpath(place, self.folder)
-        return b"%b:%b\0%b" % (kind.encode(), os.fsencode(seen), name.encode())
+        return b"%b:%b" % (kind.encode(), os.fsencode(seen))
 
     def state(self, key: bytes) -> bytes | None:
         """What the last build noted under this key."""

@@ -21,6 +21,7 @@ from wikisync.site.context import SiteContext
 from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.frame import group_homes, site_context, wiki_context, wiki_labels
 from wikisync.site.pages import WikiPages
+from wikisync.site.published import published_from
 from wikisync.site.search import DocumentKey, SearchDocument
 
 if TYPE_CHECKING:
@@ -51,15 +52,21 @@ class SiteComposer:
         sources = [wiki.source for wiki in scanned]
         fingerprint = theme.fingerprint
         limit = options.nav_links_max
-        site = site_context(sources, addresses, options, fingerprint, kept)
-        homes = group_homes(sources, addresses)
+        made = [
+            published_from(wiki.source, at.prefix, wiki.page_count)
+            for wiki, at in zip(scanned, addresses, strict=True)
+        ]
+        self.published = tuple(
+            sorted([*made, *kept], key=lambda wiki: wiki.owner.full_path)
+        )
+        """All wikis of the site."""
+        site = site_context(self.published, options, fingerprint)
+        homes = group_homes(self.published)
         self.context = site
         self.settings_key = hash_of(program_fingerprint(), fingerprint, site, limit)
         """Hash of what every page of the site depends on."""
-        self.contexts = [
-            wiki_context(wiki, addresses[number], homes)
-            for number, wiki in enumerate(scanned)
-        ]
+        self.contexts = [wiki_context(wiki, homes) for wiki in made]
+        self.kept_contexts = [wiki_context(wiki, homes) for wiki in kept]
         self._labels = wiki_labels(sources)
         self._nav_limit = limit
         self._indexer = indexer

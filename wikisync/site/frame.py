@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from wikisync import __version__
@@ -19,16 +19,14 @@ from wikisync.site.addresses import (
     WikiAddresses,
     wiki_list_path,
 )
-from wikisync.site.context import SiteContext, WikiContext
+from wikisync.site.context import PageRef, SiteContext, WikiContext, WikiRef
 from wikisync.site.crosslinks import service_address
 from wikisync.site.groups import group_titles, group_tree, natural_path
-from wikisync.site.kept import context_of, kept_reference, wiki_reference
 from wikisync.site.options import options_text
 
 if TYPE_CHECKING:
     from wikisync.site.model import SiteOptions, WikiSource
     from wikisync.site.published import PublishedWiki
-    from wikisync.site.sources import ScannedWiki
 
 RIGHT_TO_LEFT = frozenset(
     [
@@ -54,62 +52,71 @@ def text_direction(text: str, usual: str) -> str:
 
 
 def site_context(
-    sources: Sequence[WikiSource],
-    addresses: Sequence[WikiAddresses],
-    options: SiteOptions,
-    theme_fingerprint: str,
-    kept: Sequence[PublishedWiki] = (),
+    wikis: Sequence[PublishedWiki], options: SiteOptions, theme_fingerprint: str
 ) -> SiteContext:
     """``site`` for the templates; nothing in it changes with a page."""
-    is_only = is_top(addresses)
-    wikis = [
-        wiki_reference(source, wiki.home)
-        for source, wiki in zip(sources, addresses, strict=True)
-    ]
-    wikis += map(kept_reference, kept)
-    wikis.sort(key=lambda wiki: natural_path(wiki.full_path))
+    named = sorted(map(_reference, wikis), key=lambda one: natural_path(one.full_path))
     return SiteContext(
         title=options.title,
         url=options.url.rstrip("/") if options.url else None,
         lang=options.lang,
         dir="rtl" if options.lang.partition("-")[0] in RIGHT_TO_LEFT else "ltr",
         description=options.description,
-        wikis=tuple(wikis),
+        wikis=tuple(named),
         built_from=hashlib.sha256(
             (theme_fingerprint + options_text(options)).encode()
         ).hexdigest()[:16],
         generator=f"wikisync {__version__}",
         options=dict(options.theme_options),
-        noindex=all(wiki.visibility != "public" for wiki in wikis),
+        noindex=all(wiki.visibility != "public" for wiki in named),
         home_url=INDEX_PAGE,
         search_url=SEARCH_PAGE,
-        all_url=wiki_list_path(sources[0].owner, is_only=True) if is_only else ALL_PAGE,
+        all_url=ALL_PAGE,
         report_url=REPORT_PAGE if options.has_report else None,
         wanted_url=WANTED_PAGE if options.has_report else None,
         orphans_url=ORPHANS_PAGE if options.has_report else None,
-        groups=group_tree(wikis, group_titles([*sources, *kept])),
+        groups=group_tree(named, group_titles(wikis)),
     )
 
 
-def wiki_context(
-    scanned: ScannedWiki, addresses: WikiAddresses, homes: Mapping[str, str]
-) -> WikiContext:
-    """``wiki`` for the templates; ``homes`` is group path to its wiki's address."""
-    source, home = scanned.source, addresses.home
-    web_url = service_address(source) if source.web_url else ""
-    all_url = wiki_list_path(source.owner, is_only=not addresses.prefix)
-    return context_of(source, home, homes, web_url, scanned.page_count, all_url)
+def _reference(wiki: PublishedWiki) -> WikiRef:
+    """The wiki among ``site.wikis``."""
+    return WikiRef(
+        title=wiki.title,
+        kind=wiki.owner.kind,
+        full_path=wiki.owner.full_path,
+        url=wiki.prefix + INDEX_PAGE,
+        visibility=wiki.visibility,
+        description=wiki.description,
+    )
 
 
-def group_homes(
-    sources: Sequence[WikiSource], addresses: Sequence[WikiAddresses]
-) -> dict[str, str]:
+def wiki_context(wiki: PublishedWiki, homes: Mapping[str, str]) -> WikiContext:
+    """``wiki`` for the templates; ``homes`` is what ``group_homes`` gives."""
+    home = wiki.prefix + INDEX_PAGE
+    above = wiki.owner.full_path.split("/")[:-1]
+    return WikiContext(
+        title=wiki.title,
+        kind=wiki.owner.kind,
+        full_path=wiki.owner.full_path,
+        url=home,
+        web_url=service_address(wiki) if wiki.web_url else "",
+        visibility=wiki.visibility,
+        description=wiki.description,
+        home=home,
+        page_count=wiki.pages,
+        all_url=wiki_list_path(wiki.owner, is_only=not wiki.prefix),
+        groups=tuple(
+            PageRef(name, homes.get("/".join(above[: depth + 1])))
+            for depth, name in enumerate(above)
+        ),
+    )
+
+
+def group_homes(wikis: Iterable[PublishedWiki]) -> dict[str, str]:
     """Path of each group whose own wiki is in the site to that wiki's home."""
-    return {
-        source.owner.full_path: wiki.home
-        for source, wiki in zip(sources, addresses, strict=True)
-        if source.owner.kind == "group"
-    }
+    groups = (wiki for wiki in wikis if wiki.owner.kind == "group")
+    return {wiki.owner.full_path: wiki.prefix + INDEX_PAGE for wiki in groups}
 
 
 def wiki_labels(sources: Sequence[WikiSource]) -> list[str]:

@@ -7,72 +7,18 @@ what the last search index holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from wikisync.site.addresses import (
     ASSETS_FOLDER,
-    INDEX_PAGE,
     SEARCH_FOLDER,
     wiki_list_path,
 )
-from wikisync.site.context import PageRef, WikiContext, WikiRef
-from wikisync.site.model import WikiInfo
 from wikisync.site.published import PublishedWiki
 from wikisync.site.search import SearchDocument, read_documents, value_of
 
 Read = Callable[[str], bytes | None]
 """A file of the site by its path; None where it cannot be read."""
-
-
-def kept_reference(wiki: PublishedWiki) -> WikiRef:
-    """The wiki among ``site.wikis``."""
-    return wiki_reference(wiki, wiki.prefix + INDEX_PAGE)
-
-
-def kept_context(wiki: PublishedWiki, homes: Mapping[str, str]) -> WikiContext:
-    """The wiki for the templates of lists; ``homes`` as in ``wiki_context``."""
-    home, all_url = wiki.prefix + INDEX_PAGE, wiki_list_path(wiki.owner, is_only=False)
-    return context_of(wiki, home, homes, wiki.web_url, wiki.pages, all_url)
-
-
-def wiki_reference(info: WikiInfo, home: str) -> WikiRef:
-    """A wiki among ``site.wikis``."""
-    return WikiRef(
-        title=info.title,
-        kind=info.owner.kind,
-        full_path=info.owner.full_path,
-        url=home,
-        visibility=info.visibility,
-        description=info.description,
-    )
-
-
-def context_of(
-    info: WikiInfo,
-    home: str,
-    homes: Mapping[str, str],
-    web_url: str,
-    page_count: int | None,
-    all_url: str,
-) -> WikiContext:
-    """A wiki for the templates; ``homes`` is group path to its wiki's address."""
-    above = info.owner.full_path.split("/")[:-1]
-    return WikiContext(
-        title=info.title,
-        kind=info.owner.kind,
-        full_path=info.owner.full_path,
-        url=home,
-        web_url=web_url,
-        visibility=info.visibility,
-        description=info.description,
-        home=home,
-        page_count=page_count,
-        all_url=all_url,
-        groups=tuple(
-            PageRef(name, homes.get("/".join(above[: depth + 1])))
-            for depth, name in enumerate(above)
-        ),
-    )
 
 
 def kept_paths(known: Iterable[str], wikis: Sequence[PublishedWiki]) -> Iterator[str]:

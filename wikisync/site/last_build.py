@@ -60,11 +60,15 @@ class LastBuild:
         self._store, self._rows = store, store.rows
         self._key = store.key("site", output)
         self._rows("INSERT OR IGNORE INTO site (output) VALUES (?)", self._key)
-        found = self._rows("SELECT id, value FROM site WHERE output = ?", self._key)
-        ((self.site, value),) = found
+        found = self._rows(
+            "SELECT id, value, search FROM site WHERE output = ?", self._key
+        )
+        ((self.site, value, search),) = found
         packed = checked(_of_program(self._key), value)
         self.note = _NOTES.decode(packed) if packed else NO_NOTE
         """What that build noted; nothing where it is lost."""
+        self.search = checked(_of_program(b"search"), search) or b""
+        """What it noted of the search index."""
         self._files = FileTable()
         self._whole: set[str] = set()
         """Wikis all of whose pages are in the temporary table."""
@@ -135,9 +139,9 @@ class LastBuild:
             self._whole.add(name)
 
     def remember(
-        self, note: BuildNote, files: FileTable, wikis: Collection[str]
+        self, note: BuildNote, files: FileTable, search: bytes, wikis: Collection[str]
     ) -> None:
-        """Note the files, and the wikis of these names as they are now, no others."""
+        """Note what there is, of wikis those of these names as they are now."""
         note = replace(note, manifest=files.manifest, files_sum=files.checksum())
         with self._store.all_or_nothing():
             known = self._rows("SELECT name FROM wiki WHERE site = ?", self.site)
@@ -165,6 +169,9 @@ class LastBuild:
             put("DELETE FROM file WHERE site = ? AND path = ?", gone)
             value = summed(_of_program(self._key), msgspec.msgpack.encode(note))
             self._rows("UPDATE site SET value = ? WHERE id = ?", value, self.site)
+            if search != self.search:
+                value = summed(_of_program(b"search"), search)
+                self._rows("UPDATE site SET search = ? WHERE id = ?", value, self.site)
 
     def _stored(self, wiki: str) -> dict[str, bytes]:
         return dict(

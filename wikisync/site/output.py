@@ -154,10 +154,6 @@ class Output:
             return state.digest
         return _file_digest(full)
 
-    def last_key(self, path: str) -> bytes | None:
-        """What a file was made from in the last build; None for one of no build."""
-        return self._trusted.key(path)
-
     def keep(self, path: str, key: bytes = b"") -> bool:
         """Take over a file if it still holds what the last build left in it.
 
@@ -173,11 +169,6 @@ class Output:
     def keep_as_made(self, path: str) -> bool:
         """The same for a file that is still made from what it was made from last."""
         return bool(self._trusted.key(path)) and self._is_kept(path)
-
-    def set_key(self, path: str, key: bytes) -> None:
-        """Say what a file was made from that is put already, if it can lie there."""
-        if path in self.files:
-            self.files[path] = replace(self.files[path], key=key)
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -204,11 +195,14 @@ class Output:
             return self._place.staged.content(staged)
         return read_below(self.root, path, self.files[path].size)
 
-    def put(self, path: str, content: bytes) -> None:
+    def put(self, path: str, content: bytes, key: bytes = b"") -> None:
         """The file shall have this content, whatever it was to have before.
 
-        Staged only where it differs from what is there.
+        Staged only where it differs from what is there.  ``key`` is in place of the
+        one that ``keep`` was asked for.
         """
+        if key:
+            self._keys[path] = key
         digest = Digest(hashlib.sha256(content).hexdigest())
         number = self.new_number()
         if self.put_staged(path, len(content), digest, number):

@@ -1,26 +1,18 @@
-"""The search index in an output folder: read, brought up to date, written.
-
-What is known of the index lies in the cache.  It holds only with the files that the
-build left whose note names it: an interrupted build may have noted another one.
-"""
+"""The search index in an output folder: read, brought up to date, written."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 
 import msgspec
 
 from wikisync.decoding import msgpack_decoder
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.cache import Cache
-from wikisync.site.fingerprint import program_fingerprint
 from wikisync.site.output import Output
 from wikisync.site.reading import SearchedBody
 from wikisync.site.search import NO_INDEX, DocumentKey, IndexState, Load, update_index
 from wikisync.site.search_words import packed_words, unpacked_words
-
-SEARCH_INDEX = SEARCH_FOLDER + "index.js"
 
 _STATES = msgpack_decoder(IndexState)
 _BODIES = msgpack_decoder(SearchedBody)
@@ -28,36 +20,25 @@ _BODIES = msgpack_decoder(SearchedBody)
 
 def write_search(
     store: Cache,
-    name: bytes,
     output: Output,
+    noted: bytes,
     documents: Iterable[DocumentKey],
     load: Load,
-) -> Iterator[None]:
-    """Bring the search index of a site up to date, in steps.
+) -> Generator[None, None, bytes]:
+    """Bring the search index of a site up to date, in steps; what to note of it.
 
     Args:
-        store: Where the last index is noted.
-        name: Under which key.
-        output: The site; its index file has the name of the index as its key.
+        store: Where words are kept.
+        output: The site.
+        noted: What the last build noted; empty: there is no index.
         documents: What the index shall have.
         load: A document with its text.
     """
-    noted = store.state(name) or b""
-    before = NO_INDEX
-    if output.last_key(SEARCH_INDEX) == _name_of(noted):
-        before = _STATES.decode(noted)
-    state = yield from update_index(
-        before, documents, load, _SearchFolder(store, output)
+    before = _STATES.decode(noted) if noted else NO_INDEX
+    place = _SearchFolder(store, output)
+    return msgspec.msgpack.encode(
+        (yield from update_index(before, documents, load, place))
     )
-    value = msgspec.msgpack.encode(state)
-    if value != noted:
-        store.note(name, value)
-    output.set_key(SEARCH_INDEX, _name_of(value))
-
-
-def _name_of(value: bytes) -> bytes:
-    """What tells one state from any other, and from one of another program."""
-    return hashlib.sha256(program_fingerprint() + value).digest()
 
 
 class _SearchFolder:

@@ -11,7 +11,6 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from pathlib import Path
 
 import msgspec
 from msgspec.structs import replace
@@ -19,7 +18,7 @@ from msgspec.structs import replace
 from wikisync.decoding import msgpack_decoder
 from wikisync.markup.drawings import DRAWING_BYTES_MAX, static_drawing
 from wikisync.markup.file_types import is_drawing
-from wikisync.model import Problem, Slug, digest_of
+from wikisync.model import Digest, Problem, Slug, digest_of
 from wikisync.progress import Progress
 from wikisync.site.addresses import (
     NO_JEKYLL,
@@ -49,7 +48,7 @@ from wikisync.site.generated import (
 )
 from wikisync.site.groups import group_titles
 from wikisync.site.index import Indexer
-from wikisync.site.kept import kept_context, kept_documents, kept_paths
+from wikisync.site.kept import kept_documents, kept_paths
 from wikisync.site.last_build import BuildNote, LastBuild
 from wikisync.site.model import BrokenLink, SiteOptions
 from wikisync.site.output import (
@@ -61,10 +60,7 @@ from wikisync.site.pages import (
     WikiFrame,
     WikiPages,
 )
-from wikisync.site.published import (
-    PublishedWiki,
-    published_from,
-)
+from wikisync.site.published import PublishedWiki
 from wikisync.site.reader import bounded_reader
 from wikisync.site.rendering import Setting, rendered_pages
 from wikisync.site.report import (
@@ -100,7 +96,6 @@ class SiteWriting:
         scanned: Sequence[ScannedWiki],
         theme: Theme,
         options: SiteOptions,
-        output: Path,
         last: LastBuild,
         attempts: Attempts,
         kept: Sequence[PublishedWiki],
@@ -113,7 +108,6 @@ class SiteWriting:
         self._scanned = scanned
         self._theme = theme
         self._options = options
-        self._output = output
         self._last = last
         self._attempts = attempts
         self._kept = kept
@@ -141,6 +135,8 @@ class SiteWriting:
         """Of a wiki of the last build nobody knows any more where its pages led."""
         self._retry_at = 0.0
         self._documents: list[DocumentKey] = []
+        self.search = b""
+        """What to note of the search index."""
         self._linked: list[Sequence[str]] = []
         """The loose files that the pages of each wiki link to."""
         self._problems: list[Problem] = []
@@ -341,16 +337,14 @@ class SiteWriting:
     def _generated(self) -> GeneratedPages:
         """What makes the pages that no wiki has."""
         site, composer = self._site.context, self._site
-        homes = {one.full_path: one.url for one in site.wikis if one.kind == "group"}
-        sources = [wiki.source for wiki in self._scanned]
         return GeneratedPages(
             site,
             composer.contexts,
             lambda place: replace(self._references[place], wiki=""),
             lambda key: self._theme.text(key, self._options.lang),
-            group_titles([*sources, *self._kept]),
+            group_titles(composer.published),
             only=self._composer_of(0) if is_top(self._addresses) else None,
-            kept=[kept_context(wiki, homes) for wiki in self._kept],
+            kept=composer.kept_contexts,
         )
 
     def _put_generated(self, output: Output, pages: Iterable[GeneratedPage]) -> None:
@@ -375,8 +369,9 @@ class SiteWriting:
             ]
             documents = chain(documents, keys)
             load = _either(kept, load)
-        name = self._store.key("search", self._output)
-        yield from write_search(self._store, name, output, documents, load)
+        self.search = yield from write_search(
+            self._store, output, self._last.search, documents, load
+        )
 
     def _write_files(self, output: Output) -> None:
         """What is no page and of no wiki: files of the theme, and for robots."""
@@ -424,27 +419,22 @@ class SiteWriting:
         is_large = state.size > DRAWING_BYTES_MAX
         if is_large:
             self._problems.append(_large_drawing(name))
-        if output.keep(path, hash_of("drawing", state.digest)):
+        if output.keep(path, _drawing_key(state.digest)):
             return
         content = b"" if is_large else scanned.read(name, state.digest)
         if content is None:
             output.leave_out(path, name)
         else:
-            output.put(path, static_drawing(content))
             # it may have changed since it was looked at
-            output.set_key(path, hash_of("drawing", digest_of(content)))
+            key = _drawing_key(digest_of(content))
+            output.put(path, static_drawing(content), key)
 
     # Afterwards -------------------------------------------------------------------
 
+    @property
     def published(self) -> tuple[PublishedWiki, ...]:
         """The wikis of the site, for its manifest."""
-        made = [
-            published_from(scanned.source, addresses.prefix, scanned.page_count)
-            for scanned, addresses in zip(self._scanned, self._addresses, strict=True)
-        ]
-        return tuple(
-            sorted([*made, *self._kept], key=lambda wiki: wiki.owner.full_path)
-        )
+        return self._site.published
 
     def note(self, inputs: bytes, changes: Changes) -> BuildNote:
         """What the next build shall know of this one."""
@@ -485,6 +475,10 @@ class SiteWriting:
 def _either(kept: Mapping[bytes, SearchDocument], load: Load) -> Load:
     """Documents that are there, or else those that can be loaded."""
     return lambda key: kept[key.key] if key.key in kept else load(key)
+
+
+def _drawing_key(digest: Digest) -> bytes:
+    return hash_of("drawing", digest)
 
 
 def _large_drawing(name: str) -> Problem:
