@@ -113,7 +113,7 @@ class SiteWriting:
         self._kept = kept
         self._progress = progress
         self._notes = [self._note_of(one) for one in scanned]
-        """Of the last build."""
+        """Those of the last build, until their wiki is read."""
         known = [note.addresses for note in self._notes]
         self._addresses = site_addresses(scanned, options, kept, known)
         urls = [service_address(wiki.source) for wiki in scanned]
@@ -178,7 +178,7 @@ class SiteWriting:
 
     def _read_wiki(self, number: int, scanned: ScannedWiki) -> None:
         """Know the pages of a wiki, and take from them what others need."""
-        note = self._notes[number]
+        note, self._notes[number] = self._notes[number], NO_NOTE
         inputs = self._inputs_of(number, scanned)
         if note.inputs == inputs and not self._attempts.is_due(note.retry_at):
             self._stale.append(Stale(frozenset(), frozenset()))
