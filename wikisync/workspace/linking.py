@@ -243,11 +243,11 @@ class FileLinks:
 
     async def _expected(self) -> Mapping[Slug, Collection[str]]:
         """The uploads that pages should have, if all that looks like a link is one."""
-        base, linking = self._state.base(), self._state.linking()
-        uploads, fetched = self._state.uploads(), self._fetched or {}
+        base, uploads = self._state.base(), self._state.uploads()
+        fetched = self._fetched or {}
         changed = {p for p, file in fetched.items() if isinstance(file, LooseFile)}
         paths = await self._files.listed() | changed | uploads.keys()
-        pages = {path: linking[path] for path in paths & linking.keys()}
+        pages = self._state.linking(paths)
         there = await self._files.at(pages.keys())
         expected = defaultdict[Slug, set[str]](set)
         for path, slugs in pages.items():

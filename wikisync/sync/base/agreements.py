@@ -6,7 +6,7 @@ The part of ``state.WikiState`` that decisions are made on.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from sqlite3 import Connection
 from typing import TypeVar
 
@@ -44,7 +44,7 @@ _T = TypeVar("_T")
 
 _NAMED = ("page", "page_text", "conflict_file")
 """Tables whose rows follow a page to its new name, where nothing else may stand."""
-_READ = ("page_text", "linking", "linked_paths")
+_READ = ("page_text", "linked")
 """What is made of texts, which each record changes."""
 _FOLLOWING = (*_NAMED, "history", "own_write", "earlier")
 """These and the ones whose rows join what is kept under the new name."""
@@ -364,8 +364,7 @@ class Agreements(History):
     def record_alias(self, path_slug: Slug, slug: Slug) -> None:
         """Note that a file of this name is the page ``slug``."""
         insert = "INSERT OR REPLACE INTO alias VALUES (?, ?, ?)"
-        with self._writing("alias", "linking", "linked_paths") as connection:
-            connection.execute(insert, (self._number, path_slug, slug))
+        self._write("alias", insert, path_slug, slug)
 
     def keep_file(self, slug: Slug, given: Slug) -> None:
         """Let the file of a page keep its name, which is called ``given`` from now on.
@@ -398,24 +397,26 @@ class Agreements(History):
     ) -> frozenset[AttachmentPath]:
         """Where files may be that pages, all or some, link to; no uploads or pages."""
         if pages is None:
-            return self._once("linked_paths", lambda: _no_uploads(self.linking()))
-        return _no_uploads(self._linking(pages))
+            return self._once("linked", lambda: self._linked(self._mentioned()))
+        return self._linked(
+            {s: lines for s, lines in self._mentioned().items() if s in pages}
+        )
 
-    def linking(self) -> Mapping[str, Sequence[Slug]]:
-        """The pages that may link to each of these paths, which are in form C."""
-        return self._once("linking", lambda: self._linking(self._mentioned()))
+    def _linked(
+        self, mentioned: Mapping[Slug, Sequence[str]]
+    ) -> frozenset[AttachmentPath]:
+        return frozenset(
+            AttachmentPath(path)
+            for slug, lines in mentioned.items()
+            for path in ways_lead_to(slug, [one for one in lines if not is_upload(one)])
+        ).difference(self.base())
 
-    def _linking(self, pages: Collection[Slug]) -> Mapping[str, Sequence[Slug]]:
-        base, found = self.base(), dict[str, list[Slug]]()
+    def linking(self, paths: Set[str]) -> Mapping[str, Sequence[Slug]]:
+        """The pages that may link to each of some paths, which are in form C."""
+        found: dict[str, list[Slug]] = {}
         files = {page: file for file, page in self.aliases().items()}
-        for slug, lines in self._mentioned().items():
-            if slug not in pages:
-                continue
-            paths = set(filter(is_upload, lines))
-            ways = [one for one in lines if one not in paths]
-            for start in {slug, files.get(slug, slug)}:
-                paths.update(ways_lead_to(start, ways))
-            for path in paths - base.keys():
+        for slug, lines in self._mentioned().items() if paths else ():
+            for path in {*ways_lead_to(files.get(slug, slug), lines)} & paths:
                 found.setdefault(path, []).append(slug)
         return found
 
@@ -510,7 +511,3 @@ class Agreements(History):
                     "INSERT OR REPLACE INTO upload VALUES (?, ?, ?, ?)",
                     (self._number, path, digest, upload),
                 )
-
-
-def _no_uploads(paths: Iterable[str]) -> frozenset[AttachmentPath]:
-    return frozenset(AttachmentPath(path) for path in paths if not is_upload(path))
