@@ -142,7 +142,7 @@ GUARDS = (
     ),
     Guard(
         "ring of replaced texts",
-        f"{SYNC}.base.journal:Journal.remember_replaced",
+        f"{SYNC}.base.history:History.remember_replaced",
         answer(0),
         "sync/test_cycle.py::test_what_a_pull_replaces_is_kept",
     ),
@@ -435,7 +435,7 @@ GUARDS = (
     ),
     Guard(
         "no link out of the folder",
-        "wikisync.folder.contents:opened_file",
+        "wikisync.folder.index:opened_file",
         lambda _guard: _followed,
         "folder/test_loose.py::test_a_symbolic_link_is_never_followed",
     ),
