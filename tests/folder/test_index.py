@@ -126,6 +126,8 @@ def test_all_files_are_read_when_none_was_for_so_long(
     desk.now += 1
     desk.scan()
     assert reads == ["home.md"]
+    desk.scan()
+    assert reads == ["home.md"]
 
 
 def test_a_clock_that_was_set_back_makes_all_files_be_read(

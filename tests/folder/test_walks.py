@@ -84,8 +84,10 @@ def test_every_other_change_is_one_of_the_whole_folder(
     assert index.saved_since() is None
 
 
-def test_nothing_is_known_without_a_walk_before(folder: Path) -> None:
+def test_nothing_is_known_without_a_walk_before(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
     assert FolderIndex(folder).saved_since() is None
+    assert FolderIndex(tmp_path / "empty").saved_since() is None
 
 
 def test_reading_is_no_change(folder: Path) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping
@@ -26,7 +27,7 @@ from wikisync.decoding import msgpack_decoder
 from wikisync.errors import FolderError
 from wikisync.file_status import UNKNOWN, FileStatus, is_settled, status_of
 from wikisync.folder.busy import locked_name
-from wikisync.folder.ignore import is_ignored_folder
+from wikisync.folder.ignore import UPLOADS, is_ignored_folder
 from wikisync.folder.patterns import IGNORE_FILE
 from wikisync.folder.safe_open import (
     Folders,
@@ -99,8 +100,9 @@ class FolderIndex:
         self._is_kept = is_kept
         self._now_ns = now_ns
         self._files: dict[str, IndexedFile] | None = None
-        self._walked: dict[int, int] = {}
+        self._walked: dict[int, int] | None = None
         """A hash of each path of the last walk, with one of the file status."""
+        self._keeping = threading.Lock()
         self._is_changed = False
         """Whether it says something that is not kept yet."""
         self.has_read = False
@@ -158,7 +160,7 @@ class FolderIndex:
         with opened_root(self.root) as root, Folders(root) as folders:
             for path in paths:
                 status = listed.get(path)
-                if status is None and path.startswith("uploads/"):
+                if status is None and path.startswith(f"{UPLOADS}/"):
                     continue
                 if file := self.look(folders, path, status):
                     found[path] = LooseFile(path, file.digest, file.size)
@@ -171,14 +173,23 @@ class FolderIndex:
         self._is_changed |= known.get(path) != file
         known[path] = file
 
-    def forget(self, path: str) -> IndexedFile | None:
-        """Forget a file that is not there any more; gives what was known of it."""
-        return self._known().pop(path, None)
+    def forget(self, path: str) -> None:
+        """Forget a file that is not there any more."""
+        self._known().pop(path, None)
 
-    def note_all(self, files: Mapping[str, IndexedFile]) -> None:
-        """Note what all files hold, of which no others are there."""
+    def note_all(
+        self, files: Mapping[str, IndexedFile], *, read_all_at: float | None = None
+    ) -> None:
+        """Note what all files hold, of which no others are there.
+
+        Args:
+            files: By path.
+            read_all_at: When every page was read, if that was now.
+        """
         self._is_changed |= files != self._known()
         self._files = dict(files)
+        if read_all_at is not None:
+            self.read_all_at, self._is_changed = read_all_at, True
 
     def saved_since(self) -> frozenset[str] | None:
         """Paths of files that were saved since this was asked before.
@@ -194,7 +205,7 @@ class FolderIndex:
         Raises:
             FolderError: the folder cannot be listed: its disk may be away.
         """
-        known, files, saved = self._walked, {}, set()
+        known, files, saved = self._walked or {}, {}, set()
         waiting = [("", os.fspath(self.root))]
         while waiting:
             way, folder = waiting.pop()
@@ -226,15 +237,20 @@ class FolderIndex:
                     files[key] = status
                     if known.get(key) != status:
                         saved.add(way + name)
-        is_same, self._walked = files.keys() == known.keys(), files
+        is_same = self._walked is not None and files.keys() == known.keys()
+        self._walked = files
         return frozenset(saved) if is_same else None
 
     def keep(self) -> None:
         """Keep what is known for the next process, where that can be."""
-        if self._file is None or not (self._is_kept and self._is_changed):
-            return
-        self._is_changed = False
-        made = self._file.with_name(f"{self._file.name}.{os.getpid()}.tmp")
+        # pages are scanned in one thread, and files that links lead to in others
+        with self._keeping:
+            if self._is_kept and self._is_changed and self._file is not None:
+                self._is_changed = False
+                self._write(self._file)
+
+    def _write(self, target: Path) -> None:
+        made = target.with_name(f"{target.name}.{os.getpid()}.tmp")
         with suppress(OSError):
             kept = _Kept(self._place(), self.read_all_at, self._known())
             content = msgspec.msgpack.encode(kept)
@@ -243,7 +259,7 @@ class FolderIndex:
                 # in one step and without fsync: it ends with the machine
                 with open(made, "wb", opener=private_opener) as file:
                     file.write(_sum(content) + content)
-                made.replace(self._file)
+                made.replace(target)
             finally:
                 made.unlink(missing_ok=True)
 

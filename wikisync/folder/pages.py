@@ -157,9 +157,7 @@ class PageFolder:
                 elif found is not None and found.page is not None:
                     seen[file.path] = found
                     pages[file.slug] = found.page
-        if reads_all:
-            self._index.read_all_at = now
-        self._index.note_all(seen)
+        self._index.note_all(seen, read_all_at=now if reads_all else None)
         self._index.keep()
         unreadable |= _pages_hidden(scanned.hidden) | scanned.ignored
         self._snapshot = Snapshot(
