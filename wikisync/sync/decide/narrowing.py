@@ -283,7 +283,7 @@ def without_twins(plan: Plan, there: Collection[Slug]) -> Plan:
         plan: The plan.
         there: The pages of the wiki.
     """
-    if not plan.actions:
+    if not any(isinstance(one, MoveRemote | CreateRemote) for one in plan.actions):
         return plan
     # names that nothing has any more once this plan is carried out
     leaving = {one.slug for one in plan.removals if isinstance(one, DeleteRemote)}

@@ -85,6 +85,7 @@ def reconcile(
     remote: Snapshot,
     service: Capabilities = ANY_SERVICE,
     taken: tuple[Taken, Taken] = (NOTHING_TAKEN, NOTHING_TAKEN),
+    changed: Collection[Slug] | None = None,
 ) -> Plan:
     """Decide one cycle.
 
@@ -94,11 +95,15 @@ def reconcile(
         remote: The wiki now.
         service: What is known of it.
         taken: Names that another page has by now, here and on the wiki.
+        changed: What ``changed_pages`` says of these three, if somebody asked it.
 
     The same values always give the same plan, and a plan carried out in full leaves
     nothing to do but what waits for a person and the pushes of what was merged.
     """
-    return Plan.from_actions(_Table(base, local, remote, service, taken).actions())
+    if changed is None:
+        changed = changed_pages(base, local, remote)
+    table = _Table(base, local, remote, service, taken, changed)
+    return Plan.from_actions(table.actions())
 
 
 class _Table:
@@ -111,8 +116,10 @@ class _Table:
         remote: Snapshot,
         service: Capabilities,
         taken: tuple[Taken, Taken],
+        changed: Collection[Slug],
     ) -> None:
         self._taken = taken
+        self._changed = changed
         self._base = base
         self._local = local
         self._remote = remote
@@ -159,15 +166,13 @@ class _Table:
         # its own page got another one.  So on each side no two records share a name.
         # What stands under a name that was taken again waits for the next cycle, to
         # which it is new.
-        has_renames = bool(here or there)
-        concerned = base if has_renames else changed_pages(base, local, remote)
         return {
             slug: _Record(
-                page,
+                base[slug],
                 here.get(slug, slug if slug in local.pages else None),
                 there.get(slug, slug if slug in remote.pages else None),
             )
-            for slug, page in concerned.items()
+            for slug in (base if here or there else self._changed)
         }
 
     def _clashes_of(self, record: _Record) -> tuple[bool, bool]:

@@ -564,4 +564,5 @@ class _Run:
             return len(there.pages)
         # what was recorded or dropped since the scan came to the wiki, or left it
         before, after = self._agreed.keys(), self._cycle.state.base().keys()
-        return len((there.pages.keys() | (after - before)) - (before - after))
+        seen, new, gone = there.pages.keys(), after - before, before - after
+        return len(seen) + len(new - seen) - len(gone & seen)

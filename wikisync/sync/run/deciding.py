@@ -7,7 +7,8 @@ line ends differ.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
+from functools import cache
 
 from msgspec.structs import replace
 
@@ -116,11 +117,11 @@ class _Deciding:
         base = self._believed_base(changed, here, there)
         doubted = changed.keys() - self._settled
         taken = await names_taken(self._cycle, base, doubted, here, there)
-        plan = reconcile(base, here, there, service, taken)
+        plan = reconcile(base, here, there, service, taken, changed)
         absences = await watch_absences(self._cycle, plan, here, there)
         if absences.doubted is not None:
             there = _doubted(there, absences.doubted)
-            plan = reconcile(base, here, there, service, taken)
+            plan = reconcile(base, here, there, service, taken, changed)
         return base, plan, absences, there
 
     # -- what is decided on ------------------------------------------------------
@@ -148,7 +149,10 @@ class _Deciding:
         They are no edits: an editor or the service made them (``docs/sync.md`` "Echo").
         """
         base = self._base()
-        by_identity = {page.identity: slug for slug, page in here.pages.items()}
+        # of all pages, and rarely asked for
+        by_identity = cache(
+            lambda: {page.identity: slug for slug, page in here.pages.items()}
+        )
         refreshed = {
             slug: now
             for slug, page in changed.items()
@@ -164,7 +168,7 @@ class _Deciding:
         page: BasePage,
         here: Snapshot,
         there: Snapshot,
-        known: Mapping[str, Slug],
+        known: Callable[[], Mapping[str, Slug]],
     ) -> BasePage:
         """A page with what is no edit of it, nor another page under its name.
 
@@ -172,7 +176,7 @@ class _Deciding:
             page: As the base has it.
             here: The scan of the folder.
             there: The scan of the wiki.
-            known: Files of the folder, by their identities.
+            known: Gives files of the folder by their identities.
         """
         mine, theirs = here.pages.get(page.slug), there.pages.get(page.slug)
         if mine is not None:
@@ -180,7 +184,7 @@ class _Deciding:
                 page = replace(page, local=mine.digest)
             if (
                 mine.identity not in {"", page.local_identity}
-                and known.get(page.local_identity, page.slug) == page.slug
+                and known().get(page.local_identity, page.slug) == page.slug
             ):
                 page = replace(page, local_identity=mine.identity)
         if theirs is not None:
