@@ -198,13 +198,12 @@ def search_keys(composers: Iterable[WikiPages]) -> Iterator[DocumentKey]:
 
 def load_document(document: DocumentKey, indexer: Indexer) -> SearchDocument:
     """A document that ``search_keys`` names."""
-    text = indexer.text(document.key)
-    return SearchDocument(document.url, document.title, text, document.wiki)
+    text, words = indexer.searched(document.key)
+    return SearchDocument(document.url, document.title, text, document.wiki, words)
 
 
 def search_documents(
     composers: Sequence[WikiPages], indexer: Indexer
 ) -> Iterator[SearchDocument]:
     """All that the search index takes."""
-    for key in search_keys(composers):
-        yield replace(load_document(key, indexer), words=indexer.words(key.key))
+    return (load_document(key, indexer) for key in search_keys(composers))

@@ -220,16 +220,10 @@ class Indexer:
         places = [reading.parsed for reading in bounded_reader().make_all(wishes)]
         return [_PARSED_PAGES.decode(self._cache.bodies.read(one)) for one in places]
 
-    def text(self, text_key: bytes) -> DocumentText:
-        """The texts of a page, from the cache."""
-        return _TEXTS.decode(self._searched(text_key).text)
-
-    def words(self, text_key: bytes) -> bytes:
-        """The scored words of a page, packed, from the cache; empty: none there."""
-        return self._searched(text_key).words
-
-    def _searched(self, text_key: bytes) -> SearchedBody:
-        return _SEARCHED.decode(self._cache.body("words", text_key))
+    def searched(self, text_key: bytes) -> tuple[DocumentText, bytes]:
+        """The texts of a page and its scored words, packed, from the cache."""
+        body = _SEARCHED.decode(self._cache.body("words", text_key))
+        return _TEXTS.decode(body.text), body.words
 
     def forget(self, number: int) -> None:
         """Let go of what is in memory of a wiki; the next look at it takes longer."""

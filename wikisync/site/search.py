@@ -260,15 +260,13 @@ class _Update:
         self, slot: int, loaded: Callable[[int], SearchDocument]
     ) -> dict[str, str]:
         """The scored words of a document, counted once."""
+        document = loaded(slot)
+        if document.words:
+            return unpacked_words(document.words)
         key = self._now[slot].key
         words = self._place.words(key)
         if words is None:
-            document = loaded(slot)
-            words = (
-                unpacked_words(document.words)
-                if document.words
-                else document_words(document.title, document.text.sections)
-            )
+            words = document_words(document.title, document.text.sections)
             self._place.note_words(key, words)
         return words
 

@@ -10,16 +10,14 @@ import pickle
 import tempfile
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import TracebackType
 from typing import IO
 
-from wikisync.site.search_terms import Scores, family_of, score_of
-from wikisync.site.search_words import SCORES
+from wikisync.site.search_terms import RANKS, Scores, family_of, score_of
 
 SCORES_MAX = 2_000_000
 """In memory: 16 MB at most, and their words."""
-_LETTERS = ("", *SCORES)
 
 Family = defaultdict[str, Scores]
 """Words with one beginning, each with its changed scores."""
@@ -48,13 +46,12 @@ class ScoreSpool:
         if self._file is not None:
             self._file.close()
 
-    def add(self, slot: int, changes: Iterable[tuple[str, str]]) -> None:
+    def add(self, slot: int, changes: Collection[tuple[str, str]]) -> None:
         """Note the words of a document that have another score, or none, as letters."""
-        scores = {letter: score_of(slot, letter) for letter in _LETTERS}
-        words = self._words
+        words, first = self._words, score_of(slot, "")
         for word, letter in changes:
-            words[word].append(scores[letter])
-            self._count += 1
+            words[word].append(first + RANKS[letter])
+        self._count += len(changes)
         if self._count > SCORES_MAX:
             self._write()
 

@@ -31,14 +31,15 @@ Scores: TypeAlias = "array[int]"
 """Of one word: documents' numbers and letters (``score_of``), in rising order."""
 
 _LETTERS = ("", *SCORES)
-_RANKS = {letter: rank for rank, letter in enumerate(_LETTERS)}
+RANKS = {letter: rank for rank, letter in enumerate(_LETTERS)}
+"""What a letter adds to the score of a document without one."""
 _RANK_BITS = 5
 _RANK_MASK = (1 << _RANK_BITS) - 1
 
 
 def score_of(slot: int, letter: str) -> int:
     """A document's number with a letter; none where the word is not in it any more."""
-    return slot << _RANK_BITS | _RANKS[letter]
+    return slot << _RANK_BITS | RANKS[letter]
 
 
 class TermShard(Struct, frozen=True, array_like=True, gc=False):
