@@ -35,7 +35,7 @@ sys.path.insert(0, str(ROOT))
 from tests.support.corpus import CORPUS  # noqa: E402
 from wikisync.errors import RenderError  # noqa: E402
 from wikisync.markup.asciidoc.document import SERVICE_ATTRIBUTES  # noqa: E402
-from wikisync.markup.asciidoc.engine import WorkerEngine  # noqa: E402
+from wikisync.markup.asciidoc.engine import Engine  # noqa: E402
 from wikisync.markup.asciidoc.engines import (  # noqa: E402
     KINDS,
     choose_engine,
@@ -178,9 +178,7 @@ def asciidoc(folder: Path) -> None:
                 engine.close()
 
 
-def measure(
-    engine: WorkerEngine, what: str, sample: list[str], *, has_command: bool
-) -> None:
+def measure(engine: Engine, what: str, sample: list[str], *, has_command: bool) -> None:
     """A worker beside a process for each page."""
     refused = 0
 
@@ -211,7 +209,7 @@ def measure(
     row(f"asciidoc, {engine.name}, {what}", len(sample), ours, beside)
 
 
-def start_and_memory(engine: WorkerEngine, texts: list[str]) -> None:
+def start_and_memory(engine: Engine, texts: list[str]) -> None:
     """What a worker takes to its first page, and how its memory grows."""
     start = Cost()
     for _ in range(STARTS):
@@ -231,7 +229,7 @@ def start_and_memory(engine: WorkerEngine, texts: list[str]) -> None:
     print(f"; {sizes[0]:.0f} MB, {MEMORY_PAGES} pages later {sizes[1]:.0f} MB")
 
 
-def render_or_refuse(engine: WorkerEngine, text: str) -> None:
+def render_or_refuse(engine: Engine, text: str) -> None:
     with contextlib.suppress(RenderError):
         engine.render(text, SERVICE_ATTRIBUTES, include_nothing)
 
@@ -247,7 +245,7 @@ def cpu_of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def cpu_seconds(engine: WorkerEngine) -> float:
+def cpu_seconds(engine: Engine) -> float:
     """What the engine's process has used of the processors."""
     process = engine._worker._process  # noqa: SLF001 - only its time is looked at
     if process is None:
@@ -257,7 +255,7 @@ def cpu_seconds(engine: WorkerEngine) -> float:
     return (int(user) + int(system)) / TICKS_PER_S
 
 
-def resident_mb(engine: WorkerEngine) -> float:
+def resident_mb(engine: Engine) -> float:
     # A worker that has refused the last page is gone.
     render_or_refuse(engine, "x")
     process = engine._worker._process  # noqa: SLF001 - only its size is looked at

@@ -108,7 +108,11 @@ PARSERS: Mapping[Format, str] = {
     Format.PLAINTEXT: "wikisync.markup.plain",
 }
 """Module of each format's ``to_html``, loaded for its first page."""
-OTHER_FORMATS = "wikisync.markup.foreign"
+NOT_RENDERED = (
+    "<p><em>This page is written in a format that is not rendered; this is its source."
+    "</em></p>\n"
+)
+"""Of Textile, Creole, MediaWiki and POD, which only get into a wiki through git."""
 
 RAW = re.compile(r"<([A-Za-z][^\s/>]*)")
 """Tags that a source may have of its own."""
@@ -375,12 +379,13 @@ def front_html(
     )
     html: str = module.to_html(front.body, context)
     shown = code_html(front.shown, front.language) if front.language else ""
-    return shown + html
+    return shown + ("" if page.format in PARSERS else NOT_RENDERED) + html
 
 
 def load_parser(page_format: Format) -> ModuleType:
     """A format's module; it takes longer than most pages the first time."""
-    return importlib.import_module(PARSERS.get(page_format, OTHER_FORMATS))
+    shown_as_text = PARSERS[Format.PLAINTEXT]
+    return importlib.import_module(PARSERS.get(page_format, shown_as_text))
 
 
 def first_line(source: str, front: FrontMatter) -> int:

@@ -14,7 +14,6 @@ from wikisync.markup.asciidoc.document import SERVICE_ATTRIBUTES, mark_ids_of
 from wikisync.markup.asciidoc.engine import (
     USUAL_LIMITS,
     Engine,
-    WorkerEngine,
     WorkerLimits,
 )
 from wikisync.markup.asciidoc.engines import KINDS, choose_engine, is_installed
@@ -176,7 +175,7 @@ def test_memory_of_a_worker_stays_flat(
     """A quarter of a megabyte lost with each page is seen; mini-racer's own ups and
     downs take more pages for that."""
     engine = engine_named(name)
-    assert isinstance(engine, WorkerEngine)
+    assert isinstance(engine, Engine)
     page = "\n\n".join(known.source for known in CONSTRUCTS[:60])
     sizes = []
     for _ in range(4):
@@ -187,7 +186,7 @@ def test_memory_of_a_worker_stays_flat(
     assert sizes[-1] < growth_max * sizes[1], sizes
 
 
-def resident_bytes(engine: WorkerEngine) -> int:
+def resident_bytes(engine: Engine) -> int:
     process = engine._worker._process
     assert process is not None
     status = Path(f"/proc/{process.pid}/statm").read_text("utf-8")

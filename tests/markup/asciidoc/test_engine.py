@@ -15,7 +15,7 @@ import pytest
 
 from wikisync.errors import LimitExceeded, RenderError
 from wikisync.markup.asciidoc import worker
-from wikisync.markup.asciidoc.engine import WorkerEngine, WorkerLimits
+from wikisync.markup.asciidoc.engine import Engine, WorkerLimits
 from wikisync.markup.context import include_nothing, page_seconds
 from wikisync.processes import python_worker
 
@@ -25,18 +25,18 @@ SHORT = WorkerLimits(seconds_max=0.3, source_bytes_max=1000)
 IMPATIENT = WorkerLimits(wait_seconds_max=0.3)
 
 
-def engine_of(*arguments: str, limits: WorkerLimits = SHORT) -> WorkerEngine:
-    return WorkerEngine("odd", python_worker(ODD_WORKER, arguments), limits)
+def engine_of(*arguments: str, limits: WorkerLimits = SHORT) -> Engine:
+    return Engine("odd", python_worker(ODD_WORKER, arguments), limits)
 
 
 @pytest.fixture
-def engine() -> Iterator[WorkerEngine]:
+def engine() -> Iterator[Engine]:
     engine = engine_of()
     yield engine
     engine.close()
 
 
-def ask(engine: WorkerEngine, source: str) -> str:
+def ask(engine: Engine, source: str) -> str:
     return engine.render(source, {}, include_nothing)
 
 
@@ -54,16 +54,16 @@ def wait_for_end(pid: int) -> bool:
         return bool(select.select([descriptor], [], [], 5)[0])
 
 
-def test_answer_of_the_worker_is_the_html(engine: WorkerEngine) -> None:
+def test_answer_of_the_worker_is_the_html(engine: Engine) -> None:
     assert ask(engine, "a 日本語 page") == "a 日本語 page"
 
 
-def test_worker_is_kept_from_page_to_page(engine: WorkerEngine) -> None:
+def test_worker_is_kept_from_page_to_page(engine: Engine) -> None:
     assert ask(engine, "pid") == ask(engine, "pid")
 
 
 def test_page_over_its_time_is_named_and_the_next_one_goes_on(
-    engine: WorkerEngine,
+    engine: Engine,
 ) -> None:
     first = ask(engine, "pid")
     with pytest.raises(LimitExceeded, match=r"longer than 0\.3 s of proc") as caught:
@@ -73,7 +73,7 @@ def test_page_over_its_time_is_named_and_the_next_one_goes_on(
     assert not is_alive(int(first))
 
 
-def test_page_may_have_less_time_than_the_engine_gives(engine: WorkerEngine) -> None:
+def test_page_may_have_less_time_than_the_engine_gives(engine: Engine) -> None:
     token = page_seconds.set(0.01)
     with pytest.raises(LimitExceeded, match=r"takes longer than 0\.01 s"):
         ask(engine, "spin")
@@ -102,7 +102,7 @@ def test_worker_that_does_not_answer_is_ended_by_the_clock() -> None:
     ],
 )
 def test_failure_of_the_worker_is_an_error_and_the_next_page_gets_a_new_one(
-    engine: WorkerEngine, command: str, reason: str
+    engine: Engine, command: str, reason: str
 ) -> None:
     first = ask(engine, "pid")
     with pytest.raises(RenderError, match=reason):
@@ -112,7 +112,7 @@ def test_failure_of_the_worker_is_an_error_and_the_next_page_gets_a_new_one(
 
 @pytest.mark.parametrize(("command", "breach"), [("die", "lost"), ("greedy", "memory")])
 def test_failure_that_another_attempt_may_mend_says_so(
-    engine: WorkerEngine, command: str, breach: str
+    engine: Engine, command: str, breach: str
 ) -> None:
     with pytest.raises(LimitExceeded) as caught:
         ask(engine, command)
@@ -120,31 +120,31 @@ def test_failure_that_another_attempt_may_mend_says_so(
 
 
 def test_worker_that_holds_much_memory_is_ended_before_the_next_page(
-    engine: WorkerEngine,
+    engine: Engine,
 ) -> None:
     first = ask(engine, "spent")
     assert not is_alive(int(first))
     assert ask(engine, "pid") != first
 
 
-def test_worker_that_ended_between_pages_is_replaced(engine: WorkerEngine) -> None:
+def test_worker_that_ended_between_pages_is_replaced(engine: Engine) -> None:
     worker = int(ask(engine, "pid"))
     os.kill(worker, 9)
     assert wait_for_end(worker)
     assert ask(engine, "still here") == "still here"
 
 
-def test_page_over_the_size_never_reaches_the_worker(engine: WorkerEngine) -> None:
+def test_page_over_the_size_never_reaches_the_worker(engine: Engine) -> None:
     with pytest.raises(RenderError, match="over 1000 bytes"):
         ask(engine, "x" * 1001)
 
 
-def test_half_characters_do_not_break_the_frame(engine: WorkerEngine) -> None:
+def test_half_characters_do_not_break_the_frame(engine: Engine) -> None:
     assert ask(engine, "a \ud800 b") == "a ? b"
 
 
 def test_closing_ends_the_worker_and_a_later_page_starts_one(
-    engine: WorkerEngine,
+    engine: Engine,
 ) -> None:
     first = ask(engine, "pid")
     engine.close()
@@ -153,27 +153,25 @@ def test_closing_ends_the_worker_and_a_later_page_starts_one(
 
 
 def test_worker_that_does_not_start_names_the_engine() -> None:
-    engine = WorkerEngine("odd", ("/nonexistent/program",), SHORT)
+    engine = Engine("odd", ("/nonexistent/program",), SHORT)
     with pytest.raises(RenderError, match="engine odd does not start") as caught:
         ask(engine, "x")
     assert "memory" in str(caught.value.hint)
 
 
 def test_worker_that_ends_at_start_names_the_next_step() -> None:
-    engine = WorkerEngine("odd", (sys.executable, "-c", ""), SHORT)
+    engine = Engine("odd", (sys.executable, "-c", ""), SHORT)
     with pytest.raises(RenderError, match="does not start") as caught:
         ask(engine, "x")
     assert "reinstall" in str(caught.value.hint)
 
 
-def test_worker_knows_no_token(
-    engine: WorkerEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_worker_knows_no_token(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WIKISYNC_TOKEN", "glpat-EXAMPLE")
     assert ask(engine, "token") == "none"
 
 
-def test_threads_get_their_own_answers(engine: WorkerEngine) -> None:
+def test_threads_get_their_own_answers(engine: Engine) -> None:
     pages = [f"page {number}" for number in range(20)]
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda page: ask(engine, page), pages)) == pages

@@ -29,7 +29,9 @@ DIFFERENCES = {
 
 
 def html_of(source: str) -> str:
-    return to_html(source, CONTEXT)
+    """What the parser makes of a source whose mark and line ends are in order."""
+    text = source.removeprefix("\ufeff").replace("\r\n", "\n")
+    return to_html(text, CONTEXT)
 
 
 def canonical(text: str) -> str:

@@ -1,6 +1,6 @@
 """AsciiDoc by Asciidoctor itself, in a worker process with limits.
 
-``document`` is the format, ``engine`` the interface and the parent's half of a
+``document`` is the format, ``engine`` the parent's half of a
 worker, ``engines`` which engines there are, ``worker`` the child's half,
 ``convert.js`` what runs inside of it, ``includes`` what a page may bring in, and
 ``asciidoc3`` another engine, whole in its folder.

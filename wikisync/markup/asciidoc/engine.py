@@ -1,4 +1,4 @@
-"""The engines behind AsciiDoc pages: one interface, and a worker that fulfils it.
+"""The engines behind AsciiDoc pages, each a program in a worker process.
 
 The page can take the worker's time and memory, not ours: after a breach of a limit
 the process ends itself, without an answer it is killed, and the next page gets a new
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
 
 import msgspec
 from msgspec import Struct
@@ -36,27 +35,6 @@ class Caveat(Struct, frozen=True):
     code: str
     message: str
     hint: str
-
-
-class Engine(Protocol):
-    """Turns AsciiDoc into HTML that is not yet safe."""
-
-    name: str
-    caveat: Caveat | None
-
-    def render(
-        self, source: str, attributes: Mapping[str, str], include: Include
-    ) -> str:
-        """The HTML of one page; blocks until it is there.
-
-        Raises:
-            RenderError: the page is over a limit, or the engine failed on it.
-        """
-        ...
-
-    def close(self) -> None:
-        """End what the engine keeps running; a later render starts it anew."""
-        ...
 
 
 class WorkerLimits(Struct, frozen=True):
@@ -102,7 +80,7 @@ class Answer(msgspec.Struct):
 _ANSWERS = json_decoder(Answer)
 
 
-class WorkerEngine:
+class Engine:
     """An engine in a child process of its own; safe to use from many threads."""
 
     def __init__(
@@ -138,7 +116,11 @@ class WorkerEngine:
     def render(
         self, source: str, attributes: Mapping[str, str], include: Include
     ) -> str:
-        """Have one page rendered; see ``Engine.render``."""
+        """The HTML of one page, not yet safe; blocks until it is there.
+
+        Raises:
+            RenderError: the page is over a limit, or the engine failed on it.
+        """
         source = source.encode("utf-8", "replace").decode("utf-8")
         if len(source.encode("utf-8")) > self._limits.source_bytes_max:
             raise RenderError(
@@ -201,4 +183,4 @@ class EngineKind(Struct, frozen=True):
 
     module: str
     hint: str
-    make: Callable[[WorkerLimits], WorkerEngine]
+    make: Callable[[WorkerLimits], Engine]

@@ -18,8 +18,8 @@ from wikisync.markup.asciidoc.engine import (
     GRACE_SECONDS,
     PROCESS_BYTES_MAX,
     USUAL_LIMITS,
+    Engine,
     EngineKind,
-    WorkerEngine,
     WorkerLimits,
 )
 from wikisync.processes import python_worker
@@ -29,9 +29,7 @@ FAST_HINT = "install wikisync with its extra fast"
 QUICKJS_HINT = "pip install --force-reinstall wikisync"
 
 
-def choose_engine(
-    name: str = "auto", limits: WorkerLimits = USUAL_LIMITS
-) -> WorkerEngine:
+def choose_engine(name: str = "auto", limits: WorkerLimits = USUAL_LIMITS) -> Engine:
     """The engine with this name, or for ``auto`` the best that is installed.
 
     Raises:
@@ -64,7 +62,7 @@ def is_installed(name: str) -> bool:
         return False
 
 
-def _script_engine(name: str, hint: str, limits: WorkerLimits) -> WorkerEngine:
+def _script_engine(name: str, hint: str, limits: WorkerLimits) -> Engine:
     library = HERE.parents[1] / "vendor" / "asciidoctor.js"
     if not library.is_file():
         raise RenderError(
@@ -82,7 +80,7 @@ def _script_engine(name: str, hint: str, limits: WorkerLimits) -> WorkerEngine:
         ),
         memory_bytes_max=PROCESS_BYTES_MAX,
     )
-    return WorkerEngine(name, command, limits, hint=hint)
+    return Engine(name, command, limits, hint=hint)
 
 
 def _kind_of_script(name: str, module: str, hint: str) -> EngineKind:

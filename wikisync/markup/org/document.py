@@ -36,8 +36,7 @@ INLINE_TASK_LEVEL = 15
 
 def to_html(source: str, context: ParseContext) -> str:
     """HTML of an Org page, not yet safe; linear in the length of ``source``."""
-    text = source.removeprefix("\ufeff").replace("\r\n", "\n")
-    lines = list(_Includes(context.include).expand(text.split("\n"), "", 0))
+    lines = list(_Includes(context.include).expand(source.split("\n"), "", 0))
     settings = read_settings(lines)
     page = _Page(settings)
     return page.html_of(lines)

@@ -6,6 +6,6 @@
 
 from __future__ import annotations
 
-from wikisync.markup.rdoc.document import to_html
+from wikisync.markup.rdoc.blocks import to_html
 
 __all__ = ["to_html"]

@@ -1,4 +1,9 @@
-"""Tokens of an RDoc page to HTML blocks: the tree is written as it is read.
+"""RDoc pages to HTML, as the service shows them: the tree is written as it is read.
+
+Rules: RDoc's own markup reference and the output of rdoc 6.6 to 6.17.  Where the
+service's page would only show a fault of that output we differ: headings carry
+no arrows, badges (``{<img src=..>}[url]``) are image links, marks nest properly,
+no link stands inside a link, and relative links mean pages of the wiki.
 
 One rule makes the tree: a block is read at a column.  What stands left of it
 ends the block, what stands right of it is verbatim.
@@ -6,6 +11,7 @@ ends the block, what stands right of it is verbatim.
 
 from __future__ import annotations
 
+from wikisync.markup.context import ParseContext
 from wikisync.markup.rdoc.inline import inline_html
 from wikisync.markup.rdoc.tokens import LISTS, Kind, Token, read_tokens
 from wikisync.markup.tokens import escape_marks as escape
@@ -23,8 +29,8 @@ LIST_TAGS = {
 }
 
 
-def blocks_html(source: str) -> str:
-    """The HTML of a whole page; lines end in LF."""
+def to_html(source: str, _context: ParseContext) -> str:
+    """HTML of an RDoc page, not yet safe; linear in the length of ``source``."""
     reader = _Reader(source.split("\n"))
     # A quote that is cut off by the depth leaves what stands left of it.
     while reader.peek() is not None:

@@ -8,8 +8,8 @@ from wikisync.markup.asciidoc.engine import (
     GRACE_SECONDS,
     PROCESS_BYTES_MAX,
     Caveat,
+    Engine,
     EngineKind,
-    WorkerEngine,
     WorkerLimits,
 )
 from wikisync.processes import python_worker
@@ -24,14 +24,14 @@ CAVEAT = Caveat(
 WORKER = Path(__file__).with_name("worker.py")
 
 
-def make_engine(limits: WorkerLimits) -> WorkerEngine:
+def make_engine(limits: WorkerLimits) -> Engine:
     """The engine, which is started with its first page."""
     command = python_worker(
         WORKER,
         (str(limits.wait_seconds_max + GRACE_SECONDS), str(limits.memory_bytes_max)),
         memory_bytes_max=PROCESS_BYTES_MAX,
     )
-    return WorkerEngine(NAME, command, limits, hint=HINT, caveat=CAVEAT)
+    return Engine(NAME, command, limits, hint=HINT, caveat=CAVEAT)
 
 
 KIND = EngineKind(NAME, HINT, make_engine)
