@@ -97,8 +97,8 @@ class Agreements(History):
     def __init__(self, database: Database, number: int) -> None:
         super().__init__(database, number)
         self._base: dict[Slug, BasePage] | None = None
-        self._base_of: object = None
-        """The stamp of the file that ``_base`` was read from."""
+        self._base_rollbacks = 0
+        """How many transactions had been undone when ``_base`` was right."""
         self._changes: list[_Change] = []
         """What was recorded since ``_base`` was read."""
         self._remote: Mapping[Slug, PageState] = {}
@@ -109,10 +109,9 @@ class Agreements(History):
 
     def base(self) -> Mapping[Slug, BasePage]:
         """Every page that both sides agreed on, by slug."""
-        stamp = self._database.stamp
-        if self._base is None or self._base_of != stamp:
+        if self._base is None or self._base_rollbacks != self._database.rollbacks:
             self._changes = []
-            self._base_of = stamp
+            self._base_rollbacks = self._database.rollbacks
             self._base = self._read_base()
         elif self._changes:
             # a base that somebody holds stays as it was
@@ -135,6 +134,10 @@ class Agreements(History):
                 )
                 for slug, markup, local, remote, here, there, size, uploads in rows
             }
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._forget_base()
 
     def _forget_base(self) -> None:
         """Read the pages anew: they were changed by other means than ``record``."""

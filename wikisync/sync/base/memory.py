@@ -98,8 +98,9 @@ class WikiRows:
         """Fields of ``_memory`` that are not written yet."""
         self._is_in_cycle = False
         self._kept: dict[str, Any] = {}
-        self._kept_of: object = None
-        """The stamp of the file that ``_kept`` was read from."""
+        self._kept_rollbacks = 0
+        self._cycle_of: object = database.stamp
+        """The stamp of the file at the last cycle."""
 
     @property
     def number(self) -> int:
@@ -155,14 +156,23 @@ class WikiRows:
     def cycle(self) -> Iterator[None]:
         """Hold changes of the memory back until ``save`` or ``record``, or the end.
 
-        One that is killed leaves the memory as it was: what it saw is seen again.
+        One that is killed leaves the memory as it was: what it saw is seen again.  What
+        another process wrote since the last one (``wikisync undo``) is read anew.
         """
+        stamp = self._database.stamp
+        if stamp != self._cycle_of:
+            self._forget()
+            self._cycle_of = stamp
         self._is_in_cycle = True
         try:
             yield
             self.save()
         finally:
             self._is_in_cycle = False
+
+    def _forget(self) -> None:
+        """Read all rows anew that are kept."""
+        self._kept.clear()
 
     # -- rows ----------------------------------------------------------------------
 
@@ -180,11 +190,10 @@ class WikiRows:
         return self._database.rows(query, self._number, *more)
 
     def _once(self, table: str, read: Callable[[], _T]) -> _T:
-        """What is made of a table, until somebody writes it."""
-        stamp = self._database.stamp
-        if self._kept_of != stamp:
+        """What is made of a table that only this process writes, until it does so."""
+        if self._kept_rollbacks != self._database.rollbacks:
             self._kept.clear()
-            self._kept_of = stamp
+            self._kept_rollbacks = self._database.rollbacks
         if table not in self._kept:
             self._kept[table] = read()
         found: _T = self._kept[table]
