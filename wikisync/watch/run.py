@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from wikisync.api.budget import shown_time
 from wikisync.api.client import Client
 from wikisync.errors import FolderError, StateError, WikisyncError
+from wikisync.file_status import status_at
 from wikisync.folder.busy import locked_name
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.naming import parse_path
@@ -350,11 +351,11 @@ class Watch:
     async def _follow_requests(self) -> None:
         """See that another command asks, or wrote what a person decided."""
         path = self._private / ASK_FILE
-        before = _touched(path), self._opened.state.seen_writes()
+        before = status_at(path), self._opened.state.seen_writes()
         while True:
             await asyncio.sleep(ASK_SCAN_S)
             try:
-                now = _touched(path), self._opened.state.seen_writes()
+                now = status_at(path), self._opened.state.seen_writes()
             except StateError:
                 continue  # the cycles meet it, too, and say so
             if now != before:
@@ -419,13 +420,6 @@ def _is_lock(path: str) -> bool:
 
 def _is_gone(path: str) -> bool:
     return not os.path.lexists(path)
-
-
-def _touched(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return 0
 
 
 @asynccontextmanager

@@ -317,11 +317,22 @@ class Runner:
         room -= sum(wiki.is_working for wiki in self.wikis.values())
         ready = filter(self._may_begin, self.wikis.values()) if room > 0 else ()
         wiki = min(ready, key=WikiRun.waits_since, default=None)
-        if wiki is None:
-            await self._wait(has_room=room > 0)
-        else:
+        if wiki is not None:
             wiki.is_working = True
             group.create_task(self._work_on(wiki))
+            return
+        now = self.clock()
+        times = [
+            now + PAUSE_SCAN_S if wiki.is_paused else self._ready_at(wiki)
+            for wiki in self.wikis.values()
+            if room > 0 and not wiki.is_working
+        ]
+        wait_s = max(min(times, default=float("inf")) - now, 0.001)
+        # nothing is awaited since the times were read, so that no wake-up is lost
+        self._wake.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(wait_s, FULL_SCAN_S)):
+                await self._wake.wait()
 
     def _may_begin(self, wiki: WikiRun) -> bool:
         """Whether it is due, and not paused, which is asked only where it matters."""
@@ -350,21 +361,6 @@ class Runner:
             self._set(wiki, Condition.STARTING)
             self.request_cycle(wiki.name)
         return is_paused
-
-    async def _wait(self, *, has_room: bool) -> None:
-        """Wait until a wiki may be due, or somebody requests a cycle or ends one."""
-        now = self.clock()
-        times = [
-            now + PAUSE_SCAN_S if wiki.is_paused else self._ready_at(wiki)
-            for wiki in self.wikis.values()
-            if has_room and not wiki.is_working
-        ]
-        wait_s = max(min(times, default=float("inf")) - now, 0.001)
-        # nothing is awaited since the times were read, so that no wake-up is lost
-        self._wake.clear()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(min(wait_s, FULL_SCAN_S)):
-                await self._wake.wait()
 
     async def _work_on(self, wiki: WikiRun) -> None:
         """Cycles of one wiki until nothing is left to do at once."""
