@@ -223,3 +223,13 @@ def test_uploads_of_a_page_follow_it(known: WikiState, state_path: Path) -> None
     known.record([Agreed.of(page, "a")])
     known.record(renamed={A: B})
     assert reopened(state_path)[B].uploads == (PICTURE, OTHER)
+
+
+def test_earlier_text_of_a_page_with_uploads_is_known_as_either_side_had_it(
+    known: WikiState,
+) -> None:
+    """The folder may be set back as the wiki may, and spells links otherwise."""
+    page = replace(agreed("a").page, local=X, remote=digest_of("y"), uploads=(OTHER,))
+    known.record([Agreed.of(page, "x")])
+    known.record([agreed("a", "z")])
+    assert known.earlier([A]) == {A: {X, digest_of("y")}}
