@@ -27,7 +27,7 @@ from wikisync.markup import retarget
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.model import Digest, Format, Page, Slug
-from wikisync.sync.decide.plan import Push
+from wikisync.sync.decide.plan import Adopt, Push
 from wikisync.workspace import linking
 
 WAYS = {
@@ -473,6 +473,28 @@ async def test_an_edit_of_a_text_that_was_not_answered_keeps_its_link(
     await pair.rest()
     assert pair.texts() == {"home": "![red](red.png)\n\nedited there\n"}
     assert (await pair.service.files(OWNER))[await upload_of(pair)] == BLUE
+
+
+async def test_an_edit_on_the_wiki_comes_beside_a_picture_that_changed_here(
+    pair: Pair,
+) -> None:
+    await link_red(pair)
+    put(pair, "red.png", BLUE)
+    await pair.edit("home", f"{await there(pair)}\nedited there\n")
+    await pair.rest()
+    assert pair.texts() == {"home": "![red](red.png)\n\nedited there\n"}
+    assert (await pair.service.files(OWNER))[await upload_of(pair)] == BLUE
+
+
+async def test_the_same_edit_on_both_sides_of_a_page_with_a_picture_is_adopted(
+    pair: Pair,
+) -> None:
+    await link_red(pair)
+    pair.save("home", "new ![red](red.png)\n")
+    await pair.edit("home", f"new {await there(pair)}")
+    plan = (await pair.cycle()).plan
+    assert [type(action) for action in plan.actions] == [Adopt]
+    assert (await pair.cycle()).plan.actions == ()
 
 
 async def test_line_ends_of_the_wiki_alone_are_no_edit_of_a_page_with_a_picture(

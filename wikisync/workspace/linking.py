@@ -228,7 +228,7 @@ class FileLinks:
         expected = await self._expected()
         with_uploads = {slug for slug, page in base.items() if page.uploads}
         found: set[Slug] = set()
-        for slug in sorted((expected.keys() & base.keys()) | with_uploads):
+        for slug in sorted(expected.keys() | with_uploads):
             known, now = base[slug], expected.get(slug, frozenset())
             seen = known.local, now
             if now == set(known.uploads) or self._compared.get(slug) == seen:
@@ -256,8 +256,7 @@ class FileLinks:
                 # the wiki still has it
                 versions = uploads.get(path, {}).values()
                 for slug in slugs:
-                    if slug in base:
-                        expected[slug].update(set(versions) & set(base[slug].uploads))
+                    expected[slug].update(set(versions) & set(base[slug].uploads))
             elif isinstance(file, LooseFile):
                 place = self._state.upload_of(file.digest) or NOWHERE
                 for slug in slugs:
