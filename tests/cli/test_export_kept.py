@@ -111,7 +111,11 @@ FAULTS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(
     ("fault", "chosen"),
-    [*((fault, ALL) for fault in FAULTS), ("404", THREE), ("500", THREE)],
+    [
+        *((fault, ALL) for fault in ("401", "403 of a firewall", "404")),
+        ("sign-in page", ALL),
+        ("500", THREE),
+    ],
 )
 async def test_wiki_that_cannot_be_read_stays_as_it_was_read_last(
     export: Any,
