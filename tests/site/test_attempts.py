@@ -156,7 +156,7 @@ def test_page_that_ends_at_a_later_attempt_is_as_in_a_clean_build(
     studio: Studio, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = studio.add(SOUND)
-    (folder / "large.rst").write_text(f"large\n\n{SLOW[:20_000]}")
+    (folder / "large.rst").write_text(f"large\n\n{SLOW[:14_000]}")
     now = 1_000_000.0
     studio.clock = lambda: now
     assert said(studio.build()) == {"large": TOOK_ALL}

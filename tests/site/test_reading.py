@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.site.sites import Studio
 from wikisync.markup.bounded import Wish
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions, ParsedPage
@@ -18,7 +19,7 @@ from wikisync.model import AttachmentPath, Format, Page, Slug
 from wikisync.site.addresses import assign_addresses
 from wikisync.site.bodies import Bodies, BodyDamaged
 from wikisync.site.facts import decoded_view
-from wikisync.site.reader import BoundedReader
+from wikisync.site.reader import BoundedReader, bounded_reader
 from wikisync.site.reading import (
     Aim,
     OwnLinks,
@@ -178,3 +179,13 @@ def test_body_that_is_another_one_is_damaged(bodies: Bodies) -> None:
     bodies.path.write_bytes(b"b0dy")
     with pytest.raises(BodyDamaged):
         bodies.read(place)
+
+
+def test_build_ends_the_processes_that_parse_with_its_last_page(
+    studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[bool] = []
+    monkeypatch.setattr(bounded_reader(), "close", lambda: ended.append(True))
+    studio.add("-- home.md --\n# Home\n")
+    studio.build()
+    assert ended == [True]
