@@ -92,14 +92,14 @@ def test_one_template_makes_what_its_parts_make(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     chance = random.Random(7)
-    contexts = [varied(chance) for _ in range(150)]
+    pages = [(varied(chance), chance.choice((HERE, HOME))) for _ in range(150)]
     kind = "plain" if name == "plain" else "default"
     flat = load_theme(kind, options=OPTIONS[name])
-    made = [flat.render(PAGE_TEMPLATE, context, at=HERE) for context in contexts]
+    made = [flat.render(PAGE_TEMPLATE, context, at=at) for context, at in pages]
     assert set(flat._flat_pages) == {"en", "de"}
     monkeypatch.setattr("wikisync.site.theme.PAGES_APART", 1000)
     apart = load_theme(kind, options=OPTIONS[name])
-    assert made == [apart.render(PAGE_TEMPLATE, one, at=HERE) for one in contexts]
+    assert made == [apart.render(PAGE_TEMPLATE, one, at=at) for one, at in pages]
     assert not apart._flat_pages
 
 
