@@ -18,9 +18,7 @@ from pathlib import Path
 from wikisync.errors import SiteError
 from wikisync.model import Problem
 from wikisync.progress import Progress, SilentProgress
-from wikisync.site.addresses import (
-    wiki_prefix,
-)
+from wikisync.site.addresses import wiki_prefix
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache, with_cache
 from wikisync.site.file_table import FileTable
@@ -28,10 +26,7 @@ from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.last_build import BuildNote, LastBuild
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource
 from wikisync.site.options import options_text
-from wikisync.site.output import (
-    is_untouched,
-    open_output,
-)
+from wikisync.site.output import is_untouched, open_output
 from wikisync.site.published import (
     MayLeave,
     PublishedWiki,
@@ -78,9 +73,7 @@ def build_site(
     """
     sources = checked_sources(wikis, output, options)
     theme = load_theme(
-        options.theme,
-        project=options.templates,
-        options=options.theme_options,
+        options.theme, project=options.templates, options=options.theme_options
     )
     progress = progress or SilentProgress()
     # at the top of the site they would be in the way of all others
@@ -224,11 +217,7 @@ def _inputs_key(
     """Hash of everything that a site is made from."""
     prints = [wiki.fingerprint for wiki in scanned]
     return hash_of(
-        program_fingerprint(),
-        theme.fingerprint,
-        options_text(options),
-        prints,
-        kept,
+        program_fingerprint(), theme.fingerprint, options_text(options), prints, kept
     )
 
 

@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from wikisync.site.published import PublishedWiki
 
 RIGHT_TO_LEFT = frozenset(
-    [
-        *("ar", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur"),
-        "yi",
-    ]
+    [*("ar", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur"), "yi"]
 )
 """Languages whose usual script runs from right to left."""
 _FROM_THE_RIGHT = ("R", "AL")

@@ -5,13 +5,7 @@ Each is a path, a template and a context; texts that are no HTML come ready.
 
 from __future__ import annotations
 
-from collections.abc import (
-    Callable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
@@ -201,10 +195,7 @@ class GeneratedPages:
     def _all_wikis(self) -> Iterator[GeneratedPage]:
         items = [
             ListingItem(
-                wiki.title,
-                wiki.all_url,
-                wiki=wiki.full_path,
-                count=wiki.page_count,
+                wiki.title, wiki.all_url, wiki=wiki.full_path, count=wiki.page_count
             )
             for wiki in self._contexts
         ]

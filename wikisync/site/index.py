@@ -13,14 +13,7 @@ import hashlib
 import os
 import pickle
 from collections import defaultdict
-from collections.abc import (
-    Callable,
-    Container,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING

@@ -9,11 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from wikisync.site.addresses import (
-    ASSETS_FOLDER,
-    SEARCH_FOLDER,
-    wiki_list_path,
-)
+from wikisync.site.addresses import ASSETS_FOLDER, SEARCH_FOLDER, wiki_list_path
 from wikisync.site.published import PublishedWiki
 from wikisync.site.search import SearchDocument, read_documents, value_of
 

@@ -26,14 +26,7 @@ from msgspec.structs import replace
 from wikisync.decoding import msgpack_decoder
 from wikisync.errors import FolderError
 from wikisync.folder.safe_open import folder_error
-from wikisync.model import (
-    AttachmentPath,
-    Digest,
-    Format,
-    PagePath,
-    PageState,
-    Slug,
-)
+from wikisync.model import AttachmentPath, Digest, Format, PagePath, PageState, Slug
 from wikisync.private import make_private_file, make_private_folder
 
 STORE = "mirror.db"

@@ -15,11 +15,7 @@ from msgspec import Struct, field, structs
 from wikisync.markup.record import MarkupOptions
 from wikisync.model import Digest, Format, PagePath, Problem, Slug, WikiOwner
 from wikisync.origin import web_address
-from wikisync.site.titles import (
-    DESCRIPTION_CHARS_MAX,
-    TITLE_CHARS_MAX,
-    shortened,
-)
+from wikisync.site.titles import DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX, shortened
 
 NAV_LINKS_MAX = 60
 """Links of the navigation tree on one page, at any size of the wiki."""

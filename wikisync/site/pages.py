@@ -25,11 +25,7 @@ from msgspec import Struct, structs
 from wikisync.markup.resolve import finish_page
 from wikisync.markup.tokens import TAG
 from wikisync.model import Problem, Slug, folders_above
-from wikisync.site.addresses import (
-    absolute_url,
-    home_slug,
-    relative_url,
-)
+from wikisync.site.addresses import absolute_url, home_slug, relative_url
 from wikisync.site.context import (
     CommentContext,
     PageContext,

@@ -129,9 +129,7 @@ def changed_shards(
 
 
 def _text_of(
-    block: _Block,
-    before: Mapping[str, TermShard],
-    read: Callable[[str], str | None],
+    block: _Block, before: Mapping[str, TermShard], read: Callable[[str], str | None]
 ) -> str:
     if block.text is not None:
         return block.text

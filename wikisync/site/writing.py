@@ -20,11 +20,7 @@ from wikisync.markup.drawings import DRAWING_BYTES_MAX, static_drawing
 from wikisync.markup.file_types import is_drawing
 from wikisync.model import Digest, Problem, Slug, digest_of
 from wikisync.progress import Progress
-from wikisync.site.addresses import (
-    NO_JEKYLL,
-    REPORT_JSON,
-    ROBOTS,
-)
+from wikisync.site.addresses import NO_JEKYLL, REPORT_JSON, ROBOTS
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache
 from wikisync.site.composing import (
@@ -51,15 +47,8 @@ from wikisync.site.index import Indexer
 from wikisync.site.kept import kept_documents, kept_paths
 from wikisync.site.last_build import BuildNote, LastBuild
 from wikisync.site.model import BrokenLink, SiteOptions
-from wikisync.site.output import (
-    Changes,
-    Output,
-)
-from wikisync.site.pages import (
-    PageJob,
-    WikiFrame,
-    WikiPages,
-)
+from wikisync.site.output import Changes, Output
+from wikisync.site.pages import PageJob, WikiFrame, WikiPages
 from wikisync.site.published import PublishedWiki
 from wikisync.site.reader import bounded_reader
 from wikisync.site.rendering import Setting, rendered_pages

@@ -18,12 +18,7 @@ from wikisync.folder.naming import parse_path
 from wikisync.model import PagePath, digest_of, split_extension
 from wikisync.site.crosslinks import ItemKey
 from wikisync.site.model import SourcePage
-from wikisync.site.sources import (
-    ScannedWiki,
-    is_template,
-    is_text,
-    read_file,
-)
+from wikisync.site.sources import ScannedWiki, is_template, is_text, read_file
 
 CONFLICTS_MAX = 500
 

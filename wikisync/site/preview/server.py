@@ -37,11 +37,7 @@ from wikisync.errors import FolderError, SiteError, WikisyncError
 from wikisync.file_status import status_at
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.safe_open import opened_below
-from wikisync.folder.watch import (
-    is_watched,
-    log_notice,
-    watch_folders,
-)
+from wikisync.folder.watch import is_watched, log_notice, watch_folders
 from wikisync.locks import locked_folder
 from wikisync.model import Problem
 from wikisync.parallel import finish_in_thread
@@ -52,12 +48,7 @@ from wikisync.site.bodies import BodyDamaged
 from wikisync.site.cache import Cache, open_cache
 from wikisync.site.manifest import content_type
 from wikisync.site.preview.editor import Editor
-from wikisync.site.preview.guard import (
-    ATTACHMENT_POLICY,
-    HEADERS,
-    SAFE_METHODS,
-    Guard,
-)
+from wikisync.site.preview.guard import ATTACHMENT_POLICY, HEADERS, SAFE_METHODS, Guard
 from wikisync.site.preview.pages import Rendered
 from wikisync.site.preview.port import listening
 from wikisync.site.preview.search import SearchIndex
@@ -534,8 +525,4 @@ def _said(status: int, message: str, hint: str = "") -> web.Response:
 
 
 def _shown(problem: Problem) -> dict[str, str]:
-    return {
-        "where": problem.subject,
-        "message": problem.message,
-        "hint": problem.hint,
-    }
+    return {"where": problem.subject, "message": problem.message, "hint": problem.hint}

@@ -20,11 +20,7 @@ from msgspec.structs import replace
 
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.model import Problem, Slug
-from wikisync.site.addresses import (
-    INDEX_PAGE,
-    NOT_FOUND_PAGE,
-    WikiAddresses,
-)
+from wikisync.site.addresses import INDEX_PAGE, NOT_FOUND_PAGE, WikiAddresses
 from wikisync.site.attempts import Attempts
 from wikisync.site.composing import (
     ComposedSite,
@@ -256,9 +252,7 @@ def _theme(
     ):
         return last.theme
     theme = load_theme(
-        options.theme,
-        project=options.templates,
-        options=options.theme_options,
+        options.theme, project=options.templates, options=options.theme_options
     )
     # compiled templates are worth keeping
     is_same = last is not None and theme.fingerprint == last.theme.fingerprint
@@ -359,9 +353,7 @@ def _has_same_frame(last: World, wikis: Sequence[IndexedWiki]) -> bool:
 
 
 def _conflicts_now(
-    scanned: Sequence[ScannedWiki],
-    last: World | None,
-    changed: frozenset[str] | None,
+    scanned: Sequence[ScannedWiki], last: World | None, changed: frozenset[str] | None
 ) -> Mapping[ItemKey, str]:
     """The conflicts, looked for again only where one may have come or gone."""
     if last is None or changed is None or any(CONFLICT_MARK in one for one in changed):
