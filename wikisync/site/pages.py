@@ -380,7 +380,8 @@ class _PagesBeside:
         self._by_folder: dict[str, _PageBeside] = {}
         if not pages:
             return
-        headings = {slug: page.parsed.ids for slug, page in wiki.pages.items()}
+        read = (page for page in wiki.pages.values() if page.is_read)
+        headings = {page.slug: page.parsed.ids for page in read}
         links = SiteLinks(wiki.number, table, headings, wiki.scanned.folders)
         for folder, page in pages.items():
             size, parsed = len(indexer.view(page).html), indexer.parsed_page(page)
