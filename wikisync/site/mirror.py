@@ -274,7 +274,7 @@ def open_mirror(folder: Path) -> Iterator[Mirror]:
     except sqlite3.OperationalError as exc:
         raise FolderError(
             f"cannot use the cache {folder}: {exc}",
-            hint="free some space, or remove the folder; it is only a cache",
+            hint="free some space, or name another folder with --cache",
         ) from exc
     except _DAMAGE as exc:
         _remove(folder)
