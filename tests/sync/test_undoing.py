@@ -85,6 +85,16 @@ def rename_there(copies: Copies) -> None:
     copies.rename_there("guide", "manual")
 
 
+def rename_in_a_row_here(copies: Copies) -> None:
+    copies.rename_here("guide", "manual")
+    copies.rename_here("home", "guide")
+
+
+def rename_in_a_row_there(copies: Copies) -> None:
+    copies.rename_there("guide", "manual")
+    copies.rename_there("home", "guide")
+
+
 def rename_and_edit_here(copies: Copies) -> None:
     copies.rename_here("guide", "manual")
     copies.here.put("manual", "a guide\nwith more\n")
@@ -110,6 +120,8 @@ CHANGES: list[Change] = [
     delete_there,
     rename_here,
     rename_there,
+    rename_in_a_row_here,
+    rename_in_a_row_there,
     rename_and_edit_here,
     format_here,
     all_at_once,
@@ -375,7 +387,9 @@ async def test_a_dry_run_changes_nothing(state: State) -> None:
 # -- crashes ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("change", [edit_here, rename_and_edit_here, all_at_once])
+@pytest.mark.parametrize(
+    "change", [edit_here, rename_in_a_row_here, rename_and_edit_here, all_at_once]
+)
 async def test_killed_at_any_step_it_goes_on(change: Change, tmp_path: Path) -> None:
     """In the folder with the next undo, after that with the next sync."""
     for at in range(1, 60):

@@ -10,7 +10,7 @@ A page that either side changed since is left alone and named.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -48,18 +48,32 @@ async def undo_sync(
     """
     here, base = await local.snapshot(), known.base()
     left: dict[Step, str] = {}
-    for step in sync.steps:
+    free: set[Slug] = set()
+    for step in _in_order(sync.steps):
         if _is_as_before(step, base):
             continue
-        left[step] = _why_left(step, base, here, there)
+        left[step] = _why_left(step, base, here, there, free)
         if not left[step]:
             try:
                 await _take_back(local, known, step, here, now)
             except (PreconditionFailed, NotFound, FolderError) as error:
                 left[step] = error.message
+        if not left[step] and step.was != step.slug:
+            free.add(step.slug)
     done = [step for step, why in left.items() if not why]
     _note_files(known, done, base, await local.snapshot())
     return left
+
+
+def _in_order(steps: Collection[Step]) -> Iterator[Step]:
+    """The steps so that a name is free before the page that had it gets it back."""
+    waiting = list(steps)
+    while waiting:
+        taken = {one.slug for one in waiting if one.slug and one.slug != one.was}
+        # pages that changed names in a ring cannot wait for each other
+        ready = [one for one in waiting if one.was not in taken] or waiting
+        yield from ready
+        waiting = [one for one in waiting if one not in ready]
 
 
 def _is_as_before(step: Step, base: Mapping[Slug, BasePage]) -> bool:
@@ -75,11 +89,16 @@ def _is_as_before(step: Step, base: Mapping[Slug, BasePage]) -> bool:
 
 
 def _why_left(
-    step: Step, base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
+    step: Step,
+    base: Mapping[Slug, BasePage],
+    here: Snapshot,
+    there: Snapshot,
+    free: Collection[Slug],
 ) -> str:
     """Why a page is left alone; empty where nothing is against it.
 
-    Its file may be as it was before already.
+    Its file may be as it was before already.  ``free`` are names that other pages
+    have given back since the scans.
     """
     known, before = base.get(step.slug), here.pages.get(step.was)
     mine, theirs = here.pages.get(step.slug), there.pages.get(step.slug)
@@ -94,16 +113,18 @@ def _why_left(
         return "it was edited since"
     if theirs is None or theirs.digest != known.remote:
         return "it was changed on the wiki since"
+    is_back = before is not None and before.digest in {known.local, step.digest}
     if mine is None:
-        is_ours = before is not None and before.digest in {known.local, step.digest}
-        is_ours |= not step.was
+        is_ours = is_back or not step.was
         return "" if is_ours else "its file was removed or renamed since"
     if mine.digest != known.local:
-        is_ours = step.was == step.slug and mine.digest == step.digest
+        # its name may be another page's again
+        is_ours = is_back or (step.was == step.slug and mine.digest == step.digest)
         return "" if is_ours else EDITED_HERE
     if step.slug in here.busy:
         return "it is open in an editor"
-    if step.was != step.slug and (before or step.was in there.pages):
+    is_taken = before or step.was in there.pages
+    if step.was != step.slug and is_taken and step.was not in free:
         return f"another page is called {step.was} now"
     return ""
 
@@ -117,7 +138,7 @@ async def _take_back(
         if seen is not None:
             await local.delete(step.slug, expected=seen.digest, why=WHY)
         return
-    if seen is not None and step.was != step.slug:
+    if seen is not None and step.was != step.slug and seen.digest == step.after:
         await local.move(step.slug, step.was, expected=seen.digest)
     page, current = Page(step.was, step.format, step.before), None
     with suppress(NotFound):
