@@ -158,6 +158,18 @@ def test_new_page_mends_the_links_that_wanted_it(studio: Studio) -> None:
     assert studio.report()["wanted_pages"] == []
 
 
+def test_links_to_a_template_follow_it(studio: Studio) -> None:
+    """The site leaves it out; without it the page is wanted."""
+    folder = studio.add("-- home.md --\n[x](templates/t)\n-- templates/t.md --\nx\n")
+    studio.build()
+    (folder / "templates/t.md").unlink()
+    studio.build()
+    assert studio.files() == studio.clean_build()
+    (folder / "templates/t.md").write_text("x\n")
+    studio.build()
+    assert studio.files() == studio.clean_build()
+
+
 def test_renamed_heading_breaks_links_to_it(studio: Studio) -> None:
     folder = studio.add(HANDBOOK)
     studio.build()

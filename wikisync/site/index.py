@@ -42,7 +42,7 @@ from wikisync.site.facts import (
     decoded_view,
     unread_page,
 )
-from wikisync.site.fingerprint import program_fingerprint
+from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.finishing import Ids, finished
 from wikisync.site.includes import Includes
 from wikisync.site.kroki import Kroki
@@ -625,7 +625,8 @@ def _page_problem(code: str, page: SourcePage, message: str) -> Problem:
 def _addresses_digest(addresses: Iterable[WikiAddresses]) -> bytes:
     digest = hashlib.sha256()
     for wiki in addresses:
-        digest.update(wiki.names)
+        # a link to what is left out is another one than to what nobody has written
+        digest.update(wiki.names + hash_of(sorted(wiki.left_out.items())))
     return digest.digest()
 
 
