@@ -142,15 +142,7 @@ def show_list(
     about: Sequence[str],
     options: Mapping[str, Any],
 ) -> int:
-    """Read a list with the options given and print it.
-
-    Args:
-        connection: To the service.
-        endpoint: The operation.
-        columns: What is shown of each record.
-        about: The project or the user that it is about, if it is about one.
-        options: Of the command line.
-    """
+    """Read a list with the options given and print it."""
     values = {**read_values(endpoint, options), "also": read_newer(options["newer"])}
     limit = options["limit"]
     if limit is None and not connection.as_json:

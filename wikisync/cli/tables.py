@@ -11,13 +11,7 @@ from wikisync.terminal import one_line
 def table_text(
     columns: Sequence[str], rows: Sequence[Sequence[object]], *, width: int | None
 ) -> str:
-    """The rows as text; what the service said is made printable.
-
-    Args:
-        columns: heads.
-        rows: one value for each column; None is shown as nothing.
-        width: of the terminal; None where there is none.
-    """
+    """The rows as text; what the service said is made printable."""
     shown = [
         ["" if value is None else one_line(str(value), None) for value in row]
         for row in rows

@@ -34,11 +34,7 @@ _READ_AND_WRITE = 0o6
 def keep_attributes(old: int, new: int, path: str, *, mode_max: int) -> None:
     """Give an open file what another one has that it is to replace.
 
-    Args:
-        old: Descriptor of the file that is to be replaced.
-        new: Of the new one.
-        path: For messages.
-        mode_max: The most that anybody may do with the new one.
+    ``mode_max`` is the most that anybody may do with the new one.
 
     Raises:
         FolderError: its owner or group would lose access.

@@ -59,13 +59,7 @@ class PathBook:
     def assign(
         self, slug: Slug, page_format: Format, *, extension: str = ""
     ) -> PagePath:
-        """The page's path, which is taken from now on.
-
-        Args:
-            slug: the page.
-            page_format: its format.
-            extension: one of the format's, where another than the first is wanted.
-        """
+        """The page's path, which is taken from now on."""
         path = None
         if slug in self._homes:
             home, known = self._homes[slug], self._paths[slug]

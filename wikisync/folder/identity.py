@@ -64,10 +64,6 @@ _IDENTITIES = json_decoder(FolderIdentity)
 def current_folder(root: Path, known: FolderIdentity | None = None) -> FolderIdentity:
     """Which folder is at a path now.
 
-    Args:
-        root: The folder.
-        known: Which one was there before.
-
     Raises:
         FolderError: there is none, or it cannot be read.
     """

@@ -89,11 +89,7 @@ class FolderIndex:
     ) -> None:
         """Make an index; nothing is read yet.
 
-        Args:
-            root: The wiki's folder.
-            file: Where it is kept for the next process, if it is.
-            is_kept: False for one that only tells what was kept before.
-            now_ns: A clock as file times are.
+        One that is not kept only tells what was kept before.
         """
         self.root = root
         self._file = file
@@ -118,13 +114,7 @@ class FolderIndex:
     def look(
         self, folders: Folders, path: str, listed: FileStatus | None = None
     ) -> IndexedFile | None:
-        """What a file holds now; None for a folder, a link, or what cannot be read.
-
-        Args:
-            folders: Of the wiki's folder, open.
-            path: In it.
-            listed: The file's status, if a scan has just listed it.
-        """
+        """What a file holds now; None for a folder, a link, or what cannot be read."""
         known = self._known().get(path)
         if known is not None and listed is not None and known.is_as(listed):
             return known
@@ -150,12 +140,7 @@ class FolderIndex:
     def there(
         self, paths: Iterable[P], listed: Mapping[P, FileStatus]
     ) -> dict[P, LooseFile]:
-        """Those of some files that are there, as they are now.
-
-        Args:
-            paths: Of the files.
-            listed: The status of those below ``uploads`` that a scan found there.
-        """
+        """Those of some files that are there, as they are now."""
         found: dict[P, LooseFile] = {}
         with opened_root(self.root) as root, Folders(root) as folders:
             for path in paths:

@@ -85,13 +85,7 @@ def folder_of_program(paths: Sequence[str], who: str) -> Problem:
 
 
 def kept_elsewhere(path: str, stub: str, who: str) -> Problem:
-    """What is said of a file that is missing, and for which a stub stands.
-
-    Args:
-        path: Of the missing file.
-        stub: The name of the stub.
-        who: Who leaves such stubs.
-    """
+    """What is said of a file that is missing, and for which a stub stands."""
     return Problem(
         "file-elsewhere",
         path,

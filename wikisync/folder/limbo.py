@@ -173,13 +173,7 @@ class Limbo:
             raise folder_error("keep files in", str(self._path), exc) from exc
 
     def end(self, folder: int, batch: str, kept: Mapping[str, _Kept]) -> None:
-        """Remove the files of a batch that nobody can write to, and maybe its record.
-
-        Args:
-            folder: Descriptor of the limbo.
-            batch: Its name.
-            kept: What its record says.
-        """
+        """Remove files of a batch that nobody can write to, and maybe its record."""
         names = [entry + suffix for entry in kept for suffix in ("", _ASIDE)]
         self._late_of(folder, batch, names, kept)
 

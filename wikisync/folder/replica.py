@@ -82,20 +82,12 @@ SETTLE_MAX_S = 2.0
 class FolderReplica:
     """The pages and attachments of one wiki in a local folder.
 
+    ``trash`` and ``limbo`` are given both or not at all; ``settle_s`` is how long a
+    changed file must have been left alone before a snapshot, 0 for not at all.
+
     ``LocalReplica`` says what each method promises.  Besides, each raises
     ``FolderError`` where the disk refuses, and each that writes ends its write before a
     cancellation.  For a folder that a person edits there is ``two_way``.
-
-    Args:
-        root: the wiki's folder.
-        temporary: where files are made ready, on the same disk; see ``swap``.
-        limbo: where replaced files wait until they are surely unused.
-        trash: where removed pages go; both or none.
-        index: what is known of the files, also from the process before.
-        settle_s: how long a changed file must have been left alone before a
-            snapshot; 0 for not at all.
-        clock: seconds since 1970, as file times are.
-        sleep: how a snapshot waits.
     """
 
     def __init__(

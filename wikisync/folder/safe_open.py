@@ -122,15 +122,11 @@ def open_folder(
 ) -> int:
     """Open the folder that the components lead to; the caller closes it.
 
+    Missing folders are made, and added to ``made``, where that is given; ``below``
+    leads to ``root``, for messages.
+
     A folder that is made is made again where another writer removes it while it is
     still empty.
-
-    Args:
-        root: descriptor to start from.
-        parts: components below it, already checked by ``split_path``.
-        made: if given, missing folders are made, and added here.
-        mode: of the folders that are made, less what the umask takes.
-        below: components that lead to ``root``, for messages.
 
     Raises:
         FileNotFoundError: it does not exist and is not to be made.

@@ -325,10 +325,6 @@ class _Scan:
     def _see_files(self, descriptor: int, folder: str) -> list[str]:
         """See what is in a folder.
 
-        Args:
-            descriptor: Of the folder.
-            folder: Its path.
-
         Returns:
             The folders in it that are not ignored, by path.
         """

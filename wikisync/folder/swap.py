@@ -132,14 +132,9 @@ class _Staged(Struct, frozen=True):
 class FolderWriter:
     """Writes, moves and removes files below one folder: for one thread.
 
-    Args:
-        root: the folder, which exists.
-        temporary: folder for files that are not yet whole, on the same disk; by
-            default ``.wikisync/tmp`` beside the root in a workspace, else in it.
-        limbo: for a folder that a person edits: no save is lost then, whenever it
-            happens.  Without it what was expected is compared and replaced.
-        trash: where removed files go; without it they are gone.
-        modes: the most that others may do with what is written.
+    With a limbo, for a folder that a person edits, no save is lost, whenever it
+    happens; without it what was expected is compared and replaced.  Without a trash
+    removed files are gone.
     """
 
     def __init__(

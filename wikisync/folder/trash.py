@@ -113,12 +113,6 @@ class Trash:
     def keep(self, folder: int, name: str, path: str, why: str) -> Trashed:
         """Keep a file that is about to be removed.
 
-        Args:
-            folder: descriptor of the folder that the file is in.
-            name: its name there.
-            path: where that is in the wiki's folder.
-            why: for a person, in a few words.
-
         Raises:
             PreconditionFailed: it is gone.
             FolderError: it cannot be kept: the disk is full, for one.

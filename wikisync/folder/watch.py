@@ -149,18 +149,11 @@ async def watch_folders(
 ) -> AsyncGenerator[FolderHint, None]:
     """Hints without end, the first of them as soon as changes are noticed.
 
+    Roots need not exist yet; ``rests`` is False where a person waits for each change.
+
     The first hint is always ``EVERYTHING``: what changed before it was not seen.
     The same comes after a root vanished or came back, and whenever changes may have
     been missed.  Cancelled or closed, it leaves nothing running.
-
-    Args:
-        roots: Folders; they need not exist yet.
-        is_wanted: Which paths, relative to their root and with ``/``, are reported.
-        notice: Called in the loop when folders are walked through for want of events.
-        rests: Whether changes after a quiet while may be reported a little later;
-            False where a person waits for each.
-        scan_interval_s: Shortest time between two such walks.
-        events: How folders are watched.
     """
     stop = threading.Event()
     idle_step_ms = IDLE_STEP_MS if rests else STEP_MS

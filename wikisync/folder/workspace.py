@@ -339,10 +339,6 @@ def refuse_overlaps(workspace: Path, folders: Sequence[Path]) -> None:
 
     Links are followed, so the same folder under two names is found.
 
-    Args:
-        workspace: the folder with ``wikisync.toml``.
-        folders: the wikis' folders, which need not exist yet.
-
     Raises:
         FolderError: two overlap; both are named.
     """

@@ -24,12 +24,7 @@ class Writers:
     """The programs that have files open for writing, for one check of some files."""
 
     def may_write(self, descriptor: int, unchanged_s: float) -> bool:
-        """Whether more may come to an open file that has no name any more.
-
-        Args:
-            descriptor: Open for reading alone.
-            unchanged_s: How long ago the file was written or renamed last.
-        """
+        """Whether more may come to an open file that has no name any more."""
         found = has_writer(descriptor)
         if found is not None:
             return found

@@ -85,16 +85,7 @@ class BoundedPages(Generic[MadeT]):
         memory_bytes_max: int = MEMORY_BYTES_MAX,
         wait_seconds_max: float = WAIT_SECONDS_MAX,
     ) -> None:
-        """Nothing is started before the first page, or ``prepare``.
-
-        Args:
-            module: The worker's program: ``markup.worker``, or one that runs it.
-            decoder: How what that program makes of a page is read.
-            make: The same as that program makes, of a page that it refuses.
-            seconds_max: Of processor time, for one page.
-            memory_bytes_max: Of one worker.
-            wait_seconds_max: By the clock, for one page.
-        """
+        """Nothing is started before the first page, or ``prepare``."""
         self._decoder = decoder
         self._make = make
         self._seconds_max = seconds_max
@@ -242,12 +233,6 @@ class BoundedParser(BoundedPages[ParsedPage]):
         seconds_max: float | None = None,
     ) -> ParsedPage:
         """What ``parse_page`` gives, or source with a notice after a breach.
-
-        Args:
-            page: The page.
-            options: How it is parsed.
-            include: What it may include.
-            seconds_max: Of processor time, less than this parser's limit.
 
         Raises:
             RenderError: no worker can be started on this machine.

@@ -50,11 +50,6 @@ DELIMITER_ROW = re.compile(r"^[ \t>]*+[|:-][|:\- \t]*+$", re.MULTILINE)
 def parse(source: str, lines: LineMap | None = None, *, has_signs: bool = False) -> str:
     """HTML of a markdown text, not yet safe.
 
-    Args:
-        source: the text.
-        lines: makes links and pictures bear the page's lines; None: they do not.
-        has_signs: whether boxes bear signs other than ``x``.
-
     Raises:
         ImportError: the extra ``fast`` is not installed.
     """

@@ -38,10 +38,6 @@ CLASSES: dict[object, str] = {}
 def highlight(code: str, language: str) -> str | None:
     """HTML of the code with its tokens in spans.
 
-    Args:
-        code: as written; never changed but for the markup.
-        language: a name as a page gives it, any case.
-
     Returns:
         None where the language is unknown, plain, or the code too long or no text.
     """

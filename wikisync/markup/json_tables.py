@@ -38,12 +38,7 @@ class Table(NamedTuple):
 
 
 def draw_json_tables(html: str, parse: Callable[[str], str]) -> str:
-    """The same HTML with tables instead of such code.
-
-    Args:
-        html: what a parser has given.
-        parse: that parser, for cells that hold markdown.
-    """
+    """The same HTML with tables instead of such code."""
     if ' lang="json' not in html:
         return html
     out: list[str] = []

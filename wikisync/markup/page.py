@@ -277,14 +277,7 @@ def parse_steps(source: Source) -> Generator[None, None, ParsedPage]:
 def report_dropped(
     draft: Draft, dropped: list[Dropped], html: str, source: str
 ) -> None:
-    """Report what a page has in raw HTML and its reader does not see.
-
-    Args:
-        draft: The page, for its problems.
-        dropped: Tags that were too much for the sanitiser's parser.
-        html: What the format's parser gave.
-        source: What it was given, for the lines.
-    """
+    """Report what a page has in raw HTML and its reader does not see."""
     # code of a page is full of such signs, and each search of its HTML costs
     if "::include" in source or not HARMLESS.issuperset(RAW.findall(source)):
         dropped = [*dropped, *tags_not_shown(html)]

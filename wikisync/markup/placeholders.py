@@ -44,14 +44,7 @@ URL_PARTS = re.compile(
 def values_of(
     owner: WikiOwner, title: str, web_url: str, known: Mapping[str, str]
 ) -> dict[str, str]:
-    """What the placeholders of one wiki stand for, as far as it is known.
-
-    Args:
-        owner: the project or group.
-        title: its name.
-        web_url: its address on the service, or empty.
-        known: values that only the service knows, such as ``project_id``.
-    """
+    """What the placeholders of one wiki stand for, as far as it is known."""
     values: dict[str, str] = {}
     host = urlsplit(web_url).hostname if "://" in web_url else None
     if host:

@@ -195,12 +195,7 @@ def reference_of_link(href: str) -> Reference | None:
 
 
 def reference_url(reference: Reference, web_url: str) -> str:
-    """Address on the service, or empty where the wiki's own is not known.
-
-    Args:
-        reference: what the page refers to.
-        web_url: full address of the page's wiki, ending in ``/-/wikis``.
-    """
+    """Address on the service, or empty where the wiki's own is not known."""
     if not web_url.startswith(("http://", "https://")):
         return ""
     owner = web_url.removesuffix(WIKIS)
@@ -264,12 +259,7 @@ def own_path(web_url: str) -> str:
 
 
 def reference_at(address: str, web_url: str) -> tuple[Reference, str] | None:
-    """What an address of the page's service names, and how the service shows it.
-
-    Args:
-        address: in full.
-        web_url: full address of the page's wiki; nothing is known of other services.
-    """
+    """What an address of the page's service names, and how the service shows it."""
     parts = urlsplit(web_url)
     found = ADDRESS.fullmatch(address.removeprefix(f"{parts.scheme}://{parts.netloc}"))
     if found is None or address[:1] == "/":

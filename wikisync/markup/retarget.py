@@ -125,10 +125,6 @@ def retarget(
 ) -> str | None:
     """The page's source with other targets at these positions.
 
-    Args:
-        page: The page.
-        changes: Where, what the link is to lead to, and how to write that.
-
     Returns:
         The source, each target written so or percent-encoded; None where either
         would lead elsewhere or make another page of it.

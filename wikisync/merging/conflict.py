@@ -92,12 +92,7 @@ def has_any_marker(text: str) -> bool:
 
 
 def write_conflict_file(pieces: Sequence[Piece], *, remote_by: str = "") -> str:
-    """The conflict file's file.
-
-    Args:
-        pieces: What ``merge`` gave; no text in it may hold a marker line.
-        remote_by: Who edited on the wiki and when, if known: ``ann, 12 May``.
-    """
+    """The conflict file's file."""
     count = sum(isinstance(piece, Clash) for piece in pieces)
     by = f", {_one_line(remote_by)}" if remote_by else ""
     parts = [f"{NOTE}\n"]

@@ -17,12 +17,7 @@ def front_matter_of(text: str) -> str:
 
 
 def with_front_matter(text: str, known: str) -> str:
-    """A text from a service that strips front matter, with the block we know of.
-
-    Args:
-        text: As the service gave it.
-        known: The page as the folder or the base has it.
-    """
+    """A text from a service that strips front matter, with the block we know of."""
     block = front_matter_of(known)
     if not block or front_matter_of(text):
         return text

@@ -57,12 +57,6 @@ def merge(
     a marker line is an unfinished conflict and clashes as a whole.  So does a side that
     kept next to nothing of the base, which the other one edited: it may be another
     page by now.
-
-    Args:
-        base: The text both sides last agreed on.
-        local: The text here.
-        remote: The text on the wiki.
-        page_format: Says where code begins and ends.
     """
     if has_marker(local) or has_marker(remote):
         return MergedText((Clash(base, local, remote),))

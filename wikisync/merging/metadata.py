@@ -66,13 +66,7 @@ class _Block(Struct, frozen=True):
 
 
 def merge_metadata(base: str, local: str, remote: str) -> str | None:
-    """The blocks of both sides as one, or None where they clash.
-
-    Args:
-        base: A block as ``front_matter_of`` gives it; empty where there is none.
-        local: The block here; line ends are line feeds.
-        remote: The block on the wiki.
-    """
+    """The blocks of both sides as one, or None where they clash."""
     if local == remote or remote == base:
         return local
     if local == base:

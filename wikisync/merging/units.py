@@ -48,12 +48,7 @@ class Unit(Struct, frozen=True):
 
 
 def kinds(lines: Sequence[str], page_format: Format) -> list[Kind]:
-    """What each line is; lines end with a line feed.
-
-    Args:
-        lines: All lines of a page, front matter included.
-        page_format: Formats that a wiki takes no edits of are verbatim as a whole.
-    """
+    """What each line is; lines end with a line feed."""
     if page_format not in _READERS:
         return [Kind.VERBATIM if line.strip() else Kind.BLANK for line in lines]
     metadata = front_matter_of("".join(lines)).count("\n")

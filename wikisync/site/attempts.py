@@ -43,13 +43,7 @@ class Attempts:
         retries: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Begin with the whole budget.
-
-        Args:
-            budget_seconds: For attempts that end in a breach.
-            retries: Whether pages are tried again before their time.
-            clock: Seconds since the epoch.
-        """
+        """Begin with the whole budget."""
         self._budget = budget_seconds
         self._left = budget_seconds
         self._retries = retries
@@ -70,12 +64,7 @@ class Attempts:
         return min(seconds, PAGE_SECONDS_MAX)
 
     def failed(self, seconds: float, *, is_slow: bool) -> float:
-        """Count an attempt that took its seconds for nothing; when the next may be.
-
-        Args:
-            seconds: What it was given; 0: it was not tried at all.
-            is_slow: Whether it may end yet, in a full attempt.
-        """
+        """Count an attempt that took its seconds for nothing; when the next may be."""
         if seconds:
             self._left -= seconds + RESTART_SECONDS
         return self._clock() + (SOON_S if is_slow else LATER_S)

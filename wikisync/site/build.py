@@ -54,15 +54,7 @@ def build_site(
 ) -> BuildReport:
     """Make the website of some wikis, or bring it up to date.
 
-    Args:
-        wikis: What to publish, in any order.
-        output: Folder of the site; empty, missing, or holding a site of ours.
-        options: How it is made.
-        cache: Folder for what the next build can use again.
-        may_leave: Which wikis of the site that is there may be missing in this one.
-        kept: Wikis of that site of which nothing else is left: their pages stay.
-        progress: Who watches; nobody by default.
-        clock: Seconds since the epoch.
+    ``kept`` are wikis of the site of which nothing else is left: their pages stay.
 
     Raises:
         UsageError: The output holds a wiki that is not among these, or of which

@@ -68,12 +68,6 @@ def check_wikis(
 ) -> CheckReport:
     """Look at every page and every link of some wikis that make a site together.
 
-    Args:
-        wikis: Which ones, in any order.
-        options: How their site is made.
-        cache: Folder of the build's cache, or one like it.
-        progress: Who watches; nobody by default.
-
     Raises:
         SiteError: They make no site together, or the theme is wrong.
         FolderError: The folder of a wiki cannot be read at all.

@@ -33,15 +33,7 @@ class Finished(NamedTuple):
 def finished(
     parsed: ParsedPage, links: SiteLinks, table: WikiTable, ids: Ids, site: bytes
 ) -> Finished:
-    """A page with its links resolved.
-
-    Args:
-        parsed: Its phase A.
-        links: The links of its wiki.
-        table: The wikis of the site.
-        ids: Of the pages whose headings it names.
-        site: Hash of all addresses.
-    """
+    """A page with its links resolved."""
     number = links.number
     own = table.addresses[number].pages
     crossings = links.crossings

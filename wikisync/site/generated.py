@@ -89,17 +89,7 @@ class GeneratedPages:
         only: WikiPages | None,
         kept: Sequence[WikiContext] = (),
     ) -> None:
-        """Take the wikis in the order of their numbers, and what is around them.
-
-        Args:
-            site: The site.
-            wikis: Its wikis.
-            refer: A page as its own wiki links to it.
-            translate: A text of the theme by its key.
-            titles: The names of groups.
-            only: The wiki, in a site of one.
-            kept: Wikis whose pages stay.
-        """
+        """Take the wikis in the order of their numbers, and what is around them."""
         self._site = site
         self._wikis = wikis
         self._refer = refer

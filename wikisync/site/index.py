@@ -115,13 +115,8 @@ class Indexer:
     ) -> IndexedWiki:
         """Both phases for the pages of one wiki.
 
-        Args:
-            number: Which one of the site.
-            scanned: Its files.
-            before: Its pages as they were known last; those whose file is the same
-                are not looked up again.
-            chosen: Pages to be read now.  Another one that the cache does not know
-                stays unread.  None: all.
+        Only the chosen pages are read now; another one that the cache does not know
+        stays unread.
         """
         texts = Includes(scanned, self.kroki)
         known = before or {}

@@ -41,13 +41,7 @@ class Kroki:
     def __init__(
         self, address: str, cache: Path, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Begin to use a server.
-
-        Args:
-            address: Of the web; empty: there is none.
-            cache: Folder of the cache.
-            clock: Seconds since any time.
-        """
+        """Begin to use a server."""
         self._address = address.rstrip("/")
         self._folder = cache / FOLDER
         self._clock = clock

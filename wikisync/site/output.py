@@ -68,10 +68,6 @@ class Changes(Struct, frozen=True):
 def open_output(root: Path, trusted: FileTable = NO_FILES) -> Output:
     """Look at an output folder and make sure that a site may be written there.
 
-    Args:
-        root: The folder; made where it is missing.
-        trusted: Files as the last build left them.
-
     Raises:
         SiteError: Not a folder, not writable, or holding files of others.
     """
@@ -234,12 +230,6 @@ class Output:
         self, path: str, place: SourceFile, name: str, known: tuple[int, Digest]
     ) -> bool:
         """The file shall be a copy of a wiki's, of known size and digest.
-
-        Args:
-            path: Of the file in the site.
-            place: Where the wiki's file is.
-            name: What a person calls it.
-            known: What the scan saw.
 
         Returns:
             False where that file cannot be read any more; then it is not in the site.

@@ -98,18 +98,10 @@ async def publish(
 ) -> Published:
     """Bring a published site up to date, and run a command where that changed it.
 
+    The command is run again where it failed the last time.
+
     Cancelled, it ends the build that runs, or kills the command; the site is the
     last one or the new one.
-
-    Args:
-        wikis: What to publish.
-        output: The site.
-        options: How it is made.
-        cache: Folder for what the next build can use again.
-        keep: Earlier versions that stay.
-        after: What to run then; it is run again where it failed the last time.
-        may_leave: As in ``build_site``.
-        progress: Who watches.
 
     Raises:
         UsageError: a wiki would leave the site that may not.

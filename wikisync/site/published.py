@@ -81,12 +81,7 @@ def leaving(
     published: Iterable[PublishedWiki],
     wikis: Iterable[tuple[WikiOwner, WikiOrigin, int]],
 ) -> tuple[PublishedWiki, ...]:
-    """Which wikis of a site a new version of it would not hold.
-
-    Args:
-        published: Wikis of the site as it is.
-        wikis: Those of the new version: owner, origin, and how many pages.
-    """
+    """Which wikis of a site a new version of it would not hold."""
     staying = WikiIndex(wikis)
     return tuple(
         wiki

@@ -156,11 +156,6 @@ def stale_pages(
 
     A page is composed of its own text and links, of the titles and the order of its
     wiki (``WikiPages.frame_digest``), and of the titles of the pages that link to it.
-
-    Args:
-        wiki: Its pages as they are now; the same value as before means no change.
-        before: Its pages as they were noted.
-        has_same_frame: Whether the wiki's frame is the one noted.
     """
     stale: set[ItemKey] = set()
     number = wiki.number

@@ -121,12 +121,6 @@ def update_index(
     It is done in steps, so that the caller can do something else between them.
 
     Every file of the index is kept or put; any other one is none of it any more.
-
-    Args:
-        before: What the last update in this place gave; its files may be damaged.
-        documents: What the index shall have, in any order.
-        load: Asked for what is new, and for what shares a file with it.
-        place: Where the index lies.
     """
     return _Update(before, documents, load, place).steps()
 

@@ -84,11 +84,6 @@ def changed_shards(
 ) -> TermShards:
     """Bring shards up to date.
 
-    Args:
-        before: The shards that there are, by key.
-        changes: Word to the documents where it has another score now.
-        read: The text of a shard by its key.
-
     Raises:
         ShardLost: One that is needed has not the text that it was left with.
     """

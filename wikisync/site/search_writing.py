@@ -25,15 +25,7 @@ def write_search(
     documents: Iterable[DocumentKey],
     load: Load,
 ) -> Generator[None, None, bytes]:
-    """Bring the search index of a site up to date, in steps; what to note of it.
-
-    Args:
-        store: Where words are kept.
-        output: The site.
-        noted: What the last build noted; empty: there is no index.
-        documents: What the index shall have.
-        load: A document with its text.
-    """
+    """Bring the search index of a site up to date, in steps; what to note of it."""
     before = _STATES.decode(noted) if noted else NO_INDEX
     place = _SearchFolder(store, output)
     return msgspec.msgpack.encode(

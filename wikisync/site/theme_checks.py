@@ -40,12 +40,7 @@ class _Asked(Struct):
 def theme_problems(
     layers: Sequence[Layer], environment: Environment
 ) -> tuple[Problem, ...]:
-    """What is misspelt in the layers that did not come with wikisync.
-
-    Args:
-        layers: The project's folder first, ``default`` last.
-        environment: Loads their templates as pages do.
-    """
+    """What is misspelt in the layers that did not come with wikisync."""
     ours = builtin_folder()
     own = [layer for layer in layers if not layer.folder.is_relative_to(ours)]
     parsed = {

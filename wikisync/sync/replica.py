@@ -228,12 +228,8 @@ class LocalReplica(Replica, Protocol):
     ) -> str:
         """Write the page's conflict file beside it.
 
-        Args:
-            slug: The page.
-            page_format: Its format.
-            text: What the file is to say.
-            expected: Of what it says now; ``NO_FILE`` where there is none; None for
-                whatever that is.
+        What it is expected to say is ``NO_FILE`` where there is none, and None for
+        anything.
 
         Returns:
             Its path in the folder.

@@ -31,15 +31,7 @@ class Caller:
         seconds_max: float = CALL_S_MAX,
         shown: str = "",
     ) -> None:
-        """Make one.
-
-        Args:
-            command: ``[sync] attention_command``, or nothing.
-            root: The workspace, where it runs.
-            environment: Whole; secrets are left out.
-            seconds_max: How long a command may take.
-            shown: What they were shown already.
-        """
+        """Make one."""
         self._command = tuple(command)
         self._root = root
         self._environment = environment

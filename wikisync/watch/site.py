@@ -41,15 +41,7 @@ class PublishedSite:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Make one.
-
-        Args:
-            workspace: Whose ``[site]``.
-            on_problem: Gets what is wrong with the last build; an empty text when all
-                is well again.
-            clock: Seconds, from any start.
-            sleep: Waits for so many seconds.
-        """
+        """Make one."""
         self._workspace = workspace
         self._on_problem = on_problem
         self._changed = asyncio.Event()

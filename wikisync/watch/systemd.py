@@ -80,12 +80,6 @@ def unit_text(
 ) -> str:
     """A unit file that watches one workspace.
 
-    Args:
-        workspace: Its folder.
-        command: Path of the ``wikisync`` command.
-        is_system: For the system's own manager, not a person's.
-        words: More options of ``wikisync watch``.
-
     Raises:
         FolderError: a unit file cannot name the folder.
     """

@@ -133,15 +133,7 @@ class Triggers:
         wall: Callable[[], float] = time.time,
         hint_max_s: float = HINT_MAX_S,
     ) -> None:
-        """Make them.
-
-        Args:
-            runner: Whose cycles are requested.
-            works: Its wikis.
-            lists: What says of many of them at once where something happened.
-            wall: Seconds since the epoch.
-            hint_max_s: Between two hints of a wiki while nothing happens.
-        """
+        """Make them."""
         self.runner = runner
         self.hint_max_s = hint_max_s
         self._works = {work.name: work for work in works}

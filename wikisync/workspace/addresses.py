@@ -45,11 +45,6 @@ class Target(Struct, frozen=True):
 async def find_target(url: str, notify: Notify = None) -> Target:
     """Find the service that an address belongs to, and the wiki that it names.
 
-    Args:
-        url: address of a service, or of any page of a project or group there; its
-            query and fragment do not matter.
-        notify: gets what is waited for.
-
     Raises:
         UsageError: no service answers there.
         RemoteError: it cannot be reached.

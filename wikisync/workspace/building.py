@@ -58,15 +58,8 @@ def build(
 ) -> Built:
     """Bring the site in a folder up to date.
 
-    Args:
-        shown: What it shows.
-        config: Of its workspace; None outside of one.
-        output: The site's folder.
-        progress: Notified of long work.
-        publishes: Switch a new version in at once and run what follows; else the
-            files in the folder change one by one.
-        replaces: Remove wikis that are in the site and not in ``shown``.
-        retries: Try pages again that took too long.
+    Published, a new version takes the old one's place at once and what follows is run;
+    else the files in the folder change one by one.
 
     Raises:
         UsageError: there is such a wiki, and it shall stay.

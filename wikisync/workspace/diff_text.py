@@ -31,12 +31,6 @@ def unified(
 ) -> str:
     """The difference from one text to another, as ``diff -u`` writes it.
 
-    Args:
-        old: One text.
-        new: The other.
-        names: What the two are called in the first lines.
-        is_coloured: For a terminal: colours, and control characters made visible.
-
     Returns:
         Lines, each with its line end; empty where the texts are equal.
     """

@@ -70,12 +70,7 @@ class Selection(Struct, frozen=True):
         return f"--group {path}" + (" --all" if self.is_all else "")
 
     def means(self, owner: WikiOwner, asked_by: str) -> bool:
-        """Whether a wiki belongs to what is selected, though it was not found.
-
-        Args:
-            owner: Where it was last.
-            asked_by: The option that it was found by then.
-        """
+        """Whether a wiki belongs to what is selected, though it was not found."""
         if self.excludes(owner):
             return False
         if self.is_all and not self.groups:

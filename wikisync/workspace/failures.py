@@ -192,10 +192,6 @@ def needs_person(problem: Problem) -> bool:
 async def guarded(name: str, work: Awaitable[T]) -> T:
     """Work whose every failure is an error for people.
 
-    Args:
-        name: What is worked on.
-        work: Whatever runs for months beside the cycles, or is one.
-
     Raises:
         WikisyncError: its own, or one that says what went wrong with us.
     """

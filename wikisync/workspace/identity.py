@@ -131,12 +131,7 @@ async def find_wiki(
 ) -> Located:
     """Where the wiki of a folder is now.
 
-    Args:
-        state: What is known of the workspace's wikis.
-        client: For its service.
-        section: Which of its wikis.
-        adopts: Take the wiki that has the path now, whichever it is; what the folder
-            agreed on with another one is forgotten.
+    ``adopts`` takes the wiki that has the path now, whichever it is.
 
     Raises:
         NotFound: the project or group does not exist or is hidden.

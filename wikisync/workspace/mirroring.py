@@ -113,14 +113,6 @@ async def mirror_wiki(
 ) -> Step:
     """What a copy has to hold to equal its wiki; nothing is written but files.
 
-    Args:
-        owner: Whose wiki it is.
-        replica: The wiki, with what the copy noted.
-        before: The copy.
-        keep_file: Where files go.
-        progress: Notified of long work.
-        allow_emptying: The wiki may have lost most of its pages.
-
     Raises:
         Halted: it has lost most of them.
         RemoteError: the wiki cannot be read.

@@ -361,10 +361,6 @@ class OpenWorkspace:
         after one that did not, or where the folder is replaced meanwhile, the next
         cycle takes it as it is, too.
 
-        Args:
-            wiki: Which one.
-            is_first: Whether it is the first cycle of a run: a folder is adopted once.
-
         Raises:
             FolderError: there is no folder.
         """

@@ -166,13 +166,6 @@ async def pull_all(
 
     Interrupted, it leaves whole pages or wikis; running it again finishes the work.
 
-    Args:
-        client: The open session.
-        pulls: What to do.
-        progress: Notified of long work.
-        waits: Wait until absences are certain.
-        is_spared: Whether a named wiki may be missing all the same.
-
     Raises:
         PermissionDenied: a named wiki is switched off or not available.
         RemoteError: the service is away, or gave none of the wikis.

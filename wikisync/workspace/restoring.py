@@ -78,12 +78,6 @@ async def restore_pages(
 ) -> tuple[Sequence[Earlier], Mapping[str, WikisyncError]]:
     """Bring back every page of a workspace, or below a directory in it.
 
-    Args:
-        workspace: Which one.
-        scope: A wiki, a directory in one or a page; all wikis for None.
-        since: In seconds since the epoch.
-        is_real: False to find out only what would be done.
-
     Returns:
         The pages that were brought back, or would be; and by their names those that
         cannot be, with wikis that cannot be read.

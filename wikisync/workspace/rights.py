@@ -193,12 +193,6 @@ async def list_wikis(
     They are the groups, and the projects of which the token's user is a member;
     where there is no such project, every project that can be seen.
 
-    Args:
-        url: the service.
-        token: who asks.
-        limit: how many are listed.
-        notify: gets what is waited for.
-
     Raises:
         RemoteError: the service cannot say.
     """

@@ -118,14 +118,7 @@ async def scan(
     *,
     unseen: WikisyncError | None = None,
 ) -> WikiStatus:
-    """Scan one wiki and its folder.
-
-    Args:
-        opened: The workspace, held or not.
-        section: Which of its wikis.
-        client: None to leave the service alone.
-        unseen: Why the service cannot be asked, if that is known already.
-    """
+    """Scan one wiki and its folder."""
     known = opened.known(section)
     status = WikiStatus(
         section,
@@ -153,13 +146,7 @@ async def scan(
 async def _next_sync(
     opened: OpenWorkspace, status: WikiStatus, wiki: SyncedWiki | None
 ) -> WikiStatus:
-    """What the next sync would do, found out as its dry run does.
-
-    Args:
-        opened: The workspace.
-        status: What is known of the wiki so far.
-        wiki: Both its sides; None to take the wiki as it was last seen.
-    """
+    """What the next sync would do, found out as its dry run does."""
     section = status.section
     sides = opened.remembered(section) if wiki is None else wiki
     known = opened.known(section) if wiki is None else wiki.known

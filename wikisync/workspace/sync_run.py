@@ -93,14 +93,6 @@ async def sync_workspace(
 
     Interrupted, it leaves complete files; the next sync goes on from there.
 
-    Args:
-        workspace: Which one.
-        pages: Files of pages, ``FOLDER/SLUG``, or folders of wikis; all for none.
-        request: How.
-        token_file: File with the token; None for what ``env`` or the workspace names.
-        messages: Hears what a person should know meanwhile.
-        env: May hold the token.
-
     Raises:
         UsageError: a page is of no wiki here, or the token cannot be read.
         FolderError: another process holds the workspace, or it cannot be used.

@@ -137,17 +137,7 @@ class WikiCycles:
         settle_s: float | None = None,
         asks_first: bool = True,
     ) -> None:
-        """Make them; ``settle_s`` and ``asks_first`` are of ``OpenWorkspace.synced``.
-
-        Args:
-            opened: The workspace.
-            section: One of its wikis.
-            client: For its service.
-            options: What is asked of every cycle.
-            progress: Notified of long work.
-            settle_s: How long a saved file must have been left alone.
-            asks_first: Whether the service is asked where the wiki is.
-        """
+        """Make them; ``settle_s`` and ``asks_first`` as in ``OpenWorkspace.synced``."""
         self.section, self.name = section, section.folder
         self.options = options
         self.progress = progress or SilentProgress()

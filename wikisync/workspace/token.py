@@ -39,12 +39,6 @@ def read_token(
 ) -> str | None:
     """The token from the file named, or from the environment; None for neither.
 
-    Args:
-        url: The service.
-        token_file: Named on the command line.
-        messages: Hears of a token that is for another service.
-        environment: The variables.
-
     Raises:
         UsageError: the file cannot be read or holds no token.  The message never
             repeats what the file holds.

@@ -145,13 +145,7 @@ def word_at(state: StateInline, start: int) -> Word:
 
 
 def end_of_address(state: StateInline, start: int, *, is_short: bool) -> int:
-    """Where an address ends whose host begins at ``start``, or -1.
-
-    Args:
-        state: the text.
-        start: first character of the host.
-        is_short: whether a host without a dot will do.
-    """
+    """Where an address ends whose host begins at ``start``, or -1."""
     word = word_at(state, start)
     # a word with "](" in it is taken for the text of a link
     if word.bracket >= start or not is_host(state.src, start, word.end, is_short):

@@ -24,11 +24,6 @@ MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]()#+.!|<>&~$:@-])")
 def include_files(source: str, include: Include, lines: LineMap | None = None) -> str:
     """The source with its first includes replaced by texts, or by why not.
 
-    Args:
-        source: the page's text.
-        include: where texts come from.
-        lines: is given how the lines of the source have moved.
-
     Raises:
         RenderError: the texts together are larger than a page may be.
     """

@@ -21,13 +21,7 @@ class Typography:
     """Turns straight signs into the printer's."""
 
     def html_of(self, text: str, before: str, after: str) -> str:
-        """A piece of text as HTML.
-
-        Args:
-            text: the piece.
-            before: the character in front of it, which says if a quote opens.
-            after: the character behind it.
-        """
+        """A piece of text as HTML."""
         around = f"{before}{text}{after}"
 
         def replace(found: re.Match[str]) -> str:

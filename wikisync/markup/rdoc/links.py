@@ -192,15 +192,7 @@ def link_html(
     render: Callable[[str], str],
     set_text: Callable[[str], str],
 ) -> str:
-    """HTML of a link; inside of another link only its text.
-
-    Args:
-        link: where it points and how it is written.
-        label: its label as it stands in the source.
-        is_in_link: whether the text is the label of a link itself.
-        render: marks of a label to HTML, without links.
-        set_text: what a link shows that has no label to HTML.
-    """
+    """HTML of a link; inside of another link only its text."""
     url = link.url.translate(HIDDEN)
     match link.shape:
         case Shape.BREAK:

@@ -24,12 +24,7 @@ CONFLICTS_MAX = 500
 
 
 def changed_wiki(wiki: ScannedWiki, changed: frozenset[str]) -> ScannedWiki | None:
-    """A wiki after changes; None where only a look at all files tells.
-
-    Args:
-        wiki: As it was seen last.
-        changed: Absolute paths of all that may have changed since, in any wiki.
-    """
+    """A wiki after changes; None where only a look at all files tells."""
     top = f"{os.path.abspath(wiki.source.folder)}/"  # noqa: PTH100 - speed
     inside = {path.removeprefix(top) for path in changed if path.startswith(top)}
     touched = {path for path in inside if CONFLICT_MARK not in path}

@@ -182,12 +182,7 @@ def next_world(
 ) -> World:
     """The site after a change.
 
-    Args:
-        last: The site before, which goes on being right.
-        inputs: What is to be shown now.
-        changed: Absolute paths of all that may have changed; None for anything.
-        cache: Where rendered pages are kept.
-        progress: Who watches.
+    ``changed`` are absolute paths of all that may have changed; None for anything.
 
     Raises:
         SiteError: the theme cannot be used.

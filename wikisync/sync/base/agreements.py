@@ -370,12 +370,7 @@ class Agreements(History):
         self._write("alias", insert, path_slug, slug)
 
     def keep_file(self, slug: Slug, given: Slug) -> None:
-        """Let the file of a page keep its name, which is called ``given`` from now on.
-
-        Args:
-            slug: The page as it was called, or as its file is named.
-            given: What the wiki calls it.
-        """
+        """Let the file of a page, called ``given`` from now on, keep its name."""
         files = [path for path, page in self.aliases().items() if page == slug]
         for path in files or [slug]:
             self.record_alias(path, given)

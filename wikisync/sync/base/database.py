@@ -81,10 +81,6 @@ class Database:
         Even a reader of the file itself would write: its log, and what is noted at
         the first question.
 
-        Args:
-            path: The file; where there is none, the copy is empty.
-            is_live: Whether another process has it open.
-
         Raises:
             StateDamaged: the file is damaged, or no database.
             StateError: it cannot be read now.

@@ -86,10 +86,6 @@ class State:
     def copy(cls, path: Path, *, is_live: bool) -> State:
         """A copy in memory, for whoever only reads.
 
-        Args:
-            path: The file, which need not exist.
-            is_live: Whether another process has it open.
-
         Raises:
             StateDamaged: it is damaged, or of another version.
             StateError: it cannot be read.
@@ -140,9 +136,6 @@ class State:
         """Let each folder keep its row where ``wikisync.toml`` names its wiki anew.
 
         Where a folder has another name now, its wiki's row is its.
-
-        Args:
-            folders: The folder of each wiki of the workspace.
         """
         rows = self._database.rows("SELECT id, kind, full_path, folder FROM wiki")
         known = {number: (WikiOwner(kind, path), f) for number, kind, path, f in rows}

@@ -128,14 +128,7 @@ def is_at_rest(
     there: Snapshot,
     changed: Mapping[Slug, BasePage],
 ) -> bool:
-    """Whether both sides hold the very pages, texts and names of the base.
-
-    Args:
-        base: What both sides agreed on.
-        here: The scan of the folder.
-        there: The scan of the wiki.
-        changed: What ``changed_pages`` says of these three.
-    """
+    """Whether both sides hold the very pages, texts and names of the base."""
     if changed or here.unreadable or there.unreadable:
         return False
     return base.keys() == here.pages.keys() == there.pages.keys()

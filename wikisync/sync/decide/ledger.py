@@ -237,13 +237,7 @@ class Health(Struct, frozen=True):
 
 
 def remote_label(edit: RemoteEdit | None, remote: str, at: float) -> str:
-    """Who wrote the wiki's text and when, as far as the service says.
-
-    Args:
-        edit: The last edit of the page that was heard of.
-        remote: The text.
-        at: When it was seen first.
-    """
+    """Who wrote the wiki's text and when, as far as the service says."""
     if edit is not None and edit.digest == digest_of(remote):
         return f"{edit.who}, {_local_time(edit.at)}"
     return f"seen {_local_time(at)}"

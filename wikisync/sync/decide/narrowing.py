@@ -106,10 +106,6 @@ def _together(
     Two hang together that share a name: a page's on the wiki and those below it,
     which go along; and where one goes below a name that another gives up, for it
     would go along, too.
-
-    Args:
-        moves: The renames.
-        carried: More that hang together: the new name of each, and another's.
     """
     given_up = {move.slug for move in moves if isinstance(move, MoveRemote)}
     # A forest: each name leads to another one of its group, at last to the group's own
@@ -141,11 +137,6 @@ def around_editors(
 
     A page whose file is to be renamed keeps back the renames that hang together with
     its own, such as that of the page above it, and what would follow them.
-
-    Args:
-        plan: The plan.
-        busy: Pages that are open, by their name here.
-        long: Those of them that have been waited for long enough.
     """
     if not busy:
         return plan
@@ -235,14 +226,7 @@ def without_copies(plan: Plan, copies: Collection[Slug]) -> Plan:
 def without_futile(
     plan: Plan, refused: Mapping[Slug, Digest], looping: Set[tuple[Slug, Digest]]
 ) -> Plan:
-    """Hold what the service refused as it is, and what it would get over and over.
-
-    Args:
-        plan: The plan.
-        refused: Pages that the service refused, with the text it was about: to take,
-            or to delete.
-        looping: Pages and texts that were sent too often already.
-    """
+    """Hold what the service refused as it is, and what it would get over and over."""
     if not refused and not looping:
         return plan
 
@@ -277,12 +261,7 @@ def holding(
 
 
 def without_twins(plan: Plan, there: Collection[Slug]) -> Plan:
-    """Hold pages that get back a text or a name that another one has by now.
-
-    Args:
-        plan: The plan.
-        there: The pages of the wiki.
-    """
+    """Hold pages that get back a text or a name that another one has by now."""
     if not any(isinstance(one, MoveRemote | CreateRemote) for one in plan.actions):
         return plan
     # names that nothing has any more once this plan is carried out

@@ -87,19 +87,7 @@ def reconcile(
     taken: tuple[Taken, Taken] = (NOTHING_TAKEN, NOTHING_TAKEN),
     changed: Collection[Slug] | None = None,
 ) -> Plan:
-    """Decide one cycle.
-
-    Args:
-        base: What both sides agreed on.
-        local: The folder now.
-        remote: The wiki now.
-        service: What is known of it.
-        taken: Names that another page has by now, here and on the wiki.
-        changed: What ``changed_pages`` says of these three, if somebody asked it.
-
-    The same values always give the same plan, and a plan carried out in full leaves
-    nothing to do but what waits for a person and the pushes of what was merged.
-    """
+    """Decide one cycle."""
     if changed is None:
         changed = changed_pages(base, local, remote)
     table = _Table(base, local, remote, service, taken, changed)
@@ -480,12 +468,7 @@ class _Table:
         )
 
     def _clash(self, slug: Slug, moved: Collection[Slug]) -> Action:
-        """Keep a page whose new name is taken; drop its record where it is gone.
-
-        Args:
-            slug: Its record.
-            moved: Records of pages that this plan renames.
-        """
+        """Keep a page whose new name is taken; drop its record where it is gone."""
         record = self._records[slug]
         here, there = self._clashing[slug]
         is_gone = (here or record.local is None) and (there or record.remote is None)

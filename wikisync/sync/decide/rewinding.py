@@ -144,14 +144,7 @@ def not_agreed(
     there: Snapshot,
     shown: Mapping[Slug, Digest],
 ) -> NotAgreed:
-    """What the wiki has otherwise than was agreed on.
-
-    Args:
-        plan: What would bring both sides together, before anything is left out.
-        base: The base it was made on.
-        there: The scan of the wiki.
-        shown: Texts that conflict files show.
-    """
+    """What the wiki has otherwise than was agreed on."""
     records = plan.records
     renamed = {old: new for new, old in records.items()}
     renamed |= {hold.slug: hold.target for hold in plan.held if hold.target}
@@ -264,14 +257,7 @@ def folder_rewinding_of(
 def rewinding_by_history(
     plan: Plan, seen: NotAgreed, base: Mapping[Slug, BasePage], there: Snapshot
 ) -> Rewinding:
-    """All that would be taken back, where the history says that the wiki went back.
-
-    Args:
-        plan: The plan of a cycle.
-        seen: What the wiki has otherwise than was agreed on.
-        base: The base it was made on.
-        there: The scan of the wiki.
-    """
+    """All that would be taken back, where the history says that the wiki went back."""
     moves = [one for one in plan.moves if isinstance(one, MoveLocal)]
     renamed = renamed_back(moves, base, there)
     return Rewinding(frozenset(seen.texts), seen.missing, renamed)

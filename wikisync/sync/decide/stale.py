@@ -32,11 +32,6 @@ def stale_ancestor(
     """The replacement that a save knows nothing of, or None.
 
     A text that this guard has merged once and that is saved once more is meant.
-
-    Args:
-        text: What was saved.
-        replaced: The page's last replacements, the newest first.
-        now: When this is asked, in seconds since the epoch.
     """
     if not replaced or now - replaced[0].at > WINDOW_S:
         return None

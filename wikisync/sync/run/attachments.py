@@ -48,15 +48,6 @@ async def fetch_attachments(
 ) -> None:
     """Fetch what is mentioned and not in the folder yet; the tally says what came.
 
-    Args:
-        cycle: What it works with.
-        mentions: Uploads that pages mention, and other files known from earlier.
-        versions: Git's ids of the other files that pages link to; None where the wiki
-            does not tell them now.
-
-    Cancelled, it leaves whole files; what the base does not know of them is found in
-    the folder by the next round.
-
     Raises:
         FolderError: the disk takes no more.
     """
@@ -75,14 +66,7 @@ def note_unmet(
     sent: Collection[Slug],
     files: Collection[str],
 ) -> None:
-    """Report links of pages that were sent, which lead to nothing here or there.
-
-    Args:
-        cycle: What it works with.
-        unmet: Ways of links to files that are not here, by page.
-        sent: Pages that were to be sent.
-        files: Files of the wiki that pages link to.
-    """
+    """Report links of pages that were sent, which lead to nothing here or there."""
     base = cycle.state.base()
     asked = {slug: unmet[slug] for slug in unmet.keys() & sent & base.keys()}
     if not any(asked.values()):

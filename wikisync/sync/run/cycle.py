@@ -115,21 +115,11 @@ async def run_cycle(
 ) -> CycleResult:
     """Carry edits from each side to the other, once; or one way, as asked.
 
+    ``confirm`` is asked before anything is done; None where the wiki is known to be the
+    one that is meant.
+
     Interrupted at any point, it leaves whole pages, and a base that knows no more
     than what was verified; the next cycle finishes the work.
-
-    Args:
-        remote: The wiki.
-        local: Its folder.
-        state: The workspace's base.
-        owner: Which wiki it is.
-        remote_id: Its service and the id of the project or group there.
-        options: What is asked for; everything by default.
-        clock: Seconds since the epoch.
-        progress: Notified of long work.
-        linked: Knows pages that link to files of the folder.
-        confirm: Asked before anything is done; None where the wiki is known to be the
-            one that is meant.
 
     Raises:
         Halted: the folder was synced with another wiki.

@@ -61,14 +61,7 @@ async def decide_cycle(
     *,
     settled: Set[Slug] = frozenset(),
 ) -> Decided:
-    """Decide one cycle.
-
-    Args:
-        cycle: What it works with.
-        here: The scan of the folder.
-        there: The scan of the wiki.
-        settled: Pages whose conflict a person has just settled, who saw both texts.
-    """
+    """Decide one cycle."""
     return await _Deciding(cycle, settled).run(here, there)
 
 
@@ -170,14 +163,7 @@ class _Deciding:
         there: Snapshot,
         known: Callable[[], Mapping[str, Slug]],
     ) -> BasePage:
-        """A page with what is no edit of it, nor another page under its name.
-
-        Args:
-            page: As the base has it.
-            here: The scan of the folder.
-            there: The scan of the wiki.
-            known: Gives files of the folder by their identities.
-        """
+        """A page with what is no edit of it, nor another page under its name."""
         mine, theirs = here.pages.get(page.slug), there.pages.get(page.slug)
         if mine is not None:
             if mine.digest != page.local and self._is_folded(mine):

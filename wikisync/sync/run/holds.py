@@ -167,12 +167,6 @@ class Holds:
 
         A page whose file was removed comes back with that text: somebody settled it.
 
-        Args:
-            slug: The page.
-            record: What is known of its conflict.
-            text: What it becomes.
-            taken: Of the conflict file where that is what it says.
-
         Returns:
             The page; None where it has to be settled once more.
 
@@ -230,12 +224,6 @@ class Holds:
 
         The page is written first: a crash in between leaves both texts to be merged
         again, never a push of one over the other.
-
-        Args:
-            settled: What becomes of the page.
-            record: What was known of its conflict.
-            saved: The text of the settlement alone.
-            taken: Of the conflict file that it was read from.
         """
         page, text, remote = settled.before, settled.after.content, settled.remote
         slug = settled.after.slug

@@ -79,13 +79,6 @@ async def names_taken(
     """Names that another page has by now, here and on the wiki.
 
     A line that the other side added belongs to the page that had the name.
-
-    Args:
-        cycle: What it works with.
-        base: What both sides agreed on.
-        changed: Pages of the base that a side has otherwise.
-        here: The scan of the folder.
-        there: The scan of the wiki.
     """
     edited_here = {s for s in changed if _is_edited(here, base[s].local_state)}
     edited_there = {s for s in changed if _is_edited(there, base[s].remote_state)}
@@ -117,15 +110,7 @@ async def _taken(
     read: Callable[[Slug], Awaitable[Page]],
     edited: Set[Slug],
 ) -> Taken:
-    """Names of one side that another page has by now, by the texts.
-
-    Args:
-        cycle: What it works with.
-        base: The names that both sides agreed on.
-        names: What the texts are asked about.
-        read: Gives a page of this side.
-        edited: Pages that the other side edited.
-    """
+    """Names of one side that another page has by now, by the texts."""
     if names is None:
         return NOTHING_TAKEN
 

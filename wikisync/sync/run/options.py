@@ -33,10 +33,6 @@ class LinkedPages(Protocol):
         """A page of the wiki as the folder writes it, if it is that one.
 
         Nothing is known of its links; those to files are compared by the files.
-
-        Args:
-            here: The page in the folder, by its name on the wiki.
-            slug: The same.
         """
         ...
 

@@ -115,12 +115,6 @@ class Cycle(Struct, frozen=True):
     ) -> Page:
         """A page of the wiki, with the front matter that the service strips.
 
-        Args:
-            slug: What the wiki calls it.
-            there: The scan of the wiki, which may have the text.
-            known: The text of the page that has the front matter.
-            expected: What the page must still hold; None for whatever it holds.
-
         Raises:
             PreconditionFailed: it holds something else.
             RemoteError: it cannot be read.

@@ -68,12 +68,6 @@ async def pull_pages(cycle: Cycle, plan: Plan, here: Snapshot, there: Snapshot) 
     Cancelled, it leaves complete files and a base that knows them, but for the batch
     whose time ran out.
 
-    Args:
-        cycle: What it works with.
-        plan: What to do.
-        here: The scan of the folder that the plan was made on.
-        there: The scan of the wiki that the plan was made on.
-
     Raises:
         FolderError: the disk takes no more.
         RemoteError: the service is gone, or refuses the token.

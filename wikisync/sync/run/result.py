@@ -44,13 +44,7 @@ class Held(Struct, frozen=True):
         *,
         shown: str | FolderError = "",
     ) -> Held:
-        """A hold with what a person needs to know to settle it.
-
-        Args:
-            hold: The page, and why it waits.
-            known: What is known of its wiki.
-            shown: Its conflict file, or why it has none, or none that can be read.
-        """
+        """A hold with what a person needs to know to settle it."""
         slug, reason = hold.slug, hold.reason
         if isinstance(shown, FolderError):
             return cls(slug, reason, "", shown.message, shown.hint or "")

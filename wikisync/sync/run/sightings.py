@@ -159,14 +159,7 @@ async def _new_unread(
 async def pointers(
     cycle: Cycle, digests: Mapping[Slug, Digest], seen: Snapshot, side: Side
 ) -> dict[Slug, str]:
-    """Those of the texts that are only pointers, by the pages that get them.
-
-    Args:
-        cycle: Whose folder is read.
-        digests: Of the texts; a page has its old name until a plan is carried out.
-        seen: The scan that found them.
-        side: Of which it is.
-    """
+    """Those of the texts that are only pointers, by the pages that get them."""
     known = cycle.state
     wanted = set(digests.values())
     small = {

@@ -195,15 +195,6 @@ async def put_back(
 ) -> None:
     """Write an earlier text into a page's file; what is in it now is kept first.
 
-    Args:
-        local: The folder.
-        known: What is known of its wiki.
-        page: With the earlier text.
-        current: What the file says now; None where there is none.
-        now: Seconds since the epoch.
-        why: For a person, in a few words.
-        record: What the page is called so far, where that is another name.
-
     Raises:
         PreconditionFailed: it was saved in this very moment.
         FolderError: it cannot be written, or the old text not be kept.

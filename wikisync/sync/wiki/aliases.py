@@ -113,12 +113,7 @@ class AliasedFolder:
         )
 
     async def _forget(self, missing: Set[Slug], others: Set[Slug]) -> None:
-        """Forget the names of files that are gone, but not while their disk is away.
-
-        Args:
-            missing: Names of the files that were not seen.
-            others: Files that are pages by their own names.
-        """
+        """Forget the names of files that are gone, but not while their disk is away."""
         aliases, base = self._state.aliases(), self._state.base()
         known = [
             (path, base[aliases[path]].format)
