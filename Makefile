@@ -47,9 +47,9 @@ pictures: .venv/dev ## Take the picture of the README from the user guide
 	@tools/setup.sh chromium
 	@$(BIN)/python -m tools.pictures
 
-types: .venv/dev ## Write the types of what projects take and show into wikisync/api
+types: .venv/dev ## Write the types of what projects take and show into wikisync/contract
 	@$(BIN)/python -m tools.project_types
-	@$(BIN)/ruff format --quiet wikisync/api/project_types.py
+	@$(BIN)/ruff format --quiet wikisync/contract/project_types.py
 
 soak: .venv/dev ## Watch for growth while persons edit for an hour (MINUTES=60)
 	@$(BIN)/python -m tests.war.prove_soak --minutes $(or $(MINUTES),60)

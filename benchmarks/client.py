@@ -23,7 +23,7 @@ from service import fill
 
 if TYPE_CHECKING:
     from wikisync.api.listing import Listing
-    from wikisync.api.project_schema import ProjectRecord
+    from wikisync.contract.project_schema import ProjectRecord
 
 
 def main() -> int:

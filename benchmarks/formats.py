@@ -33,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.support.corpus import CORPUS  # noqa: E402
+from wikisync.core.model import Slug  # noqa: E402
 from wikisync.errors import RenderError  # noqa: E402
 from wikisync.markup.asciidoc.document import SERVICE_ATTRIBUTES  # noqa: E402
 from wikisync.markup.asciidoc.engine import Engine  # noqa: E402
@@ -44,7 +45,6 @@ from wikisync.markup.asciidoc.engines import (  # noqa: E402
 from wikisync.markup.context import ParseContext, include_nothing  # noqa: E402
 from wikisync.markup.org import to_html as org_html  # noqa: E402
 from wikisync.markup.rdoc import to_html as rdoc_html  # noqa: E402
-from wikisync.model import Slug  # noqa: E402
 
 PAGE = ParseContext(Slug("home"))
 ORG_BYTES_MAX = 60_000

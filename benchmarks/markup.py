@@ -16,12 +16,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from wikisync.core.model import AttachmentPath, Format, Page, Slug
 from wikisync.markup import fast
 from wikisync.markup.links import LinkIndex
 from wikisync.markup.page import MarkupOptions, finish_page, parse_page
 from wikisync.markup.record import MarkdownEngine
 from wikisync.markup.source import clean_source
-from wikisync.model import AttachmentPath, Format, Page, Slug
 
 SAMPLE = Path(__file__).resolve().parent.parent / "sample-site"
 RUNS = 5

@@ -252,8 +252,8 @@ def run(command: Sequence[str], folder: Path) -> Run:
 
 def build(wiki: str, work: str, engine: str) -> None:
     """One build."""
+    from wikisync.core.model import WikiOwner
     from wikisync.markup.record import MarkupOptions
-    from wikisync.model import WikiOwner
     from wikisync.site.build import build_site
     from wikisync.site.model import SiteOptions, WikiSource
 

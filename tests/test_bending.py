@@ -13,7 +13,7 @@ from yarl import URL
 from tests.support.bending import SIGN_IN_PAGE, BendingProxy, bending_proxy
 from tests.support.git import needs_git, run_git
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 
 OWNER = WikiOwner("project", "docs/handbook")
 PAGES = "/api/v4/projects/docs%2Fhandbook/wikis"

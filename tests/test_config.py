@@ -19,8 +19,8 @@ from wikisync.config import (
     parse_config,
 )
 from wikisync.config.reading import render_config
+from wikisync.core.model import WikiOwner
 from wikisync.errors import ConfigError, ExitCode
-from wikisync.model import WikiOwner
 
 SERVICE = '[service]\nurl = "https://gitlab.example.com"\n'
 FULL = """

@@ -23,8 +23,8 @@ from tests.security.connections import (
 )
 from tests.support.preview import WIKI, Desk
 from tests.support.service import embedded_service
-from wikisync import connections
-from wikisync.connections import (
+from wikisync.core.system import connections
+from wikisync.core.system.connections import (
     ConnectionLimits,
     Connections,
     base_url,

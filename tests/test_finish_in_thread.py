@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from wikisync.parallel import finish_in_thread
+from wikisync.core.system.parallel import finish_in_thread
 
 
 async def test_result_and_error_of_the_work_are_given_on() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from wikisync import locks
+from wikisync.core.system import locks
 from wikisync.folder import workspace
 from wikisync.service import server
 from wikisync.site import output, publish

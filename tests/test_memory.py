@@ -7,9 +7,9 @@ import platform
 
 import pytest
 
-from wikisync import memory
-from wikisync.libc import memory_trimmer
-from wikisync.memory import give_back_memory
+from wikisync.core.system import running as memory
+from wikisync.core.system.libc import memory_trimmer
+from wikisync.core.system.running import give_back_memory
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="malloc_trim is glibc's")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.model import (
+from wikisync.core.model import (
     EXTENSIONS,
     Format,
     Page,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.origin import Origin, is_same_origin, origin_of
+from wikisync.core.origin import Origin, is_same_origin, origin_of
 
 
 @pytest.mark.parametrize(

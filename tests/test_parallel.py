@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from wikisync.parallel import in_order, usable_cores
+from wikisync.core.system.parallel import in_order, usable_cores
 
 
 def test_results_come_in_the_order_of_their_items() -> None:

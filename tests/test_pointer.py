@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from wikisync.pointer import POINTER_BYTES_MAX, is_pointer
+from wikisync.core.contents import POINTER_BYTES_MAX, is_pointer
 
 OID = "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393"
 LFS = f"version https://git-lfs.github.com/spec/v1\noid sha256:{OID}\nsize 12345\n"

@@ -21,12 +21,9 @@ from tests.service.test_render_pool import job_of
 from tests.support.agreed import write_config
 from tests.support.git_http import git_server
 from tests.support.planting import PLANTED, Trap
-from wikisync import processes
-from wikisync.markup.bounded import BoundedParser
-from wikisync.markup.page import MarkupOptions, parse_page
-from wikisync.markup.record import AsciidocEngine
-from wikisync.model import Format, Page, Slug
-from wikisync.processes import (
+from wikisync.core.model import Format, Page, Slug
+from wikisync.core.system import processes
+from wikisync.core.system.processes import (
     PIPE,
     end_worker,
     output_of,
@@ -36,6 +33,9 @@ from wikisync.processes import (
     start_program_async,
     start_worker,
 )
+from wikisync.markup.bounded import BoundedParser
+from wikisync.markup.page import MarkupOptions, parse_page
+from wikisync.markup.record import AsciidocEngine
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
 from wikisync.service.import_fetch import fetch_repository
@@ -286,7 +286,7 @@ def test_program_that_takes_too_long_is_ended() -> None:
 def test_slow_program_is_reported_once_and_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wikisync.processes.SLOW_S", 0.05)
+    monkeypatch.setattr("wikisync.core.system.processes.SLOW_S", 0.05)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     said: list[str] = []
@@ -307,7 +307,8 @@ def test_signal_ends_the_wait_for_a_program_inside_an_event_loop(
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     script = (
-        "import asyncio, signal, sys; from wikisync.processes import output_of\n"
+        "import asyncio, signal, sys\n"
+        "from wikisync.core.system.processes import output_of\n"
         "async def main():\n"
         "    loop = asyncio.get_running_loop()\n"
         f"    loop.add_signal_handler({int(number)}, print)\n"

@@ -24,7 +24,7 @@ import pytest
 
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.config import parse_config
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 
 RECIPES = Path(__file__).resolve().parent.parent / "sample-site/handbook/recipes"
 HANDBOOK = WikiOwner("project", "docs/handbook")

@@ -12,10 +12,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from wikisync.decoding import json_decoder
-from wikisync.frames import read_frame, read_frames, write_frame
-from wikisync.processes import Child, python_worker, start_worker
-from wikisync.worker import MORE, Deadline, More, Worker, WorkerLost, WorkerNotStarted
+from wikisync.core.decoding import json_decoder
+from wikisync.core.system.child import read_frame, read_frames, write_frame
+from wikisync.core.system.processes import Child, python_worker, start_worker
+from wikisync.core.system.worker import (
+    MORE,
+    Deadline,
+    More,
+    Worker,
+    WorkerLost,
+    WorkerNotStarted,
+)
 
 PROGRAM = Path(__file__).parent / "support" / "counting_worker.py"
 

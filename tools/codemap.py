@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "wikisync"
 ORDER = (
     "",
+    "core",
+    "contract",
     "config",
     "api",
     "folder",

@@ -32,6 +32,7 @@ from tests.markup.asciidoc.constructs import (  # noqa: E402
     read_constructs,
 )
 from tests.support.corpus import CORPUS  # noqa: E402
+from wikisync.core.model import Slug  # noqa: E402
 from wikisync.errors import RenderError  # noqa: E402
 from wikisync.markup.asciidoc.document import (  # noqa: E402
     SERVICE_ATTRIBUTES,
@@ -45,7 +46,6 @@ from wikisync.markup.asciidoc.engines import (  # noqa: E402
 from wikisync.markup.context import ParseContext, include_nothing  # noqa: E402
 from wikisync.markup.org import to_html as org_html  # noqa: E402
 from wikisync.markup.rdoc import to_html as rdoc_html  # noqa: E402
-from wikisync.model import Slug  # noqa: E402
 
 PAGE = ParseContext(Slug("home"))
 GOOD_TEXT, GOOD_STRUCTURE = 0.98, 0.95

@@ -25,6 +25,7 @@ from pathlib import Path
 from corpora import OWN_CASES, corpora
 
 from tests.support.markup import PlainUrls, shape
+from wikisync.core.model import Format, Page, Slug
 from wikisync.markup import fast
 from wikisync.markup.context import ParseContext
 from wikisync.markup.frontmatter import split_front_matter
@@ -34,7 +35,6 @@ from wikisync.markup.markdown import to_html
 from wikisync.markup.page import MarkupOptions, finish_page, parse_page
 from wikisync.markup.record import MarkdownEngine
 from wikisync.markup.source import clean_source
-from wikisync.model import Format, Page, Slug
 
 CONTEXT_TOKENS = 3
 SLUG = Slug("page")

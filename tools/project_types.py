@@ -2,7 +2,7 @@
 
     python -m tools.project_types          (``make types``)
 
-``wikisync/api/project_types.py`` is written anew as a whole, and formatted by ruff.
+``wikisync/contract/project_types.py`` is written anew as a whole; ruff formats it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from wikisync.api.parameters import Parameter, group_of, parameters_of, rules_of
-from wikisync.api.routes import Endpoint
-from wikisync.api.schema import SimpleProject
+from wikisync.contract.parameters import Parameter, group_of, parameters_of, rules_of
+from wikisync.contract.routes import Endpoint
+from wikisync.contract.schema import SimpleProject
 
-MODULE = Path(__file__).resolve().parent.parent / "wikisync/api/project_types.py"
+MODULE = Path(__file__).resolve().parent.parent / "wikisync/contract/project_types.py"
 HEAD = '''\
 """What projects show and operations on them take, as types: made by `make types`.
 
@@ -30,7 +30,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Literal, Required, TypedDict
 
-from wikisync.api.schema import SimpleProject
+from wikisync.contract.schema import SimpleProject
 '''
 SHOWN = {"boolean": "bool", "integer": "int", "string": "str"}
 TAKEN = SHOWN | {

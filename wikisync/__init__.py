@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from wikisync.library import export as export
     from wikisync.library import sync as sync
 
-__version__ = "0.1.0"
 __all__ = ["Workspace", "export", "sync"]
 
 

@@ -16,9 +16,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from wikisync.core.messages import NoMessages
+from wikisync.core.model import Problem
 from wikisync.errors import WikisyncError
-from wikisync.messages import NoMessages
-from wikisync.model import Problem
 from wikisync.site.model import SiteOptions
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import describe

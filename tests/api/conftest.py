@@ -13,7 +13,7 @@ from wikisync.api.client import Client
 from wikisync.api.projects import Projects
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 
 SERVICE = "https://gitlab.example.com"
 TOKEN = "glpat-EXAMPLE"

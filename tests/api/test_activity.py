@@ -14,8 +14,8 @@ from wikisync.api.activity import GroupActivity
 from wikisync.api.client import Client
 from wikisync.api.request import Request
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import WikiOwner
 from wikisync.errors import NotFound, Unavailable
-from wikisync.model import WikiOwner
 
 OWNERS = tuple(
     WikiOwner("project", path) for path in ("docs/a", "docs/b", "docs/sub/c", "other/d")

@@ -9,8 +9,8 @@ from yarl import URL
 
 from wikisync.api.address import ServiceAddress, encode_path
 from wikisync.api.pool import without_secrets
+from wikisync.core.model import WikiOwner
 from wikisync.errors import UsageError
-from wikisync.model import WikiOwner
 
 
 @pytest.mark.parametrize(

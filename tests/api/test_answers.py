@@ -20,7 +20,7 @@ from wikisync.api.answers import (
     decode_written,
 )
 from wikisync.api.refusals import error_of, in_words, said
-from wikisync.api.schema import WikiPageRecord
+from wikisync.contract.schema import WikiPageRecord
 from wikisync.errors import (
     AuthenticationFailed,
     NotFound,

@@ -11,8 +11,8 @@ from tests.api.wire import BREAK, Wire, cut, http
 from wikisync.api.client import Client
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import AttachmentPath, WikiOwner
 from wikisync.errors import NotFound, ProtocolViolation
-from wikisync.model import AttachmentPath, WikiOwner
 
 FILE = AttachmentPath("uploads/0123456789abcdef0123456789abcdef/a b.png")
 

@@ -19,8 +19,8 @@ from wikisync.api.client import Client
 from wikisync.api.git import RemoteRepository
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import AttachmentPath, WikiOwner
 from wikisync.errors import NotFound, Unavailable
-from wikisync.model import AttachmentPath, WikiOwner
 
 OWNER = WikiOwner("project", "docs/handbook")
 FOLDER = "uploads/" + "0123456789abcdef" * 2

@@ -14,6 +14,7 @@ from tests.support.network import PlayedNetwork
 from wikisync.api.client import Client
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import WikiOwner
 from wikisync.errors import (
     AuthenticationFailed,
     NotFound,
@@ -21,7 +22,6 @@ from wikisync.errors import (
     RateLimited,
     Unavailable,
 )
-from wikisync.model import WikiOwner
 
 API = f"{SERVICE}/api/v4"
 VERSION = f"{API}/version"

@@ -15,8 +15,8 @@ from wikisync.api.client import Client
 from wikisync.api.git import WikiHistory
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import WikiOwner
 from wikisync.errors import RateLimited, Unavailable
-from wikisync.model import WikiOwner
 
 API = f"{SERVICE}/api/v4"
 VERSION = f"{API}/version"

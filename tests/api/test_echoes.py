@@ -12,8 +12,8 @@ from tests.api.wire import Wire, http
 from wikisync.api.client import Client
 from wikisync.api.git import WikiHistory
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import WikiOwner
 from wikisync.errors import WikisyncError
-from wikisync.model import WikiOwner
 
 OWNER = WikiOwner("project", "docs/handbook")
 JSON = "application/json"

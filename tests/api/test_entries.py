@@ -14,8 +14,8 @@ from wikisync.api.client import Client
 from wikisync.api.known import Mark
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import Slug, Snapshot, WikiOwner
 from wikisync.errors import ProtocolViolation
-from wikisync.model import Slug, Snapshot, WikiOwner
 
 OWNER = WikiOwner("project", "docs/handbook")
 PAGES = {"first": "1", "home": "hello", "other": "2"}

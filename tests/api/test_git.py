@@ -35,8 +35,8 @@ from wikisync.api.git import (
     WikiHistory,
 )
 from wikisync.api.secret import Secret
+from wikisync.core.model import AttachmentPath, WikiOwner
 from wikisync.errors import FolderError, NotFound, Unavailable
-from wikisync.model import AttachmentPath, WikiOwner
 
 pytestmark = needs_git
 

@@ -14,7 +14,7 @@ from tests.support.git import needs_git
 from tests.support.service import embedded_service
 from wikisync.api import git_fetch
 from wikisync.api.secret import Secret
-from wikisync.model import AttachmentPath, WikiOwner
+from wikisync.core.model import AttachmentPath, WikiOwner
 
 PICTURE = AttachmentPath("p.png")
 

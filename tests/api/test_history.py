@@ -17,7 +17,7 @@ from wikisync.api.client import Client
 from wikisync.api.git import ADVERTISEMENT, WikiHistory
 from wikisync.api.packs import NotAPack, objects_in
 from wikisync.api.request import Request
-from wikisync.model import WikiOwner, digest_of
+from wikisync.core.model import WikiOwner, digest_of
 
 pytestmark = needs_git
 

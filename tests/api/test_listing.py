@@ -13,7 +13,7 @@ from wikisync.api.answers import Purpose
 from wikisync.api.client import Client
 from wikisync.api.listing import Listing, OffsetLimit
 from wikisync.api.request import Request
-from wikisync.api.schema import UserRecord
+from wikisync.contract.schema import UserRecord
 from wikisync.errors import ProtocolViolation, Rejected
 
 PATH = "/api/v4/users"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.api.parameters import (
+from wikisync.api.projects import Projects
+from wikisync.contract.parameters import (
     Parameter,
     Replacement,
     parameters_of,
     project_attributes,
     replace_deprecated,
 )
-from wikisync.api.projects import Projects
-from wikisync.api.routes import ENDPOINTS, AnyEndpoint, Endpoint
-from wikisync.packaged import packaged_toml
+from wikisync.contract.routes import ENDPOINTS, AnyEndpoint, Endpoint
+from wikisync.core.packaged import packaged_toml
 
 EVERY = [
     pytest.param(endpoint, row, id=f"{endpoint}-{row.name}")
@@ -30,7 +30,7 @@ def test_every_endpoint_has_a_route_of_its_own() -> None:
 
 def test_table_names_only_endpoints_that_there_are() -> None:
     """A misspelt name would leave an operation without its parameters."""
-    table = packaged_toml("wikisync.api", "operations.toml")
+    table = packaged_toml("wikisync.contract", "operations.toml")
     groups = {name for rules in table["operations"].values() for name in rules["takes"]}
 
     assert set(table["operations"]) <= {str(endpoint) for endpoint in ENDPOINTS}

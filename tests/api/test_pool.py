@@ -19,6 +19,7 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.request import Request
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import WikiOwner
 from wikisync.errors import (
     NoAnswerInTime,
     ProtocolViolation,
@@ -26,7 +27,6 @@ from wikisync.errors import (
     Unavailable,
     UsageError,
 )
-from wikisync.model import WikiOwner
 
 VERSION = {"version": "17.0.0"}
 

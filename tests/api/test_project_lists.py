@@ -10,9 +10,9 @@ import pytest
 from tests.api.conftest import ClientMaker
 from tests.api.played import API, RECORD, asked, sorted_query
 from tests.support.network import PlayedNetwork
-from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.projects import Projects
 from wikisync.api.settings import ClientSettings
+from wikisync.contract.project_schema import ProjectRecord
 from wikisync.errors import NotFound, Rejected, UsageError
 
 LIST_CALLS: list[tuple[Callable[[Projects], Any], str]] = [

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from wikisync.api.project_schema import (
+from wikisync.contract.project_schema import (
     PermissionsRecord,
     ProjectRecord,
 )

@@ -16,8 +16,8 @@ from tests.api.played import API, RECORD
 from tests.service.test_listing import FIELDS
 from tests.support.network import PlayedNetwork
 from tools.project_types import MODULE, module
-from wikisync.api.project_schema import AccessLevel, ProjectRecord
 from wikisync.api.projects import Projects
+from wikisync.contract.project_schema import AccessLevel, ProjectRecord
 from wikisync.errors import UsageError
 
 SETTINGS: dict[str, Any] = {

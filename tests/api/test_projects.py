@@ -13,7 +13,7 @@ from tests.api.played import API, RECORD, asked, bodies, sorted_query
 from tests.support.network import PlayedNetwork
 from wikisync.api.client import Client
 from wikisync.api.projects import Deletion, Projects, Toggle
-from wikisync.api.routes import Endpoint
+from wikisync.contract.routes import Endpoint
 from wikisync.errors import NotFound, PermissionDenied, Rejected, Unavailable
 
 HANDBOOK = f"{API}/projects/docs%2Fhandbook"

@@ -14,13 +14,7 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.scan import LISTED_BYTES_MAX, MEBIBYTE
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
-from wikisync.errors import (
-    NotFound,
-    PreconditionFailed,
-    ProtocolViolation,
-    Unavailable,
-)
-from wikisync.model import (
+from wikisync.core.model import (
     AttachmentPath,
     Format,
     Page,
@@ -28,6 +22,12 @@ from wikisync.model import (
     Snapshot,
     WikiOwner,
     digest_of,
+)
+from wikisync.errors import (
+    NotFound,
+    PreconditionFailed,
+    ProtocolViolation,
+    Unavailable,
 )
 
 OWNER = WikiOwner("project", "docs/handbook")

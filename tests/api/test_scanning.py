@@ -19,8 +19,8 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.request import Request
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import Format, Page, Slug, WikiOwner, digest_of
 from wikisync.errors import RemoteError
-from wikisync.model import Format, Page, Slug, WikiOwner, digest_of
 
 OWNER = WikiOwner("project", "docs/handbook")
 PAGES = {f"p{number:03}": f"text {number}" for number in range(64)}

@@ -22,8 +22,8 @@ from wikisync.api.scanning import LISTED_S
 from wikisync.api.tree_cache import TreeCache
 from wikisync.api.trees import PageChanges
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import Format, Page, PageState, Slug, WikiOwner, digest_of
 from wikisync.errors import AuthenticationFailed, Unavailable
-from wikisync.model import Format, Page, PageState, Slug, WikiOwner, digest_of
 
 pytestmark = needs_git
 

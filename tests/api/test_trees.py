@@ -16,9 +16,10 @@ from wikisync.api.client import Client
 from wikisync.api.git import WikiHistory
 from wikisync.api.packs import file_id, id_of
 from wikisync.api.tree_cache import TreeCache
-from wikisync.api.trees import OddTree, TreeMissing, file_of, page_changes, reachable
-from wikisync.model import Slug, WikiOwner
-from wikisync.private import read_private_file
+from wikisync.api.trees import OddTree, file_of, page_changes, reachable
+from wikisync.core.git_trees import TreeMissing
+from wikisync.core.model import Slug, WikiOwner
+from wikisync.core.system.private import read_private_file
 
 Tree = Mapping[str, "str | Tree"]
 """Names with a text, or with what is below them."""

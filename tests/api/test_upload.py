@@ -16,8 +16,8 @@ from wikisync.api.projects import Projects
 from wikisync.api.replica import WikiReplica
 from wikisync.api.upload import SPOOL_BYTES_MAX, Spool, spooled
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import AttachmentPath, WikiOwner, digest_of
 from wikisync.errors import FolderError
-from wikisync.model import AttachmentPath, WikiOwner, digest_of
 
 OWNER = WikiOwner("project", "docs/handbook")
 PATH = AttachmentPath("uploads/film.bin")

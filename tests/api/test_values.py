@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from wikisync.api.parameters import Parameter, parameters_of
-from wikisync.api.routes import Endpoint
 from wikisync.api.values import check_values, fields_of, json_of, query_of
+from wikisync.contract.parameters import Parameter, parameters_of
+from wikisync.contract.routes import Endpoint
 from wikisync.errors import UsageError
 
 WINTER = timezone(timedelta(hours=1))

@@ -15,6 +15,7 @@ from tests.api.wire import Wire, http, json_answer
 from tests.support.network import PlayedNetwork
 from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import Format, WikiOwner
 from wikisync.errors import (
     FolderError,
     NotFound,
@@ -22,7 +23,6 @@ from wikisync.errors import (
     ProtocolViolation,
     Rejected,
 )
-from wikisync.model import Format, WikiOwner
 
 PAGES = f"{SERVICE}/api/v4/projects/7/wikis"
 HOME = {"slug": "home", "format": "markdown", "title": "home", "content": "text"}

@@ -17,12 +17,12 @@ from wikisync.api.client import Client
 from wikisync.api.replica import WikiReplica
 from wikisync.api.request import Request
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import AttachmentPath, Format, Page, Slug, WikiOwner, digest_of
 from wikisync.errors import (
     PermissionDenied,
     PreconditionFailed,
     Rejected,
 )
-from wikisync.model import AttachmentPath, Format, Page, Slug, WikiOwner, digest_of
 
 OWNER = WikiOwner("project", "docs/handbook")
 HOME, DIR_A = Slug("home"), Slug("dir/a")

@@ -9,12 +9,12 @@ from tests.api.wire import Wire, json_answer
 from wikisync.api.replica import WikiReplica
 from wikisync.api.request import Request
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import Format, Page, Slug, digest_of
 from wikisync.errors import (
     PreconditionFailed,
     ProtocolViolation,
     Rejected,
 )
-from wikisync.model import Format, Page, Slug, digest_of
 
 
 def page(slug: str, text: str, markup: Format = Format.MARKDOWN) -> Page:

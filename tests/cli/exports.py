@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.support.service import EmbeddedService
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 
 HANDBOOK = WikiOwner("project", "docs/handbook")
 NAMED = ("--project", "docs/handbook")

@@ -8,11 +8,11 @@ from typing import Any
 import click
 import pytest
 
-from wikisync.api.parameters import parameters_of
-from wikisync.api.routes import Endpoint
 from wikisync.cli.attributes import parameter_options, read_newer, read_values
 from wikisync.cli.options import decorated
 from wikisync.cli.project import command
+from wikisync.contract.parameters import parameters_of
+from wikisync.contract.routes import Endpoint
 from wikisync.errors import UsageError
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.support.bending import BendingProxy, Rule, bending_proxy
 from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 from wikisync.workspace.failures import LASTING_TRIES
 
 NAMES = ("p1", "p2", "p3")

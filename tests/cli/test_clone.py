@@ -11,9 +11,9 @@ from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.config import load_config
+from wikisync.core.messages import SilentProgress
+from wikisync.core.model import WikiOwner
 from wikisync.errors import FolderError
-from wikisync.model import WikiOwner
-from wikisync.progress import SilentProgress
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.result import CycleResult
 from wikisync.workspace.cloning import clone, folder_names

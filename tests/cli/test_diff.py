@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.quirks import Quirk
 from tests.support.workspaces import PAGES, Cloned
-from wikisync.terminal import visible
+from wikisync.core.terminal import visible
 from wikisync.workspace.diff_text import BOLD, GREEN, RED, unified
 
 

@@ -17,7 +17,7 @@ from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 
 PROJECT = WikiOwner("project", "docs/handbook")
 PAGES = {f"page-{number}": f"{number}\n" + "text\n" * 8000 for number in range(9)}

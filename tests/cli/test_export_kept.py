@@ -15,7 +15,7 @@ from tests.cli.exports import digest_of_tree
 from tests.support.bending import SIGN_IN_PAGE, BendingProxy, bending_proxy
 from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 from wikisync.service.projects import tables as project_tables
 
 PATHS = ("docs/p1", "docs/p2", "docs/p3")

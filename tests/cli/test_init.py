@@ -18,9 +18,9 @@ from wikisync.config import (
     WikiSection,
     load_config,
 )
+from wikisync.core.model import WikiOwner
 from wikisync.errors import FolderError
 from wikisync.folder.patterns import parse_patterns
-from wikisync.model import WikiOwner
 from wikisync.workspace.creating import (
     PATTERNS,
     Planned,

@@ -7,9 +7,9 @@ import logging
 
 import pytest
 
-from wikisync import __version__
 from wikisync.cli.console import Console
 from wikisync.cli.main import COMMANDS, SECTIONS, main
+from wikisync.core.version import __version__
 from wikisync.errors import UsageError
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.commands import Ran, Run
 from tests.support.service import EmbeddedService
-from wikisync.model import Format, Page, Slug, WikiOwner
+from wikisync.core.model import Format, Page, Slug, WikiOwner
 
 HANDBOOK = WikiOwner("project", "docs/handbook")
 PAGES = (

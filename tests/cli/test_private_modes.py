@@ -18,7 +18,7 @@ from tests.support.service import EmbeddedService
 from tests.support.watching import watching
 from tests.support.workspaces import HANDBOOK, Cloned
 from wikisync.cli.demo import serve_and_pull
-from wikisync.progress import SilentProgress
+from wikisync.core.messages import SilentProgress
 from wikisync.site.mirror import open_mirror
 from wikisync.workspace.cache import held_cache
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.support.quirks import Quirk
 from tests.support.workspaces import HANDBOOK, PAGES, Cloned
+from wikisync.core.model import Slug
 from wikisync.errors import UsageError
 from wikisync.folder.workspace import locked
-from wikisync.model import Slug
 from wikisync.workspace.merge_tools import editor_command
 
 HERE = "ONE\n\ntwo\n\nTHREE here\n"
@@ -523,7 +523,7 @@ async def test_edit_while_the_tool_is_open_is_not_written_over(
 RENEW = """
 from msgspec.structs import replace
 from pathlib import Path
-from wikisync.model import Slug, WikiOwner
+from wikisync.core.model import Slug, WikiOwner
 from wikisync.sync.base.state import State
 with State.open(Path("{root}/.wikisync/state.db")) as state:
     wiki = state.wiki(WikiOwner("project", "docs/handbook"))

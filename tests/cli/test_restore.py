@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.workspaces import HANDBOOK, PAGES, Cloned
+from wikisync.core.model import Slug
 from wikisync.errors import UsageError
 from wikisync.folder.workspace import locked
-from wikisync.model import Slug
 from wikisync.workspace.times import ago, local_time, parse_time
 
 

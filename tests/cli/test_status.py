@@ -12,10 +12,10 @@ from tests.support.commands import Run
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned, clone_handbook
-from wikisync.api.project_schema import AccessLevel
 from wikisync.config.sections import WikiSection
+from wikisync.contract.project_schema import AccessLevel
+from wikisync.core.model import Slug
 from wikisync.folder.workspace import locked
-from wikisync.model import Slug
 from wikisync.sync.decide import ledger
 from wikisync.sync.decide.ledger import Health
 from wikisync.sync.run.arrive import STALE_SAVE

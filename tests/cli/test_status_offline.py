@@ -11,8 +11,8 @@ import pytest
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import HANDBOOK, Cloned, clone_handbook
+from wikisync.core.model import Slug, digest_of
 from wikisync.merging.conflict import MARKER
-from wikisync.model import Slug, digest_of
 
 PICTURE = b"\x89PNG"
 

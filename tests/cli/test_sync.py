@@ -18,7 +18,7 @@ from tests.support.commands import Run
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 from wikisync.workspace.syncing import WikiCycles
 from wikisync.workspace.work import CycleOutcome, ScanScope
 

@@ -15,8 +15,8 @@ from tests.support.commands import Run
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned, clone_handbook
+from wikisync.core.model import Format, Slug
 from wikisync.folder.workspace import locked
-from wikisync.model import Format, Slug
 
 EDITED = {"guide.md": "edited here\n", "team/people.md": "Ann, Bo\n"}
 

@@ -14,7 +14,7 @@ import pytest_asyncio
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
-from wikisync.model import Format, OwnerKind, Page, Slug, WikiOwner
+from wikisync.core.model import Format, OwnerKind, Page, Slug, WikiOwner
 
 PAGES = (
     Page(Slug("home"), Format.MARKDOWN, "welcome\n"),

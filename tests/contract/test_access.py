@@ -13,8 +13,8 @@ from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import AttachmentPath, WikiOwner
 from wikisync.errors import AuthenticationFailed, NotFound, PermissionDenied
-from wikisync.model import AttachmentPath, WikiOwner
 from wikisync.service.settings import Profile
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -10,8 +10,8 @@ import pytest
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import AttachmentPath, WikiOwner
 from wikisync.errors import NotFound, Rejected
-from wikisync.model import AttachmentPath, WikiOwner
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.support.memory import MemoryReplica
 from tests.support.plain_disk import make_plain
+from wikisync.core.model import NO_FILE, ConflictFile, Format, Page, Slug, digest_of
 from wikisync.errors import PreconditionFailed
 from wikisync.folder.replica import FolderReplica
-from wikisync.model import NO_FILE, ConflictFile, Format, Page, Slug, digest_of
 from wikisync.sync.replica import LocalReplica
 
 HOME = Slug("home")

@@ -13,9 +13,9 @@ import pytest_asyncio
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.api.listing import Listing
-from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.projects import Projects
 from wikisync.api.settings import ClientSettings
+from wikisync.contract.project_schema import ProjectRecord
 from wikisync.errors import (
     AuthenticationFailed,
     NotFound,

@@ -13,7 +13,7 @@ from gitlab.exceptions import GitlabCreateError, GitlabDeleteError, GitlabGetErr
 
 from tests.contract.conftest import PAGES
 from tests.support.service import EmbeddedService
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -14,9 +14,7 @@ from tests.support.service import embedded_service
 from wikisync.api.client import Client
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
-from wikisync.errors import NotFound, PreconditionFailed
-from wikisync.folder.replica import FolderReplica
-from wikisync.model import (
+from wikisync.core.model import (
     AttachmentPath,
     Format,
     Page,
@@ -25,6 +23,8 @@ from wikisync.model import (
     WikiOwner,
     digest_of,
 )
+from wikisync.errors import NotFound, PreconditionFailed
+from wikisync.folder.replica import FolderReplica
 from wikisync.sync.replica import Replica
 
 HOME = Slug("home")

@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.service import EmbeddedService
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import WikiOwner
 from wikisync.errors import NotFound, WikisyncError
-from wikisync.model import WikiOwner
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -8,8 +8,8 @@ from tests.contract.conftest import PAGES
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import Format, Page, WikiOwner
 from wikisync.errors import NotFound, Rejected
-from wikisync.model import Format, Page, WikiOwner
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from tests.support.browser import running_chromium, serving_folder
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 from wikisync.site.build import build_site
 from wikisync.site.model import SiteOptions, WikiSource
 

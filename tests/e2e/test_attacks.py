@@ -14,7 +14,7 @@ import pytest
 
 from tests.security.attack_texts import ATTACKS
 from tests.support.markup import render
-from wikisync.model import Format
+from wikisync.core.model import Format
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Route

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.browser import MOBILE, visiting
 from wikisync.cli.main import main
+from wikisync.core.model import WikiOwner
 from wikisync.errors import ExitCode
-from wikisync.model import WikiOwner
 from wikisync.site.build import build_site
 from wikisync.site.model import SiteOptions, WikiSource
 

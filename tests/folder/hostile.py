@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from wikisync.model import EXTENSIONS, Format, Slug
+from wikisync.core.model import EXTENSIONS, Format, Slug
 
 repeatable = settings(max_examples=120, deadline=None, derandomize=True, database=None)
 """The same cases in every run; failures are found again without a record."""

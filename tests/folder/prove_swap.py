@@ -26,10 +26,10 @@ from dataclasses import dataclass, field
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
+from wikisync.core.model import Format, Page, Slug
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.folder.limbo import LATE_S
 from wikisync.folder.replica import FolderReplica
-from wikisync.model import Format, Page, Slug
 
 PAGE = Slug("home")
 SAVE_EVERY_S = 0.0003

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+from wikisync.core.model import digest_of
 from wikisync.folder.limbo import LATE_S, Limbo
 from wikisync.folder.swap import FileWrite, FolderWriter
-from wikisync.model import digest_of
 
 OLD, NEW, SAVED = b"old\n", b"new\n", b"saved\n"
 

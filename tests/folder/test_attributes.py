@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from wikisync.core.model import AttachmentPath, Format, Page, Slug, digest_of
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.pages import PageFolder
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import make_folder
 from wikisync.folder.swap import FileWrite, FolderWriter, write_atomically
-from wikisync.model import AttachmentPath, Format, Page, Slug, digest_of
 
 ANN, BOB, TEAM = 4241, 4242, 4300
 ACCESS, DEFAULT = "system.posix_acl_access", "system.posix_acl_default"

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.folder.hostile import HOSTILE_SLUGS, MARKDOWN, formats, repeatable, slugs
 from tests.folder.test_naming import assert_stay_inside
+from wikisync.core.model import Format, PagePath, Slug
 from wikisync.folder.clashes import PathBook
 from wikisync.folder.naming import parse_path, path_of
-from wikisync.model import Format, PagePath, Slug
 
 ORG = Format.ORG
 

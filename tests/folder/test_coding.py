@@ -3,6 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 
 from tests.folder.hostile import formats, repeatable, slugs
+from wikisync.core.model import Format, Slug
 from wikisync.folder.coding import (
     COMPONENT_BYTES_MAX,
     PathDigest,
@@ -10,7 +11,6 @@ from wikisync.folder.coding import (
     encode_component,
     encode_slug,
 )
-from wikisync.model import Format, Slug
 
 
 @repeatable

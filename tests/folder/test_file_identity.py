@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wikisync import libc
+from wikisync.core.system import libc
 from wikisync.folder.identity import identity_of
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from wikisync.core.model import Format, Slug, split_extension
 from wikisync.folder.foreign import (
     COPIES,
     COPY_OF,
@@ -23,7 +24,6 @@ from wikisync.folder.ignore import (
     stub_of,
 )
 from wikisync.folder.naming import parse_path, path_of
-from wikisync.model import Format, Slug, split_extension
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from wikisync import file_status
+from wikisync.core.model import AttachmentPath, LooseFile, Problem, Slug, digest_of
+from wikisync.core.system import file_status
 from wikisync.folder import index as index_module
 from wikisync.folder import pages as pages_module
 from wikisync.folder.index import FolderIndex
 from wikisync.folder.pages import READ_ALL_S, PageFolder
 from wikisync.folder.scan import scan_pages
 from wikisync.folder.text import decode_page
-from wikisync.model import AttachmentPath, LooseFile, Problem, Slug, digest_of
 
 
 class Desk:

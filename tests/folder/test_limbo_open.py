@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.folder.rooms import NEW, OLD, SAVED, Room
+from wikisync.core.model import digest_of
 from wikisync.folder import limbo as limbo_module
 from wikisync.folder import writers
 from wikisync.folder.limbo import STREAM_S
@@ -15,7 +16,6 @@ from wikisync.folder.safe_open import read_all
 from wikisync.folder.swap import FolderWriter
 from wikisync.folder.trash import Trash
 from wikisync.folder.writers import UNTOLD_S
-from wikisync.model import digest_of
 
 
 @pytest.fixture

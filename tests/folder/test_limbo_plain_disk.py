@@ -10,9 +10,9 @@ import pytest
 
 from tests.folder.rooms import NEW, SAVED, Crash, Room
 from tests.support.plain_disk import no_links
+from wikisync.core.system.libc import NotSupported
 from wikisync.errors import PreconditionFailed
 from wikisync.folder import limbo as limbo_module
-from wikisync.libc import NotSupported
 
 
 @pytest.fixture

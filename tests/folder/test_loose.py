@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from wikisync.core.model import LinkTarget, LooseFile, Slug, digest_of
 from wikisync.errors import NotFound
 from wikisync.folder.loose import LooseFiles
-from wikisync.model import LinkTarget, LooseFile, Slug, digest_of
 
 HEX = "0123456789abcdef" * 2
 HOME, FIRST = Slug("home"), Slug("guide/first")

@@ -9,12 +9,12 @@ import pytest
 
 from tests.support.folding_disk import make_folding
 from tests.support.plain_disk import make_plain
+from wikisync.core.model import digest_of
+from wikisync.core.system.libc import NotSupported, rename_to_free
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import moving as moving_module
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.swap import FolderWriter
-from wikisync.libc import NotSupported, rename_to_free
-from wikisync.model import digest_of
 
 TEXT = b"text\n"
 SAVED = b"saved\n"

@@ -17,10 +17,10 @@ from tests.folder.hostile import (
     repeatable,
     slugs,
 )
+from wikisync.core.model import Format, Slug
 from wikisync.folder import naming
 from wikisync.folder.ignore import is_ignored_file, is_ignored_folder
 from wikisync.folder.naming import attachment_path, parse_path, path_of
-from wikisync.model import Format, Slug
 
 WINDOWS_ILLEGAL = set('<>:"|?*\\')
 WINDOWS_DEVICES = {"con", "prn", "aux", "nul", "com1", "com¹", "lpt³", "conin$"}

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from wikisync import file_status
+from wikisync.core.model import Format, Page, Problem, Slug, digest_of
+from wikisync.core.system import file_status
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import pages as pages_module
 from wikisync.folder.clashes import Folding
@@ -16,7 +17,6 @@ from wikisync.folder.pages import READ_ALL_S, PageFolder
 from wikisync.folder.patterns import Patterns
 from wikisync.folder.scan import scan_pages
 from wikisync.folder.text import decode_page, title_of
-from wikisync.model import Format, Page, Problem, Slug, digest_of
 
 MARKDOWN = Format.MARKDOWN
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.power_cut import Disk, State, Synced, recorded
+from wikisync.core.model import digest_of
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.trash import Trash
-from wikisync.model import digest_of
 
 OLD, NEW = b"the old text of the page\n" * 20, b"the new text of the page\n" * 30
 HOME, GUIDE = "wiki/home.md", "wiki/guide/first.md"

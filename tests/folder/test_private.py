@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from wikisync.core.system.private import make_private_folder
 from wikisync.errors import FolderError
 from wikisync.folder.private import (
     OWN_CHARS_MAX,
@@ -13,7 +14,6 @@ from wikisync.folder.private import (
     private_folder,
     wiki_private_folder,
 )
-from wikisync.private import make_private_folder
 
 
 def test_workspace_holds_what_is_ours(tmp_path: Path) -> None:

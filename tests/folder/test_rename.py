@@ -8,8 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from wikisync.core.system.libc import (
+    NotSupported,
+    rename_to_free,
+    swap_names,
+    swap_paths,
+)
 from wikisync.folder.rename import put_back
-from wikisync.libc import NotSupported, rename_to_free, swap_names, swap_paths
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from wikisync.core.model import AttachmentPath, Format, Page, Slug, digest_of
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import CHUNK_BYTES
-from wikisync.model import AttachmentPath, Format, Page, Slug, digest_of
 from wikisync.sync.replica import Replica
 
 PICTURE = AttachmentPath("uploads/0123456789abcdef0123456789abcdef/picture.png")

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from wikisync.core.model import digest_of
 from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed
 from wikisync.folder.swap import FileWrite, FolderWriter, write_atomically
-from wikisync.model import digest_of
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from wikisync.core.model import Slug, digest_of
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.swap import FolderWriter
 from wikisync.folder.trash import KEPT_DAYS, PURGE_EVERY_S, Trash
-from wikisync.model import Slug, digest_of
 
 DAY_S = 86_400.0
 OUTSIDE = (

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.folder.prove_swap import STYLES, race
+from wikisync.core.model import ConflictFile, Format, Page, Slug, digest_of
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder import replica as replica_module
 from wikisync.folder.clashes import Folding
 from wikisync.folder.limbo import LATE_S
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.trash import Trash
-from wikisync.model import ConflictFile, Format, Page, Slug, digest_of
 from wikisync.sync.replica import LocalReplica
 
 HOME = Slug("home")

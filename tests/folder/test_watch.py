@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from watchfiles._rust_notify import WatchfilesRustInternalError
 
+from wikisync.core.model import Problem
 from wikisync.folder import watch
 from wikisync.folder.watch import (
     EVERYTHING,
@@ -27,7 +28,6 @@ from wikisync.folder.watch import (
     open_events,
     watch_folders,
 )
-from wikisync.model import Problem
 
 WAIT_S = 10
 UNSHARED = ("unshare", "--user", "--map-root-user")

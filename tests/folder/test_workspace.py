@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from wikisync.core.layout import FOLDER_ID_FILE, LOCK_FILE
 from wikisync.errors import FolderError, Halted
 from wikisync.folder import workspace as workspace_module
 from wikisync.folder.workspace import (
@@ -23,7 +24,6 @@ from wikisync.folder.workspace import (
     refuse_overlaps,
     state_match,
 )
-from wikisync.layout import FOLDER_ID_FILE, LOCK_FILE
 
 HOLD = (
     "import sys; from pathlib import Path\n"

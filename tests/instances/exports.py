@@ -13,7 +13,7 @@ import pygit2
 from tests.instances.cases import case
 from tests.instances.in_front import BLOCKED
 from tests.instances.stage import Play, eventually
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 
 PART = "Export"
 ALL = ("--group", "docs", "--all")

@@ -20,7 +20,7 @@ from tests.support.moved import (
 from tests.support.service import embedded_service
 from tests.support.watching import watching
 from tests.support.workspaces import FILES, HANDBOOK, PAGES
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 from wikisync.service import jobs
 from wikisync.service.projects import tables as project_tables
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.instances.cases import case
 from tests.instances.stage import Play
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 
 PART = "Rights"
 DEVELOPER = 30

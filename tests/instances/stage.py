@@ -27,7 +27,7 @@ from tests.support.bending import BendingProxy, bending_proxy
 from tests.support.commands import Ran
 from tests.support.service import EmbeddedService, embedded_service
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 
 COMMAND_S = 180.0
 """A command that runs longer counts as one that never ends."""

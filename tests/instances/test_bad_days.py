@@ -12,7 +12,7 @@ from tests.instances.stage import Play, staged
 from tests.support.bending import SIGN_IN_PAGE
 from tests.support.moved import GUIDE, configure, put_another_there
 from tests.support.workspaces import FILES, HANDBOOK, PAGES
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 
 TOOLS = WikiOwner("project", "docs/tools")
 OURS = ("--project", "docs/handbook", "--project", "docs/tools")

@@ -16,7 +16,7 @@ from tests.instances.stage import Play
 from tests.support.bending import SIGN_IN_PAGE
 from tests.support.moved import sync_for_long
 from tests.support.workspaces import FILES, HANDBOOK, Cloned
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 
 VERSIONS = "Versions"
 CONTENT = "Content"

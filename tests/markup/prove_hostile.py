@@ -15,8 +15,8 @@ import sys
 import time
 from collections.abc import Iterator
 
+from wikisync.core.model import Format, Page, Slug
 from wikisync.markup.bounded import BoundedParser
-from wikisync.model import Format, Page, Slug
 
 PAGE_BYTES = 100_000
 MARKS = [*"=-*+_[]{}<>\\:.`'\"#|/~$@&^!?;,()%", "\n", " ", "\t", "a", "1"]

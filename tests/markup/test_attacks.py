@@ -12,8 +12,8 @@ import pytest
 
 from tests.security.attack_texts import SOURCES
 from tests.support.markup import render
+from wikisync.core.model import Format
 from wikisync.markup.urls import LINK_SCHEMES, scheme_of
-from wikisync.model import Format
 
 FORBIDDEN_TAGS = frozenset(
     [
@@ -77,9 +77,9 @@ def test_reader_of_these_tests_sees_what_it_looks_for() -> None:
 
 def test_address_of_a_hostile_index_is_checked_again() -> None:
     """Whatever answers for links cannot put a script into a page."""
+    from wikisync.core.model import AttachmentPath, Page, Slug
     from wikisync.markup.links import LinkIndex
     from wikisync.markup.page import finish_page, parse_page
-    from wikisync.model import AttachmentPath, Page, Slug
 
     class HostileUrls:
         def page(self, slug: Slug, fragment: str) -> str:

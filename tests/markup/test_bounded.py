@@ -12,12 +12,12 @@ from contextlib import closing
 
 import pytest
 
+from wikisync.core.model import Format, Page, Slug
 from wikisync.errors import RenderError
 from wikisync.markup.bounded import BoundedParser, Wish, bounded_parser
 from wikisync.markup.context import Include
 from wikisync.markup.page import MarkupOptions, parse_page, safe_html, to_html
 from wikisync.markup.record import AsciidocEngine, MarkdownEngine
-from wikisync.model import Format, Page, Slug
 
 PAGE = Page(Slug("a/b"), Format.MARKDOWN, "# T\n\n[x](y) $a$\n\n```py\nx = 1\n```\n")
 
@@ -256,7 +256,9 @@ def test_worker_outlives_an_interrupt_at_the_keyboard(parser: BoundedParser) -> 
 
 
 def test_machine_without_processes_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wikisync.processes.sys.executable", "/nowhere/python")
+    monkeypatch.setattr(
+        "wikisync.core.system.processes.sys.executable", "/nowhere/python"
+    )
     with pytest.raises(RenderError, match="cannot start a process"):
         BoundedParser().parse(PAGE)
 

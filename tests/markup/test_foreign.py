@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from wikisync.core.model import Format, Page, Slug
 from wikisync.markup.page import parse_page
-from wikisync.model import Format, Page, Slug
 
 FOREIGN = [Format.TEXTILE, Format.CREOLE, Format.MEDIAWIKI, Format.POD]
 

@@ -16,9 +16,9 @@ from tests.markup.prove_hostile import (
     page_of,
     some_pages,
 )
+from wikisync.core.model import Format
 from wikisync.markup.bounded import BoundedParser
 from wikisync.markup.page import parse_page
-from wikisync.model import Format
 
 SECONDS_MAX = 1.0
 START_SECONDS = 40

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from tests.support.markup import parse, render
+from wikisync.core.model import Format, Page, Slug
 from wikisync.markup.lines import FOUND_MAX, LineMap, located
 from wikisync.markup.page import Source, parse_page, parse_pages
 from wikisync.markup.record import LinkRef, MarkdownEngine, MarkupOptions
-from wikisync.model import Format, Page, Slug
 
 PAGE = """\
 ---

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.support.markup import load_cases, parse
+from wikisync.core.model import AttachmentPath, Slug
 from wikisync.markup.links import (
     LinkIndex,
     file_path,
     mentioned_attachments,
     resolve_link,
 )
-from wikisync.model import AttachmentPath, Slug
 
 BASE = "/ns/proj/-/wikis"
 CASES = load_cases("wiki_links.json")

@@ -13,12 +13,12 @@ from markdown_it import MarkdownIt
 
 from tests.support.corpus import corpus_path
 from tests.support.markup import CASES, load_cases, shape
+from wikisync.core.model import Slug
 from wikisync.errors import RenderError
 from wikisync.markup import fast, markdown
 from wikisync.markup.context import ParseContext
 from wikisync.markup.glfm import engine as own
 from wikisync.markup.record import MarkdownEngine
-from wikisync.model import Slug
 
 SERVICE_CASES = load_cases("cases.json")
 KNOWN_PARITY: dict[str, str] = json.loads((CASES / "parity.json").read_text("utf-8"))

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from tests.support.markup import PlainUrls, parse, render
+from wikisync.core.model import Format, Page, Slug
 from wikisync.errors import RenderError
 from wikisync.markup import markdown
 from wikisync.markup.links import LinkIndex
@@ -23,7 +24,6 @@ from wikisync.markup.page import (
     to_html,
 )
 from wikisync.markup.record import MarkdownEngine
-from wikisync.model import Format, Page, Slug
 
 
 def test_parsed_page_survives_a_cache() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from wikisync.core.model import WikiOwner
 from wikisync.markup.placeholders import FILLED_MAX, Filler, values_of
-from wikisync.model import WikiOwner
 
 VALUES = {
     "gitlab_server": "gitlab.example.com",

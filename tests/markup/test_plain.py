@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from wikisync.core.model import Slug
 from wikisync.markup.context import ParseContext
 from wikisync.markup.plain import to_html
-from wikisync.model import Slug
 
 
 def test_text_is_shown_as_it_stands() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from wikisync.core.model import Format, LinkTarget, Page, Slug
 from wikisync.markup.retarget import link_places, link_targets, retarget
-from wikisync.model import Format, LinkTarget, Page, Slug
 
 NEW = "uploads/0a1b/red.png"
 RED = LinkTarget("red.png")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.support.markup import parse
+from wikisync.core.model import Format, Slug
 from wikisync.errors import RenderError
 from wikisync.markup.context import ParseContext
 from wikisync.markup.rst import SOURCE_CHARACTERS_MAX, to_html
-from wikisync.model import Format, Slug
 
 
 def html_of(source: str) -> str:

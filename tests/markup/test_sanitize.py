@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.markup import load_cases, shape
+from wikisync.core.model import Format
 from wikisync.markup.sanitize import sanitize
-from wikisync.model import Format
 
 CASES = load_cases("sanitise_cases.json")
 STRICTER = {

@@ -15,11 +15,11 @@ from tests.sync.edited_twice import (
     long_paragraphs,
 )
 from tests.sync.prove_merge import merge_of_git, outcome
+from wikisync.core.model import Format
 from wikisync.merging import merge as module
 from wikisync.merging.conflict import MARKER, Clash
 from wikisync.merging.merge import merge
 from wikisync.merging.units import Kind, kinds
-from wikisync.model import Format
 
 BASE = "one\ntwo\nthree\nfour\nfive\n"
 

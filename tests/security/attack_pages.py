@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tests.security.attack_html import RUN, clobbering, hostile_html
 from tests.security.attack_texts import ATTACKS, SCRIPT_URLS
-from wikisync.model import Format
+from wikisync.core.model import Format
 
 PAGES_OF_A_WIKI = 100
 EXTENSIONS = {

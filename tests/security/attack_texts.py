@@ -6,7 +6,7 @@ they become, a browser shows it, and ``attack_pages`` makes whole wikis of them.
 
 from __future__ import annotations
 
-from wikisync.model import Format
+from wikisync.core.model import Format
 
 SCRIPT_URLS = [
     "javascript:alert(1)",

@@ -34,7 +34,7 @@ from tests.security.service_requests import (
 )
 from tests.support.servers import a_listener, a_preview, a_service
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.model import Format, Page, Slug, WikiOwner
+from wikisync.core.model import Format, Page, Slug, WikiOwner
 
 BOOK = WikiOwner("project", "docs/book")
 API = "/api/v4/projects/docs%2Fbook"

@@ -11,11 +11,11 @@ import pytest
 
 from tests.security.hostile_addresses import hostile_addresses
 from tests.site.sites import Studio
-from wikisync.api import project_schema, schema
-from wikisync.api.project_schema import ProjectRecord, UploadRecord
-from wikisync.api.schema import AddressedRecord, GroupRecord
-from wikisync.decoding import json_decoder
-from wikisync.origin import web_address
+from wikisync.contract import project_schema, schema
+from wikisync.contract.project_schema import ProjectRecord, UploadRecord
+from wikisync.contract.schema import AddressedRecord, GroupRecord
+from wikisync.core.decoding import json_decoder
+from wikisync.core.origin import web_address
 
 ATTACKS = dict(hostile_addresses())
 RECORDS = [

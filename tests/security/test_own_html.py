@@ -11,10 +11,10 @@ from tests.security.attack_html import hostile_html
 from tests.security.attack_pages import attack_pages
 from tests.security.own_html import Writer, is_taken
 from tools.corpora import corpora
+from wikisync.core.model import Format, Page, Slug
 from wikisync.markup.page import MarkupOptions, to_html
 from wikisync.markup.record import MarkdownEngine
 from wikisync.markup.sanitize import own_tokens
-from wikisync.model import Format, Page, Slug
 
 ENGINES: list[MarkdownEngine] = ["comrak", "markdown-it"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.security.service_bodies import announce, endless_file, endless_parts, spool
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.api.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel
 from wikisync.service import server
 
 MIB = 1024 * 1024

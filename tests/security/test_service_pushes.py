@@ -12,7 +12,7 @@ from tests.security import service_pushes as attack
 from tests.security.service_requests import Sent, send
 from tests.support.git import needs_git
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 from wikisync.service.settings import GitService, Limits, Settings
 
 pytestmark = needs_git

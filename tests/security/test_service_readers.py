@@ -15,7 +15,7 @@ from tests.security.service_readers import (
     seconds_of_a_write,
 )
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.processes import Child
+from wikisync.core.system.processes import Child
 from wikisync.service.settings import Rendering, Settings
 
 WIKIS = "/api/v4/projects/docs%2Fbook/wikis"

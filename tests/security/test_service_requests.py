@@ -16,7 +16,7 @@ from tests.security.service_requests import (
     send,
 )
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 
 BOOK = WikiOwner("project", "docs/book")
 BOOK_API = "/api/v4/projects/docs%2Fbook"

@@ -18,6 +18,8 @@ from functools import partial
 from pathlib import Path
 
 from tests.security.proof import Row
+from wikisync.core.mentions import linked_ways, mentioned_attachments
+from wikisync.core.model import Format, Page, Slug
 from wikisync.folder.coding import encode_slug
 from wikisync.folder.patterns import parse_patterns
 from wikisync.folder.text import decode_page
@@ -25,12 +27,10 @@ from wikisync.markup.drawings import static_drawing
 from wikisync.markup.frontmatter import split_front_matter
 from wikisync.markup.page import MarkupOptions, parse_page
 from wikisync.markup.record import MarkdownEngine
-from wikisync.mentions import linked_ways, mentioned_attachments
 from wikisync.merging.conflict import git_conflicts, read_conflict_file
 from wikisync.merging.front_matter import with_front_matter
 from wikisync.merging.merge import merge
 from wikisync.merging.metadata import merge_metadata
-from wikisync.model import Format, Page, Slug
 from wikisync.service.editing import parse_redirects
 from wikisync.service.pages import front_matter_of
 from wikisync.service.tree import path_of_new_title

@@ -13,7 +13,7 @@ from multidict import CIMultiDictProxy
 from yarl import URL
 
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 
 PROJECT = WikiOwner("project", "docs/handbook")
 GROUP = WikiOwner("group", "docs")

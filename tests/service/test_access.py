@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.api.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel
 from wikisync.service.access import (
     Membership,
     Operation,

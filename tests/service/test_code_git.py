@@ -10,7 +10,7 @@ import pytest
 from tests.service.conftest import WIKIS, Api
 from tests.support.git import clone, commit_and_push, needs_git, run_git, with_token
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.api.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel
 from wikisync.service.settings import GitService, Settings
 
 pytestmark = needs_git

@@ -9,10 +9,10 @@ from tests.support.commands import Run, run
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
-from wikisync.api.project_schema import AccessLevel
 from wikisync.api.wikis import Wiki
+from wikisync.contract.project_schema import AccessLevel
+from wikisync.core.model import WikiOwner
 from wikisync.errors import AuthenticationFailed, NotFound
-from wikisync.model import WikiOwner
 
 __all__ = ["run"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.flat_tree import FlatTree
-from wikisync.model import Format
+from wikisync.core.model import Format
 from wikisync.service.answers import Refusal
 from wikisync.service.editing import (
     REDIRECTS_PATH,

@@ -21,7 +21,7 @@ from tests.service.conftest import GROUP, GROUP_WIKIS, PROJECT, WIKIS, Api
 from tests.support.git import clone, commit_and_push, needs_git
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.model import Format
+from wikisync.core.model import Format
 from wikisync.service.hooks import WikiEvent
 from wikisync.service.import_fetch import shown
 from wikisync.service.settings import Hook, HookLimits, Settings

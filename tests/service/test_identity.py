@@ -7,7 +7,7 @@ import pytest
 from tests.service.conftest import WIKIS, Api
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
-from wikisync.api.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel
 
 VERSION = "/api/v4/version"
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from tests.service.conftest import Answer, Api
 from tests.support.git_http import git_server, silent_server
 from tests.support.service import EmbeddedService, embedded_service
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 from wikisync.service import jobs
 from wikisync.service.jobs import BUILT_IN
 from wikisync.service.settings import Imports, Settings

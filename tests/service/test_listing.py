@@ -9,7 +9,7 @@ import pytest
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.api.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel
 from wikisync.service import jobs
 from wikisync.service.projects import facts as project_facts
 from wikisync.service.projects import tables as project_tables

@@ -9,9 +9,9 @@ import pytest
 
 from tests.service.conftest import GROUP, PROJECT, WIKIS, Api
 from tests.support.service import EmbeddedService
-from wikisync.api.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel
+from wikisync.core.model import WikiOwner
 from wikisync.errors import ServiceError
-from wikisync.model import WikiOwner
 from wikisync.service.tables import Tables
 
 UPLOAD = "uploads/0123456789abcdef0123456789abcdef/pic.png"

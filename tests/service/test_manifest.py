@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.api.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel
 from wikisync.errors import ServiceError
 from wikisync.service.manifest import level_of, parse_manifest
 

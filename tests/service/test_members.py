@@ -8,7 +8,7 @@ import pytest
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.api.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel
 
 BOOK = "/api/v4/projects/docs%2Fbook"
 DOCS = "/api/v4/groups/docs"

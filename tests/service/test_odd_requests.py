@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.api.parameters import parameters_of
-from wikisync.api.routes import ENDPOINTS, Endpoint
+from wikisync.contract.parameters import parameters_of
+from wikisync.contract.routes import ENDPOINTS, Endpoint
 
 PROJECTS = "/api/v4/projects"
 NAMES = sorted({name for endpoint in ENDPOINTS for name in parameters_of(endpoint)})

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.api.parameters import parameters_of
-from wikisync.api.routes import ENDPOINTS, AnyEndpoint
+from wikisync.contract.parameters import parameters_of
+from wikisync.contract.routes import ENDPOINTS, AnyEndpoint
 from wikisync.service.comments import add_comment
 from wikisync.service.offers import route_table
 from wikisync.service.page_ids import page_ids

@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from wikisync.api.schema import WikiPageRecord
-from wikisync.model import Format
+from wikisync.contract.schema import WikiPageRecord
+from wikisync.core.model import Format
 from wikisync.service import pages as pages_module
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.api.routes import OtherEndpoint
+from wikisync.contract.routes import OtherEndpoint
 from wikisync.service.answers import Refusal
 from wikisync.service.parameters import Parameters, SentFile
 

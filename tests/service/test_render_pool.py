@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.processes import Child
+from wikisync.core.system.processes import Child
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
 from wikisync.service.pages import ShownPage

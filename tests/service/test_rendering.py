@@ -8,7 +8,7 @@ import pytest
 
 from tests.service.conftest import GROUP_WIKIS, PROJECT, WIKIS, Api
 from tests.support.service import EmbeddedService
-from wikisync.model import Slug
+from wikisync.core.model import Slug
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
 from wikisync.service.rendering import INCLUDED_BYTES_MAX, included_text

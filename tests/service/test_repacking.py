@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.git import needs_git, run_git
 from tests.support.service import AUTHOR, embedded_service
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 from wikisync.service.editing import CommitPlan
 from wikisync.service.git_process import GitRunner
 from wikisync.service.repacking import LEFTOVER_AGE_S, Repacking, loose_objects

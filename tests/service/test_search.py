@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.api.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel
 
 SCOPE = "scope=wiki_blobs&search="
 TEXT = "one\ntwo\nthree\nFour Words\nfive\nsix\nseven\n"

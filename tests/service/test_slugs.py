@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.model import Format, path_of_title
+from wikisync.core.model import Format, path_of_title
 from wikisync.service.tree import (
     file_path,
     lookup_keys,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.api.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel
 from wikisync.errors import ServiceError
 from wikisync.service.projects.facts import forget_measures, take_unmeasured
 from wikisync.service.rows import User

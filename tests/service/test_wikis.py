@@ -13,8 +13,8 @@ import pytest
 from tests.service.conftest import PROJECT, WIKIS, Api
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
-from wikisync.api.project_schema import AccessLevel
-from wikisync.model import WikiOwner
+from wikisync.contract.project_schema import AccessLevel
+from wikisync.core.model import WikiOwner
 
 
 async def last_commit(service: EmbeddedService, owner: WikiOwner) -> pygit2.Commit:

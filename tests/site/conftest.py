@@ -10,7 +10,7 @@ import pytest
 from tests.site.sites import Studio, with_handbook, with_instance
 from tests.support.kept_reader import kept_reader
 from tests.support.preview import WIKI, Desk
-from wikisync import file_status
+from wikisync.core.system import file_status
 from wikisync.folder import index, safe_open
 
 __all__ = ["kept_reader"]

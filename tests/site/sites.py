@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from tests.support.archive import tree_bytes, unpack
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 from wikisync.site.build import build_site
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource
 from wikisync.site.published import leave

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.model import AttachmentPath, Slug, WikiOwner
+from wikisync.core.model import AttachmentPath, Slug, WikiOwner
 from wikisync.site.addresses import (
     ROOT_FILES,
     absolute_url,

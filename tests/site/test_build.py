@@ -603,7 +603,7 @@ def test_slug_of_half_characters_is_left_out_and_reported(studio: Studio) -> Non
 
 
 def test_problems_from_before_the_build_are_in_the_report(studio: Studio) -> None:
-    from wikisync.model import Problem
+    from wikisync.core.model import Problem
 
     before = Problem("attachment-missing", "uploads/0a/x.png", "cannot be had")
     studio.add("-- home.md --\nx\n", problems=(before,))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.site.sites import HOST, wiki_source
-from wikisync.model import AttachmentPath, Slug
+from wikisync.core.model import AttachmentPath, Slug
 from wikisync.site.addresses import assign_addresses
 from wikisync.site.crosslinks import (
     ItemKey,

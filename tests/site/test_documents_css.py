@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.support.markup import render
-from wikisync.model import Format
+from wikisync.core.model import Format
 from wikisync.site.theme import load_theme
 
 BLOCKS = """= Doc

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from wikisync.model import Digest, digest_of
+from wikisync.core.model import Digest, digest_of
 from wikisync.site.file_table import FileState, FileTable
 
 KNOWN = FileState(5, digest_of("x"), mtime_ns=1_700_000_000_123_456_789, key=b"k" * 32)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.site.sites import Studio
-from wikisync.model import Slug
+from wikisync.core.model import Slug
 from wikisync.site.addresses import MANIFEST
 from wikisync.site.model import PageComment
 

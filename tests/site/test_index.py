@@ -9,8 +9,8 @@ import pytest
 
 from tests.site.sites import wiki_source
 from tests.support.archive import unpack
-from wikisync.model import Slug
-from wikisync.progress import SilentProgress
+from wikisync.core.messages import SilentProgress
+from wikisync.core.model import Slug
 from wikisync.site.cache import Cache, open_cache
 from wikisync.site.composing import site_addresses
 from wikisync.site.crosslinks import WikiTable, service_address

@@ -12,8 +12,8 @@ from urllib.parse import unquote
 import pytest
 
 from tests.site.sites import Studio
+from wikisync.core.model import Problem, Slug
 from wikisync.markup.record import MarkupOptions
-from wikisync.model import Problem, Slug
 from wikisync.site.kroki import PAUSE_S, Kroki
 
 DRAWN = (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.model import digest_of
+from wikisync.core.model import digest_of
 from wikisync.site import last_build
 from wikisync.site.cache import CACHE_NAME, CacheDamaged, open_cache
 from wikisync.site.file_table import FileState, FileTable

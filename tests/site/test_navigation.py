@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.model import Slug
+from wikisync.core.model import Slug
 from wikisync.site.context import LeftOut, NavNode
 from wikisync.site.navigation import (
     ReadingOrder,

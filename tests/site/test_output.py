@@ -351,7 +351,7 @@ def test_copy_is_made_once_and_again_when_the_source_changes(tmp_path: Path) -> 
 
 
 def copied(root: Path, source: Path) -> Changes:
-    from wikisync.model import digest_of
+    from wikisync.core.model import digest_of
 
     output = open_output(root)
     content = source.read_bytes()

@@ -17,8 +17,8 @@ import pytest
 
 from tests.site.sites import Studio
 from tests.support.archive import tree_bytes, unpack
+from wikisync.core.system.libc import NotSupported, swap_paths
 from wikisync.errors import SiteError
-from wikisync.libc import NotSupported, swap_paths
 from wikisync.site import publish as publish_module
 from wikisync.site.linked_copy import make_linked_copy
 from wikisync.site.publish import (

@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 from tests.site.sites import Studio
+from wikisync.core.model import AttachmentPath, Format, Page, Slug
 from wikisync.markup.bounded import Wish
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions, ParsedPage
-from wikisync.model import AttachmentPath, Format, Page, Slug
 from wikisync.site.addresses import assign_addresses
 from wikisync.site.bodies import Bodies, BodyDamaged
 from wikisync.site.facts import decoded_view

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.site.sites import HANDBOOK, Studio
-from wikisync import file_status
+from wikisync.core.system import file_status
 from wikisync.errors import UsageError
 from wikisync.folder import index
 from wikisync.site import addresses, generated, pages

@@ -11,10 +11,10 @@ import pytest
 
 from tests.site.sites import HANDBOOK, Studio
 from tests.support.archive import unpack
+from wikisync.core.system.worker import Worker
 from wikisync.errors import SiteError
 from wikisync.site import rendering
 from wikisync.site.theme import load_theme
-from wikisync.worker import Worker
 
 MANY = "".join(f"-- p{number}.md --\n# P{number}\n\n[n](p1)\n" for number in range(40))
 

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from tests.site.sites import wiki_source
 from tests.support.archive import unpack
-from wikisync.file_status import SETTLED_NS
+from wikisync.core.model import Digest, Slug, digest_of
+from wikisync.core.system.file_status import SETTLED_NS
 from wikisync.folder.index import FolderIndex
 from wikisync.folder.safe_open import CHUNK_BYTES
-from wikisync.model import Digest, Slug, digest_of
 from wikisync.site.cache import open_cache
 from wikisync.site.sources import (
     SCANS_FOLDER,

@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.site.sites import Studio
-from wikisync.model import Digest, Slug
+from wikisync.core.model import Digest, Slug
 from wikisync.site import output
 from wikisync.site.build import build_site
 from wikisync.site.last_build import LastBuild

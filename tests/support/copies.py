@@ -11,8 +11,8 @@ For rules that need no disk and no service; ``pair`` is the same on real parts::
 from __future__ import annotations
 
 from tests.support.memory import MemoryReplica
+from wikisync.core.model import Digest, Page, Slug, WikiOwner
 from wikisync.errors import Unavailable
-from wikisync.model import Digest, Page, Slug, WikiOwner
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.safety import Decision, decide
 from wikisync.sync.replica import GONE_THERE, LocalReplica

@@ -8,8 +8,14 @@ import struct
 import sys
 import time
 
-from wikisync.child import send, standard_streams
-from wikisync.frames import READY, read_frame, read_frames, write_frame
+from wikisync.core.system.child import (
+    READY,
+    read_frame,
+    read_frames,
+    send,
+    standard_streams,
+    write_frame,
+)
 
 if sys.argv[1:] == ["silent"]:
     raise SystemExit(0)

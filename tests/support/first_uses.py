@@ -51,7 +51,7 @@ def modules(*names: str) -> list[Any]:
 
 def recall(folder: Path) -> None:
     """Recall the last scans of several wikis, as a starting watch does."""
-    [index, model] = modules("folder.index", "model")
+    [index, model] = modules("folder.index", "core.model")
     page = model.PageState(model.Slug("home"), model.Format("markdown"), "0f")
     known = [index.FolderIndex(folder, folder / "scans") for _ in range(THREADS + 1)]
     known[-1].note("home.md", index.IndexedFile("0f", 1, page=page))
@@ -63,7 +63,7 @@ def recall(folder: Path) -> None:
 def make(folder: Path) -> None:
     """Make decoders of two classes that share a third, each in several threads."""
     del folder
-    [decoding, model] = modules("decoding", "model")
+    [decoding, model] = modules("core.decoding", "core.model")
     state: Any = model.PageState
     kinds: tuple[Any, Any] = (
         dict[str, state],

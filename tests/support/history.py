@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.copies import Copies
-from wikisync.model import Slug
+from wikisync.core.model import Slug
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.safety import Batch, Decision
 

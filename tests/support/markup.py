@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from wikisync.core.model import AttachmentPath, Format, Page, Slug
 from wikisync.markup.links import LinkIndex
 from wikisync.markup.page import (
     MarkupOptions,
@@ -17,7 +18,6 @@ from wikisync.markup.page import (
     finish_page,
     parse_page,
 )
-from wikisync.model import AttachmentPath, Format, Page, Slug
 
 CASES = Path(__file__).resolve().parent.parent / "markup" / "cases"
 INLINE = frozenset(

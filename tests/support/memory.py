@@ -17,9 +17,8 @@ from collections.abc import (
     Sequence,
 )
 
-from wikisync.errors import NotFound, PreconditionFailed, WikisyncError
-from wikisync.mentions import is_upload
-from wikisync.model import (
+from wikisync.core.mentions import is_upload
+from wikisync.core.model import (
     NO_FILE,
     Attachment,
     AttachmentPath,
@@ -36,6 +35,7 @@ from wikisync.model import (
     digest_of,
     fold_text,
 )
+from wikisync.errors import NotFound, PreconditionFailed, WikisyncError
 from wikisync.sync.replica import GONE_THERE
 
 Before = Callable[[str], Awaitable[None]]

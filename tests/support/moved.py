@@ -6,7 +6,7 @@ from tests.support.agreed import agree_to
 from tests.support.commands import Ran
 from tests.support.service import EmbeddedService
 from tests.support.workspaces import HANDBOOK, PAGES, Cloned, age_sightings
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 
 GUIDE = WikiOwner("project", "docs/guide")
 STRANGE = WikiOwner("project", "docs/strange")

@@ -12,8 +12,13 @@ import struct
 import sys
 import time
 
-from wikisync.child import ProcessorTime, send
-from wikisync.frames import READY, read_frames, write_frame
+from wikisync.core.system.child import (
+    READY,
+    ProcessorTime,
+    read_frames,
+    send,
+    write_frame,
+)
 
 requests, answers = sys.stdin.buffer, sys.stdout.buffer
 

@@ -27,11 +27,11 @@ from wikisync.api.client import Client
 from wikisync.api.git import RemoteRepository
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import Format, WikiOwner
 from wikisync.errors import WikisyncError
 from wikisync.folder.loose import LooseFiles
 from wikisync.folder.naming import parse_path
 from wikisync.folder.replica import FolderReplica
-from wikisync.model import Format, WikiOwner
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.safety import Decision, decide
 from wikisync.sync.run.cycle import run_cycle

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from wikisync import libc
+from wikisync.core.system import libc
 
 
 def no_links(*_names: object, **_folders: object) -> None:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from wikisync import libc
+from wikisync.core.system import libc
 
 State = Mapping[str, bytes]
 """Content by path relative to the recorded place."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from tests.site.sites import wiki_source
 from tests.support.archive import unpack
-from wikisync.model import Problem, Slug, WikiOwner
+from wikisync.core.model import Problem, Slug, WikiOwner
 from wikisync.site.model import SiteOptions, WikiSource
 from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
 from wikisync.site.preview.states import PageStates, PageStatus

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from tests.support.quirks import Quirk, Quirks, Turns
 from tests.support.quirky_service import OTHER_PROJECT_ID, QuirkyService
-from wikisync.api.routes import OtherEndpoint
-from wikisync.decoding import json_decoder
+from wikisync.contract.routes import OtherEndpoint
+from wikisync.core.decoding import json_decoder
 from wikisync.markup.frontmatter import split_front_matter
 from wikisync.service import attachments, git_http, identity, wikis
 from wikisync.service.access import Operation

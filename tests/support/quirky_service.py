@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tests.support.flat_tree import FlatTree
 from tests.support.quirks import Quirk, Quirks, Turns
-from wikisync.model import OwnerKind
+from wikisync.core.model import OwnerKind
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
 from wikisync.service.hooks import Deliveries, WikiEvent

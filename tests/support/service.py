@@ -32,8 +32,8 @@ from msgspec.structs import replace
 from tests.support.quirks import Quirk
 from tests.support.quirky_app import QuirkyApp
 from tests.support.quirky_service import QuirkyService
-from wikisync.api.project_schema import AccessLevel
-from wikisync.model import OwnerKind, Page, WikiOwner
+from wikisync.contract.project_schema import AccessLevel
+from wikisync.core.model import OwnerKind, Page, WikiOwner
 from wikisync.service import jobs
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan

@@ -21,7 +21,7 @@ from typing import Any
 
 from tests.support.agreed import write_config
 from tests.support.service import EmbeddedService
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 
 OWNER = WikiOwner("project", "docs/handbook")
 WAIT_S = 60.0

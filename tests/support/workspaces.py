@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.support.service import EmbeddedService
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.ledger import Side, Sighting
 

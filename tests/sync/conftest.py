@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 from wikisync.sync.base.state import State, WikiState
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from wikisync.model import Format
+from wikisync.core.model import Format
 
 GUIDE = Path(__file__).parents[2] / "sample-site" / "handbook"
 SENTENCES = (4, 12)

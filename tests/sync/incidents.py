@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wikisync.core.model import Digest, Format, LateSave, Slug, digest_of
 from wikisync.folder.ignore import folder_maker, stub_of
 from wikisync.merging.conflict import Clash, read_conflict_file
-from wikisync.model import Digest, Format, LateSave, Slug, digest_of
 from wikisync.sync.decide.safety import EMPTIED_PAGES_MIN
 
 if TYPE_CHECKING:

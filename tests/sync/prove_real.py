@@ -26,8 +26,8 @@ from pathlib import Path
 import pygit2
 
 from tests.support.service import EmbeddedService, embedded_service
+from wikisync.core.model import WikiOwner
 from wikisync.folder.naming import parse_path
-from wikisync.model import WikiOwner
 from wikisync.sync.base.state import State
 
 OWNER = WikiOwner("project", "docs/handbook")

@@ -34,10 +34,10 @@ from tests.sync.simulated import SimulatedFiles, SimulatedFolder, SimulatedWiki
 from tests.sync.simulated_git import SimulatedGit
 from tests.sync.virtual import VirtualLoop, run_virtually
 from tests.sync.wire import wired_wiki
+from wikisync.core.model import STRAY_CONFLICT, Slug, WikiOwner, fold_text
 from wikisync.errors import WikisyncError
 from wikisync.merging.conflict import read_conflict_file
 from wikisync.merging.front_matter import front_matter_of
-from wikisync.model import STRAY_CONFLICT, Slug, WikiOwner, fold_text
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.base.tables import create

@@ -22,16 +22,7 @@ from msgspec.structs import replace
 
 from tests.sync import incidents
 from tests.sync.persons import PICTURES, Copy, World
-from wikisync.errors import (
-    NotFound,
-    PreconditionFailed,
-    ProtocolViolation,
-    RateLimited,
-    Unavailable,
-    WikisyncError,
-)
-from wikisync.folder.loose import LooseFiles
-from wikisync.model import (
+from wikisync.core.model import (
     NO_FILE,
     STRAY_CONFLICT,
     Attachment,
@@ -50,6 +41,15 @@ from wikisync.model import (
     digest_of,
     fold_text,
 )
+from wikisync.errors import (
+    NotFound,
+    PreconditionFailed,
+    ProtocolViolation,
+    RateLimited,
+    Unavailable,
+    WikisyncError,
+)
+from wikisync.folder.loose import LooseFiles
 from wikisync.sync.replica import GONE_THERE
 from wikisync.sync.run.late import IN_THE_TRASH
 

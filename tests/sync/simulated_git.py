@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.sync.persons import Copy, World
 from wikisync.api.packs import id_of
-from wikisync.model import EXTENSIONS
+from wikisync.core.model import EXTENSIONS
 
 COMMIT, TREE, BLOB, CHANGED = 1, 2, 3, 7
 KINDS = {COMMIT: b"commit", TREE: b"tree", BLOB: b"blob"}

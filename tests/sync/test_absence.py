@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from tests.support.memory import MemoryReplica
+from wikisync.core.model import Format, Slug, Snapshot, WikiOwner, digest_of
 from wikisync.errors import NotFound
-from wikisync.model import Format, Slug, Snapshot, WikiOwner, digest_of
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import Agreed
 from wikisync.sync.decide.plan import BasePage, DeleteLocal, Plan

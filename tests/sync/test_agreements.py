@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from wikisync.errors import StateError
-from wikisync.model import (
+from wikisync.core.model import (
     AttachmentPath,
     Digest,
     Format,
@@ -15,6 +14,7 @@ from wikisync.model import (
     WikiOwner,
     digest_of,
 )
+from wikisync.errors import StateError
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.ledger import (
     Agreed,

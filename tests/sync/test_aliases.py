@@ -9,8 +9,8 @@ import pytest
 from tests.support.copies import Copies
 from tests.support.pair import paired
 from tests.support.quirks import Quirk
+from wikisync.core.model import Format, Page, Slug
 from wikisync.merging.conflict import MARKER
-from wikisync.model import Format, Page, Slug
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.decide.safety import EMPTIED_PAGES_MIN

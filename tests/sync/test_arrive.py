@@ -7,8 +7,8 @@ import errno
 import pytest
 
 from tests.support.copies import Copies
+from wikisync.core.model import Slug
 from wikisync.errors import FolderError, PreconditionFailed
-from wikisync.model import Slug
 from wikisync.sync.base.state import State
 
 HOME = Slug("home")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.copies import Copies
 from tests.support.pair import Pair, paired
-from wikisync.model import AttachmentPath, Slug
+from wikisync.core.model import AttachmentPath, Slug
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import Decision

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.support.copies import Copies
+from wikisync.core.model import Attachment, AttachmentPath, Slug, digest_of
 from wikisync.errors import FolderError, NotFound, Unavailable
-from wikisync.model import Attachment, AttachmentPath, Slug, digest_of
 from wikisync.sync.base.state import State
 
 H = "uploads/" + "0123456789abcdef" * 2

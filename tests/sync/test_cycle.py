@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.copies import OWNER, Copies
 from tests.support.memory import nothing_before
+from wikisync.core.model import Slug, digest_of
 from wikisync.errors import AuthenticationFailed, Halted, Unavailable
-from wikisync.model import Slug, digest_of
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import HoldReason

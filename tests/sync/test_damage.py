@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.errors import StateDamaged
-from wikisync.model import Format, Slug, WikiOwner, digest_of
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.capabilities import ANY_SERVICE
+from wikisync.sync.decide.comparing import ANY_SERVICE
 from wikisync.sync.decide.ledger import (
     Agreed,
     ConflictFileRecord,

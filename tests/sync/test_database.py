@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.errors import StateDamaged
-from wikisync.model import Format, Slug, WikiOwner, digest_of
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import Agreed
@@ -21,7 +21,7 @@ KILLED_EVERYWHERE = """
 import os, shutil, signal, sys
 from itertools import count
 from pathlib import Path
-from wikisync.model import Format, Slug, WikiOwner, digest_of
+from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.sync.decide.ledger import Agreed, Intent, WriteKind
 from wikisync.sync.decide.plan import BasePage
 from wikisync.sync.base.state import State

@@ -10,8 +10,16 @@ from msgspec.structs import replace
 
 from tests.support.copies import Copies
 from tests.support.memory import nothing_before
+from wikisync.core.model import (
+    Digest,
+    Format,
+    Page,
+    PageState,
+    Slug,
+    Snapshot,
+    digest_of,
+)
 from wikisync.errors import FolderError
-from wikisync.model import Digest, Format, Page, PageState, Slug, Snapshot, digest_of
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.comparing import changed_pages, is_at_rest
 from wikisync.sync.decide.plan import (

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
+from wikisync.core.model import AttachmentPath, LooseFile, Slug, Snapshot
 from wikisync.folder.loose import LooseFiles
-from wikisync.model import AttachmentPath, LooseFile, Slug, Snapshot
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import Push
 from wikisync.sync.run.options import CycleOptions

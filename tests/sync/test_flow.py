@@ -5,8 +5,8 @@ import gc
 
 import pytest
 
+from wikisync.core.system.parallel import each, gather, plain_errors
 from wikisync.errors import Halted, NotFound
-from wikisync.parallel import each, gather, plain_errors
 from wikisync.sync.run import flow
 from wikisync.sync.run.flow import finish
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.pair import OWNER, Pair, paired
+from wikisync.core.model import AttachmentPath
 from wikisync.errors import WikisyncError
-from wikisync.model import AttachmentPath
 
 PICTURES = [f"uploads/{number:032x}/p.png" for number in range(12)]
 PAGES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.model import Digest, Format, Slug, WikiOwner, digest_of
+from wikisync.core.model import Digest, Format, Slug, WikiOwner, digest_of
 from wikisync.sync.base import history
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.history import Step

@@ -19,8 +19,8 @@ from tests.support.clash import (
 )
 from tests.support.copies import Copies
 from tests.support.pair import Pair
+from wikisync.core.model import Slug, digest_of
 from wikisync.merging.conflict import Clash, has_marker, read_conflict_file
-from wikisync.model import Slug, digest_of
 from wikisync.sync.base import observations
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import RemoteEdit, unpack

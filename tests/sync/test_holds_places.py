@@ -18,8 +18,8 @@ from tests.support.clash import (
 )
 from tests.support.copies import Copies
 from tests.support.pair import Pair
+from wikisync.core.model import Slug
 from wikisync.errors import FolderError, PreconditionFailed, WikisyncError
-from wikisync.model import Slug
 from wikisync.sync.base.state import State
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.support.clash import BASE, BOTH, MINE, THEIRS
 from tests.support.copies import Copies, Died
+from wikisync.core.model import Slug
 from wikisync.errors import FolderError
 from wikisync.merging.conflict import Clash, read_conflict_file
-from wikisync.model import Slug
 from wikisync.sync.base.state import State
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.copies import Copies, Died
+from wikisync.core.model import Digest, Page, Slug, Snapshot, temporary_name
 from wikisync.errors import ProtocolViolation, Rejected
-from wikisync.model import Digest, Page, Slug, Snapshot, temporary_name
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import Intent, WriteKind
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from wikisync.model import Digest, Format, Slug, WikiOwner, digest_of
+from wikisync.core.model import Digest, Format, Slug, WikiOwner, digest_of
 from wikisync.sync.base import journal
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.state import State, WikiState

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.model import Format, Slug, WikiOwner, digest_of
+from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.ledger import Agreed, Health, Refusal
 from wikisync.sync.decide.plan import BasePage

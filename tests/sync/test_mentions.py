@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.mentions import (
+from wikisync.core.mentions import (
     CUTS_MAX,
     linked_ways,
     mentioned_attachments,
     unmet_mentions,
     ways_lead_to,
 )
-from wikisync.model import AttachmentPath, Slug
+from wikisync.core.model import AttachmentPath, Slug
 
 H = "0123456789abcdef0123456789abcdef"
 
@@ -159,7 +159,7 @@ def test_attachment_mentioned_twice_is_named_once() -> None:
 
 
 def test_hostile_page_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wikisync.mentions.MENTIONS_MAX", 3)
+    monkeypatch.setattr("wikisync.core.mentions.MENTIONS_MAX", 3)
     source = " ".join(f"uploads/{H}/{number}" for number in range(9))
     assert len(mentioned_attachments(source)) == 3
 

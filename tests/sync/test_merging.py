@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from tests.support.copies import Copies
+from wikisync.core.model import Slug
 from wikisync.merging import merge as merge_module
 from wikisync.merging.diff import changes
-from wikisync.model import Slug
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.run import flow, merging

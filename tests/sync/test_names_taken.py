@@ -9,8 +9,8 @@ import pytest
 from tests.support.copies import Copies
 from tests.support.memory import MemoryReplica
 from tests.sync.incidents import settled
+from wikisync.core.model import Format, Page, Slug
 from wikisync.merging.merge import Parts
-from wikisync.model import Format, Page, Slug
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import HoldReason, SkipReason
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.model import Format, Slug, digest_of
+from wikisync.core.model import Format, Slug, digest_of
 from wikisync.sync.decide.narrowing import (
     Direction,
     around_editors,

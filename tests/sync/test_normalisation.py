@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from wikisync.core.model import digest_of, folded_digest
 from wikisync.merging.front_matter import front_matter_of, with_front_matter
-from wikisync.model import digest_of, folded_digest
-from wikisync.sync.decide.normalisation import (
+from wikisync.sync.decide.comparing import (
     Normalisation,
     normalisation_of,
     with_line_ends_of,

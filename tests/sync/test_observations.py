@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.model import Format, Slug, WikiOwner, digest_of
+from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.sync.base.state import State, WikiState
-from wikisync.sync.decide.capabilities import ANY_SERVICE, Capabilities
+from wikisync.sync.decide.comparing import ANY_SERVICE, Capabilities
 from wikisync.sync.decide.ledger import (
     ConflictFileRecord,
     Health,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from wikisync.model import Format, PageState, Slug, Snapshot, digest_of
+from wikisync.core.model import Format, PageState, Slug, Snapshot, digest_of
 from wikisync.sync.decide.narrowing import Direction, in_direction
 from wikisync.sync.decide.plan import (
     Action,

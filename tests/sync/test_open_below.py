@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.pair import OWNER, Pair, paired
 from wikisync.api.wikis import Wiki
-from wikisync.model import Slug
+from wikisync.core.model import Slug
 from wikisync.sync.decide.plan import HoldReason, SkipReason
 
 PAGES = {"guide": "g\n", "guide/one": "1\n", "guide/two": "2\n", "home": "h\n"}

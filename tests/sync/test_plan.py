@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from wikisync.model import Digest, Format, Slug
+from wikisync.core.model import Digest, Format, Slug
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,

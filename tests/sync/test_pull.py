@@ -14,6 +14,14 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.memory import MemoryReplica
+from wikisync.core.model import (
+    AttachmentPath,
+    Format,
+    Page,
+    Problem,
+    Slug,
+    WikiOwner,
+)
 from wikisync.errors import (
     AuthenticationFailed,
     FolderError,
@@ -23,14 +31,6 @@ from wikisync.errors import (
     Unavailable,
 )
 from wikisync.folder.replica import FolderReplica
-from wikisync.model import (
-    AttachmentPath,
-    Format,
-    Page,
-    Problem,
-    Slug,
-    WikiOwner,
-)
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import Batch

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from tests.support.copies import Copies
+from wikisync.core.model import Digest, Format, Page, Slug, digest_of
 from wikisync.errors import (
     AuthenticationFailed,
     PermissionDenied,
@@ -14,7 +15,6 @@ from wikisync.errors import (
     RemoteError,
     Unavailable,
 )
-from wikisync.model import Digest, Format, Page, Slug, digest_of
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.run.cycle import SENDS_MAX

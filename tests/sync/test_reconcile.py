@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from tests.sync import exhaustive
 from tests.sync.prove_plan import main
 from tests.sync.world import run_schedule
-from wikisync.model import Format, PageState, Slug, Snapshot, digest_of, fold_text
-from wikisync.sync.decide.capabilities import ANY_SERVICE
+from wikisync.core.model import Format, PageState, Slug, Snapshot, digest_of, fold_text
+from wikisync.sync.decide.comparing import ANY_SERVICE
 from wikisync.sync.decide.plan import (
     BasePage,
     CreateLocal,

@@ -18,7 +18,7 @@ from tests.support.history import (
     waiting,
     worked,
 )
-from wikisync.model import Slug, WikiOwner
+from wikisync.core.model import Slug, WikiOwner
 from wikisync.sync.base.agreements import EARLIER_MAX
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import REPLACED_CHECK_EVERY, REPLACED_KEPT_S

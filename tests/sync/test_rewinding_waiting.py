@@ -14,8 +14,8 @@ from tests.support.history import (
     worked,
 )
 from tests.support.memory import nothing_before
+from wikisync.core.model import Format, Slug
 from wikisync.errors import Unavailable
-from wikisync.model import Format, Slug
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import HoldReason, SkipReason
 from wikisync.sync.decide.safety import BatchKind, Decision

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from wikisync.model import (
+from wikisync.core.model import (
     Digest,
     Format,
     PageState,

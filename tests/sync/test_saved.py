@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.pair import Pair, paired
+from wikisync.core.model import Format, PageState, Slug, Snapshot, digest_of
 from wikisync.folder.pages import PageFolder
-from wikisync.model import Format, PageState, Slug, Snapshot, digest_of
 from wikisync.sync.decide.comparing import is_saved_enough
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import BasePage

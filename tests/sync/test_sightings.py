@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.support.copies import Copies
 from tests.support.pair import paired
+from wikisync.core.model import Slug, digest_of
 from wikisync.errors import NotFound, Unavailable
-from wikisync.model import Slug, digest_of
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import Side, Sighting
 from wikisync.sync.decide.plan import SkipReason

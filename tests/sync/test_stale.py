@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from wikisync.sync.decide.decided import WINDOW_S, stale_ancestor
 from wikisync.sync.decide.ledger import Replaced
-from wikisync.sync.decide.stale import WINDOW_S, stale_ancestor
 
 OLD = "one\ntwo\nthree\n"
 NEW = "one\ntwo\nthree\nfour from the wiki\nfive from the wiki\n"

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.errors import StateDamaged, StateError
-from wikisync.model import (
+from wikisync.core.model import (
     AttachmentPath,
     Digest,
     Format,
@@ -19,6 +18,7 @@ from wikisync.model import (
     WikiOwner,
     digest_of,
 )
+from wikisync.errors import StateDamaged, StateError
 from wikisync.sync.base import agreements
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.ledger import Agreed, FetchedFile

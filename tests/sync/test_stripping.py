@@ -9,7 +9,7 @@ import pytest
 from tests.support.copies import Copies
 from tests.support.pair import paired
 from tests.support.quirks import Quirk
-from wikisync.model import Digest, Format, Page
+from wikisync.core.model import Digest, Format, Page
 from wikisync.sync.base.state import State
 
 BLOCK = "---\ntitle: Notes\n---\n\n"

@@ -20,13 +20,13 @@ from tests.support.pictures import (
     upload_of,
 )
 from tests.support.quirks import Quirk
-from wikisync import file_status
+from wikisync.core.model import Digest, Format, Page, Slug
+from wikisync.core.system import file_status
 from wikisync.errors import Rejected, Unavailable
 from wikisync.folder import index
 from wikisync.markup import retarget
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions, ParsedPage
-from wikisync.model import Digest, Format, Page, Slug
 from wikisync.sync.decide.plan import Adopt, Push
 from wikisync.workspace import linking
 

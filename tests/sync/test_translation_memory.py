@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import RED, put, upload_of
+from wikisync.core.model import Digest, Format, Page, Slug, Snapshot
 from wikisync.errors import Unavailable
-from wikisync.model import Digest, Format, Page, Slug, Snapshot
 
 LINK = "![red](red.png)\n"
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from tests.support.pair import Pair, paired
 from tests.support.quirks import Quirk
+from wikisync.core.model import Page, Problem, Slug, Snapshot
 from wikisync.errors import ProtocolViolation
-from wikisync.model import Page, Problem, Slug, Snapshot
 from wikisync.sync.decide.plan import Plan, SkipReason
 from wikisync.sync.run.troubles import postponed, put_off
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.copies import OWNER, Copies, Died
+from wikisync.core.model import Digest, Format, Slug
 from wikisync.errors import Unavailable
-from wikisync.model import Digest, Format, Slug
 from wikisync.sync.base.history import Step
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.safety import Decision

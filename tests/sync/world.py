@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import count
 
+from wikisync.core.model import Digest, Format, PageState, Slug, Snapshot, digest_of
 from wikisync.merging.merge import merge
-from wikisync.model import Digest, Format, PageState, Slug, Snapshot, digest_of
-from wikisync.sync.decide.capabilities import ANY_SERVICE, Capabilities
+from wikisync.sync.decide.comparing import ANY_SERVICE, Capabilities
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 from wikisync.service.projects import tables as project_tables
 from wikisync.sync.run.options import CycleOptions
 from wikisync.watch.wiki import WIKIS_MIN, WatchedWiki, lists_of

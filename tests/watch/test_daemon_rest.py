@@ -6,8 +6,8 @@ import pytest
 
 from tests.sync.virtual import START_S
 from tests.watch.watched import AWAY, HOUR_S, Watch, gaps, hear, watched
+from wikisync.core.system.parallel import WIKIS_AT_ONCE
 from wikisync.errors import NotFound, RateLimited
-from wikisync.parallel import WIKIS_AT_ONCE
 from wikisync.watch import triggers
 from wikisync.workspace import failures, runner
 from wikisync.workspace.work import CycleOutcome, ScanScope

@@ -18,6 +18,8 @@ from tests.api.faketime import budget_at
 from wikisync.api.budget import Area, shown_time
 from wikisync.cli.main import main
 from wikisync.config import WikiSection
+from wikisync.core.layout import HEALTH_FILE
+from wikisync.core.model import Format, Problem, Slug, digest_of
 from wikisync.errors import (
     FolderError,
     Halted,
@@ -25,8 +27,6 @@ from wikisync.errors import (
     UsageError,
     WikisyncError,
 )
-from wikisync.layout import HEALTH_FILE
-from wikisync.model import Format, Problem, Slug, digest_of
 from wikisync.site.preview.states import PageStatus
 from wikisync.sync.decide.plan import Action, CreateRemote, HoldReason, Plan
 from wikisync.sync.run.result import Held

@@ -17,10 +17,10 @@ from tests.support.service import EmbeddedService
 from wikisync.api.client import Client
 from wikisync.api.git import GIT_RETRY_S
 from wikisync.api.wikis import Wiki
+from wikisync.core.model import WikiOwner
 from wikisync.errors import FolderError, Halted
 from wikisync.folder.pages import PageFolder
 from wikisync.folder.scan import ScannedFolder
-from wikisync.model import WikiOwner
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.tables import ProjectChange
 from wikisync.sync.run.options import CycleOptions

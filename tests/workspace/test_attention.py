@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from wikisync.model import Slug, WikiOwner
+from wikisync.core.model import Slug, WikiOwner
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import Hold, HoldReason
 from wikisync.sync.decide.safety import Batch, BatchKind

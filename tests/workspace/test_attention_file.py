@@ -12,8 +12,8 @@ from tests.support.agreed import agree_to
 from tests.support.quirks import Quirk
 from tests.support.workspaces import FILES, Cloned
 from wikisync.config import WikiSection
+from wikisync.core.model import Problem
 from wikisync.errors import FolderError, NotFound, Unavailable
-from wikisync.model import Problem
 from wikisync.workspace import failures
 from wikisync.workspace.attention import (
     ATTENTION_FILE,

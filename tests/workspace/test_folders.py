@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from wikisync.core.model import WikiOwner
 from wikisync.errors import ConfigError, UsageError
-from wikisync.model import WikiOwner
 from wikisync.site.build import build_site
 from wikisync.workspace.folders import cache_folder, find_shown
 

@@ -27,8 +27,8 @@ from tests.support.service import EmbeddedService, embedded_service
 from tests.support.workspaces import FILES, HANDBOOK, PAGES, Cloned
 from wikisync.api.client import Client
 from wikisync.config import WikiSection
+from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.errors import Halted
-from wikisync.model import Format, Slug, WikiOwner, digest_of
 from wikisync.service import jobs
 from wikisync.service.projects import tables as project_tables
 from wikisync.sync.base.state import State

@@ -21,9 +21,9 @@ from wikisync.api.client import Client
 from wikisync.api.replica import WikiReplica
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
+from wikisync.core.messages import SilentProgress
+from wikisync.core.model import AttachmentPath, Digest, Slug, WikiOwner, digest_of
 from wikisync.errors import FolderError, Unavailable
-from wikisync.model import AttachmentPath, Digest, Slug, WikiOwner, digest_of
-from wikisync.progress import SilentProgress
 from wikisync.service.projects import tables as project_tables
 from wikisync.site.mirror import (
     FILES,

@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.wire import json_answer, listening_wire
 from wikisync.cli.init_report import token_sentence
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 from wikisync.site.model import WikiOrigin
 from wikisync.workspace.addresses import addresses_in
 from wikisync.workspace.discovery import FoundWiki

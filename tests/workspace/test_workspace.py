@@ -13,7 +13,7 @@ from tests.support.service import EmbeddedService
 from tests.support.workspaces import Cloned, clone_handbook
 from wikisync.api.client import Client
 from wikisync.api.upload import SPOOL_BYTES_MAX
-from wikisync.model import AttachmentPath
+from wikisync.core.model import AttachmentPath
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
 

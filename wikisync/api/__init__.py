@@ -1,10 +1,8 @@
-"""The REST contract, and the client's half of it.
+"""The client's half of the REST contract.
 
-``schema`` and ``project_schema`` (records), ``routes`` (paths) and ``parameters``
-(what each endpoint takes) are shared with ``wikisync.service``; ``client`` holds
-the session with a service, ``wikis`` has one method per wiki operation and
-``projects`` one per operation on projects; ``replica`` shows a wiki behind the
-client as a ``sync.replica.Replica``.
+``contract`` has what it shares with the service; ``client`` holds the session with one,
+``wikis`` has one method per wiki operation and ``projects`` one per operation on
+projects; ``replica`` shows a wiki behind the client as a ``sync.replica.Replica``.
 
 Below the client, each with one answer to give:  ``address`` (what is the service's
 URL), ``request`` (what is asked), ``pool`` (one exchange), ``budget`` (when, and when

@@ -12,11 +12,11 @@ from http import HTTPStatus
 
 import msgspec
 
-from wikisync.api import routes
 from wikisync.api.answers import decode
 from wikisync.api.client import Client
 from wikisync.api.listing import encode_query
 from wikisync.api.request import Request
+from wikisync.contract import routes
 
 PARTS = (20, 100)
 """Projects asked for: first as many as are active between two requests in a busy group,

@@ -13,10 +13,10 @@ from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
-from wikisync.api.routes import API_PREFIX, encode_segment
+from wikisync.contract.routes import API_PREFIX, encode_segment
+from wikisync.core.model import WikiOwner
+from wikisync.core.origin import DEFAULT_PORTS, is_same_origin
 from wikisync.errors import UsageError
-from wikisync.model import WikiOwner
-from wikisync.origin import DEFAULT_PORTS, is_same_origin
 
 if TYPE_CHECKING:
     from yarl import URL

@@ -15,8 +15,10 @@ from typing import Literal, TypeVar
 import msgspec
 from msgspec import Struct
 
-from wikisync.api.schema import AnsweredRecord, WikiPageRecord
-from wikisync.decoding import convert, json_decoder
+from wikisync.contract.schema import AnsweredRecord, WikiPageRecord
+from wikisync.core.decoding import convert, json_decoder
+from wikisync.core.model import OwnerKind
+from wikisync.core.terminal import one_line
 from wikisync.errors import (
     NotFound,
     PermissionDenied,
@@ -24,8 +26,6 @@ from wikisync.errors import (
     Rejected,
     lowered,
 )
-from wikisync.model import OwnerKind
-from wikisync.terminal import one_line
 
 T = TypeVar("T")
 

@@ -19,9 +19,9 @@ from contextlib import aclosing
 from wikisync.api.answers import NotHandedOut
 from wikisync.api.git import NoRepository, RemoteRepository, refuse_pointer
 from wikisync.api.wikis import Wiki
+from wikisync.core.contents import BEGINNING_BYTES, is_web_page
+from wikisync.core.model import AttachmentPath
 from wikisync.errors import NotFound, RateLimited, RefusedInFront, Unavailable
-from wikisync.model import AttachmentPath
-from wikisync.webpage import BEGINNING_BYTES, is_web_page
 
 log = logging.getLogger(__name__)
 

@@ -27,7 +27,6 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from wikisync.api import routes
 from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import Answer, CutAnswer, Purpose, decode, decode_each
 from wikisync.api.budget import (
@@ -47,20 +46,21 @@ from wikisync.api.listing import (
 )
 from wikisync.api.pace import ProcessPace
 from wikisync.api.pool import Pool
-from wikisync.api.project_schema import ProjectRecord
 from wikisync.api.proxy import proxy_for
 from wikisync.api.refusals import in_words
 from wikisync.api.request import Request
-from wikisync.api.schema import (
+from wikisync.api.secret import Secret
+from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
+from wikisync.contract import routes
+from wikisync.contract.project_schema import ProjectRecord
+from wikisync.contract.schema import (
     AddressRecord,
     CurrentUserRecord,
     GroupRecord,
     TokenRecord,
     VersionRecord,
 )
-from wikisync.api.secret import Secret
-from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
-from wikisync.model import OwnerKind
+from wikisync.core.model import OwnerKind
 
 log = logging.getLogger(__name__)
 

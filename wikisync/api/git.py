@@ -27,7 +27,9 @@ from wikisync.api.client import Client
 from wikisync.api.packs import NotAPack, Objects, objects_in
 from wikisync.api.request import Request
 from wikisync.api.tree_cache import TreeCache
-from wikisync.api.trees import TreeMissing
+from wikisync.core.contents import is_pointer
+from wikisync.core.git_trees import TreeMissing
+from wikisync.core.model import AttachmentPath, WikiOwner
 from wikisync.errors import (
     AuthenticationFailed,
     FolderError,
@@ -40,8 +42,6 @@ from wikisync.errors import (
     RemoteError,
     Unavailable,
 )
-from wikisync.model import AttachmentPath, WikiOwner
-from wikisync.pointer import is_pointer
 
 log = logging.getLogger(__name__)
 

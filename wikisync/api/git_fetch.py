@@ -19,9 +19,9 @@ import pygit2
 
 from wikisync.api.proxy import Proxy
 from wikisync.api.secret import GIT_USER, Secret
-from wikisync.model import AttachmentPath
-from wikisync.origin import is_same_origin
-from wikisync.private import make_private_folder
+from wikisync.core.model import AttachmentPath
+from wikisync.core.origin import is_same_origin
+from wikisync.core.system.private import make_private_folder
 
 SILENCE_S = 30.0
 """Longest wait for the server to say anything."""

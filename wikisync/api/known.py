@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from wikisync.api.packs import file_id
 from wikisync.api.scan import Scan
-from wikisync.decoding import json_decoder
-from wikisync.model import Digest, Page, PageState, Slug, Snapshot
+from wikisync.core.decoding import json_decoder
+from wikisync.core.model import Digest, Page, PageState, Slug, Snapshot
 
 
 class Mark(Struct, frozen=True, omit_defaults=True):

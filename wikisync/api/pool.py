@@ -22,7 +22,6 @@ import aiohttp
 from msgspec.structs import replace
 from yarl import URL
 
-from wikisync.api import routes
 from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import NOT_THE_API_HINT, Answer, NotHandedOut, Purpose
 from wikisync.api.budget import Clock, TransientFailure
@@ -33,6 +32,8 @@ from wikisync.api.refusals import AUTHENTICATION_HINT, error_of
 from wikisync.api.request import Request, headers_of
 from wikisync.api.secret import Secret
 from wikisync.api.settings import ClientSettings
+from wikisync.contract import routes
+from wikisync.core.terminal import one_line
 from wikisync.errors import (
     AnswerTooLarge,
     ProtocolViolation,
@@ -41,7 +42,6 @@ from wikisync.errors import (
     RemoteError,
     Unavailable,
 )
-from wikisync.terminal import one_line
 
 log = logging.getLogger(__name__)
 

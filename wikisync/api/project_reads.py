@@ -19,13 +19,16 @@ from typing import Any, TypeVar, Unpack
 from wikisync.api.answers import About, Purpose
 from wikisync.api.client import Client, Id
 from wikisync.api.listing import Listing, OffsetLimit
-from wikisync.api.parameters import parameters_of, replace_deprecated
-from wikisync.api.project_schema import (
+from wikisync.api.request import Request
+from wikisync.api.upload import upload_form
+from wikisync.api.values import check_values, fields_of, json_of, query_of
+from wikisync.contract.parameters import parameters_of, replace_deprecated
+from wikisync.contract.project_schema import (
     ProjectGroupRecord,
     ProjectRecord,
     StarrerRecord,
 )
-from wikisync.api.project_types import (
+from wikisync.contract.project_types import (
     ListContributedProjectsArguments,
     ListForksArguments,
     ListProjectGroupsArguments,
@@ -37,12 +40,9 @@ from wikisync.api.project_types import (
     ListUserProjectsArguments,
     ShowProjectArguments,
 )
-from wikisync.api.request import Request
-from wikisync.api.routes import Endpoint
-from wikisync.api.schema import UserRecord
-from wikisync.api.upload import upload_form
-from wikisync.api.values import check_values, fields_of, json_of, query_of
-from wikisync.progress import Progress
+from wikisync.contract.routes import Endpoint
+from wikisync.contract.schema import UserRecord
+from wikisync.core.messages import Progress
 
 T = TypeVar("T")
 

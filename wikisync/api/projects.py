@@ -19,14 +19,15 @@ from msgspec import Struct
 from wikisync.api.answers import decode
 from wikisync.api.client import Id
 from wikisync.api.project_reads import Also, ProjectReads
-from wikisync.api.project_schema import (
+from wikisync.api.request import Request
+from wikisync.contract.project_schema import (
     AvatarRecord,
     MembersImportRecord,
     ProjectRecord,
     ShareRecord,
     UploadRecord,
 )
-from wikisync.api.project_types import (
+from wikisync.contract.project_types import (
     CreateProjectArguments,
     CreateProjectForUserArguments,
     DeleteProjectArguments,
@@ -34,11 +35,10 @@ from wikisync.api.project_types import (
     ForkProjectArguments,
     ShareProjectArguments,
 )
-from wikisync.api.request import Request
-from wikisync.api.routes import Endpoint
+from wikisync.contract.routes import Endpoint
+from wikisync.core.messages import Progress
+from wikisync.core.terminal import one_line
 from wikisync.errors import NotFound, Rejected, RemoteError, Unavailable, UsageError
-from wikisync.progress import Progress
-from wikisync.terminal import one_line
 
 GOING_ON = frozenset({"scheduled", "started"})
 """Values of ``import_status`` while a fork is being made."""

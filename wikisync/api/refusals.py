@@ -25,7 +25,8 @@ from wikisync.api.answers import (
     not_the_api,
     violation,
 )
-from wikisync.decoding import json_decoder
+from wikisync.core.decoding import json_decoder
+from wikisync.core.terminal import CHARS_MAX, one_line
 from wikisync.errors import (
     AuthenticationFailed,
     NotFound,
@@ -36,7 +37,6 @@ from wikisync.errors import (
     RemoteError,
     Unavailable,
 )
-from wikisync.terminal import CHARS_MAX, one_line
 
 MESSAGE_DEPTH_MAX = 4
 TITLE_WITHIN_BYTES = 16 * 1024

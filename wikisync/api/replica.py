@@ -28,18 +28,11 @@ from wikisync.api.git import WikiHistory
 from wikisync.api.known import KnownPages
 from wikisync.api.scan import known_format, require_whole, whole_page
 from wikisync.api.scanning import READS_MAX, REQUEST_COST_BYTES, Scanning
-from wikisync.api.schema import WikiPageRecord
 from wikisync.api.tree_cache import TreeCache
 from wikisync.api.upload import spooled
 from wikisync.api.wikis import Wiki
-from wikisync.errors import (
-    NotFound,
-    PreconditionFailed,
-    ProtocolViolation,
-    Rejected,
-    RemoteError,
-)
-from wikisync.model import (
+from wikisync.contract.schema import WikiPageRecord
+from wikisync.core.model import (
     Attachment,
     AttachmentPath,
     Digest,
@@ -51,6 +44,13 @@ from wikisync.model import (
     is_dashed,
     name_key,
     temporary_name,
+)
+from wikisync.errors import (
+    NotFound,
+    PreconditionFailed,
+    ProtocolViolation,
+    Rejected,
+    RemoteError,
 )
 
 DECIDE_HINT = "run it again"

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from wikisync import __version__
 from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import Purpose
-from wikisync.api.routes import Method
 from wikisync.api.secret import Secret
+from wikisync.contract.routes import Method
+from wikisync.core.version import __version__
 
 if TYPE_CHECKING:
     from aiohttp import FormData

@@ -19,9 +19,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wikisync.api.answers import OddEntry
-from wikisync.api.schema import WikiPageRecord
-from wikisync.errors import NotFound, ProtocolViolation
-from wikisync.model import (
+from wikisync.contract.schema import WikiPageRecord
+from wikisync.core.model import (
     Format,
     Page,
     PageState,
@@ -30,6 +29,7 @@ from wikisync.model import (
     Snapshot,
     WikiOwner,
 )
+from wikisync.errors import NotFound, ProtocolViolation
 
 UNREADABLE = "page-unreadable"
 """The code of a problem with a page that could not be read this time."""

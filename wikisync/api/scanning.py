@@ -27,15 +27,10 @@ from wikisync.api.known import KnownPages, Mark
 from wikisync.api.packs import NotAPack, file_id
 from wikisync.api.scan import UNREADABLE, Scan, whole_page
 from wikisync.api.tree_cache import TreeCache
-from wikisync.api.trees import (
-    OddTree,
-    PageChanges,
-    TreeMissing,
-    file_of,
-    other_files,
-    page_changes,
-)
+from wikisync.api.trees import OddTree, PageChanges, file_of, other_files, page_changes
 from wikisync.api.wikis import PageList, Wiki
+from wikisync.core.git_trees import TreeMissing
+from wikisync.core.model import Slug, Snapshot
 from wikisync.errors import (
     AnswerTooLarge,
     AuthenticationFailed,
@@ -46,7 +41,6 @@ from wikisync.errors import (
     RemoteError,
     Unavailable,
 )
-from wikisync.model import Slug, Snapshot
 
 log = logging.getLogger(__name__)
 

@@ -17,9 +17,14 @@ import msgspec
 from msgspec import Struct
 
 from wikisync.api.packs import id_of
-from wikisync.api.trees import TreeMissing, reachable, require_whole
-from wikisync.decoding import msgpack_decoder
-from wikisync.private import make_private_folder, private_opener, read_private_file
+from wikisync.api.trees import reachable, require_whole
+from wikisync.core.decoding import msgpack_decoder
+from wikisync.core.git_trees import TreeMissing
+from wikisync.core.system.private import (
+    make_private_folder,
+    private_opener,
+    read_private_file,
+)
 
 log = logging.getLogger(__name__)
 

@@ -8,11 +8,12 @@ not said here: a page that changed is read from the service.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Set
+from collections.abc import Collection, Mapping, Set
 
 from msgspec import Struct, field
 
-from wikisync.model import EXTENSIONS, Slug, split_extension
+from wikisync.core.git_trees import DIRECTORY, TreeMissing, tree_entries
+from wikisync.core.model import EXTENSIONS, Slug, split_extension
 
 UPLOADS = b"uploads"
 """The directory of attachments at the top."""
@@ -20,16 +21,10 @@ ENTRIES_MAX = 4_000_000
 """Names of directories that differ; a few trees that hold each other could make any
 number of paths."""
 
-SHA1_BYTES = 20
-"""Of an id in a repository of git's usual kind."""
-DIRECTORY, _SUBMODULE = 0o40000, 0o160000
+_SUBMODULE = 0o160000
 _FILES = frozenset({0o100644, 0o100755, 0o100664})
 _UPLOAD = re.compile(r"uploads/[0-9a-fA-F]{32}")
 _ENDINGS = tuple(one for many in EXTENSIONS.values() for one in many)
-
-
-class TreeMissing(LookupError):
-    """A tree that is needed was not sent."""
 
 
 class OddTree(ValueError):
@@ -137,32 +132,6 @@ def other_files(
             ):
                 found[path] = id_.hex()
     return found
-
-
-def tree_entries(
-    tree: bytes, id_bytes: int = SHA1_BYTES
-) -> Iterator[tuple[int, bytes, bytes]]:
-    """Mode, name and id of everything in a tree.
-
-    Git's format is ``mode SP name NUL id`` repeated; read directly because a thousand
-    entry objects of a library cost thirty times as much.
-
-    Raises:
-        TreeMissing: the tree is cut or damaged.
-    """
-    at = 0
-    while at < len(tree):
-        mode_end = tree.find(b" ", at)
-        name_end = tree.find(b"\0", mode_end)
-        if not at < mode_end < name_end or name_end + id_bytes >= len(tree):
-            raise TreeMissing("it is cut")
-        try:
-            mode = int(tree[at:mode_end], 8)
-        except ValueError:
-            raise TreeMissing("it is damaged") from None
-        end = name_end + 1 + id_bytes
-        yield mode, tree[mode_end + 1 : name_end], tree[name_end + 1 : end]
-        at = end
 
 
 def reachable(trees: Mapping[bytes, bytes], root: bytes) -> dict[bytes, bytes]:

@@ -17,10 +17,10 @@ from tempfile import SpooledTemporaryFile, gettempdir
 from typing import TYPE_CHECKING, BinaryIO
 
 from wikisync.api.request import OpenForm
+from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.model import Digest
+from wikisync.core.system.private import make_private_folder
 from wikisync.errors import FolderError
-from wikisync.model import Digest
-from wikisync.private import make_private_folder
-from wikisync.progress import Progress, SilentProgress
 
 if TYPE_CHECKING:
     from aiohttp import FormData

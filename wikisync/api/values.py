@@ -16,8 +16,8 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from wikisync.api.parameters import Parameter, parameters_of, rules_of
-from wikisync.api.routes import Endpoint
+from wikisync.contract.parameters import Parameter, parameters_of, rules_of
+from wikisync.contract.routes import Endpoint
 from wikisync.errors import UsageError
 
 PER_PAGE_MAX = 100

@@ -17,7 +17,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.api import routes
 from wikisync.api.address import encode_path
 from wikisync.api.answers import (
     About,
@@ -32,12 +31,13 @@ from wikisync.api.answers import (
 from wikisync.api.client import Client, Id
 from wikisync.api.listing import encode_query
 from wikisync.api.request import Request
-from wikisync.api.routes import Method
-from wikisync.api.schema import AttachmentRecord, CommentRecord, WikiPageRecord
 from wikisync.api.upload import Spool, upload_form
+from wikisync.contract import routes
+from wikisync.contract.routes import Method
+from wikisync.contract.schema import AttachmentRecord, CommentRecord, WikiPageRecord
+from wikisync.core.model import WRITABLE_FORMATS, AttachmentPath, Format, WikiOwner
+from wikisync.core.terminal import one_line
 from wikisync.errors import ProtocolViolation, Rejected
-from wikisync.model import WRITABLE_FORMATS, AttachmentPath, Format, WikiOwner
-from wikisync.terminal import one_line
 
 T = TypeVar("T")
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import click
 
-from wikisync.api.parameters import Parameter, parameters_of
-from wikisync.api.project_schema import AccessLevel
-from wikisync.api.routes import Endpoint
 from wikisync.cli.options import InputPath
+from wikisync.contract.parameters import Parameter, parameters_of
+from wikisync.contract.project_schema import AccessLevel
+from wikisync.contract.routes import Endpoint
 from wikisync.errors import UsageError
 
 PREFIX = "value_"

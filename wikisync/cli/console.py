@@ -18,11 +18,11 @@ import click
 
 from wikisync.api.secret import without_tokens
 from wikisync.cli.tables import table_text
+from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.model import Problem
+from wikisync.core.system.processes import interruptible
+from wikisync.core.terminal import VisibleLines, visible_line
 from wikisync.errors import ConfigError, UsageError, WikisyncError
-from wikisync.model import Problem
-from wikisync.processes import interruptible
-from wikisync.progress import Progress, SilentProgress
-from wikisync.terminal import VisibleLines, visible_line
 from wikisync.workspace.sentences import with_hint
 from wikisync.workspace.times import local_time
 

@@ -15,8 +15,8 @@ import click
 from wikisync.api.client import Client
 from wikisync.cli.console import Console
 from wikisync.cli.export import show_report
+from wikisync.core.messages import Progress
 from wikisync.errors import ServiceError
-from wikisync.progress import Progress
 from wikisync.service.server import running_service
 from wikisync.site.mirror import Mirror, open_mirror
 from wikisync.site.model import SiteOptions

@@ -17,9 +17,9 @@ from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
+from wikisync.core.model import Slug
+from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather
 from wikisync.errors import FolderError, NotFound
-from wikisync.model import Slug
-from wikisync.parallel import WIKIS_AT_ONCE, gather
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,

@@ -35,8 +35,8 @@ from wikisync.cli.site_report import (
     site_summary,
 )
 from wikisync.cli.theming import theme_choice, theme_options
+from wikisync.core.model import Problem
 from wikisync.errors import ExitCode
-from wikisync.model import Problem
 from wikisync.site.model import SiteOptions
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.exporting import (

@@ -16,10 +16,10 @@ from urllib.parse import quote
 import click
 from msgspec import Struct
 
-from wikisync import __version__
-from wikisync.model import Problem
+from wikisync.core.model import Problem
+from wikisync.core.terminal import visible_line
+from wikisync.core.version import __version__
 from wikisync.site.model import BrokenLink
-from wikisync.terminal import visible_line
 
 BROKEN_LINK = "broken-link"
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from wikisync.model import WikiOwner
+from wikisync.core.model import WikiOwner
 from wikisync.workspace.configured import (
     ConfiguredWorkspace,
     find_workspace,

@@ -31,9 +31,9 @@ from wikisync.config import (
 )
 from wikisync.config.reading import render_config
 from wikisync.config.trust import agree, agreed_lines
+from wikisync.core.model import Problem, WikiOwner
 from wikisync.errors import ExitCode, FolderError, UsageError
 from wikisync.folder.workspace import refuse_overlaps
-from wikisync.model import Problem, WikiOwner
 from wikisync.workspace.addresses import Target, find_target
 from wikisync.workspace.cloning import folder_names
 from wikisync.workspace.configured import find_workspace

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from wikisync.api.secret import could_be_token
 from wikisync.cli.console import Console
+from wikisync.core.model import WikiOwner
 from wikisync.errors import ConfigError, RemoteError, UsageError
-from wikisync.model import WikiOwner
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.rights import Service, list_wikis, name_wikis
 from wikisync.workspace.sentences import counted

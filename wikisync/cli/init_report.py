@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from wikisync.cli.console import Console
+from wikisync.core.terminal import one_line
 from wikisync.errors import ExitCode, command_line
-from wikisync.terminal import one_line
 from wikisync.workspace.creating import Planned, pages_in
 from wikisync.workspace.rights import Service, WikiRights
 from wikisync.workspace.sentences import counted

@@ -14,8 +14,8 @@ from contextlib import suppress
 import click
 from click.shell_completion import CompletionItem
 
-from wikisync import __version__
 from wikisync.cli.console import Console
+from wikisync.core.version import __version__
 from wikisync.errors import ExitCode, Unagreed, UsageError, WikisyncError
 
 SECTIONS: dict[str, dict[str, str]] = {

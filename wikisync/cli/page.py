@@ -19,7 +19,6 @@ from msgspec.structs import replace
 
 from wikisync.api.address import ServiceAddress
 from wikisync.api.client import Client
-from wikisync.api.schema import CommentRecord, WikiPageRecord
 from wikisync.api.wikis import Wiki
 from wikisync.cli.console import Console
 from wikisync.cli.here import is_in_workspace, wiki_here
@@ -40,9 +39,10 @@ from wikisync.cli.service_command import (
     token_of,
     word_places,
 )
+from wikisync.contract.schema import CommentRecord, WikiPageRecord
+from wikisync.core.model import WRITABLE_FORMATS, Format, WikiOwner
 from wikisync.errors import ExitCode, FolderError, NotFound, UsageError
 from wikisync.markup.frontmatter import split_front_matter, text_without
-from wikisync.model import WRITABLE_FORMATS, Format, WikiOwner
 from wikisync.workspace.addresses import find_target, may_name_wiki
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.discovery import Selection

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import click
 
-from wikisync import processes
 from wikisync.cli.console import Console
 from wikisync.cli.options import folder_argument
 from wikisync.cli.theming import theme_choice, theme_options
 from wikisync.config import PreviewSection
+from wikisync.core.system import processes
+from wikisync.core.system.running import beside, give_back_memory, stop_signal
 from wikisync.errors import ExitCode
-from wikisync.memory import give_back_memory
-from wikisync.running import beside, stop_signal
 from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
 from wikisync.workspace.folders import (
     ShownFolder,

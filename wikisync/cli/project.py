@@ -1,6 +1,6 @@
 """``wikisync project``: the projects of a service, from the command line.
 
-Options of filters and attributes come from ``api.parameters`` by ``attributes``;
+Options of filters and attributes come from ``contract.parameters`` by ``attributes``;
 ``project_lists`` reads and ``project_changes`` writes.
 """
 

@@ -12,13 +12,13 @@ import click
 
 from wikisync.api.client import Client
 from wikisync.api.projects import Deletion, Projects, Toggle
-from wikisync.api.routes import Endpoint
 from wikisync.cli.attributes import parameter_options, read_newer, read_values
 from wikisync.cli.options import InputPath
 from wikisync.cli.project_lists import as_plain, command_of
 from wikisync.cli.service_command import Connection, speak
+from wikisync.contract.routes import Endpoint
+from wikisync.core.terminal import one_line
 from wikisync.errors import ExitCode, UsageError
-from wikisync.terminal import one_line
 
 Operate = Callable[["Projects"], Awaitable[Any]]
 

@@ -12,7 +12,6 @@ from wikisync.api.address import ServiceAddress
 from wikisync.api.client import Client
 from wikisync.api.listing import Listing
 from wikisync.api.projects import Projects
-from wikisync.api.routes import Endpoint
 from wikisync.cli.attributes import (
     newer_option,
     parameter_options,
@@ -28,8 +27,9 @@ from wikisync.cli.service_command import (
     connection_options,
     speak,
 )
+from wikisync.contract.routes import Endpoint
+from wikisync.core.messages import Progress
 from wikisync.errors import ExitCode, UsageError
-from wikisync.progress import Progress
 
 ROWS_SHOWN = 100
 PROJECT = click.argument("project", required=True, default=project_here)

@@ -9,8 +9,8 @@ import msgspec
 
 from wikisync.cli.console import Console
 from wikisync.cli.options import InputPath, json_option, markup_option
+from wikisync.core.model import Format
 from wikisync.errors import ExitCode, WikisyncError
-from wikisync.model import Format
 from wikisync.workspace.page_files import (
     FileRenderer,
     RenderedFile,

@@ -16,6 +16,7 @@ from wikisync.cli.options import json_option, workspace_option
 from wikisync.cli.resolve_report import ResolveReport
 from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
+from wikisync.core.model import Slug
 from wikisync.errors import (
     ExitCode,
     FolderError,
@@ -30,7 +31,6 @@ from wikisync.merging.conflict import (
     resolved,
     write_conflict_file,
 )
-from wikisync.model import Slug
 from wikisync.sync.decide.ledger import ConflictFileRecord, remote_label
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.workspace.configured import (

@@ -10,10 +10,10 @@ import click
 
 from wikisync.cli.console import Console
 from wikisync.cli.options import json_option, workspace_option
+from wikisync.core.model import Page
 from wikisync.errors import ExitCode, UsageError, WikisyncError
 from wikisync.merging.conflict import MARKER, has_marker
 from wikisync.merging.diff import changes
-from wikisync.model import Page
 from wikisync.workspace.configured import (
     ConfiguredWorkspace,
     find_workspace,

@@ -16,12 +16,11 @@ from msgspec.structs import replace
 from wikisync.cli import serve_admin
 from wikisync.cli.console import Console
 from wikisync.cli.options import InputPath
-from wikisync.connections import USUAL_LIMITS, is_loopback
+from wikisync.core.model import WikiOwner
+from wikisync.core.system.connections import USUAL_LIMITS, is_loopback
+from wikisync.core.system.private import make_private_file, read_private_file
+from wikisync.core.system.running import beside, give_back_memory, stop_signal
 from wikisync.errors import ExitCode, UsageError, command_line
-from wikisync.memory import give_back_memory
-from wikisync.model import WikiOwner
-from wikisync.private import make_private_file, read_private_file
-from wikisync.running import beside, stop_signal
 from wikisync.service.loading import LoadedFolder
 from wikisync.service.server import RunningService, running_service
 from wikisync.service.settings import Deletion, Hook, Imports, Profile, Settings

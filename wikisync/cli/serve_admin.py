@@ -17,8 +17,8 @@ from msgspec.structs import asdict
 
 from wikisync.cli.attributes import ROLES
 from wikisync.cli.console import Console
+from wikisync.core.system.private import keep_private
 from wikisync.errors import ServiceError, UsageError, command_line
-from wikisync.private import keep_private
 from wikisync.service.manifest import PATH_PART
 from wikisync.service.removal import remove, to_remove
 from wikisync.service.rows import User

@@ -16,9 +16,9 @@ from wikisync.cli.console import Console
 from wikisync.cli.options import exclude_option, json_option, workspace_option
 from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
+from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather
 from wikisync.errors import Unagreed, WikisyncError
 from wikisync.folder.workspace import WATCH, holder_of
-from wikisync.parallel import WIKIS_AT_ONCE, gather
 from wikisync.watch.report import read_health
 from wikisync.workspace.attention import batch_sentence
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wikisync.cli.console import Console
+from wikisync.core.model import Problem
 from wikisync.errors import WikisyncError, command_line
-from wikisync.model import Problem
 from wikisync.sync.decide.plan import describe
 from wikisync.workspace.attention import (
     batch_sentence,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 
-from wikisync.terminal import one_line
+from wikisync.core.terminal import one_line
 
 
 def table_text(

@@ -41,10 +41,10 @@ from wikisync.config.sections import (
 )
 from wikisync.config.table import Table
 from wikisync.config.trust import refuse_foreign
-from wikisync.decoding import decode_text
+from wikisync.core.decoding import decode_text
+from wikisync.core.model import OwnerKind, WikiOwner
+from wikisync.core.packaged import packaged_text
 from wikisync.errors import ConfigError, lowered
-from wikisync.model import OwnerKind, WikiOwner
-from wikisync.packaged import packaged_text
 
 S = TypeVar("S", bound=Struct)
 

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
-from wikisync.layout import PRIVATE_FOLDER
-from wikisync.model import OwnerKind, WikiOwner
+from wikisync.core.layout import PRIVATE_FOLDER
+from wikisync.core.model import OwnerKind, WikiOwner
 
 Check = Callable[[str], str]
 URL_EXAMPLE = "https://gitlab.example.com"

@@ -26,9 +26,9 @@ from functools import partial
 from pathlib import Path
 
 from wikisync.config.sections import FILE_NAME, Config
+from wikisync.core.layout import PRIVATE_FOLDER
+from wikisync.core.system.private import make_private_folder, private_opener
 from wikisync.errors import ConfigError, Unagreed, command_line
-from wikisync.layout import PRIVATE_FOLDER
-from wikisync.private import make_private_folder, private_opener
 
 SAFE_VARIABLE = "WIKISYNC_SAFE_FOLDERS"
 """Environment variable: workspaces to obey whoever wrote what, with ``:`` between;

@@ -18,8 +18,8 @@ import struct
 from collections.abc import Callable
 from contextlib import suppress
 
+from wikisync.core.system.libc import copy_attributes
 from wikisync.errors import FolderError
-from wikisync.libc import copy_attributes
 
 _ACCESS = "system.posix_acl_access"
 _DEFAULT = "system.posix_acl_default"

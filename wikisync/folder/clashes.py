@@ -15,6 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from wikisync.core.model import EXTENSIONS, Format, PagePath, Slug, split_extension
 from wikisync.folder.coding import (
     MARK_DIGITS,
     PathDigest,
@@ -25,7 +26,6 @@ from wikisync.folder.coding import (
 )
 from wikisync.folder.ignore import is_ignored_file
 from wikisync.folder.safe_open import folder_error
-from wikisync.model import EXTENSIONS, Format, PagePath, Slug, split_extension
 
 _IGNORABLE = re.compile(
     "[\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"

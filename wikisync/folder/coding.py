@@ -12,8 +12,8 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from wikisync.core.model import EXTENSIONS, Format, split_extension
 from wikisync.folder.ignore import ATTENTION, UPLOADS, folder_maker, is_ignored_file
-from wikisync.model import EXTENSIONS, Format, split_extension
 
 COMPONENT_BYTES_MAX = 200
 """Longest part of a name before mark and extension; 255 is the disk's limit."""

@@ -11,6 +11,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from wikisync.core.model import (
+    NO_FILE,
+    WRITABLE_FORMATS,
+    ConflictFile,
+    Digest,
+    Format,
+    Problem,
+    Slug,
+    digest_of,
+    split_extension,
+)
 from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed
 from wikisync.folder.busy import locked_name
 from wikisync.folder.ignore import CONFLICT_MARK
@@ -26,17 +37,6 @@ from wikisync.folder.safe_open import (
 from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.text import decode_page
 from wikisync.folder.trash import Trash
-from wikisync.model import (
-    NO_FILE,
-    WRITABLE_FORMATS,
-    ConflictFile,
-    Digest,
-    Format,
-    Problem,
-    Slug,
-    digest_of,
-    split_extension,
-)
 
 
 class ConflictFiles:

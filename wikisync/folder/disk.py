@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from enum import Enum
 
+from wikisync.core.model import Digest, digest_of
 from wikisync.errors import PreconditionFailed
 from wikisync.folder.safe_open import file_status, folder_error, open_file, read_all
-from wikisync.model import Digest, digest_of
 
 
 class Anything(Enum):

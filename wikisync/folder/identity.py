@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from wikisync.decoding import json_decoder
+from wikisync.core.decoding import json_decoder
+from wikisync.core.system.libc import inode_and_birth
 from wikisync.folder.safe_open import folder_error, opened_root
-from wikisync.libc import inode_and_birth
 
 
 class FolderIdentity(Struct, frozen=True):

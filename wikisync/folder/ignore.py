@@ -14,8 +14,8 @@ from fnmatch import translate
 from functools import lru_cache
 from typing import NamedTuple
 
+from wikisync.core.model import EXTENSIONS, split_extension
 from wikisync.folder.foreign import COPIES, COPY_OF, FILES, FOLDERS, STUBS, WEAK_COPIES
-from wikisync.model import EXTENSIONS, split_extension
 
 CONFLICT_MARK = ".conflict"
 """What a conflict file has between the page's name and its extension."""

@@ -22,10 +22,16 @@ from typing import TypeVar
 
 import msgspec
 
-from wikisync import __version__
-from wikisync.decoding import msgpack_decoder
+from wikisync.core.decoding import msgpack_decoder
+from wikisync.core.model import Digest, LooseFile, PageState
+from wikisync.core.system.file_status import UNKNOWN, FileStatus, is_settled, status_of
+from wikisync.core.system.private import (
+    make_private_folder,
+    private_opener,
+    read_private_file,
+)
+from wikisync.core.version import __version__
 from wikisync.errors import FolderError
-from wikisync.file_status import UNKNOWN, FileStatus, is_settled, status_of
 from wikisync.folder.busy import locked_name
 from wikisync.folder.ignore import UPLOADS, is_ignored_folder
 from wikisync.folder.patterns import IGNORE_FILE
@@ -36,8 +42,6 @@ from wikisync.folder.safe_open import (
     opened_root,
     read_chunks,
 )
-from wikisync.model import Digest, LooseFile, PageState
-from wikisync.private import make_private_folder, private_opener, read_private_file
 
 BYTES_MAX = 256 * 1024 * 1024
 """A larger file is not ours."""

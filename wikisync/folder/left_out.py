@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from wikisync.core.model import STRAY_CONFLICT, Problem, split_extension
 from wikisync.folder.ignore import ATTENTION, CONFLICT_MARK, is_hidden_page
 from wikisync.folder.naming import is_fetched, page_of_conflict, parse_path
 from wikisync.folder.patterns import IGNORE_FILE, pattern_of
-from wikisync.model import STRAY_CONFLICT, Problem, split_extension
 
 
 def ignored_page(path: str) -> Problem | None:

@@ -35,13 +35,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from wikisync.core.model import Digest, digest_of
+from wikisync.core.system.libc import NotSupported, swap_names
+from wikisync.core.system.private import make_private_folder
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.rename import link_to_free, put_back
 from wikisync.folder.safe_open import folder_error, open_file, read_all
 from wikisync.folder.writers import Writers
-from wikisync.libc import NotSupported, swap_names
-from wikisync.model import Digest, digest_of
-from wikisync.private import make_private_folder
 
 LATE_S = 2.0
 """So long a file that is open must have been left alone before it is read."""

@@ -18,6 +18,16 @@ from collections.abc import (
 )
 from pathlib import Path
 
+from wikisync.core.model import (
+    AttachmentPath,
+    Format,
+    LinkTarget,
+    LooseFile,
+    Slug,
+    in_form_c,
+    split_extension,
+)
+from wikisync.core.system.parallel import finish_in_thread
 from wikisync.errors import NotFound
 from wikisync.folder.ignore import is_ignored_file
 from wikisync.folder.index import FolderIndex
@@ -27,16 +37,6 @@ from wikisync.folder.patterns import Patterns
 from wikisync.folder.replica import FolderReplica
 from wikisync.folder.safe_open import CHUNK_BYTES, Folders, opened_below, opened_root
 from wikisync.folder.scan import ScannedFolder, scan_pages
-from wikisync.model import (
-    AttachmentPath,
-    Format,
-    LinkTarget,
-    LooseFile,
-    Slug,
-    in_form_c,
-    split_extension,
-)
-from wikisync.parallel import finish_in_thread
 
 
 class LooseFiles:

@@ -11,6 +11,8 @@ from contextlib import suppress
 
 from msgspec import Struct
 
+from wikisync.core.model import Digest
+from wikisync.core.system.libc import NotSupported, rename_to_free
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.clashes import fold_all
 from wikisync.folder.disk import check_expected
@@ -18,8 +20,6 @@ from wikisync.folder.limbo import Limbo
 from wikisync.folder.rename import link_to_free, put_back, scan_and_rename
 from wikisync.folder.safe_open import file_status
 from wikisync.folder.trash import Trash
-from wikisync.libc import NotSupported, rename_to_free
-from wikisync.model import Digest
 
 
 class NameInFolder(Struct, frozen=True):

@@ -29,6 +29,14 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from wikisync.core.model import (
+    EXTENSIONS,
+    AttachmentPath,
+    Format,
+    PagePath,
+    Slug,
+    split_extension,
+)
 from wikisync.errors import FolderError
 from wikisync.folder.coding import decode_slug, encode_slug
 from wikisync.folder.ignore import (
@@ -39,14 +47,6 @@ from wikisync.folder.ignore import (
     folder_maker,
     is_ignored_file,
     is_ignored_folder,
-)
-from wikisync.model import (
-    EXTENSIONS,
-    AttachmentPath,
-    Format,
-    PagePath,
-    Slug,
-    split_extension,
 )
 
 __all__ = [

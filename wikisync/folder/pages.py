@@ -20,8 +20,23 @@ from stat import S_ISREG
 
 from msgspec.structs import replace
 
+from wikisync.core.model import (
+    FOLDER_OF_PAGES,
+    Digest,
+    Format,
+    Page,
+    PagePath,
+    PageState,
+    Problem,
+    Slug,
+    Snapshot,
+    digest_of,
+    folded_digest,
+    folders_above,
+    split_extension,
+)
+from wikisync.core.system.file_status import FileStatus, is_settled, status_of
 from wikisync.errors import FolderError, PreconditionFailed
-from wikisync.file_status import FileStatus, is_settled, status_of
 from wikisync.folder.busy import WRITE_TEST
 from wikisync.folder.clashes import Folding, PathBook, probe_folding
 from wikisync.folder.identity import identity_of
@@ -42,21 +57,6 @@ from wikisync.folder.scan import ListedFile, ScannedFolder, scan_pages
 from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.text import decode_page, encode_page, title_of
 from wikisync.folder.trash import Trash
-from wikisync.model import (
-    FOLDER_OF_PAGES,
-    Digest,
-    Format,
-    Page,
-    PagePath,
-    PageState,
-    Problem,
-    Slug,
-    Snapshot,
-    digest_of,
-    folded_digest,
-    folders_above,
-    split_extension,
-)
 
 PAGE_BYTES_MAX = 64 * 1024 * 1024
 """A file larger than this is not read as a page."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from wikisync.decoding import decode_text
+from wikisync.core.decoding import decode_text
+from wikisync.core.model import Problem
 from wikisync.errors import FolderError
 from wikisync.folder.patterns import (
     FILE_BYTES_MAX,
@@ -20,7 +21,6 @@ from wikisync.folder.safe_open import (
     opened_root,
     read_limited,
 )
-from wikisync.model import Problem
 
 
 def read_patterns(root_path: Path) -> tuple[Patterns, tuple[Problem, ...]]:

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from wikisync.model import Problem, folders_above
+from wikisync.core.model import Problem, folders_above
 
 IGNORE_FILE = ".wikisyncignore"
 FILE_BYTES_MAX = 64 * 1024

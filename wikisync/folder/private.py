@@ -19,10 +19,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
+from wikisync.core.layout import PRIVATE_FOLDER
+from wikisync.core.system.locks import close_locked, open_locked_folder
+from wikisync.core.system.private import FOLDER_MODE, make_private_folder
 from wikisync.folder.safe_open import folder_error
-from wikisync.layout import PRIVATE_FOLDER
-from wikisync.locks import close_locked, open_locked_folder
-from wikisync.private import FOLDER_MODE, make_private_folder
 
 _FOLDER_TRIES_MAX = 100
 OWN_CHARS_MAX = 200

@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 
-from wikisync.libc import NotSupported, rename_to_free
+from wikisync.core.system.libc import NotSupported, rename_to_free
 
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK})
 """What a disk says that has no hard links."""

@@ -24,6 +24,25 @@ from functools import partial
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
+from wikisync.core.layout import (
+    LIMBO_FOLDER,
+    SCANS_FOLDER,
+    TEMPORARY_FOLDER,
+    TRASH_FOLDER,
+)
+from wikisync.core.model import (
+    Attachment,
+    AttachmentPath,
+    ConflictFile,
+    Digest,
+    Format,
+    LateSave,
+    LooseFile,
+    Page,
+    Slug,
+    Snapshot,
+)
+from wikisync.core.system.parallel import finish_in_thread
 from wikisync.errors import NotFound, PreconditionFailed
 from wikisync.folder.conflict_files import ConflictFiles
 from wikisync.folder.index import FolderIndex
@@ -48,25 +67,6 @@ from wikisync.folder.scan import ScannedFolder
 from wikisync.folder.swap import FolderWriter
 from wikisync.folder.text import decode_page
 from wikisync.folder.trash import Trash
-from wikisync.layout import (
-    LIMBO_FOLDER,
-    SCANS_FOLDER,
-    TEMPORARY_FOLDER,
-    TRASH_FOLDER,
-)
-from wikisync.model import (
-    Attachment,
-    AttachmentPath,
-    ConflictFile,
-    Digest,
-    Format,
-    LateSave,
-    LooseFile,
-    Page,
-    Slug,
-    Snapshot,
-)
-from wikisync.parallel import finish_in_thread
 
 P = ParamSpec("P")
 T = TypeVar("T")

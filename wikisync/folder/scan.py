@@ -23,8 +23,17 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
+from wikisync.core.model import (
+    AttachmentPath,
+    Format,
+    PagePath,
+    Problem,
+    Slug,
+    split_extension,
+)
+from wikisync.core.system.file_status import FileStatus, is_dataless, status_of
+from wikisync.core.terminal import path_text
 from wikisync.errors import FolderError
-from wikisync.file_status import FileStatus, is_dataless, status_of
 from wikisync.folder.busy import (
     BACKUP_S,
     WRITE_TEST,
@@ -54,15 +63,6 @@ from wikisync.folder.left_out import (
 from wikisync.folder.naming import attachment_path, is_fetched, parse_path
 from wikisync.folder.patterns import NO_PATTERNS, Patterns
 from wikisync.folder.safe_open import folder_error, open_folder, opened_root
-from wikisync.model import (
-    AttachmentPath,
-    Format,
-    PagePath,
-    Problem,
-    Slug,
-    split_extension,
-)
-from wikisync.terminal import path_text
 
 
 class ListedFile(NamedTuple):

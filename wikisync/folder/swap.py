@@ -28,6 +28,10 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from wikisync.core.layout import TEMPORARY_FOLDER
+from wikisync.core.model import Digest
+from wikisync.core.system.libc import sync_disk
+from wikisync.core.system.private import FILE_MODE, FOLDER_MODE
 from wikisync.errors import FolderError, PreconditionFailed
 from wikisync.folder.attributes import (
     inherit_access,
@@ -57,10 +61,6 @@ from wikisync.folder.safe_open import (
     split_path,
 )
 from wikisync.folder.trash import Trash
-from wikisync.layout import TEMPORARY_FOLDER
-from wikisync.libc import sync_disk
-from wikisync.model import Digest
-from wikisync.private import FILE_MODE, FOLDER_MODE
 
 SINGLE_FSYNC_MAX = 8
 """Up to so many files are fsynced one by one, more in one go."""

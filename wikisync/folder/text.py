@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import codecs
 
+from wikisync.core.model import Page, Problem, Slug
 from wikisync.errors import FolderError
-from wikisync.model import Page, Problem, Slug
 
 
 def decode_page(content: bytes, path: str) -> str | Problem:

@@ -23,6 +23,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from wikisync.core.model import Slug
+from wikisync.core.system.private import FOLDER_MODE
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
 from wikisync.folder.attributes import keep_attributes
 from wikisync.folder.disk import fsync_file, write_all
@@ -36,8 +38,6 @@ from wikisync.folder.safe_open import (
     read_all,
     split_path,
 )
-from wikisync.model import Slug
-from wikisync.private import FOLDER_MODE
 
 KEPT_DAYS = 30
 """How long an entry stays."""

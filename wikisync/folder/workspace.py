@@ -23,7 +23,19 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from wikisync.decoding import json_decoder
+from wikisync.core.decoding import json_decoder
+from wikisync.core.layout import (
+    FOLDER_ID_FILE,
+    LOCK_FILE,
+    PRIVATE_FOLDER,
+    TEMPORARY_FOLDER,
+)
+from wikisync.core.system.locks import close_locked, is_locked, lock
+from wikisync.core.system.private import (
+    FILE_MODE,
+    make_private_folder,
+    read_private_file,
+)
 from wikisync.errors import FolderError, Halted
 from wikisync.folder.ignore import CONFIG_FILE
 from wikisync.folder.safe_open import (
@@ -33,14 +45,6 @@ from wikisync.folder.safe_open import (
     not_a_folder,
 )
 from wikisync.folder.swap import PRIVATE, write_atomically
-from wikisync.layout import (
-    FOLDER_ID_FILE,
-    LOCK_FILE,
-    PRIVATE_FOLDER,
-    TEMPORARY_FOLDER,
-)
-from wikisync.locks import close_locked, is_locked, lock
-from wikisync.private import FILE_MODE, make_private_folder, read_private_file
 
 WATCH = "`wikisync watch` is running"
 """What is said of a holder that carries edits over all the time."""

@@ -22,7 +22,10 @@ from typing import Any, Generic, Literal, TypeVar
 
 import msgspec
 
-from wikisync.decoding import msgpack_decoder
+from wikisync.core.decoding import msgpack_decoder
+from wikisync.core.model import Page
+from wikisync.core.system.processes import python_worker
+from wikisync.core.system.worker import MORE, More, Worker, WorkerLost, WorkerNotStarted
 from wikisync.errors import RenderError
 from wikisync.markup.context import PAGE_SECONDS_MAX, Include, include_nothing
 from wikisync.markup.jobs import (
@@ -38,9 +41,6 @@ from wikisync.markup.jobs import (
 )
 from wikisync.markup.record import MarkupOptions, ParsedPage
 from wikisync.markup.source import TOO_MUCH_MEMORY, clean_source, shown_as_source
-from wikisync.model import Page
-from wikisync.processes import python_worker
-from wikisync.worker import MORE, More, Worker, WorkerLost, WorkerNotStarted
 
 MEMORY_BYTES_MAX = 1 << 30
 """Of one worker; the worst page of 1 MiB that is known takes two thirds of it."""

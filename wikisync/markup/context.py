@@ -16,8 +16,8 @@ from contextvars import ContextVar
 
 from msgspec import Struct
 
+from wikisync.core.model import Slug
 from wikisync.markup.record import AsciidocEngine, MarkdownEngine
-from wikisync.model import Slug
 
 PAGE_SECONDS_MAX = 10.0
 """Processor time of the process that parses a page, and of an engine's."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from wikisync.core.model import Page, Problem
 from wikisync.markup.context import Include, include_nothing
 from wikisync.markup.placeholders import Filler
 from wikisync.markup.record import MarkupOptions, Section, TocEntry
 from wikisync.markup.tokens import Document
-from wikisync.model import Page, Problem
 
 
 class Draft(Struct):

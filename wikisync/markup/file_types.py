@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from wikisync.packaged import packaged_rows
+from wikisync.core.packaged import packaged_rows
 
 _TYPES = tuple(packaged_rows(__package__, "file_types.txt"))
 OPENED: Mapping[str, str] = {

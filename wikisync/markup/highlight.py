@@ -10,9 +10,9 @@ import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from wikisync.core.packaged import packaged_rows
 from wikisync.markup.lexing import lexed
 from wikisync.markup.tokens import escape
-from wikisync.packaged import packaged_rows
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer

@@ -6,10 +6,10 @@ from typing import Literal
 
 import msgspec
 
+from wikisync.core.model import Page
 from wikisync.errors import Breach
 from wikisync.markup.context import PAGE_SECONDS_MAX
 from wikisync.markup.record import MarkupOptions
-from wikisync.model import Page
 
 Stage = Literal["parse", "safe", "final"]
 OUT_OF_MEMORY = 71

@@ -19,9 +19,9 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 from urllib.parse import quote, unquote, urlsplit
 
+from wikisync.core.model import AttachmentPath, Slug, in_form_c, split_extension
 from wikisync.markup.record import LinkKind, LinkResult, ParsedPage
 from wikisync.markup.urls import is_safe_url, scheme_of
-from wikisync.model import AttachmentPath, Slug, in_form_c, split_extension
 
 UPLOADS = "uploads/"
 DEFAULT_BASE = "/wiki/-/wikis"

@@ -26,6 +26,7 @@ from itertools import islice
 from types import ModuleType
 from typing import NamedTuple
 
+from wikisync.core.model import Format, Page, Problem
 from wikisync.errors import LimitExceeded, RenderError
 from wikisync.markup.context import Include, ParseContext, include_nothing
 from wikisync.markup.draft import Draft
@@ -80,7 +81,6 @@ from wikisync.markup.source import (
     title_of,
 )
 from wikisync.markup.tokens import Document, escape
-from wikisync.model import Format, Page, Problem
 
 __all__ = [
     "PARSED_VERSION",

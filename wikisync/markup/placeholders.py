@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable, Mapping
 from urllib.parse import quote, urlsplit
 
+from wikisync.core.model import WikiOwner
 from wikisync.markup.tokens import escape
-from wikisync.model import WikiOwner
 
 IN_HOSTS = frozenset({"gitlab_server", "gitlab_pages_domain"})
 UNENCODED = frozenset({"project_path", "default_branch", "latest_tag"})

@@ -12,8 +12,8 @@ from typing import Literal
 
 import msgspec
 
+from wikisync.core.model import AttachmentPath, Format, Problem, Slug
 from wikisync.errors import Breach
-from wikisync.model import AttachmentPath, Format, Problem, Slug
 
 PARSED_VERSION = 12
 """Raise it when the same page and options give another ``ParsedPage``."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, unquote
 
+from wikisync.core.model import AttachmentPath, Format, Problem, Slug
 from wikisync.markup.file_types import file_extension, may_open
 from wikisync.markup.links import LinkIndex, Target, Urls
 from wikisync.markup.record import (
@@ -28,7 +29,6 @@ from wikisync.markup.references import (
 )
 from wikisync.markup.tokens import escape
 from wikisync.markup.urls import MEDIA_SCHEMES, is_safe_url
-from wikisync.model import AttachmentPath, Format, Problem, Slug
 
 EXTERNAL_WITHOUT_CLASS = ' rel="nofollow noreferrer noopener" target="_blank"'
 EXTERNAL = f' class="external"{EXTERNAL_WITHOUT_CLASS}'

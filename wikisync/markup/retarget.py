@@ -17,9 +17,9 @@ from urllib.parse import unquote
 
 from msgspec.structs import replace
 
+from wikisync.core.model import LinkPlace, LinkTarget, Page
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions
-from wikisync.model import LinkPlace, LinkTarget, Page
 
 ALONE_MAX = 20
 """Places tried each alone, where a try of all at once shows no link."""

@@ -17,10 +17,10 @@ from docutils import nodes
 from docutils.core import publish_doctree
 from docutils.utils import SystemMessage
 
+from wikisync.core.packaged import packaged_rows
 from wikisync.errors import RenderError
 from wikisync.markup.context import ParseContext
 from wikisync.markup.tokens import escape
-from wikisync.packaged import packaged_rows
 
 SOURCE_CHARACTERS_MAX = 256 << 10
 MARKS_IN_PARAGRAPH_MAX = 2000

@@ -18,13 +18,13 @@ from collections.abc import Mapping
 
 import nh3
 
+from wikisync.core.model import Format
+from wikisync.core.packaged import packaged_rows
 from wikisync.markup.context import SIGN
 from wikisync.markup.lines import ATTRIBUTE
 from wikisync.markup.nesting import FORMATTING_DEPTH_MAX, MARKUP, Dropped, tame
 from wikisync.markup.tokens import VOID, Document, escape, format_attributes
 from wikisync.markup.urls import LINK_SCHEMES, MEDIA_SCHEMES, is_safe_url
-from wikisync.model import Format
-from wikisync.packaged import packaged_rows
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8"})
 DROPPED_WITH_CONTENT = frozenset({"script", "style"})

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from wikisync.core.model import Page, Problem
 from wikisync.errors import Breach
 from wikisync.markup.record import ParsedPage, Section
 from wikisync.markup.tokens import escape
-from wikisync.model import Page, Problem
 
 TOO_MUCH_MEMORY = "it needs too much memory to parse"
 SPLIT_HINT = "split the page; --retry of build and export tries it again at once"

@@ -18,10 +18,17 @@ from typing import IO
 
 import msgspec
 
-from wikisync.child import ProcessorTime, standard_streams
-from wikisync.decoding import msgpack_decoder
+from wikisync.core.decoding import msgpack_decoder
+from wikisync.core.model import Format
+from wikisync.core.system.child import (
+    READY,
+    ProcessorTime,
+    read_frame,
+    read_frames,
+    standard_streams,
+    write_frame,
+)
 from wikisync.errors import LimitExceeded, RenderError
-from wikisync.frames import READY, read_frame, read_frames, write_frame
 from wikisync.markup.context import page_seconds
 from wikisync.markup.jobs import (
     OUT_OF_MEMORY,
@@ -43,7 +50,6 @@ from wikisync.markup.page import (
 )
 from wikisync.markup.record import ParsedPage
 from wikisync.markup.source import TOO_MUCH_MEMORY
-from wikisync.model import Format
 
 STATUS = Path("/proc/self/status")
 FORMAT_BYTES_MAX = {Format.REST: 224 << 20, Format.ASCIIDOC: 224 << 20}

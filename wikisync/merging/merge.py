@@ -22,12 +22,12 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from wikisync.core.model import BYTE_ORDER_MARK, Format
 from wikisync.merging.conflict import Clash, MergedText, Piece, has_marker
 from wikisync.merging.diff import Hunk, changes
 from wikisync.merging.front_matter import front_matter_of
 from wikisync.merging.metadata import merge_metadata
 from wikisync.merging.units import Kind, Unit, cell_text, cells, kinds, units
-from wikisync.model import BYTE_ORDER_MARK, Format
 
 PARAGRAPH_CHARS_MAX = 200_000
 """A paragraph of which one side is longer is not divided."""

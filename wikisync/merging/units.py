@@ -14,8 +14,8 @@ from enum import Enum, auto
 
 from msgspec import Struct
 
+from wikisync.core.model import Format
 from wikisync.merging.front_matter import front_matter_of
-from wikisync.model import Format
 
 
 class Kind(Enum):

@@ -13,7 +13,7 @@ from typing import Literal, assert_never
 
 from msgspec import Struct
 
-from wikisync.api.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel
 
 Visibility = Literal["public", "internal", "private"]
 FeatureLevel = Literal["enabled", "private", "disabled"]

@@ -22,7 +22,7 @@ from hashlib import blake2b
 import msgspec
 from aiohttp import web
 
-from wikisync.api.routes import API_PREFIX
+from wikisync.contract.routes import API_PREFIX
 from wikisync.service.access import Verdict
 
 JSON_TYPE = "application/json"

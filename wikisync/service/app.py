@@ -18,7 +18,7 @@ from functools import cache
 
 from aiohttp import web
 
-from wikisync.connections import is_loopback, under_way
+from wikisync.core.system.connections import is_loopback, under_way
 from wikisync.service import git_http
 from wikisync.service.answers import (
     PartsAnswer,

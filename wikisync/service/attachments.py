@@ -16,9 +16,9 @@ from urllib.parse import quote
 import msgspec
 from aiohttp import web
 
-from wikisync.api.routes import OtherEndpoint
-from wikisync.api.schema import AttachmentLink, AttachmentRecord
-from wikisync.model import OwnerKind, split_extension
+from wikisync.contract.routes import OtherEndpoint
+from wikisync.contract.schema import AttachmentLink, AttachmentRecord
+from wikisync.core.model import OwnerKind, split_extension
 from wikisync.service.access import Operation, Verdict
 from wikisync.service.answers import (
     add_cross_origin,

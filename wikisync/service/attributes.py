@@ -1,7 +1,7 @@
 """Attributes of projects: what each is until someone sets it, and where it shows.
 
 Pure.  ``attributes.toml`` is the table.  Names and types are those of
-``api.parameters``; attributes that lists ask for have a column of their own in the
+``contract.parameters``; attributes that lists ask for have a column of their own in the
 records, all others are kept in one object, and only once they were set.
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from wikisync.api.parameters import project_attributes
-from wikisync.packaged import packaged_toml
+from wikisync.contract.parameters import project_attributes
+from wikisync.core.packaged import packaged_toml
 
 _TABLE = packaged_toml(__package__, "attributes.toml")
 COLUMNS = frozenset(_TABLE["columns"])

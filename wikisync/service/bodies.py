@@ -20,7 +20,7 @@ import msgspec
 from aiohttp import BodyPartReader, HttpVersion11, web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from wikisync.private import make_private_folder
+from wikisync.core.system.private import make_private_folder
 from wikisync.service.answers import Refusal, bad_parameters, too_large
 from wikisync.service.parameters import SentFile
 from wikisync.service.routing import malformed

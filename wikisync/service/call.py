@@ -13,8 +13,8 @@ from typing import Any, Literal
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.api.routes import API_PREFIX, AnyEndpoint
-from wikisync.model import OwnerKind
+from wikisync.contract.routes import API_PREFIX, AnyEndpoint
+from wikisync.core.model import OwnerKind
 from wikisync.service.access import (
     Act,
     Operation,

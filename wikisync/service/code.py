@@ -14,8 +14,8 @@ from pathlib import Path
 import pygit2
 from msgspec import Struct
 
-from wikisync.decoding import convert
-from wikisync.packaged import packaged_toml
+from wikisync.core.decoding import convert
+from wikisync.core.packaged import packaged_toml
 from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import KIB
 from wikisync.service.tree import RepositoryFile, is_regular

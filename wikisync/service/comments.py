@@ -10,10 +10,10 @@ from typing import Any
 
 from aiohttp import web
 
-from wikisync.api.project_schema import AccessLevel
-from wikisync.api.routes import OtherEndpoint
-from wikisync.api.schema import CommentRecord
-from wikisync.model import OwnerKind
+from wikisync.contract.project_schema import AccessLevel
+from wikisync.contract.routes import OtherEndpoint
+from wikisync.contract.schema import CommentRecord
+from wikisync.core.model import OwnerKind
 from wikisync.service.access import Operation
 from wikisync.service.answers import (
     Refusal,

@@ -13,8 +13,8 @@ from pathlib import Path
 import pygit2
 from msgspec import Struct
 
-from wikisync.api.trees import DIRECTORY, TreeMissing, tree_entries
-from wikisync.private import make_private_folder
+from wikisync.core.git_trees import DIRECTORY, TreeMissing, tree_entries
+from wikisync.core.system.private import make_private_folder
 from wikisync.service.answers import disk_error, disk_refusal
 from wikisync.service.editing import CommitPlan
 from wikisync.service.tree import RepositoryFile

@@ -19,8 +19,8 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Struct, field
 
-from wikisync.decoding import json_decoder
-from wikisync.model import Format, folders_above, path_of_title
+from wikisync.core.decoding import json_decoder
+from wikisync.core.model import Format, folders_above, path_of_title
 from wikisync.service.answers import COLLISION, invalid, not_found
 from wikisync.service.settings import MIB, Limits
 from wikisync.service.tree import (

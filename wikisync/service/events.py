@@ -14,9 +14,9 @@ from itertools import islice
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.api.project_schema import EventPage, EventPush, EventRecord
-from wikisync.api.routes import OtherEndpoint
-from wikisync.model import split_extension
+from wikisync.contract.project_schema import EventPage, EventPush, EventRecord
+from wikisync.contract.routes import OtherEndpoint
+from wikisync.core.model import split_extension
 from wikisync.service.access import Operation, Verdict
 from wikisync.service.call import Call, judge
 from wikisync.service.committing import CommitNote

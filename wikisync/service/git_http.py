@@ -23,7 +23,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.model import OwnerKind
+from wikisync.core.model import OwnerKind
 from wikisync.service import jobs
 from wikisync.service.access import (
     Operation,

@@ -19,7 +19,7 @@ from typing import IO, BinaryIO
 
 from msgspec import Struct
 
-from wikisync.processes import (
+from wikisync.core.system.processes import (
     DEVNULL,
     PIPE,
     end_session,

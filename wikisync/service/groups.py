@@ -7,8 +7,8 @@ from typing import Any
 
 from aiohttp import web
 
-from wikisync.api.project_schema import AccessLevel
-from wikisync.api.routes import OtherEndpoint
+from wikisync.contract.project_schema import AccessLevel
+from wikisync.contract.routes import OtherEndpoint
 from wikisync.errors import ServiceError
 from wikisync.service.access import Visibility
 from wikisync.service.answers import (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from aiohttp import web
 from msgspec import UNSET
 
-from wikisync.api.project_schema import OwnerRecord
-from wikisync.api.routes import OtherEndpoint
-from wikisync.api.schema import (
+from wikisync.contract.project_schema import OwnerRecord
+from wikisync.contract.routes import OtherEndpoint
+from wikisync.contract.schema import (
     CurrentUserRecord,
     MetadataRecord,
     TokenRecord,

@@ -20,8 +20,8 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 import pygit2
 from msgspec.structs import replace
 
-from wikisync.origin import origin_of
-from wikisync.private import make_private_folder
+from wikisync.core.origin import origin_of
+from wikisync.core.system.private import make_private_folder
 from wikisync.service.committing import DEFAULT_BRANCH
 from wikisync.service.git_process import GitFailed, GitInput, GitRunner
 from wikisync.service.settings import GitService, Imports

@@ -10,7 +10,7 @@ import contextlib
 from functools import partial
 from pathlib import Path
 
-from wikisync.model import OwnerKind
+from wikisync.core.model import OwnerKind
 from wikisync.service.committing import DEFAULT_BRANCH
 from wikisync.service.git_process import GitRunner
 from wikisync.service.hooks import Deliveries

@@ -18,8 +18,8 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from wikisync.packaged import packaged_toml
-from wikisync.running import beside
+from wikisync.core.packaged import packaged_toml
+from wikisync.core.system.running import beside
 from wikisync.service.answers import Refusal
 from wikisync.service.code import folder_size, is_sound, read_facts
 from wikisync.service.committing import Author, GitRefused

@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
-from wikisync.api.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel
 from wikisync.service.rows import Project, User, project_from_row
 from wikisync.service.tables import LEVELS, PROJECTS, SUBTREE, Tables, fold_search
 

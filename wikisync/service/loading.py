@@ -15,16 +15,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wikisync.errors import ServiceError
-from wikisync.folder.naming import attachment_path, is_hidden, parse_path
-from wikisync.mentions import linked_ways, ways_lead_to
-from wikisync.model import (
+from wikisync.core.mentions import linked_ways, ways_lead_to
+from wikisync.core.model import (
     OwnerKind,
     WikiOwner,
     folders_above,
     in_form_c,
     split_extension,
 )
+from wikisync.errors import ServiceError
+from wikisync.folder.naming import attachment_path, is_hidden, parse_path
 from wikisync.service.committing import Author, GitRefused
 from wikisync.service.editing import CommitPlan
 from wikisync.service.instance import Service

@@ -13,8 +13,8 @@ from typing import Literal
 
 import msgspec
 
-from wikisync.api.project_schema import AccessLevel
-from wikisync.decoding import convert
+from wikisync.contract.project_schema import AccessLevel
+from wikisync.core.decoding import convert
 from wikisync.errors import ServiceError
 from wikisync.service.access import FeatureLevel, Visibility
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from wikisync.api.project_schema import AccessLevel, MemberRecord
-from wikisync.api.routes import OtherEndpoint
-from wikisync.model import OwnerKind
+from wikisync.contract.project_schema import AccessLevel, MemberRecord
+from wikisync.contract.routes import OtherEndpoint
+from wikisync.core.model import OwnerKind
 from wikisync.service.answers import (
     Refusal,
     forbidden,

@@ -1,8 +1,8 @@
 """What the service offers: each address with its handler, and what it answers.
 
 The one table of routes.  ``app`` answers requests by it, and ``openapi`` describes
-the API from it: which parameters an operation takes is said by ``api.parameters``,
-which fields its answer has by the records of ``api.schema``.
+the API from it: which parameters an operation takes is said by ``contract.parameters``,
+which fields its answer has by the records of ``contract.schema``.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TypeVar
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.api import routes
-from wikisync.api.project_schema import (
+from wikisync.contract import routes
+from wikisync.contract.project_schema import (
     BranchRecord,
     CustomAttributeRecord,
     EventRecord,
@@ -29,8 +29,8 @@ from wikisync.api.project_schema import (
     StarrerRecord,
     UploadRecord,
 )
-from wikisync.api.routes import ENDPOINTS
-from wikisync.api.schema import (
+from wikisync.contract.routes import ENDPOINTS
+from wikisync.contract.schema import (
     AttachmentRecord,
     BlobRecord,
     CommentRecord,
@@ -43,7 +43,7 @@ from wikisync.api.schema import (
     VersionRecord,
     WikiPageRecord,
 )
-from wikisync.model import OwnerKind
+from wikisync.core.model import OwnerKind
 from wikisync.service import (
     attachments,
     comments,

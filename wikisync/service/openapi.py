@@ -1,6 +1,6 @@
 """The API as a document in OpenAPI 3.1, made from the tables that the service runs by.
 
-Pure.  An operation's parameters come from ``api.parameters``, the fields of its
+Pure.  An operation's parameters come from ``contract.parameters``, the fields of its
 answer from the record that the client decodes, and which values a field may have
 from the parameter that sets it.
 """
@@ -16,14 +16,14 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from wikisync.api.parameters import (
+from wikisync.contract.parameters import (
     Parameter,
     parameters_of,
     project_attributes,
     rules_of,
 )
-from wikisync.api.routes import API_PREFIX, AnyEndpoint, Endpoint, Method
-from wikisync.api.schema import ErrorRecord
+from wikisync.contract.routes import API_PREFIX, AnyEndpoint, Endpoint, Method
+from wikisync.contract.schema import ErrorRecord
 
 Schema = dict[str, Any]
 

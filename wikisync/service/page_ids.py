@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from wikisync.model import OwnerKind
+from wikisync.core.model import OwnerKind
 from wikisync.service.tables import Tables
 from wikisync.service.tree import WikiTree
 

@@ -15,8 +15,8 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
-from wikisync.api.parameters import Parameter, parameters_of, rules_of
-from wikisync.api.routes import AnyEndpoint
+from wikisync.contract.parameters import Parameter, parameters_of, rules_of
+from wikisync.contract.routes import AnyEndpoint
 from wikisync.service.answers import bad_parameters
 from wikisync.service.settings import Limits
 

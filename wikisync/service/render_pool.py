@@ -15,14 +15,14 @@ import logging
 
 import msgspec
 
-from wikisync.decoding import json_decoder
-from wikisync.model import OwnerKind
-from wikisync.processes import python_worker
+from wikisync.core.decoding import json_decoder
+from wikisync.core.model import OwnerKind
+from wikisync.core.system.processes import python_worker
+from wikisync.core.system.worker import Worker, WorkerLost, WorkerNotStarted
 from wikisync.service.answers import busy
 from wikisync.service.pages import ShownPage
 from wikisync.service.settings import MIB, Rendering
 from wikisync.service.slots import NoSlot, Slots
-from wikisync.worker import Worker, WorkerLost, WorkerNotStarted
 
 log = logging.getLogger(__name__)
 

@@ -15,12 +15,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from wikisync.child import standard_streams
-from wikisync.decoding import json_decoder
-from wikisync.frames import READY, read_frames, write_frame
+from wikisync.core.decoding import json_decoder
+from wikisync.core.model import AttachmentPath, Format, Page, Slug, WikiOwner
+from wikisync.core.system.child import READY, read_frames, standard_streams, write_frame
 from wikisync.markup.links import LinkIndex
 from wikisync.markup.page import MarkupOptions, finish_page, parse_page
-from wikisync.model import AttachmentPath, Format, Page, Slug, WikiOwner
 from wikisync.service.pages import ShownPage, decode_text
 from wikisync.service.render_pool import RenderJob
 from wikisync.service.repository import WikiRepository

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pygit2
 
-from wikisync.private import make_private_folder
+from wikisync.core.system.private import make_private_folder
 from wikisync.service.committing import (
     DEFAULT_BRANCH,
     Author,

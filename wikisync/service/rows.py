@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from wikisync.api.project_schema import AccessLevel
-from wikisync.decoding import convert, json_decoder
+from wikisync.contract.project_schema import AccessLevel
+from wikisync.core.decoding import convert, json_decoder
 from wikisync.service.access import FeatureLevel, Membership, Visibility, WikiDoor
 
 T = TypeVar("T")
@@ -143,7 +143,7 @@ class Project(Struct, frozen=True):
     forks_count: int
     topics: tuple[str, ...]
     attributes: Mapping[str, object]
-    """Attributes of ``api.parameters`` that were ever set and have no field."""
+    """Attributes of ``contract.parameters`` that were ever set and have no field."""
 
     @property
     def door(self) -> WikiDoor:

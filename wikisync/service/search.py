@@ -12,9 +12,9 @@ from itertools import islice
 
 from aiohttp import web
 
-from wikisync.api.routes import OtherEndpoint
-from wikisync.api.schema import BlobRecord
-from wikisync.model import OwnerKind
+from wikisync.contract.routes import OtherEndpoint
+from wikisync.contract.schema import BlobRecord
+from wikisync.core.model import OwnerKind
 from wikisync.service.access import Operation, Verdict
 from wikisync.service.answers import Refusal
 from wikisync.service.call import Call, Caller, Owner, judge

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from aiohttp import web
 
-from wikisync.connections import base_url, listening
+from wikisync.core.system.connections import base_url, listening
+from wikisync.core.system.locks import lock, unlock
+from wikisync.core.system.private import make_private_folder, private_opener
 from wikisync.errors import ServiceError
-from wikisync.locks import lock, unlock
-from wikisync.private import make_private_folder, private_opener
 from wikisync.service.app import App
 from wikisync.service.instance import Service
 from wikisync.service.jobs import running_jobs

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from wikisync.connections import ConnectionLimits
+from wikisync.core.system.connections import ConnectionLimits
 
 KIB = 1024
 MIB = 1024 * KIB

@@ -17,10 +17,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, cast
 
-from wikisync.api.parameters import ID_CHARS_MAX
+from wikisync.contract.parameters import ID_CHARS_MAX
+from wikisync.core.packaged import packaged_text
+from wikisync.core.system.private import make_private_file
 from wikisync.errors import ServiceError
-from wikisync.packaged import packaged_text
-from wikisync.private import make_private_file
 from wikisync.service.rows import (
     Group,
     Project,

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from wikisync.model import EXTENSIONS, Format, path_of_title, split_extension
+from wikisync.core.model import EXTENSIONS, Format, path_of_title, split_extension
 
 
 def path_of_new_title(title: str, current: str) -> str:

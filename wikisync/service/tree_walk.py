@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct, field
 
-from wikisync.api.trees import DIRECTORY, tree_entries
+from wikisync.core.git_trees import DIRECTORY, tree_entries
 from wikisync.service.tree import (
     EMPTY,
     Directory,

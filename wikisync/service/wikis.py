@@ -11,13 +11,13 @@ import msgspec
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.api.routes import OtherEndpoint
+from wikisync.contract.routes import OtherEndpoint
+from wikisync.core.model import Format, OwnerKind
 from wikisync.markup.frontmatter import (
     FRONT_MATTER_CHARS_MAX,
     text_without,
     title_block,
 )
-from wikisync.model import Format, OwnerKind
 from wikisync.service.access import Operation
 from wikisync.service.answers import (
     PartsAnswer,

@@ -21,12 +21,12 @@ from urllib.parse import quote
 
 from msgspec import Struct, field
 
+from wikisync.core.model import AttachmentPath, Problem, Slug, folders_above
 from wikisync.markup.file_types import inert_name, without_run_names
 from wikisync.markup.links import STARTS, LinkIndex
-from wikisync.model import AttachmentPath, Problem, Slug, folders_above
 
 if TYPE_CHECKING:
-    from wikisync.model import WikiOwner
+    from wikisync.core.model import WikiOwner
 
 SIDEBAR = "_sidebar"
 FOOTER = "_footer"

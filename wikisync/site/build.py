@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.model import Problem
 from wikisync.errors import SiteError
-from wikisync.model import Problem
-from wikisync.progress import Progress, SilentProgress
 from wikisync.site.addresses import wiki_prefix
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache, with_cache

@@ -25,8 +25,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from wikisync.core.system.private import make_private_file, make_private_folder
 from wikisync.errors import SiteError
-from wikisync.private import make_private_file, make_private_folder
 from wikisync.site.bodies import PLACE, Bodies, BodyDamaged, Place
 
 CACHE_NAME = "site.db"

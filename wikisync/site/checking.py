@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from wikisync.model import Problem
-from wikisync.progress import Progress, SilentProgress
+from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.model import Problem
 from wikisync.site.attempts import Attempts
 from wikisync.site.build import checked_sources
 from wikisync.site.cache import Cache, with_cache

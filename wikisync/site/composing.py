@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.model import Problem, Slug
+from wikisync.core.model import Problem, Slug
 from wikisync.site.addresses import (
     NO_ADDRESSES,
     WikiAddresses,

@@ -16,8 +16,8 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
+from wikisync.core.model import AttachmentPath, Slug
 from wikisync.markup.links import LinkIndex, Target, file_path, normal_path
-from wikisync.model import AttachmentPath, Slug
 from wikisync.site.addresses import WikiAddresses, relative_url
 from wikisync.site.loose import LooseStates
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from wikisync.decoding import msgpack_decoder
+from wikisync.core.decoding import msgpack_decoder
+from wikisync.core.model import Problem, Slug
 from wikisync.markup.record import TocEntry
-from wikisync.model import Problem, Slug
 from wikisync.site.crosslinks import is_elsewhere
 from wikisync.site.model import SourcePage
 from wikisync.site.navigation import folder_title

@@ -13,7 +13,7 @@ from itertools import chain
 
 from msgspec import Struct
 
-from wikisync.model import Digest
+from wikisync.core.model import Digest
 
 _HEAD = struct.Struct("<QQI32s")
 _TIMES = struct.Struct("<QQ")

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from wikisync import __version__
+from wikisync.core.version import __version__
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _PARTS = ("markup", "site", "vendor")

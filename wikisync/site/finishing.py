@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from wikisync.core.model import Slug
 from wikisync.markup.record import ParsedPage
 from wikisync.markup.resolve import finish_page
-from wikisync.model import Slug
 from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable
 from wikisync.site.facts import BrokenRef, FinishedFacts, PageView
 

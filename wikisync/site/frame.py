@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from wikisync import __version__
+from wikisync.core.version import __version__
 from wikisync.site.addresses import (
     ALL_PAGE,
     INDEX_PAGE,

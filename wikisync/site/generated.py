@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.model import Slug
+from wikisync.core.model import Slug
 from wikisync.site.addresses import (
     ALL_PAGE,
     INDEX_PAGE,
@@ -44,7 +44,7 @@ from wikisync.site.groups import group_tree, natural_path
 from wikisync.site.titles import LINK_CHARS_MAX, shortened
 
 if TYPE_CHECKING:
-    from wikisync.model import Problem
+    from wikisync.core.model import Problem
     from wikisync.site.pages import WikiPages
     from wikisync.site.report import LinkReport
     from wikisync.site.sources import ScannedWiki

@@ -9,12 +9,12 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
+from wikisync.core.model import AttachmentPath, digest_of
 from wikisync.markup.diagrams import wanted_drawing
 from wikisync.markup.links import LinkIndex, normal_path
-from wikisync.model import AttachmentPath, digest_of
 
 if TYPE_CHECKING:
-    from wikisync.model import Digest, Slug
+    from wikisync.core.model import Digest, Slug
     from wikisync.site.kroki import Kroki
     from wikisync.site.sources import ScannedWiki
 

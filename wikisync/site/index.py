@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from wikisync.decoding import msgpack_decoder
+from wikisync.core.decoding import msgpack_decoder
+from wikisync.core.model import Digest, Format, Page, Problem, Slug, digest_of
+from wikisync.core.system.parallel import in_order, usable_cores
 from wikisync.markup.bounded import Wish
 from wikisync.markup.context import PAGE_SECONDS_MAX
 from wikisync.markup.diagrams import wanted_drawing
 from wikisync.markup.placeholders import values_of
 from wikisync.markup.record import PARSED_VERSION, MarkupOptions, ParsedPage
 from wikisync.markup.source import clean_source, shown_as_source
-from wikisync.model import Digest, Format, Page, Problem, Slug, digest_of
-from wikisync.parallel import in_order, usable_cores
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import cache_failed
 from wikisync.site.crosslinks import SiteLinks, WikiTable
@@ -51,7 +51,7 @@ from wikisync.site.reading import Aim, OwnLinks, Reading, SearchedBody, reading_
 from wikisync.site.search_texts import DocumentText
 
 if TYPE_CHECKING:
-    from wikisync.progress import Progress
+    from wikisync.core.messages import Progress
     from wikisync.site.addresses import WikiAddresses
     from wikisync.site.bodies import Bodies, Place
     from wikisync.site.cache import Cache

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from wikisync.model import Problem, Slug
-from wikisync.private import make_private_folder, read_private_file
+from wikisync.core.model import Problem, Slug
+from wikisync.core.system.private import make_private_folder, read_private_file
 
 if TYPE_CHECKING:
     from urllib.request import OpenerDirector

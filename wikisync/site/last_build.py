@@ -15,8 +15,8 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from wikisync.decoding import msgpack_decoder
-from wikisync.model import Problem
+from wikisync.core.decoding import msgpack_decoder
+from wikisync.core.model import Problem
 from wikisync.site.cache import Cache, checked, summed
 from wikisync.site.file_table import FileState, FileTable
 from wikisync.site.fingerprint import program_fingerprint

@@ -12,7 +12,7 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
-from wikisync.decoding import json_decoder
+from wikisync.core.decoding import json_decoder
 from wikisync.errors import FolderError, SiteError
 from wikisync.folder.safe_open import read_below
 from wikisync.markup.file_types import file_extension, file_type

@@ -23,11 +23,18 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.decoding import msgpack_decoder
+from wikisync.core.decoding import msgpack_decoder
+from wikisync.core.model import (
+    AttachmentPath,
+    Digest,
+    Format,
+    PagePath,
+    PageState,
+    Slug,
+)
+from wikisync.core.system.private import make_private_file, make_private_folder
 from wikisync.errors import FolderError
 from wikisync.folder.safe_open import folder_error
-from wikisync.model import AttachmentPath, Digest, Format, PagePath, PageState, Slug
-from wikisync.private import make_private_file, make_private_folder
 
 STORE = "mirror.db"
 FILES = "files"

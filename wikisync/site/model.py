@@ -12,9 +12,9 @@ from typing import Any
 
 from msgspec import Struct, field, structs
 
+from wikisync.core.model import Digest, Format, PagePath, Problem, Slug, WikiOwner
+from wikisync.core.origin import web_address
 from wikisync.markup.record import MarkupOptions
-from wikisync.model import Digest, Format, PagePath, Problem, Slug, WikiOwner
-from wikisync.origin import web_address
 from wikisync.site.titles import DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX, shortened
 
 NAV_LINKS_MAX = 60

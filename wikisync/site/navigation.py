@@ -22,7 +22,7 @@ from wikisync.site.addresses import list_id, list_part
 from wikisync.site.context import LeftOut, NavNode, PageRef
 
 if TYPE_CHECKING:
-    from wikisync.model import Slug
+    from wikisync.core.model import Slug
 
 DEPTH_MAX = 20
 """Levels shown above a page; a deeper one shows the nearest."""

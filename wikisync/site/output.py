@@ -25,10 +25,10 @@ from typing import BinaryIO
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.core.model import Digest, Problem, folders_above
+from wikisync.core.system.locks import close_locked, open_locked_folder
 from wikisync.errors import FolderError, SiteError
 from wikisync.folder.safe_open import opened_below, read_below, read_chunks
-from wikisync.locks import close_locked, open_locked_folder
-from wikisync.model import Digest, Problem, folders_above
 from wikisync.site.addresses import MANIFEST
 from wikisync.site.file_table import FileState, FileTable
 from wikisync.site.manifest import (

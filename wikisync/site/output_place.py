@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+from wikisync.core.model import Digest
 from wikisync.errors import FolderError, SiteError
 from wikisync.folder.safe_open import Folders, open_file, open_folder, opened_root
-from wikisync.model import Digest
 
 STAGING = "-/staging"
 STAGED_MANIFEST = "manifest.json"

@@ -22,9 +22,9 @@ from urllib.parse import quote, unquote
 import msgspec
 from msgspec import Struct, structs
 
+from wikisync.core.model import Problem, Slug, folders_above
 from wikisync.markup.resolve import finish_page
 from wikisync.markup.tokens import TAG
-from wikisync.model import Problem, Slug, folders_above
 from wikisync.site.addresses import absolute_url, home_slug, relative_url
 from wikisync.site.context import (
     CommentContext,

@@ -31,20 +31,25 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.core.model import Problem
+from wikisync.core.system.libc import NotSupported, swap_paths
+from wikisync.core.system.locks import close_locked, open_locked_folder
+from wikisync.core.system.parallel import finish_in_thread
+from wikisync.core.system.processes import (
+    PIPE,
+    STDOUT,
+    end_session,
+    start_program_async,
+)
 from wikisync.errors import SiteError
-from wikisync.libc import NotSupported, swap_paths
-from wikisync.locks import close_locked, open_locked_folder
-from wikisync.model import Problem
-from wikisync.parallel import finish_in_thread
-from wikisync.processes import PIPE, STDOUT, end_session, start_program_async
 from wikisync.site.build import build_site, checked_sources
 from wikisync.site.linked_copy import make_linked_copy
 from wikisync.site.output import open_output
 from wikisync.site.published import MayLeave, nothing_may_leave
 
 if TYPE_CHECKING:
-    from wikisync.processes import AsyncChild
-    from wikisync.progress import Progress
+    from wikisync.core.messages import Progress
+    from wikisync.core.system.processes import AsyncChild
     from wikisync.site.model import BuildReport, SiteOptions, WikiSource
 
 KEEP_DEFAULT = 1

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from wikisync.core.model import OwnerKind, WikiOwner
 from wikisync.errors import UsageError
-from wikisync.model import OwnerKind, WikiOwner
 from wikisync.site.model import WikiInfo, WikiOrigin
 
 if TYPE_CHECKING:

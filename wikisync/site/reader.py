@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wikisync.decoding import msgpack_decoder
+from wikisync.core.decoding import msgpack_decoder
 from wikisync.markup.bounded import BoundedPages, one_per_process
 from wikisync.site.reading import Reading, reading_of
 

@@ -17,10 +17,10 @@ from typing import NoReturn
 
 import msgspec
 
-from wikisync.decoding import msgpack_decoder
+from wikisync.core.decoding import msgpack_decoder
+from wikisync.core.model import Problem, Slug
 from wikisync.errors import Breach
 from wikisync.markup.record import ParsedPage
-from wikisync.model import Problem, Slug
 from wikisync.site.addresses import WikiAddresses
 from wikisync.site.bodies import NO_PLACE, Bodies, Place
 from wikisync.site.crosslinks import SiteLinks, WikiTable

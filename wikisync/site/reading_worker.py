@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from wikisync.core.model import Format, Page, Slug
 from wikisync.markup.page import parse_page
 from wikisync.markup.worker import main
-from wikisync.model import Format, Page, Slug
 from wikisync.site.reading import reading_with_lines
 
 if __name__ == "__main__":

@@ -12,9 +12,8 @@ from typing import IO
 
 import msgspec
 
-from wikisync.child import standard_streams
+from wikisync.core.system.child import READY, read_frames, standard_streams, write_frame
 from wikisync.errors import WikisyncError
-from wikisync.frames import READY, read_frames, write_frame
 from wikisync.site.bodies import BodyDamaged
 from wikisync.site.output_place import opened_staging
 from wikisync.site.rendering import (

@@ -17,17 +17,17 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from wikisync.decoding import msgpack_decoder
+from wikisync.core.decoding import msgpack_decoder
+from wikisync.core.model import Digest
+from wikisync.core.system.parallel import in_order, usable_cores
+from wikisync.core.system.processes import python_worker
+from wikisync.core.system.worker import Worker, WorkerLost, WorkerNotStarted
 from wikisync.errors import SiteError
-from wikisync.model import Digest
-from wikisync.parallel import in_order, usable_cores
-from wikisync.processes import python_worker
 from wikisync.site.bodies import Bodies, BodyDamaged
 from wikisync.site.context import SiteContext
 from wikisync.site.output_place import Staging
 from wikisync.site.pages import PageJob, WikiFrame
 from wikisync.site.theme import PAGE_TEMPLATE, Theme
-from wikisync.worker import Worker, WorkerLost, WorkerNotStarted
 
 RENDERS = "wikisync.site.render_worker"
 """The module that a process runs."""

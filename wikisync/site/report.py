@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from wikisync.core.model import Problem, Slug
 from wikisync.markup.resolve import REASONS
-from wikisync.model import Problem, Slug
 from wikisync.site.addresses import NO_ADDRESSES, WikiAddresses, home_slug
 from wikisync.site.context import PageRef
 from wikisync.site.crosslinks import ItemKey, place_of

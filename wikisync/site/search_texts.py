@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from wikisync.decoding import json_decoder
+from wikisync.core.decoding import json_decoder
 from wikisync.markup.record import Section
 
 SECTION_CHARS_MAX = 20_000

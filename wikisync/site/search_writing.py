@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterable, Mapping
 
 import msgspec
 
-from wikisync.decoding import msgpack_decoder
+from wikisync.core.decoding import msgpack_decoder
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.cache import Cache
 from wikisync.site.output import Output

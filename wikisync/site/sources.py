@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wikisync.core.model import AttachmentPath, Digest, Problem, Slug
 from wikisync.errors import FolderError
 from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.naming import is_unlisted, parse_path
@@ -26,7 +27,6 @@ from wikisync.folder.pattern_file import read_patterns
 from wikisync.folder.safe_open import Folders, opened_below, opened_root, read_all
 from wikisync.folder.scan import scan_pages
 from wikisync.markup.resolve import REASONS
-from wikisync.model import AttachmentPath, Digest, Problem, Slug
 from wikisync.site.addresses import FOOTER, SIDEBAR, pages_named
 from wikisync.site.loose import LooseStates
 from wikisync.site.mirror import FILES, read_copy, read_text, reader

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, structs
 
+from wikisync.core.model import Digest, digest_of
 from wikisync.errors import SiteError
-from wikisync.model import Digest, digest_of
 from wikisync.site.addresses import (
     ASSETS_FOLDER,
     root_url,
@@ -54,7 +54,7 @@ from wikisync.site.theme_manifest import (
 if TYPE_CHECKING:
     from jinja2 import BaseLoader, Environment
 
-    from wikisync.model import Problem
+    from wikisync.core.model import Problem
     from wikisync.site.theme_flat import FlatTemplate
 
 _FILE_OPTIONS = frozenset({"extra_css", "extra_js", "logo", "favicon"})

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from wikisync.model import Problem
+from wikisync.core.model import Problem
 from wikisync.site.theme_layers import Layer, builtin_folder, decoded, strings_of
 from wikisync.site.theme_manifest import did_you_mean
 

@@ -14,7 +14,7 @@ from operator import is_
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
-from wikisync.model import AttachmentPath, Format, Page, Slug
+from wikisync.core.model import AttachmentPath, Format, Page, Slug
 from wikisync.site.addresses import (
     NOT_FOUND_PAGE,
     relative_url,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from wikisync.decoding import decode_text
+from wikisync.core.decoding import decode_text
 from wikisync.errors import FolderError, SiteError, UnknownTheme
 from wikisync.folder.safe_open import opened_inside, read_all
 from wikisync.site.theme_manifest import (

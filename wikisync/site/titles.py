@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from wikisync.markup.links import HOME
 
 if TYPE_CHECKING:
-    from wikisync.model import Slug
+    from wikisync.core.model import Slug
 
 TITLE_CHARS_MAX = 120
 """Of a page's title on other pages, of the wiki's, and of headings in lists."""

@@ -15,11 +15,11 @@ from itertools import chain
 import msgspec
 from msgspec.structs import replace
 
-from wikisync.decoding import msgpack_decoder
+from wikisync.core.decoding import msgpack_decoder
+from wikisync.core.messages import Progress
+from wikisync.core.model import Digest, Problem, Slug, digest_of
 from wikisync.markup.drawings import DRAWING_BYTES_MAX, static_drawing
 from wikisync.markup.file_types import is_drawing
-from wikisync.model import Digest, Problem, Slug, digest_of
-from wikisync.progress import Progress
 from wikisync.site.addresses import NO_JEKYLL, REPORT_JSON, ROBOTS
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache

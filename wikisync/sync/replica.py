@@ -18,8 +18,7 @@ from collections.abc import (
 )
 from typing import Protocol
 
-from wikisync.errors import WikisyncError
-from wikisync.model import (
+from wikisync.core.model import (
     Attachment,
     AttachmentPath,
     ConflictFile,
@@ -31,6 +30,7 @@ from wikisync.model import (
     Slug,
     Snapshot,
 )
+from wikisync.errors import WikisyncError
 
 GONE_THERE = "deleted on the wiki"
 """Why most files go to the trash."""

@@ -18,13 +18,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import msgspec
 from aiohttp import web
 
-from wikisync import connections
-from wikisync.connections import note_request
-from wikisync.decoding import json_decoder
+from wikisync.core.decoding import json_decoder
+from wikisync.core.model import Slug, digest_of
+from wikisync.core.system import connections
+from wikisync.core.system.connections import note_request
+from wikisync.core.terminal import printable, visible_line
 from wikisync.errors import UsageError
-from wikisync.model import Slug, digest_of
 from wikisync.sync.decide.ledger import RemoteEdit
-from wikisync.terminal import printable, visible_line
 from wikisync.watch.report import WatchReport, health_lines, metrics
 
 log = logging.getLogger(__name__)

@@ -14,10 +14,10 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Literal
 
+from wikisync.core.layout import LOG_FILE
+from wikisync.core.system.private import make_private_file, make_private_folder
+from wikisync.core.terminal import VisibleLines, visible_line
 from wikisync.folder.safe_open import folder_error
-from wikisync.layout import LOG_FILE
-from wikisync.private import make_private_file, make_private_folder
-from wikisync.terminal import VisibleLines, visible_line
 from wikisync.workspace.runner import CYCLE
 
 LOG_BYTES_MAX = 2 * 1024 * 1024

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from wikisync.processes import PIPE, end_session, start_program_async
+from wikisync.core.system.processes import PIPE, end_session, start_program_async
 
 log = logging.getLogger(__name__)
 

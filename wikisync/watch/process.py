@@ -16,10 +16,10 @@ from msgspec import Struct
 from wikisync.api.client import Client
 from wikisync.api.settings import ClientSettings
 from wikisync.config.trust import OWN_KEYS, refuse_unagreed
+from wikisync.core.messages import Messages
+from wikisync.core.system.file_status import status_at
 from wikisync.errors import ExitCode, WikisyncError
-from wikisync.file_status import status_at
 from wikisync.folder.workspace import WATCH, holder_of
-from wikisync.messages import Messages
 from wikisync.site.preview.server import PreviewOptions, running_preview
 from wikisync.sync.run.options import CycleOptions
 from wikisync.watch.log import logging_to

@@ -14,13 +14,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from wikisync import __version__
 from wikisync.api.budget import Budget, Wait, shown_time
+from wikisync.core.layout import HEALTH_FILE
+from wikisync.core.model import Slug, WikiOwner
+from wikisync.core.system.private import read_private_file
+from wikisync.core.version import __version__
 from wikisync.errors import SyncError
 from wikisync.folder.naming import parse_path
-from wikisync.layout import HEALTH_FILE
-from wikisync.model import Slug, WikiOwner
-from wikisync.private import read_private_file
 from wikisync.site.preview.states import PageStates, PageStatus
 from wikisync.sync.decide.plan import CreateRemote, Merge, MoveRemote, Push
 from wikisync.watch.wiki import WatchedWiki

@@ -23,18 +23,18 @@ from msgspec.structs import replace
 
 from wikisync.api.budget import shown_time
 from wikisync.api.client import Client
+from wikisync.core.layout import ASK_FILE, HEALTH_FILE
+from wikisync.core.messages import Messages
+from wikisync.core.model import Problem, Slug
+from wikisync.core.system.file_status import status_at
+from wikisync.core.system.private import write_private_file
+from wikisync.core.system.running import give_back_memory
 from wikisync.errors import FolderError, StateError, WikisyncError
-from wikisync.file_status import status_at
 from wikisync.folder.busy import locked_name
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.naming import parse_path
 from wikisync.folder.safe_open import folder_error
 from wikisync.folder.watch import is_watched, watch_folders
-from wikisync.layout import ASK_FILE, HEALTH_FILE
-from wikisync.memory import give_back_memory
-from wikisync.messages import Messages
-from wikisync.model import Problem, Slug
-from wikisync.private import write_private_file
 from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.watch.listen import Listener, listening
 from wikisync.watch.person import Caller

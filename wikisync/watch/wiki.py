@@ -12,8 +12,8 @@ from wikisync.api.activity import GroupActivity
 from wikisync.api.client import Client, Id
 from wikisync.api.git import WikiHistory
 from wikisync.config import WikiSection
+from wikisync.core.model import Slug
 from wikisync.errors import NotFound, PermissionDenied
-from wikisync.model import Slug
 from wikisync.sync.decide.ledger import RemoteEdit
 from wikisync.sync.run.options import CycleOptions
 from wikisync.sync.run.result import CycleResult

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from wikisync.api.settings import ClientSettings
 from wikisync.config import WikiSection
+from wikisync.core.messages import Messages
 from wikisync.errors import WikisyncError
-from wikisync.messages import Messages
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.run.options import CycleOptions
 from wikisync.workspace.addresses import ATTEMPTS_MAX

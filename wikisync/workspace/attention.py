@@ -17,6 +17,8 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from wikisync.config import WikiSection
+from wikisync.core.model import Problem, Slug, split_extension
+from wikisync.core.terminal import visible_line
 from wikisync.errors import (
     AuthenticationFailed,
     FolderError,
@@ -33,11 +35,9 @@ from wikisync.folder.safe_open import (
     read_all,
 )
 from wikisync.folder.swap import write_atomically
-from wikisync.model import Problem, Slug, split_extension
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.decide.safety import NO_ID, Batch, BatchKind
 from wikisync.sync.run.result import Held
-from wikisync.terminal import visible_line
 from wikisync.workspace.failures import OF_SERVICE, is_transient, needs_person
 from wikisync.workspace.syncing import Synced
 

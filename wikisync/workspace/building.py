@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from wikisync.config import Config
 from wikisync.config.trust import refuse_unagreed
+from wikisync.core.messages import Progress
+from wikisync.core.model import Problem
 from wikisync.errors import UsageError
-from wikisync.model import Problem
-from wikisync.progress import Progress
 from wikisync.site.build import build_site
 from wikisync.site.model import BuildReport
 from wikisync.site.publish import KEEP_DEFAULT, AfterCommand, Published, publish

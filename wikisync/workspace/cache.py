@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from wikisync.core.layout import LOCK_FILE
+from wikisync.core.system.private import make_private_file, make_private_folder
 from wikisync.errors import FolderError, UsageError
 from wikisync.folder.safe_open import folder_error
 from wikisync.folder.workspace import locked
-from wikisync.layout import LOCK_FILE
-from wikisync.private import make_private_file, make_private_folder
 
 CACHE_TAG = "CACHEDIR.TAG"
 CACHE_TAG_TEXT = """\

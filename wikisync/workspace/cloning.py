@@ -12,17 +12,17 @@ from msgspec import Struct
 from wikisync.api.client import Client
 from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection
 from wikisync.config.reading import render_config
-from wikisync.errors import FolderError, Halted, WikisyncError
-from wikisync.folder.swap import OWNERS, write_atomically
-from wikisync.folder.workspace import adopt, locked, refuse_overlaps
-from wikisync.layout import (
+from wikisync.core.layout import (
     FOLDER_ID_FILE,
     LOCK_FILE,
     PRIVATE_FOLDER,
     TEMPORARY_FOLDER,
 )
-from wikisync.model import Problem, WikiOwner
-from wikisync.progress import Progress
+from wikisync.core.messages import Progress
+from wikisync.core.model import Problem, WikiOwner
+from wikisync.errors import FolderError, Halted, WikisyncError
+from wikisync.folder.swap import OWNERS, write_atomically
+from wikisync.folder.workspace import adopt, locked, refuse_overlaps
 from wikisync.sync.base.state import REBUILT, State
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import BatchKind

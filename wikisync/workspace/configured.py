@@ -10,10 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.config import FILE_NAME, Config, WikiSection, load_config
+from wikisync.core.layout import PRIVATE_FOLDER
+from wikisync.core.model import EXTENSIONS, Problem, Slug
 from wikisync.errors import ConfigError, UsageError
 from wikisync.folder.naming import page_of_conflict, parse_path
-from wikisync.layout import PRIVATE_FOLDER
-from wikisync.model import EXTENSIONS, Problem, Slug
 
 FOLDERS_ABOVE_MAX = 64
 """A workspace is searched for in no more folders above."""

@@ -17,6 +17,14 @@ from msgspec import Struct
 from wikisync.config import FILE_NAME, Config
 from wikisync.config.reading import render_config
 from wikisync.config.trust import agree, config_folder
+from wikisync.core.layout import (
+    FOLDER_ID_FILE,
+    LOCK_FILE,
+    PRIVATE_FOLDER,
+    TEMPORARY_FOLDER,
+)
+from wikisync.core.model import Problem
+from wikisync.core.system.private import make_private_folder
 from wikisync.errors import ConfigError, FolderError
 from wikisync.folder.ignore import is_ignored_folder
 from wikisync.folder.naming import parse_path
@@ -25,9 +33,6 @@ from wikisync.folder.private import private_folder
 from wikisync.folder.safe_open import make_folder, refused_write
 from wikisync.folder.swap import OWNERS, PERSONS, PRIVATE, write_atomically
 from wikisync.folder.workspace import adopt, locked, refuse_network_disk
-from wikisync.layout import FOLDER_ID_FILE, LOCK_FILE, PRIVATE_FOLDER, TEMPORARY_FOLDER
-from wikisync.model import Problem
-from wikisync.private import make_private_folder
 from wikisync.workspace.configured import nearest_workspace
 from wikisync.workspace.rights import Service, WikiRights
 

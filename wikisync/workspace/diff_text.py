@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from wikisync.core.terminal import visible, visible_line
 from wikisync.merging.diff import Hunk, changes
-from wikisync.terminal import visible, visible_line
 
 CONTEXT_LINES = 3
 """Equal lines shown around a change."""

@@ -16,10 +16,10 @@ from msgspec.structs import replace
 
 from wikisync.api.address import ServiceAddress
 from wikisync.api.client import Client
-from wikisync.api.project_schema import ProjectRecord
-from wikisync.api.schema import GroupRecord
+from wikisync.contract.project_schema import ProjectRecord
+from wikisync.contract.schema import GroupRecord
+from wikisync.core.model import Problem, WikiOwner
 from wikisync.errors import RemoteError, UsageError
-from wikisync.model import Problem, WikiOwner
 from wikisync.site.model import WikiInfo, WikiOrigin
 from wikisync.workspace.failures import is_of_all
 

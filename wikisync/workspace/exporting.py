@@ -14,13 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.api.client import Client
-from wikisync.api.schema import WikiPageRecord
 from wikisync.api.wikis import Wiki
+from wikisync.contract.schema import WikiPageRecord
+from wikisync.core.messages import Messages, Progress
+from wikisync.core.model import Problem, Slug
+from wikisync.core.system.parallel import gather
 from wikisync.errors import NotFound, RemoteError, UsageError, WikisyncError
-from wikisync.messages import Messages
-from wikisync.model import Problem, Slug
-from wikisync.parallel import gather
-from wikisync.progress import Progress
 from wikisync.site.build import build_site
 from wikisync.site.groups import common_group, group_titles
 from wikisync.site.manifest import published_wikis

@@ -20,6 +20,7 @@ from collections.abc import Awaitable
 from enum import Enum
 from typing import Protocol, TypeVar
 
+from wikisync.core.model import Problem
 from wikisync.errors import (
     AuthenticationFailed,
     Halted,
@@ -32,7 +33,6 @@ from wikisync.errors import (
     Unavailable,
     WikisyncError,
 )
-from wikisync.model import Problem
 
 log = logging.getLogger(__name__)
 

@@ -21,12 +21,12 @@ from msgspec.structs import replace
 from wikisync.config import FILE_NAME, Config, WikiSection
 from wikisync.config.reading import overlap
 from wikisync.config.trust import refuse_unagreed
+from wikisync.core.layout import CACHE_FOLDER, PRIVATE_FOLDER
+from wikisync.core.model import WikiOwner
+from wikisync.core.terminal import path_text
 from wikisync.errors import ConfigError, UsageError
-from wikisync.layout import CACHE_FOLDER, PRIVATE_FOLDER
-from wikisync.model import WikiOwner
 from wikisync.site.model import SiteOptions, WikiOrigin, WikiSource
 from wikisync.site.preview.world import PreviewInputs
-from wikisync.terminal import path_text
 from wikisync.workspace.cache import default_cache
 from wikisync.workspace.configured import no_wiki, read_config, workspace_above
 from wikisync.workspace.rendering import markup_options

@@ -25,9 +25,9 @@ from wikisync.api.client import Client, Id
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.config import WikiSection
-from wikisync.decoding import json_decoder
+from wikisync.core.decoding import json_decoder
+from wikisync.core.model import Problem, WikiOwner
 from wikisync.errors import Halted, NotFound, ProtocolViolation, command_line
-from wikisync.model import Problem, WikiOwner
 from wikisync.sync.base.state import State, WikiState
 from wikisync.workspace.sentences import counted
 

@@ -23,8 +23,8 @@ from typing import TypeVar
 from msgspec import Struct
 
 from wikisync.api.client import Client
+from wikisync.core.model import Problem, WikiOwner, removals_max
 from wikisync.errors import NotFound, RemoteError, UsageError
-from wikisync.model import Problem, WikiOwner, removals_max
 from wikisync.site.mirror import Mirror, name_of
 from wikisync.site.model import WikiSource
 from wikisync.site.published import PublishedWiki, WikiIndex, refuse_leaving

@@ -18,18 +18,15 @@ from typing import TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
-from wikisync.errors import Rejected, RemoteError, WikisyncError
-from wikisync.folder.loose import LooseFiles
-from wikisync.folder.naming import is_unlisted
-from wikisync.markup.retarget import link_targets, to_folder, to_wiki
-from wikisync.mentions import (
+from wikisync.core.contents import POINTER_BYTES_MAX, is_pointer
+from wikisync.core.mentions import (
     has_extension,
     is_upload,
     linked_ways,
     mentioned_attachments,
     ways_lead_to,
 )
-from wikisync.model import (
+from wikisync.core.model import (
     Attachment,
     AttachmentPath,
     Digest,
@@ -40,7 +37,10 @@ from wikisync.model import (
     fold_text,
     in_form_c,
 )
-from wikisync.pointer import POINTER_BYTES_MAX, is_pointer
+from wikisync.errors import Rejected, RemoteError, WikisyncError
+from wikisync.folder.loose import LooseFiles
+from wikisync.folder.naming import is_unlisted
+from wikisync.markup.retarget import link_targets, to_folder, to_wiki
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import FetchedFile, Intent, WriteKind
 from wikisync.sync.replica import RemoteReplica

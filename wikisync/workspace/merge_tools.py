@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from wikisync.core.system.processes import run_program
 from wikisync.errors import UsageError
-from wikisync.processes import run_program
 from wikisync.workspace.resolving import FoundConflict
 
 EDITORS = ("sensible-editor", "nano", "vi")

@@ -34,25 +34,17 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.scan import UNREADABLE
 from wikisync.api.scanning import READS_MAX
 from wikisync.api.wikis import Wiki
-from wikisync.errors import (
-    AuthenticationFailed,
-    FolderError,
-    NotFound,
-    RateLimited,
-    RemoteError,
-)
-from wikisync.fetching import MISSING_HINT, Fetching, Unfetched
-from wikisync.folder.naming import check_attachment, path_of
-from wikisync.folder.text import encode_page
-from wikisync.layout import CACHE_FOLDER
-from wikisync.mentions import (
+from wikisync.core.fetching import MISSING_HINT, Fetching, Unfetched
+from wikisync.core.layout import CACHE_FOLDER
+from wikisync.core.mentions import (
     is_upload,
     linked_ways,
     mentioned_attachments,
     unmet_mentions,
     ways_lead_to,
 )
-from wikisync.model import (
+from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.model import (
     AttachmentPath,
     Digest,
     Problem,
@@ -61,8 +53,16 @@ from wikisync.model import (
     in_form_c,
     removals_max,
 )
-from wikisync.parallel import each
-from wikisync.progress import Progress, SilentProgress
+from wikisync.core.system.parallel import each
+from wikisync.errors import (
+    AuthenticationFailed,
+    FolderError,
+    NotFound,
+    RateLimited,
+    RemoteError,
+)
+from wikisync.folder.naming import check_attachment, path_of
+from wikisync.folder.text import encode_page
 from wikisync.site.mirror import (
     NOTHING,
     Mirror,

@@ -20,6 +20,10 @@ from wikisync.api.git import RemoteRepository
 from wikisync.api.replica import WikiReplica
 from wikisync.api.wikis import Wiki
 from wikisync.config import WikiSection
+from wikisync.core.layout import CACHE_FOLDER, STATE_FILE
+from wikisync.core.messages import Progress
+from wikisync.core.model import Slug
+from wikisync.core.system.private import make_private_folder
 from wikisync.errors import FolderError, SyncError
 from wikisync.folder.identity import FolderIdentity, current_folder
 from wikisync.folder.index import FolderIndex
@@ -36,10 +40,6 @@ from wikisync.folder.workspace import (
     refuse_overlaps,
     state_match,
 )
-from wikisync.layout import CACHE_FOLDER, STATE_FILE
-from wikisync.model import Slug
-from wikisync.private import make_private_folder
-from wikisync.progress import Progress
 from wikisync.sync.base.state import REBUILT, State, WikiState
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.cycle import run_cycle

@@ -15,6 +15,15 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wikisync.core.messages import Messages
+from wikisync.core.model import (
+    AttachmentPath,
+    Format,
+    Page,
+    Problem,
+    Slug,
+    split_extension,
+)
 from wikisync.errors import FolderError, RenderError, WikisyncError
 from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.folder.safe_open import opened_inside, read_all
@@ -23,15 +32,6 @@ from wikisync.markup.context import Include
 from wikisync.markup.links import LinkIndex, normal_path
 from wikisync.markup.record import LinkResult, MarkupOptions, TocEntry, position_of
 from wikisync.markup.resolve import REASONS, finish_page
-from wikisync.messages import Messages
-from wikisync.model import (
-    AttachmentPath,
-    Format,
-    Page,
-    Problem,
-    Slug,
-    split_extension,
-)
 from wikisync.workspace.rendering import chosen_markup, workspace_markup
 
 STDIN = "-"

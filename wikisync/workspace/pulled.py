@@ -16,6 +16,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wikisync.api.client import Client
+from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.model import Problem, Slug, WikiOwner
 from wikisync.errors import (
     ExitCode,
     Halted,
@@ -24,8 +26,6 @@ from wikisync.errors import (
     RemoteError,
     WikisyncError,
 )
-from wikisync.model import Problem, Slug, WikiOwner
-from wikisync.progress import Progress, SilentProgress
 from wikisync.site.model import PageComment
 from wikisync.workspace.discovery import FoundWiki
 from wikisync.workspace.runner import Runner

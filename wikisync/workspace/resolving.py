@@ -11,6 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from wikisync.config import WikiSection
+from wikisync.core.contents import is_pointer
+from wikisync.core.model import Slug
 from wikisync.errors import (
     FolderError,
     PlaceTaken,
@@ -25,8 +27,6 @@ from wikisync.merging.conflict import (
     read_conflict_file,
 )
 from wikisync.merging.merge import merge
-from wikisync.model import Slug
-from wikisync.pointer import is_pointer
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import NO_DIGEST, ConflictFileRecord
 from wikisync.sync.run.holds import Holds

@@ -9,6 +9,8 @@ from itertools import pairwise
 from msgspec import Struct
 
 from wikisync.config import WikiSection
+from wikisync.core.layout import TRASH_FOLDER
+from wikisync.core.model import Format, Page, Slug, path_of_title
 from wikisync.errors import (
     FolderError,
     NotFound,
@@ -19,8 +21,6 @@ from wikisync.errors import (
 from wikisync.folder.naming import page_of_conflict, parse_path
 from wikisync.folder.text import decode_page
 from wikisync.folder.trash import Trash, Trashed
-from wikisync.layout import TRASH_FOLDER
-from wikisync.model import Format, Page, Slug, path_of_title
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.replica import LocalReplica

@@ -19,13 +19,13 @@ from msgspec.structs import replace
 
 from wikisync.api.answers import PermissionLacked
 from wikisync.api.client import Client
-from wikisync.api.project_schema import AccessLevel, ProjectRecord
-from wikisync.api.schema import GroupRecord, TokenRecord
 from wikisync.api.wikis import PageList, Wiki
+from wikisync.contract.project_schema import AccessLevel, ProjectRecord
+from wikisync.contract.schema import GroupRecord, TokenRecord
+from wikisync.core.model import Problem, WikiOwner
+from wikisync.core.system.parallel import gather
+from wikisync.core.terminal import one_line
 from wikisync.errors import NotFound, PermissionDenied, RemoteError
-from wikisync.model import Problem, WikiOwner
-from wikisync.parallel import gather
-from wikisync.terminal import one_line
 from wikisync.workspace.addresses import Notify, client_at, probe
 from wikisync.workspace.discovery import (
     FoundWiki,

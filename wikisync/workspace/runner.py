@@ -29,8 +29,8 @@ from contextvars import ContextVar
 
 from msgspec import Struct, field
 
+from wikisync.core.system.parallel import WIKIS_AT_ONCE, plain_errors
 from wikisync.errors import RemoteError, SyncError, WikisyncError
-from wikisync.parallel import WIKIS_AT_ONCE, plain_errors
 from wikisync.workspace.failures import (
     OF_SERVICE,
     OWN_TROUBLE,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from wikisync.core.model import Problem
 from wikisync.errors import WikisyncError
-from wikisync.model import Problem
 from wikisync.sync.decide.safety import Batch
 
 OTHER_FOLDER = (

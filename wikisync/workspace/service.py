@@ -9,7 +9,7 @@ from pathlib import Path
 
 from wikisync.api.client import Client
 from wikisync.api.settings import DEFAULT_SETTINGS, ClientSettings
-from wikisync.messages import Messages
+from wikisync.core.messages import Messages
 from wikisync.workspace.addresses import find_target, may_name_wiki
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.discovery import Selection

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from wikisync.api.budget import shown_time
 from wikisync.api.client import Client
 from wikisync.config import WikiSection
+from wikisync.core.mentions import unmet_mentions
+from wikisync.core.model import AttachmentPath, Problem, Slug
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
-from wikisync.mentions import unmet_mentions
-from wikisync.model import AttachmentPath, Problem, Slug
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Health, LogEntry
 from wikisync.sync.decide.plan import (

@@ -11,6 +11,8 @@ from msgspec import Struct
 
 from wikisync.api.client import Client
 from wikisync.config import WikiSection
+from wikisync.core.messages import Messages, Progress, SilentProgress
+from wikisync.core.model import Problem, Slug
 from wikisync.errors import (
     AuthenticationFailed,
     ExitCode,
@@ -19,9 +21,6 @@ from wikisync.errors import (
     SyncError,
     WikisyncError,
 )
-from wikisync.messages import Messages
-from wikisync.model import Problem, Slug
-from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import SkipReason

@@ -10,14 +10,14 @@ from msgspec.structs import replace
 
 from wikisync.api.client import Client
 from wikisync.config import WikiSection
+from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.model import Problem, Slug
 from wikisync.errors import (
     ExitCode,
     Halted,
     NotFound,
     WikisyncError,
 )
-from wikisync.model import Problem, Slug
-from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.decide.plan import (
     CreateLocal,
     CreateRemote,

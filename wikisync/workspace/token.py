@@ -15,11 +15,11 @@ from pathlib import Path
 from wikisync.api.address import shown_address
 from wikisync.config import ServiceSection
 from wikisync.config.trust import refuse_unagreed
-from wikisync.decoding import decode_text
+from wikisync.core.decoding import decode_text
+from wikisync.core.messages import Messages
+from wikisync.core.origin import is_same_origin
+from wikisync.core.system.processes import output_of
 from wikisync.errors import UsageError
-from wikisync.messages import Messages
-from wikisync.origin import is_same_origin
-from wikisync.processes import output_of
 from wikisync.workspace.configured import ConfiguredWorkspace
 
 TOKEN_VARIABLE = "WIKISYNC_TOKEN"  # noqa: S105 - the variable's name

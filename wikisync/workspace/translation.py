@@ -12,10 +12,8 @@ from collections.abc import AsyncIterator
 
 from msgspec.structs import replace
 
-from wikisync.folder.loose import LooseFiles
-from wikisync.folder.replica import FolderReplica
-from wikisync.mentions import is_upload, mentioned_attachments
-from wikisync.model import (
+from wikisync.core.mentions import is_upload, mentioned_attachments
+from wikisync.core.model import (
     AttachmentPath,
     Digest,
     Page,
@@ -24,6 +22,8 @@ from wikisync.model import (
     Slug,
     Snapshot,
 )
+from wikisync.folder.loose import LooseFiles
+from wikisync.folder.replica import FolderReplica
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.replica import RemoteReplica
 from wikisync.workspace.linking import FileLinks

@@ -9,10 +9,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from wikisync.config import WikiSection
+from wikisync.core.messages import Messages
+from wikisync.core.model import Problem, Snapshot
 from wikisync.errors import SyncError, UsageError, command_line
 from wikisync.folder.workspace import holder_of
-from wikisync.messages import Messages
-from wikisync.model import Problem, Snapshot
 from wikisync.sync.base.history import LastSync, Step
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.run.options import CycleOptions

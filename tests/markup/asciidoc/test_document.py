@@ -9,6 +9,7 @@ from contextlib import closing
 
 import pytest
 
+from wikisync.core.model import Slug
 from wikisync.errors import RenderError
 from wikisync.markup.asciidoc.document import (
     SERVICE_ATTRIBUTES,
@@ -18,7 +19,6 @@ from wikisync.markup.asciidoc.document import (
 from wikisync.markup.asciidoc.engine import WorkerLimits
 from wikisync.markup.asciidoc.engines import choose_engine
 from wikisync.markup.context import ParseContext, include_nothing
-from wikisync.model import Slug
 
 ALONE = ParseContext(Slug("home"))
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from wikisync.core.system.processes import python_worker
 from wikisync.errors import LimitExceeded, RenderError
 from wikisync.markup.asciidoc import worker
 from wikisync.markup.asciidoc.engine import Engine, WorkerLimits
 from wikisync.markup.context import include_nothing, page_seconds
-from wikisync.processes import python_worker
 
 ROOT = Path(__file__).parents[3]
 ODD_WORKER = ROOT / "tests" / "support" / "odd_worker.py"

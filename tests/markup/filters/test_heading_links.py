@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support.markup import render
+from wikisync.core.model import Format
 from wikisync.markup.record import LinkResult
-from wikisync.model import Format
 
 
 def link_of(source: str) -> LinkResult:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support.markup import render as render_page
+from wikisync.core.model import Format, Page, Slug
 from wikisync.markup.page import MarkupOptions, parse_page, safe_html, to_html
 from wikisync.markup.record import MarkdownEngine
-from wikisync.model import Format, Page, Slug
 
 ENGINES: tuple[MarkdownEngine, ...] = ("comrak", "markdown-it")
 

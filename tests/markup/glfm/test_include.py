@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from wikisync.core.model import Slug
 from wikisync.errors import RenderError
 from wikisync.markup.context import ParseContext
 from wikisync.markup.glfm.include import (
@@ -12,7 +13,6 @@ from wikisync.markup.glfm.include import (
     include_files,
 )
 from wikisync.markup.markdown import to_html
-from wikisync.model import Slug
 
 TEXTS = {"a.md": "# Title\n", "again.md": "::include{file=a.md}\n"}
 

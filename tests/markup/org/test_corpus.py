@@ -7,9 +7,9 @@ import html
 import re
 
 from tests.support.corpus import corpus_path
+from wikisync.core.model import Slug
 from wikisync.markup.context import ParseContext
 from wikisync.markup.org import to_html
-from wikisync.model import Slug
 
 SIGNS = str.maketrans("‘’“”–—…\u00a0", "''\"\"--. ")
 GOOD = 0.98

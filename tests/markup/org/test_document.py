@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from wikisync.core.model import Slug
 from wikisync.markup.context import ParseContext
 from wikisync.markup.org import to_html
-from wikisync.model import Slug
 
 
 def html_of(source: str, pages: Mapping[str, str] | None = None) -> str:

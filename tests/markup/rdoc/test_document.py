@@ -11,9 +11,9 @@ import time
 import pytest
 
 from tests.support.corpus import corpus_path
+from wikisync.core.model import Slug
 from wikisync.markup.context import ParseContext
 from wikisync.markup.rdoc import to_html
-from wikisync.model import Slug
 
 CONTEXT = ParseContext(Slug("home"))
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.service.conftest import Answer, Api
 from tests.support.service import EmbeddedService
-from wikisync.api.project_schema import AccessLevel
-from wikisync.model import WikiOwner
+from wikisync.contract.project_schema import AccessLevel
+from wikisync.core.model import WikiOwner
 
 PROJECTS = "/api/v4/projects"
 PNG = b"\x89PNG\r\n\x1a\n" + b"x" * 100

@@ -11,7 +11,7 @@ import pytest
 from tests.service.conftest import PROJECT, WIKIS, Api
 from tests.support.git import clone, commit_and_push, needs_git
 from tests.support.service import EmbeddedService
-from wikisync.api.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel
 from wikisync.service import events
 
 SHOWN = "/api/v4/projects/docs%2Fhandbook"

@@ -6,7 +6,7 @@ import pytest
 
 from tests.service.conftest import Api
 from tests.support.service import EmbeddedService
-from wikisync.api.project_schema import AccessLevel
+from wikisync.contract.project_schema import AccessLevel
 
 PROJECTS = "/api/v4/projects"
 

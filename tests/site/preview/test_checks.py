@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wikisync.model import Problem
+from wikisync.core.model import Problem
 from wikisync.site.preview.checks import located, page_checks
 
 

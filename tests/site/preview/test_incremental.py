@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from tests.site.sites import Studio
 from tests.site.test_incremental import EDITS, WIKIS, add_wikis, apply_edits
+from wikisync.core.model import Slug
 from wikisync.folder.naming import parse_path
-from wikisync.model import Slug
 from wikisync.site.cache import open_cache
 from wikisync.site.preview import world as preview_world
 from wikisync.site.preview.pages import Rendered

@@ -13,11 +13,11 @@ import re
 import threading
 from collections.abc import Mapping
 
+from wikisync.core.model import Page, Problem
 from wikisync.markup.asciidoc.engine import Engine
 from wikisync.markup.asciidoc.engines import choose_engine
 from wikisync.markup.context import ParseContext
 from wikisync.markup.record import AsciidocEngine
-from wikisync.model import Page, Problem
 
 SERVICE_ATTRIBUTES: Mapping[str, str] = {
     "showtitle": "",

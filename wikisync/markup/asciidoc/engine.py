@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 
-from wikisync.decoding import json_decoder
+from wikisync.core.decoding import json_decoder
+from wikisync.core.system.worker import Worker, WorkerLost, WorkerNotStarted
 from wikisync.errors import LimitExceeded, RenderError
 from wikisync.markup.asciidoc.includes import Included, IncludeRequest, Inclusion
 from wikisync.markup.context import (
@@ -22,7 +23,6 @@ from wikisync.markup.context import (
     include_nothing,
     page_seconds,
 )
-from wikisync.worker import Worker, WorkerLost, WorkerNotStarted
 
 STOP_SECONDS_MAX = 2
 OUT_OF_TIME = frozenset({-signal.SIGPROF, -signal.SIGXCPU})

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from wikisync.core.system.processes import python_worker
 from wikisync.errors import RenderError
 from wikisync.markup.asciidoc import asciidoc3
 from wikisync.markup.asciidoc.engine import (
@@ -22,7 +23,6 @@ from wikisync.markup.asciidoc.engine import (
     EngineKind,
     WorkerLimits,
 )
-from wikisync.processes import python_worker
 
 HERE = Path(__file__).parent
 FAST_HINT = "install wikisync with its extra fast"

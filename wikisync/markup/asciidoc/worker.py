@@ -1,6 +1,6 @@
 """The child process that holds the JavaScript engine; run by its path, not imported.
 
-It imports nothing of wikisync but ``child`` and ``frames``, so that it starts fast
+It imports nothing of wikisync but ``child``, so that it starts fast
 and knows nothing: its arguments are the engine, the files of the two scripts and the
 limits; all else comes in frames:
 
@@ -27,7 +27,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, cast
 
-from wikisync.child import Ask, PageError, asker, serve_pages, standard_streams
+from wikisync.core.system.child import (
+    Ask,
+    PageError,
+    asker,
+    serve_pages,
+    standard_streams,
+)
 
 STACK_BYTES = 4 << 20
 """Below what a main thread has: more ends the process instead of the page."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html as entities
 import re
 
+from wikisync.core.model import Format
 from wikisync.markup.diagrams import (
     can_draw,
     drawing_target,
@@ -14,7 +15,6 @@ from wikisync.markup.diagrams import (
 from wikisync.markup.draft import Draft
 from wikisync.markup.highlight import highlight
 from wikisync.markup.tokens import Document, escape
-from wikisync.model import Format
 
 DIAGRAMS = {
     "mermaid": "mermaid",

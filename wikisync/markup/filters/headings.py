@@ -6,11 +6,11 @@ import re
 import unicodedata
 from urllib.parse import quote_plus, unquote, unquote_plus
 
+from wikisync.core.model import Format
 from wikisync.markup.draft import Draft
 from wikisync.markup.links import page_id
 from wikisync.markup.record import TocEntry
 from wikisync.markup.tokens import Document, escape, format_attributes
-from wikisync.model import Format
 
 LEVELS = {f"h{level}": level for level in range(1, 7)}
 DROPPED = re.compile(r"[^a-z0-9 _-]+")

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 
+from wikisync.core.model import Format
 from wikisync.markup.context import SIGN
 from wikisync.markup.draft import Draft
 from wikisync.markup.tokens import BLOCKS, Document, escape
-from wikisync.model import Format
 
 ORG_BOX = re.compile(r"\s*\[([ xX-])\](?=\s|$)")
 LABEL_CHARS_MAX = 120

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from html import unescape
 from html.entities import name2codepoint
 
+from wikisync.core.packaged import packaged_rows
 from wikisync.markup.tokens import escape_marks
-from wikisync.packaged import packaged_rows
 
 SPECIAL = re.compile(
     r"(?<!-)-{2,3}(?!-)|(?<!\.)\.{3}(?!\.)|(?<!\.)(?<!\. )\. \. \.(?!\.| \.)|``|''|\"|'"

@@ -9,8 +9,8 @@ from email.utils import parsedate_to_datetime
 
 from aiohttp import web
 
-from wikisync.api.project_schema import AccessLevel
-from wikisync.api.routes import Endpoint, OtherEndpoint
+from wikisync.contract.project_schema import AccessLevel
+from wikisync.contract.routes import Endpoint, OtherEndpoint
 from wikisync.service.access import Act
 from wikisync.service.answers import (
     Refusal,

@@ -13,9 +13,9 @@ from typing import Any, cast
 from aiohttp import web
 from msgspec import Struct
 
-from wikisync.api.parameters import parameters_of, replace_deprecated
-from wikisync.api.project_schema import AccessLevel
-from wikisync.api.routes import Endpoint, OtherEndpoint
+from wikisync.contract.parameters import parameters_of, replace_deprecated
+from wikisync.contract.project_schema import AccessLevel
+from wikisync.contract.routes import Endpoint, OtherEndpoint
 from wikisync.service import jobs
 from wikisync.service.access import Act, Visibility
 from wikisync.service.answers import (

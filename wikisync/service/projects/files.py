@@ -13,8 +13,8 @@ from pathlib import Path, PurePosixPath
 
 from aiohttp import web
 
-from wikisync.api.routes import Endpoint
-from wikisync.private import make_private_file, make_private_folder
+from wikisync.contract.routes import Endpoint
+from wikisync.core.system.private import make_private_file, make_private_folder
 from wikisync.service.access import Act
 from wikisync.service.answers import bad_request, json_answer, unmatched_route
 from wikisync.service.attachments import clean_name, markdown_link, send_file

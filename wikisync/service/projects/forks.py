@@ -6,7 +6,7 @@ import asyncio
 
 from aiohttp import web
 
-from wikisync.api.routes import Endpoint
+from wikisync.contract.routes import Endpoint
 from wikisync.service.access import Act, Visibility
 from wikisync.service.answers import Refusal, not_found, refuse
 from wikisync.service.call import Call, Caller

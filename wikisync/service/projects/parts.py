@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from aiohttp import web
 
-from wikisync.api.project_schema import BranchRecord, CommitRecord
-from wikisync.api.routes import OtherEndpoint
+from wikisync.contract.project_schema import BranchRecord, CommitRecord
+from wikisync.contract.routes import OtherEndpoint
 from wikisync.service.access import Verdict, judge_code
 from wikisync.service.answers import forbidden, too_large, unmatched_route, weak_etag
 from wikisync.service.attachments import file_headers, send_content

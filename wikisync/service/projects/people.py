@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from wikisync.api.project_schema import AccessLevel
-from wikisync.model import OwnerKind
+from wikisync.contract.project_schema import AccessLevel
+from wikisync.core.model import OwnerKind
 from wikisync.service.projects.tables import json_list
 from wikisync.service.rows import Group, User, from_row
 from wikisync.service.tables import GROUPS, LEVELS, SUBTREE, Tables

@@ -8,9 +8,9 @@ from typing import Any, TypeVar, cast
 from aiohttp import web
 from msgspec.structs import replace
 
-from wikisync.api.parameters import parameters_of
-from wikisync.api.project_schema import AccessLevel
-from wikisync.api.routes import AnyEndpoint, Endpoint
+from wikisync.contract.parameters import parameters_of
+from wikisync.contract.project_schema import AccessLevel
+from wikisync.contract.routes import AnyEndpoint, Endpoint
 from wikisync.service import jobs
 from wikisync.service.answers import (
     Refusal,

@@ -16,10 +16,10 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct, field
 
-from wikisync.api import routes
-from wikisync.api.parameters import project_attributes
-from wikisync.api.project_schema import AccessLevel, ImportRecord
-from wikisync.api.schema import UserRecord
+from wikisync.contract import routes
+from wikisync.contract.parameters import project_attributes
+from wikisync.contract.project_schema import AccessLevel, ImportRecord
+from wikisync.contract.schema import UserRecord
 from wikisync.service.access import FeatureLevel, Membership, may_read_code
 from wikisync.service.attributes import (
     SHOWN,

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from wikisync.core.model import PagePath, digest_of, split_extension
 from wikisync.folder.ignore import CONFLICT_MARK, is_ignored_folder
 from wikisync.folder.naming import parse_path
-from wikisync.model import PagePath, digest_of, split_extension
 from wikisync.site.crosslinks import ItemKey
 from wikisync.site.model import SourcePage
 from wikisync.site.sources import ScannedWiki, is_template, is_text, read_file

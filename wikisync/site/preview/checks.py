@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
+from wikisync.core.model import Problem
 from wikisync.markup.frontmatter import find_block
 from wikisync.markup.metadata import NotMetadata, parse_mapping
-from wikisync.model import Problem
 
 FENCE = "---"
 _KEY = re.compile(r"[\w\"'][^:\n]*:(?:\s|$)")

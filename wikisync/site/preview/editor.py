@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from wikisync.core.system.processes import Child, start_program
 from wikisync.errors import SiteError
-from wikisync.processes import Child, start_program
 
 EDITORS_MAX = 20
 """Editors open at once; a person has fewer, a page gone wild has more."""

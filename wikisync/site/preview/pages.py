@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from wikisync.model import Slug
+from wikisync.core.model import Slug
 from wikisync.site.fingerprint import hash_of
 from wikisync.site.preview.frame import frame_digest
 from wikisync.site.report import backlinks_of

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from aiohttp import web
 
-from wikisync import connections
+from wikisync.core.system import connections
 from wikisync.errors import SiteError
 
 PORTS_TRIED_MAX = 20

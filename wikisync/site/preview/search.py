@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import Struct
 
-from wikisync.parallel import finish_in_thread
+from wikisync.core.system.parallel import finish_in_thread
 from wikisync.site.search import SearchDocument, build_shards
 
 

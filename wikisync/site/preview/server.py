@@ -31,18 +31,18 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 from msgspec import Struct
 
-from wikisync.connections import is_loopback, note_request
-from wikisync.decoding import json_decoder
+from wikisync.core.decoding import json_decoder
+from wikisync.core.model import Problem
+from wikisync.core.system.connections import is_loopback, note_request
+from wikisync.core.system.file_status import status_at
+from wikisync.core.system.locks import locked_folder
+from wikisync.core.system.parallel import finish_in_thread
+from wikisync.core.system.private import make_private_folder
+from wikisync.core.system.running import beside
 from wikisync.errors import FolderError, SiteError, WikisyncError
-from wikisync.file_status import status_at
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.safe_open import opened_below
 from wikisync.folder.watch import is_watched, log_notice, watch_folders
-from wikisync.locks import locked_folder
-from wikisync.model import Problem
-from wikisync.parallel import finish_in_thread
-from wikisync.private import make_private_folder
-from wikisync.running import beside
 from wikisync.site.addresses import SEARCH_FOLDER
 from wikisync.site.bodies import BodyDamaged
 from wikisync.site.cache import Cache, open_cache

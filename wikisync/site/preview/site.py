@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.core.model import Problem, Slug
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.folder.naming import parse_path
-from wikisync.model import Problem, Slug
 from wikisync.site.addresses import page_path
 from wikisync.site.bodies import BodyDamaged
 from wikisync.site.composing import search_digest, search_documents
@@ -44,8 +44,8 @@ from wikisync.site.preview.world import (
 from wikisync.site.sources import ScannedWiki, SourceFile, read_file
 
 if TYPE_CHECKING:
-    from wikisync.model import WikiOwner
-    from wikisync.progress import Progress
+    from wikisync.core.messages import Progress
+    from wikisync.core.model import WikiOwner
     from wikisync.site.cache import Cache
     from wikisync.site.crosslinks import ItemKey
 

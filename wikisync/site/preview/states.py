@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from wikisync.model import Slug, WikiOwner
+from wikisync.core.model import Slug, WikiOwner
 
 StateName = Literal["pushed", "waiting", "held"]
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.core.model import Problem, Slug
 from wikisync.folder.ignore import CONFLICT_MARK
-from wikisync.model import Problem, Slug
 from wikisync.site.addresses import INDEX_PAGE, NOT_FOUND_PAGE, WikiAddresses
 from wikisync.site.attempts import Attempts
 from wikisync.site.composing import (
@@ -40,7 +40,7 @@ from wikisync.site.sources import ScannedWiki, SourceFile, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
 
 if TYPE_CHECKING:
-    from wikisync.progress import Progress
+    from wikisync.core.messages import Progress
     from wikisync.site.cache import Cache
     from wikisync.site.generated import GeneratedPage
     from wikisync.site.model import SiteOptions, WikiSource

@@ -13,8 +13,8 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.mentions import is_upload, ways_lead_to
-from wikisync.model import (
+from wikisync.core.mentions import is_upload, ways_lead_to
+from wikisync.core.model import (
     AttachmentPath,
     Digest,
     Format,

@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 
+from wikisync.core.system.private import make_private_file
 from wikisync.errors import StateDamaged, StateError
-from wikisync.private import make_private_file
 
 BUSY_TIMEOUT_S = 5.0
 """How long a write waits for another process that reads or writes the file."""

@@ -15,7 +15,7 @@ from sqlite3 import Connection
 
 from msgspec import Struct
 
-from wikisync.model import Digest, Format, Slug, digest_of
+from wikisync.core.model import Digest, Format, Slug, digest_of
 from wikisync.sync.base.memory import WikiRows
 from wikisync.sync.decide.ledger import (
     CLOCK_SETTLED_S,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from wikisync.model import Digest, Format, Slug
+from wikisync.core.model import Digest, Format, Slug
 from wikisync.sync.base.memory import WikiRows
 from wikisync.sync.decide.ledger import (
     CLOCK_SETTLED_S,

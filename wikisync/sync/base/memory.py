@@ -18,10 +18,10 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from wikisync.decoding import convert
-from wikisync.model import Problem, Slug
+from wikisync.core.decoding import convert
+from wikisync.core.model import Problem, Slug
 from wikisync.sync.base.database import Database
-from wikisync.sync.decide.capabilities import Capabilities
+from wikisync.sync.decide.comparing import Capabilities
 from wikisync.sync.decide.ledger import Health, Refusal, RemoteEdit, Side, Sighting
 from wikisync.sync.decide.safety import Batch, BatchKind
 

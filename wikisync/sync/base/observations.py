@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from wikisync.model import Digest, Format, Slug
+from wikisync.core.model import Digest, Format, Slug
 from wikisync.sync.base.memory import WikiRows
 from wikisync.sync.decide.ledger import (
     ConflictFileRecord,

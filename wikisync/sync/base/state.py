@@ -19,8 +19,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from wikisync.core.model import WikiOwner
 from wikisync.errors import StateDamaged, StateError
-from wikisync.model import WikiOwner
 from wikisync.sync.base.agreements import Agreements
 from wikisync.sync.base.database import ANEW, Database, translated
 from wikisync.sync.base.journal import Journal

@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
+from enum import StrEnum
 
-from wikisync.model import Slug, Snapshot, path_of_title
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wikisync.core.model import (
+    BYTE_ORDER_MARK,
+    Format,
+    Slug,
+    Snapshot,
+    fold_text,
+    path_of_title,
+)
+from wikisync.merging.front_matter import front_matter_of
 from wikisync.sync.decide.plan import BasePage
 
 WINDOW_CHARS = 8
@@ -151,3 +164,79 @@ def are_alike(text: str, other: str) -> bool:
         for one in letters
     )
     return 2 * len(pieces & others) >= min(len(pieces), len(others))
+
+
+class Capabilities(Struct, frozen=True):
+    """One service, as far as it is known."""
+
+    folds_case: bool = True
+    """It finds ``home`` where ``Home`` was asked for (Q5)."""
+    moves_below: bool = True
+    """A rename moves every page below the renamed one along (Q4)."""
+    takes_empty: bool = True
+    """A page may be empty (Q10)."""
+    strips_front_matter_of: frozenset[Format] = frozenset()
+    """Formats of which it returns texts without their front matter (Q8), as its
+    answers to our own writes have shown; the page keeps it."""
+
+    def with_stripped(self, page_format: Format) -> Capabilities:
+        """The service, now that it stripped the front matter of a page of this format.
+
+        Only an answer to our own write shows that: on any other service a page
+        without front matter is one whose front matter somebody removed.
+        """
+        found = self.strips_front_matter_of | {page_format}
+        return replace(self, strips_front_matter_of=found)
+
+    def without_shown(self, there: Snapshot) -> Capabilities:
+        """The service without the formats of which a page shows its front matter."""
+        shown = {
+            page.format
+            for page in there.texts.values()
+            if page.format in self.strips_front_matter_of
+            and front_matter_of(page.content)
+        }
+        left = self.strips_front_matter_of - shown
+        return replace(self, strips_front_matter_of=left) if shown else self
+
+
+ANY_SERVICE = Capabilities()
+"""A service nothing is known of yet."""
+
+
+class Normalisation(StrEnum):
+    """The class of a difference; the value says what the service does."""
+
+    SAME = "keeps the text"
+    FOLDED = "changes line ends, the final newline or the byte order mark"
+    UNICODE = "changes the Unicode form of letters"
+    FRONT_MATTER = "returns texts without their front matter"
+    OTHER = "changes the text"
+
+
+def normalisation_of(sent: str, answered: str) -> Normalisation:
+    """What a service did to a text that it took."""
+    if sent == answered:
+        return Normalisation.SAME
+    mine, theirs = fold_text(sent), fold_text(answered)
+    if mine == theirs:
+        return Normalisation.FOLDED
+    if unicodedata.normalize("NFC", mine) == unicodedata.normalize("NFC", theirs):
+        return Normalisation.UNICODE
+    block = front_matter_of(sent)
+    if block and _body(sent, block) == theirs.lstrip("\n"):
+        return Normalisation.FRONT_MATTER
+    return Normalisation.OTHER
+
+
+def with_line_ends_of(text: str, like: str) -> str:
+    """The text with the line ends of most lines of another text, and its mark."""
+    if like.startswith(BYTE_ORDER_MARK) and not text.startswith(BYTE_ORDER_MARK):
+        text = BYTE_ORDER_MARK + text
+    if like.count("\r\n") * 2 <= like.count("\n") or "\r" in text:
+        return text
+    return text.replace("\n", "\r\n")
+
+
+def _body(text: str, block: str) -> str:
+    return fold_text(text[len(block) :]).lstrip("\n")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from wikisync.core.model import Page, Slug, Snapshot
 from wikisync.merging.conflict import MergedText
-from wikisync.model import Page, Slug, Snapshot
+from wikisync.merging.diff import changes
 from wikisync.sync.decide.ledger import Replaced
 from wikisync.sync.decide.plan import Plan, SkipReason
 from wikisync.sync.decide.safety import Batch
@@ -53,3 +55,59 @@ class Decided(Struct, frozen=True):
         """Pages that a first sync leaves here because nobody asked for them."""
         skipped = self.whole.skipped
         return frozenset(s.slug for s in skipped if s.reason is SkipReason.NOT_ASKED)
+
+
+_WORD = re.compile(r"\w+|\W")
+WORDS_MAX = 20_000
+"""Words on one side of a change beyond which all of it counts as changed."""
+
+
+STALE_TEXTS_MAX = 8
+"""Replacements of a page that a save is compared with, the newest first."""
+WINDOW_S = 3600.0
+"""A save is taken for one of an older text only so long after a text was replaced:
+whoever takes back what the wiki brought earlier means it."""
+
+
+def stale_ancestor(
+    text: str, replaced: Sequence[Replaced], now: float
+) -> Replaced | None:
+    """The replacement that a save knows nothing of, or None.
+
+    A text that this guard has merged once and that is saved once more is meant.
+    """
+    if not replaced or now - replaced[0].at > WINDOW_S:
+        return None
+    if any(one.is_stale and one.replaced == text for one in replaced):
+        return None
+    written = replaced[0].written
+    nearest = min(replaced, key=lambda one: _distance(text, one.replaced))
+    is_stale = _distance(text, nearest.replaced) < _distance(text, written)
+    return nearest if is_stale else None
+
+
+def _distance(one: str, other: str) -> int:
+    """How many characters of either text the other lacks, by lines, then words.
+
+    Lines alone would take a word mended in a line that came from the wiki for that
+    line added once more: one line away from the old text, two from the new one.
+    """
+    mine, theirs = one.splitlines(), other.splitlines()
+    return sum(
+        _word_distance(
+            "\n".join(mine[change.old_start : change.old_end]),
+            "\n".join(theirs[change.new_start : change.new_end]),
+        )
+        for change in changes(mine, theirs)
+    )
+
+
+def _word_distance(one: str, other: str) -> int:
+    mine, theirs = _WORD.findall(one), _WORD.findall(other)
+    if not mine or not theirs or max(len(mine), len(theirs)) > WORDS_MAX:
+        return len(one) + len(other)
+    return sum(
+        sum(map(len, mine[change.old_start : change.old_end]))
+        + sum(map(len, theirs[change.new_start : change.new_end]))
+        for change in changes(mine, theirs)
+    )

@@ -13,8 +13,8 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.mentions import linked_ways, mentioned_attachments
-from wikisync.model import (
+from wikisync.core.mentions import linked_ways, mentioned_attachments
+from wikisync.core.model import (
     AttachmentPath,
     Digest,
     Format,

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from enum import Enum, auto
 from types import UnionType
 
-from wikisync.model import Digest, Slug, folders_above
+from wikisync.core.model import Digest, Slug, folders_above
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,

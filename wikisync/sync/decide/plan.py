@@ -12,7 +12,7 @@ from typing import TypeAlias, assert_never
 
 from msgspec import Struct
 
-from wikisync.model import (
+from wikisync.core.model import (
     AttachmentPath,
     Digest,
     Format,

@@ -23,7 +23,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from wikisync.model import (
+from wikisync.core.model import (
     Format,
     PageState,
     Slug,
@@ -31,8 +31,7 @@ from wikisync.model import (
     folders_above,
     is_dashed,
 )
-from wikisync.sync.decide.capabilities import ANY_SERVICE, Capabilities
-from wikisync.sync.decide.comparing import changed_pages
+from wikisync.sync.decide.comparing import ANY_SERVICE, Capabilities, changed_pages
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 
-from wikisync.model import Slug, Snapshot, folders_above, path_of_title
-from wikisync.sync.decide.capabilities import Capabilities
+from wikisync.core.model import Slug, Snapshot, folders_above, path_of_title
+from wikisync.sync.decide.comparing import Capabilities
 
 
 class RemoteNames:

@@ -14,7 +14,14 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 
 from msgspec import Struct
 
-from wikisync.model import PageState, Slug, Snapshot, digest_of, folders_above, name_key
+from wikisync.core.model import (
+    PageState,
+    Slug,
+    Snapshot,
+    digest_of,
+    folders_above,
+    name_key,
+)
 from wikisync.sync.decide.plan import BasePage
 
 NO_TEXT = digest_of("")

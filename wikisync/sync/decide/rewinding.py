@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from wikisync.model import Digest, PageState, Slug, Snapshot
+from wikisync.core.model import Digest, PageState, Slug, Snapshot
 from wikisync.sync.decide.plan import (
     Action,
     BasePage,

@@ -17,7 +17,7 @@ from enum import StrEnum
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.model import Digest, Slug, Snapshot, removals_max
+from wikisync.core.model import Digest, Slug, Snapshot, removals_max
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,

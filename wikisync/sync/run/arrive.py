@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 
+from wikisync.core.model import Page, Slug, Snapshot
 from wikisync.errors import (
     AuthenticationFailed,
     FolderError,
@@ -17,7 +18,6 @@ from wikisync.errors import (
     RateLimited,
     RemoteError,
 )
-from wikisync.model import Page, Slug, Snapshot
 from wikisync.sync.decide.decided import MergedPage
 from wikisync.sync.decide.ledger import Intent, LogEntry, WriteKind
 from wikisync.sync.decide.plan import DeleteLocal, Merge, MoveLocal, Rebase, Rebind

@@ -26,14 +26,14 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from wikisync.core.fetching import MISSING_HINT, Fetching, Spellings, Unfetched
+from wikisync.core.mentions import is_upload, unmet_mentions, ways_lead_to
+from wikisync.core.model import AttachmentPath, Digest, LooseFile, Problem, Slug
 from wikisync.errors import (
     FolderError,
     PreconditionFailed,
     RemoteError,
 )
-from wikisync.fetching import MISSING_HINT, Fetching, Spellings, Unfetched
-from wikisync.mentions import is_upload, unmet_mentions, ways_lead_to
-from wikisync.model import AttachmentPath, Digest, LooseFile, Problem, Slug
 from wikisync.sync.decide.ledger import FetchedFile
 from wikisync.sync.run.flow import is_disk_error
 from wikisync.sync.run.parts import Cycle

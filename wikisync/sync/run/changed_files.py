@@ -12,9 +12,9 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
+from wikisync.core.mentions import mentioned_attachments
+from wikisync.core.model import Page, Slug, Snapshot
 from wikisync.errors import NotFound, ProtocolViolation
-from wikisync.mentions import mentioned_attachments
-from wikisync.model import Page, Slug, Snapshot
 from wikisync.sync.decide.plan import Action, Hold, HoldReason, Plan, Pull, Push
 from wikisync.sync.run.parts import Cycle
 

@@ -16,16 +16,9 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
-from wikisync.errors import (
-    FolderError,
-    Halted,
-    NotFound,
-    PermissionDenied,
-    ProtocolViolation,
-    WikisyncError,
-)
-from wikisync.mentions import mentioned_attachments
-from wikisync.model import (
+from wikisync.core.mentions import mentioned_attachments
+from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.model import (
     STRAY_CONFLICT,
     AttachmentPath,
     Problem,
@@ -34,8 +27,15 @@ from wikisync.model import (
     WikiOwner,
     in_form_c,
 )
-from wikisync.parallel import each
-from wikisync.progress import Progress, SilentProgress
+from wikisync.core.system.parallel import each
+from wikisync.errors import (
+    FolderError,
+    Halted,
+    NotFound,
+    PermissionDenied,
+    ProtocolViolation,
+    WikisyncError,
+)
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.decided import Decided
 from wikisync.sync.decide.narrowing import Direction

@@ -12,9 +12,7 @@ from functools import cache
 
 from msgspec.structs import replace
 
-from wikisync.errors import FolderError, NotFound
-from wikisync.merging.front_matter import front_matter_of, with_front_matter
-from wikisync.model import (
+from wikisync.core.model import (
     PageState,
     Problem,
     Slug,
@@ -25,9 +23,11 @@ from wikisync.model import (
     in_form_c,
     renames_under_way,
 )
+from wikisync.errors import FolderError, NotFound
+from wikisync.merging.front_matter import front_matter_of, with_front_matter
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.capabilities import Capabilities
 from wikisync.sync.decide.comparing import (
+    Capabilities,
     are_alike,
     changed_pages,
     is_at_rest,

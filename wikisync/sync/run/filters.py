@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wikisync.core.model import Digest, Slug, Snapshot, is_blank
 from wikisync.errors import FolderError, NotFound
 from wikisync.merging.conflict import git_conflicts, has_any_marker, has_marker
 from wikisync.merging.metadata import differs_in_time_only
-from wikisync.model import Digest, Slug, Snapshot, is_blank
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import narrowing
 from wikisync.sync.decide.decided import Decided, MergedPage

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from wikisync.core.model import Page, Problem, Slug, Snapshot
+from wikisync.core.system.parallel import plain_errors
 from wikisync.errors import FolderError, NotFound
-from wikisync.model import Page, Problem, Slug, Snapshot
-from wikisync.parallel import plain_errors
 from wikisync.sync.base.memory import PAGES_AGAIN_MAX
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.comparing import (

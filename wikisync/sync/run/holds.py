@@ -14,6 +14,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.core.model import (
+    NO_FILE,
+    ConflictFile,
+    Digest,
+    Page,
+    Problem,
+    Slug,
+    digest_of,
+)
 from wikisync.errors import (
     FolderError,
     NotFound,
@@ -29,7 +38,6 @@ from wikisync.merging.conflict import (
     write_conflict_file,
 )
 from wikisync.merging.merge import merge
-from wikisync.model import NO_FILE, ConflictFile, Digest, Page, Problem, Slug, digest_of
 from wikisync.sync.decide.decided import Decided, MergedPage
 from wikisync.sync.decide.ledger import (
     NO_DIGEST,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from wikisync.core.model import Format, LateSave, Page, Problem, Slug, digest_of
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, command_line
 from wikisync.merging.merge import merge
-from wikisync.model import Format, LateSave, Page, Problem, Slug, digest_of
 from wikisync.sync.decide.ledger import Agreed
 from wikisync.sync.run.flow import is_disk_error, on_texts
 from wikisync.sync.run.parts import Cycle

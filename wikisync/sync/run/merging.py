@@ -18,12 +18,12 @@ from collections.abc import (
 )
 from typing import TypeAlias, TypeGuard
 
+from wikisync.core.model import Format, Page, PageState, Slug, Snapshot
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, RemoteError
 from wikisync.merging.conflict import Clash, MergedText, Piece
 from wikisync.merging.diff import changes
 from wikisync.merging.merge import Parts, kept_share, merge
-from wikisync.model import Format, Page, PageState, Slug, Snapshot
-from wikisync.sync.decide.decided import MergedPage
+from wikisync.sync.decide.decided import STALE_TEXTS_MAX, MergedPage, stale_ancestor
 from wikisync.sync.decide.ledger import Replaced
 from wikisync.sync.decide.plan import (
     Action,
@@ -44,7 +44,6 @@ from wikisync.sync.decide.renames import (
     names_in_doubt,
     without_circles,
 )
-from wikisync.sync.decide.stale import STALE_TEXTS_MAX, stale_ancestor
 from wikisync.sync.run.flow import on_texts
 from wikisync.sync.run.parts import Cycle
 

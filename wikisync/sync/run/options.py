@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from wikisync.model import Page, Slug
+from wikisync.core.model import Page, Slug
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import ALL_KINDS, BatchKind
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wikisync.core.messages import Progress, SilentProgress
+from wikisync.core.model import Digest, Page, Problem, Slug, Snapshot
 from wikisync.errors import PreconditionFailed, WikisyncError
 from wikisync.merging.front_matter import with_front_matter
-from wikisync.model import Digest, Page, Problem, Slug, Snapshot
-from wikisync.progress import Progress, SilentProgress
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import LogEntry
 from wikisync.sync.decide.plan import Action, describe

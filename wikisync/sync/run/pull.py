@@ -20,6 +20,8 @@ from contextlib import suppress
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync.core.model import Digest, Page, Problem, Slug, Snapshot
+from wikisync.core.system.parallel import each, plain_errors
 from wikisync.errors import (
     AuthenticationFailed,
     FolderError,
@@ -31,10 +33,8 @@ from wikisync.errors import (
     WikisyncError,
 )
 from wikisync.merging.front_matter import with_front_matter
-from wikisync.model import Digest, Page, Problem, Slug, Snapshot
-from wikisync.parallel import each, plain_errors
+from wikisync.sync.decide.comparing import with_line_ends_of
 from wikisync.sync.decide.ledger import Agreed, packed_text
-from wikisync.sync.decide.normalisation import with_line_ends_of
 from wikisync.sync.decide.plan import (
     Adopt,
     BasePage,

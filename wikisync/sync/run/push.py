@@ -17,6 +17,15 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from wikisync.core.model import (
+    Digest,
+    Page,
+    Problem,
+    Slug,
+    Snapshot,
+    is_blank,
+    path_of_title,
+)
 from wikisync.errors import (
     AuthenticationFailed,
     FolderError,
@@ -30,17 +39,8 @@ from wikisync.errors import (
     SyncError,
     Unavailable,
 )
-from wikisync.model import (
-    Digest,
-    Page,
-    Problem,
-    Slug,
-    Snapshot,
-    is_blank,
-    path_of_title,
-)
+from wikisync.sync.decide.comparing import Normalisation, normalisation_of
 from wikisync.sync.decide.ledger import NO_DIGEST, Agreed, Intent, WriteKind
-from wikisync.sync.decide.normalisation import Normalisation, normalisation_of
 from wikisync.sync.decide.plan import (
     BasePage,
     CreateRemote,

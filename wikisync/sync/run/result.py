@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from wikisync.core.model import Problem, Slug
 from wikisync.errors import FolderError
-from wikisync.model import Problem, Slug
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.plan import Hold, HoldReason, Plan, Skip
 from wikisync.sync.decide.safety import Batch

@@ -17,10 +17,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 
+from wikisync.core.contents import POINTER_BYTES_MAX, is_pointer
+from wikisync.core.model import Digest, Slug, Snapshot, removals_max
+from wikisync.core.system.parallel import each
 from wikisync.errors import FolderError, NotFound, RemoteError
-from wikisync.model import Digest, Slug, Snapshot, removals_max
-from wikisync.parallel import each
-from wikisync.pointer import POINTER_BYTES_MAX, is_pointer
 from wikisync.sync.decide.ledger import Side, Sighting
 from wikisync.sync.decide.plan import (
     CreateLocal,

@@ -11,9 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from wikisync.model import Digest, Slug, Snapshot, digest_of
+from wikisync.core.model import Digest, Slug, Snapshot, digest_of
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import narrowing
+from wikisync.sync.decide.decided import STALE_TEXTS_MAX
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import (
     BasePage,
@@ -52,7 +53,6 @@ from wikisync.sync.decide.safety import (
     removed_unasked,
     shrunk_pages,
 )
-from wikisync.sync.decide.stale import STALE_TEXTS_MAX
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.sightings import pointers

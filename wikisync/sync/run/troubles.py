@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from wikisync.model import Problem, Slug
+from wikisync.core.model import Problem, Slug
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.narrowing import without_removals

@@ -15,8 +15,8 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
+from wikisync.core.model import Page, Slug, Snapshot
 from wikisync.errors import FolderError, NotFound, PreconditionFailed
-from wikisync.model import Page, Slug, Snapshot
 from wikisync.sync.base.history import LastSync, Step
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import NO_SLUG

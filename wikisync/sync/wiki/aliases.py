@@ -20,8 +20,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from wikisync.errors import FolderError, NotFound, PreconditionFailed, WikisyncError
-from wikisync.model import (
+from wikisync.core.model import (
     FOLDER_OF_PAGES,
     STRAY_CONFLICT,
     ConflictFile,
@@ -33,6 +32,7 @@ from wikisync.model import (
     Slug,
     Snapshot,
 )
+from wikisync.errors import FolderError, NotFound, PreconditionFailed, WikisyncError
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.replica import GONE_THERE, LocalReplica
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from wikisync.errors import NotFound
-from wikisync.model import (
+from wikisync.core.model import (
     STRAY_CONFLICT,
     ConflictFile,
     Digest,
@@ -18,6 +17,7 @@ from wikisync.model import (
     Slug,
     Snapshot,
 )
+from wikisync.errors import NotFound
 from wikisync.sync.replica import GONE_THERE, LocalReplica
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 
-from wikisync.errors import NotFound, Unavailable
-from wikisync.model import (
+from wikisync.core.model import (
     Attachment,
     AttachmentPath,
     Digest,
@@ -13,6 +12,7 @@ from wikisync.model import (
     Slug,
     Snapshot,
 )
+from wikisync.errors import NotFound, Unavailable
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import ConflictFileRecord
 

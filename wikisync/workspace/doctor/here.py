@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from wikisync.config import WikiSection
+from wikisync.core.layout import TRASH_FOLDER
+from wikisync.core.system.libc import check_watches_left
 from wikisync.errors import FolderError, Halted, WikisyncError, command_line
 from wikisync.folder.clashes import seen_folding
 from wikisync.folder.safe_open import folder_error, refused_write
@@ -24,8 +26,6 @@ from wikisync.folder.workspace import (
     refuse_overlaps,
     state_match,
 )
-from wikisync.layout import TRASH_FOLDER
-from wikisync.libc import check_watches_left
 from wikisync.sync.run.options import FolderMatch
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.doctor.findings import Finding, Grade

@@ -7,12 +7,12 @@ from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, date, datetime
 from email.utils import parsedate_to_datetime
 
-from wikisync.api import routes
 from wikisync.api.client import Client
 from wikisync.api.request import Request
 from wikisync.config import WikiSection
+from wikisync.contract import routes
+from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather
 from wikisync.errors import WikisyncError
-from wikisync.parallel import WIKIS_AT_ONCE, gather
 from wikisync.workspace.addresses import Notify
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.doctor.findings import Finding, Grade

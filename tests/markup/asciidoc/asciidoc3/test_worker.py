@@ -11,12 +11,12 @@ import pytest
 
 from tests.markup.asciidoc.constructs import flat, read_constructs
 from tests.markup.asciidoc.test_contract import engine_named, html_of
-from wikisync.child import PageError
+from wikisync.core.model import Format, Page, Slug
+from wikisync.core.system.child import PageError
 from wikisync.errors import RenderError
 from wikisync.markup.asciidoc.asciidoc3 import worker
 from wikisync.markup.asciidoc.engine import Engine
 from wikisync.markup.page import MarkupOptions, parse_page
-from wikisync.model import Format, Page, Slug
 
 RIGHT = (
     "markdown heading",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from wikisync.core.system.processes import python_worker
 from wikisync.markup.asciidoc.engine import (
     GRACE_SECONDS,
     PROCESS_BYTES_MAX,
@@ -12,7 +13,6 @@ from wikisync.markup.asciidoc.engine import (
     EngineKind,
     WorkerLimits,
 )
-from wikisync.processes import python_worker
 
 NAME = "asciidoc3"
 HINT = "install wikisync with its extra asciidoc3"

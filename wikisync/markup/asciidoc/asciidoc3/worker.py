@@ -34,7 +34,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, cast
 
-from wikisync.child import Ask, PageError, asker, serve_pages, standard_streams
+from wikisync.core.system.child import (
+    Ask,
+    PageError,
+    asker,
+    serve_pages,
+    standard_streams,
+)
 
 ROOT = "/asciidoc3"
 PROGRAM = f"{ROOT}/asciidoc3.py"

@@ -1,4 +1,4 @@
-"""Whether a file's whole text only points to content that is stored elsewhere.  Pure.
+"""What the bytes of a file tell: a pointer to other content, or a web page.  Pure.
 
 Git LFS, git-annex and programs like them put such a text into the place of a file whose
 content they did not fetch.  A page that is about pointers has more text than that.
@@ -34,3 +34,15 @@ def is_pointer(content: bytes) -> bool:
         content = content.decode("utf-16", "replace").encode("utf-8", "replace")
     text = content.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").rstrip()
     return _POINTER.fullmatch(text) is not None
+
+
+BEGINNING_BYTES = 1024
+"""As much as ``is_web_page`` looks at."""
+_BEFORE = re.compile(rb"\A(?:\s+|<!--.*?-->|<\?xml.*?\?>)+", re.DOTALL)
+_BEGINNINGS = (b"<!doctype html", b"<html", b"<head", b"<body", b"<title", b"<script")
+
+
+def is_web_page(beginning: bytes) -> bool:
+    """Whether a file that begins so is a web page, whatever its name says."""
+    start = beginning[:BEGINNING_BYTES].removeprefix(b"\xef\xbb\xbf")
+    return _BEFORE.sub(b"", start).lower().startswith(_BEGINNINGS)

@@ -3,7 +3,7 @@
 Pure.  ``operations.toml`` is the table: one line says what a parameter is called,
 what values it takes and what it is for.  ``parameters_of`` gives one endpoint's.
 Segments of the path
-(``id``, ``user_id``, ``group_id``) belong to ``api.routes`` and are not in here.
+(``id``, ``user_id``, ``group_id``) belong to ``contract.routes`` and are not in here.
 Old names that the service still takes are parameters of their own and lead to the
 new ones, values included, through ``replace_deprecated``.
 """
@@ -18,8 +18,8 @@ from typing import Literal
 from msgspec import Struct, convert, field
 from msgspec.structs import force_setattr
 
-from wikisync.api.routes import AnyEndpoint, Endpoint
-from wikisync.packaged import packaged_toml
+from wikisync.contract.routes import AnyEndpoint, Endpoint
+from wikisync.core.packaged import packaged_toml
 
 Role = Literal["anyone", "reporter", "owner", "admin"]
 Tier = Literal["free", "premium", "ultimate"]

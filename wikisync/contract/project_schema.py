@@ -13,8 +13,8 @@ from enum import IntEnum
 
 import msgspec
 
-from wikisync.api.project_types import ProjectSettings
-from wikisync.api.schema import (
+from wikisync.contract.project_types import ProjectSettings
+from wikisync.contract.schema import (
     AddressedRecord,
     AnsweredRecord,
     SimpleProject,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-_ROOT = Path(__file__).parent
+_ROOT = Path(__file__).parents[1]
 
 
 def packaged_text(package: str, name: str) -> str:

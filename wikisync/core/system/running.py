@@ -1,4 +1,8 @@
-"""Running for long: work beside a block, and the signal that ends a program."""
+"""Running for long: work beside a block, the signal that ends it, and little memory.
+
+The C library keeps what was freed between two things still in use: without giving it
+back a watch grows with each edit.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,8 @@ import signal
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
+
+from wikisync.core.system.libc import memory_trimmer
 
 
 @asynccontextmanager
@@ -41,3 +47,15 @@ def stop_signal() -> asyncio.Event:
     for number in signals:
         loop.add_signal_handler(number, stop)
     return stopped
+
+
+GIVE_BACK_S = 30.0
+"""How often memory is given back; each time takes some milliseconds."""
+
+
+async def give_back_memory() -> None:
+    """Give freed memory back from time to time, until cancelled."""
+    trim = memory_trimmer()
+    while trim is not None:
+        await asyncio.sleep(GIVE_BACK_S)
+        trim(0)

@@ -1,7 +1,9 @@
-"""The child's half of a worker: its streams, its jobs, and their ends in time.
+"""The child's half of a worker: frames, streams, jobs, and their ends in time.
+
+A frame is four bytes length, big endian, then JSON; both halves read and write it.
 
 It needs nothing but Python itself, so that a process which runs one engine loads
-nothing else.  ``frames`` is what the process says, ``worker`` the parent's half.
+nothing else.  ``worker`` is the parent's half.
 """
 
 from __future__ import annotations
@@ -10,12 +12,52 @@ import faulthandler
 import json
 import os
 import signal
+import struct
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, cast
 
-from wikisync.frames import READY, read_frame, read_frames, write_frame
+LENGTH = struct.Struct(">I")
+FRAME_BYTES_MAX = 256 << 20
+"""More than any page within its limits can become."""
+READY = b'"ready"'
+"""The first frame of every worker: it has loaded what it needs."""
+
+
+def write_frame(stream: IO[bytes], body: bytes) -> None:
+    """Send one frame; raises ``OSError`` where nobody reads any more."""
+    stream.write(LENGTH.pack(len(body)) + body)
+    stream.flush()
+
+
+def read_frame(stream: IO[bytes], bytes_max: int = FRAME_BYTES_MAX) -> bytes:
+    """The body of the next frame.
+
+    Raises:
+        EOFError: the other side is gone, perhaps in the middle of a frame.
+        ValueError: the frame is longer than ``bytes_max``.
+    """
+    head = stream.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        raise EOFError
+    (size,) = LENGTH.unpack(head)
+    if size > bytes_max:
+        raise ValueError(f"a frame of {size} bytes")
+    body = stream.read(size)
+    if len(body) < size:
+        raise EOFError
+    return body
+
+
+def read_frames(stream: IO[bytes]) -> Iterator[bytes]:
+    """The bodies of all frames until the other side is gone."""
+    while True:
+        try:
+            yield read_frame(stream)
+        except EOFError:
+            return
+
 
 SECONDS_MIN = 0.001
 """Zero would be no limit to the system."""

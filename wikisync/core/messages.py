@@ -1,4 +1,7 @@
-"""What long work says to a person meanwhile.  Pure; ``cli.console`` prints it."""
+"""What long work says to a person meanwhile, and how far it is.  Pure.
+
+``cli.console`` prints it, ``cli.progress`` draws it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,30 @@ import contextlib
 from collections.abc import Iterable
 from typing import Protocol
 
+from wikisync.core.model import Problem
 from wikisync.errors import WikisyncError
-from wikisync.model import Problem
-from wikisync.progress import Progress, SilentProgress
+
+
+class Progress(Protocol):
+    """A watcher of one piece of long work, step after step."""
+
+    def start(self, label: str, total: int | None) -> None:
+        """Begin a step; ``total`` is None where nobody can know it."""
+        ...
+
+    def advance(self, steps: int = 1) -> None:
+        """Some items of the current step are done."""
+        ...
+
+
+class SilentProgress:
+    """Progress that nobody watches: a pipe, ``--quiet``, a test."""
+
+    def start(self, label: str, total: int | None) -> None:
+        """Nothing is shown."""
+
+    def advance(self, steps: int = 1) -> None:
+        """Nothing is shown."""
 
 
 class Messages(Protocol):

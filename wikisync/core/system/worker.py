@@ -3,7 +3,7 @@
 Pages, AsciiDoc engines, and the rendering and imports of the service all run in such
 a process, because what they work on may take any time and any memory.  It is started
 with the first job and kept; one that is lost is followed by another with the next
-job.  Frames are ``frames``, the child's half is ``child``.
+job.  Frames and the child's half are ``child``.
 
 The clock here ends only a process that does not answer at all.  What a job may take
 of the processor is counted by the process itself, so that a busy machine makes no
@@ -22,8 +22,8 @@ from typing import IO, Generic, TypeVar
 
 import msgspec
 
-from wikisync.frames import FRAME_BYTES_MAX, READY, read_frame, write_frame
-from wikisync.processes import (
+from wikisync.core.system.child import FRAME_BYTES_MAX, READY, read_frame, write_frame
+from wikisync.core.system.processes import (
     DEVNULL,
     Child,
     Stream,

@@ -19,8 +19,8 @@ from typing import ClassVar
 
 import msgspec
 
-from wikisync.decoding import json_decoder
-from wikisync.origin import web_address
+from wikisync.core.decoding import json_decoder
+from wikisync.core.origin import web_address
 
 _SSH = re.compile(r"(?:ssh://)?[\w.+-]+@[\w.-]+(?::|/)[\w./~:-]*", re.ASCII)
 _HOST_OR_SCHEME = re.compile(r"[^/?#]*:|[/\\]{2}")

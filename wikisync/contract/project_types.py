@@ -12,7 +12,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Literal, Required, TypedDict
 
-from wikisync.api.schema import SimpleProject
+from wikisync.contract.schema import SimpleProject
 
 
 class ProjectSettings(SimpleProject, frozen=True, kw_only=True):

@@ -45,8 +45,8 @@ SLOW_S = 5.0
 ROOT = os.sep
 """Where workers run: a folder that is always there, and is nobody's."""
 
-_PACKAGE = Path(__file__).resolve().parent
-_BEGIN = str(_PACKAGE / "isolated.py")
+_PACKAGE = Path(__file__).resolve().parents[2]
+_BEGIN = str(Path(__file__).resolve().with_name("isolated.py"))
 
 
 # Workers --------------------------------------------------------------------------

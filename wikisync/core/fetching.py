@@ -12,10 +12,10 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from wikisync.core.messages import Progress
+from wikisync.core.model import AttachmentPath, Problem
+from wikisync.core.system.parallel import each
 from wikisync.errors import NotFound, RateLimited, RemoteError, Unavailable
-from wikisync.model import AttachmentPath, Problem
-from wikisync.parallel import each
-from wikisync.progress import Progress
 
 log = logging.getLogger(__name__)
 

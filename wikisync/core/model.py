@@ -2,7 +2,7 @@
 
 Pure: no module here opens a file, asks a clock or knows the service.  A value
 that has been made is right; whatever comes from outside is checked where it
-comes in (``api.schema``, ``folder.naming``, ``config``).
+comes in (``contract.schema``, ``folder.naming``, ``config``).
 
 Read next: ``sync.replica`` (who holds pages), ``sync.decide.reconcile`` (who decides).
 """

@@ -23,7 +23,7 @@ from collections.abc import Container, Iterator, Sequence
 from html import unescape
 from urllib.parse import unquote
 
-from wikisync.model import AttachmentPath, Slug, in_form_c, split_extension
+from wikisync.core.model import AttachmentPath, Slug, in_form_c, split_extension
 
 MENTIONS_MAX = 10_000
 """Attachments found in one page; a hostile page ends here."""

@@ -1,0 +1,1 @@
+"""The REST contract that client and service share: paths, parameters, records."""

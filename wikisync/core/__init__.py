@@ -1,0 +1,1 @@
+"""What every package uses: the words of wikisync as types, messages, decoders."""
