@@ -63,10 +63,7 @@ class BusyClient:
     """One client with a page and a project of its own."""
 
     def __init__(
-        self,
-        session: aiohttp.ClientSession,
-        number: int,
-        times: dict[str, list[float]],
+        self, session: aiohttp.ClientSession, number: int, times: dict[str, list[float]]
     ) -> None:
         self._session = session
         self._number = number

@@ -84,10 +84,7 @@ def run_command(
     # an installed program has its bytecode, and does not compile itself at each start
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     return run_process(
-        [WIKISYNC, "--quiet", *arguments],
-        environment,
-        is_summed=is_summed,
-        allowed=OK,
+        [WIKISYNC, "--quiet", *arguments], environment, is_summed=is_summed, allowed=OK
     )
 
 

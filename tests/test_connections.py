@@ -130,9 +130,7 @@ async def test_body_that_does_not_come_is_hung_up_on(
     assert ended.answer == b""
 
 
-async def test_second_half_request_of_a_connection_is_hung_up_on(
-    hasty: Server,
-) -> None:
+async def test_second_half_request_of_a_connection_is_hung_up_on(hasty: Server) -> None:
     whole = b"GET / HTTP/1.1\r\n" + HOST + b"\r\n"
 
     ended = await send_half(hasty.url, whole + HALF_REQUESTS["half a head"])

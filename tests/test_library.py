@@ -32,11 +32,7 @@ def script() -> str:
 
 async def python(program: str, *words: str | Path, token: str, cache: Path) -> str:
     """What a program prints that knows the package alone."""
-    environment = {
-        **os.environ,
-        "WIKISYNC_TOKEN": token,
-        "XDG_CACHE_HOME": str(cache),
-    }
+    environment = {**os.environ, "WIKISYNC_TOKEN": token, "XDG_CACHE_HOME": str(cache)}
     done = await asyncio.to_thread(
         subprocess.run,
         [sys.executable, "-W", "error", "-c", program, *map(str, words)],

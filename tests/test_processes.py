@@ -253,9 +253,7 @@ KEEP = "; import sys; open(sys.argv[1], 'w').write(seen)"
 
 @pytest.mark.usefixtures("secrets")
 def test_programs_get_the_environment_without_secrets(
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("EDITOR_SETTING", "x")
     code, output = output_of(PRINT_SECRETS, 60.0, nobody)

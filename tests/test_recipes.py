@@ -385,8 +385,7 @@ async def test_systemd_timer_exports(machine: Machine) -> None:
     assert started is not None
     command = started[1].replace("%h/.local/bin/wikisync", "wikisync")
     done = await machine.run(
-        command.replace("%h", str(machine.home)),
-        WIKISYNC_TOKEN=machine.service.token,
+        command.replace("%h", str(machine.home)), WIKISYNC_TOKEN=machine.service.token
     )
     assert done.returncode == 0, done.stderr
     assert (machine.home / "site/index.html").exists()

@@ -26,23 +26,12 @@ from types import ModuleType
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.markup.asciidoc.constructs import (  # noqa: E402
-    Construct,
-    flat,
-    read_constructs,
-)
+from tests.markup.asciidoc.constructs import Construct, flat, read_constructs  # noqa: E402
 from tests.support.corpus import CORPUS  # noqa: E402
 from wikisync.core.model import Slug  # noqa: E402
 from wikisync.errors import RenderError  # noqa: E402
-from wikisync.markup.asciidoc.document import (  # noqa: E402
-    SERVICE_ATTRIBUTES,
-    mark_ids_of,
-)
-from wikisync.markup.asciidoc.engines import (  # noqa: E402
-    KINDS,
-    choose_engine,
-    is_installed,
-)
+from wikisync.markup.asciidoc.document import SERVICE_ATTRIBUTES, mark_ids_of  # noqa: E402
+from wikisync.markup.asciidoc.engines import KINDS, choose_engine, is_installed  # noqa: E402
 from wikisync.markup.context import ParseContext, include_nothing  # noqa: E402
 from wikisync.markup.org import to_html as org_html  # noqa: E402
 from wikisync.markup.rdoc import to_html as rdoc_html  # noqa: E402

@@ -288,8 +288,7 @@ async def test_requests_of_git_s_library_count_against_the_budget(
 
 
 async def test_repository_that_is_too_large_is_not_fetched_whole(
-    repository: RemoteRepository,
-    monkeypatch: pytest.MonkeyPatch,
+    repository: RemoteRepository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(git_fetch, "REPOSITORY_BYTES_MAX", 10)
     with pytest.raises(Unavailable, match="larger than 10 bytes"):

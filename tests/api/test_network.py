@@ -104,8 +104,5 @@ def test_an_untrusted_certificate_does_not_pass() -> None:
 
 
 def test_an_exception_of_ours_comes_through_unchanged() -> None:
-    with (
-        pytest.raises(KeyError),
-        translating(PURPOSE, URL, is_known_host=False),
-    ):
+    with pytest.raises(KeyError), translating(PURPOSE, URL, is_known_host=False):
         raise KeyError("ours")

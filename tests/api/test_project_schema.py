@@ -7,10 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from wikisync.contract.project_schema import (
-    PermissionsRecord,
-    ProjectRecord,
-)
+from wikisync.contract.project_schema import PermissionsRecord, ProjectRecord
 
 IDENTITY = {"id": 7, "path_with_namespace": "docs/handbook"}
 

@@ -85,7 +85,7 @@ async def test_wrong_arguments_are_found_before_they_are_sent(
         await projects.create_project(nam="x")  # type: ignore[call-arg]
     with refused:
         await projects.create_project(
-            name=5,  # type: ignore[arg-type]
+            name=5  # type: ignore[arg-type]
         )
     with refused:
         await projects.edit_project(

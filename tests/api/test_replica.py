@@ -23,12 +23,7 @@ from wikisync.core.model import (
     WikiOwner,
     digest_of,
 )
-from wikisync.errors import (
-    NotFound,
-    PreconditionFailed,
-    ProtocolViolation,
-    Unavailable,
-)
+from wikisync.errors import NotFound, PreconditionFailed, ProtocolViolation, Unavailable
 
 OWNER = WikiOwner("project", "docs/handbook")
 HOME = Slug("home")

@@ -285,10 +285,7 @@ async def test_page_that_was_read_newer_than_head_is_read_again(
 
 
 async def test_page_that_was_listed_newer_than_head_is_read_again(
-    service: EmbeddedService,
-    wiki: Wiki,
-    cloned: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    service: EmbeddedService, wiki: Wiki, cloned: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     poll_pages = wiki.poll_pages
     (cloned / "home.md").unlink()
@@ -410,11 +407,7 @@ async def test_pages_are_listed_after_six_hours_whatever_git_says(
 
 
 async def test_next_process_goes_on_where_this_one_was(
-    service: EmbeddedService,
-    wiki: Wiki,
-    replica: WikiReplica,
-    asked: Asked,
-    file: Path,
+    service: EmbeddedService, wiki: Wiki, replica: WikiReplica, asked: Asked, file: Path
 ) -> None:
     tag = (await replica.snapshot()).tag
     await service.put_file(OWNER, f"{ONE}.md", b"edited\n")

@@ -18,11 +18,7 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.request import Request
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import AttachmentPath, Format, Page, Slug, WikiOwner, digest_of
-from wikisync.errors import (
-    PermissionDenied,
-    PreconditionFailed,
-    Rejected,
-)
+from wikisync.errors import PermissionDenied, PreconditionFailed, Rejected
 
 OWNER = WikiOwner("project", "docs/handbook")
 HOME, DIR_A = Slug("home"), Slug("dir/a")
@@ -107,9 +103,7 @@ async def test_page_that_is_so_already_is_not_written(
     assert not written
 
 
-async def test_other_format_with_the_same_text_is_written(
-    replica: WikiReplica,
-) -> None:
+async def test_other_format_with_the_same_text_is_written(replica: WikiReplica) -> None:
     answer = await replica.write(
         page("home", "hello", Format.ORG), expected=digest_of("hello")
     )
@@ -126,9 +120,7 @@ async def test_answer_tells_what_the_service_holds_not_what_was_sent(
     assert answer.content == "c\n"
 
 
-async def test_page_of_exactly_a_mebibyte_may_be_written(
-    replica: WikiReplica,
-) -> None:
+async def test_page_of_exactly_a_mebibyte_may_be_written(replica: WikiReplica) -> None:
     """Read back it would count as cut, but here we know what it is."""
     text = "x" * 1024 * 1024
     answer = await replica.write(page("home", text), expected=digest_of("hello"))

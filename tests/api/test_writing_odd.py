@@ -10,11 +10,7 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.request import Request
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import Format, Page, Slug, digest_of
-from wikisync.errors import (
-    PreconditionFailed,
-    ProtocolViolation,
-    Rejected,
-)
+from wikisync.errors import PreconditionFailed, ProtocolViolation, Rejected
 
 
 def page(slug: str, text: str, markup: Format = Format.MARKDOWN) -> Page:

@@ -17,12 +17,7 @@ from tests.support.service import EmbeddedService
 from tests.support.terminal import run_in_terminal
 from tests.support.workspaces import Cloned
 from wikisync.cli.main import main
-from wikisync.config.sections import (
-    Command,
-    MarkupSection,
-    SiteSection,
-    SyncSection,
-)
+from wikisync.config.sections import Command, MarkupSection, SiteSection, SyncSection
 from wikisync.config.trust import KEYS
 from wikisync.errors import ExitCode, Unagreed
 from wikisync.library import sync

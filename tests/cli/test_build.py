@@ -230,8 +230,7 @@ def test_folder_that_became_empty_does_not_empty_its_part_of_the_site(
 
 
 @pytest.mark.parametrize(
-    ("key", "options"),
-    [("page_templates = true\n", []), ("", ["--page-templates"])],
+    ("key", "options"), [("page_templates = true\n", []), ("", ["--page-templates"])]
 )
 def test_templates_for_new_pages_are_published_where_the_site_says_so(
     workspace: Path, key: str, options: list[str]

@@ -127,10 +127,7 @@ async def test_clone_of_a_group_with_all_wikis_gives_each_a_folder(
 
 
 async def test_four_wikis_are_read_at_once_and_shown_in_their_order(
-    service: EmbeddedService,
-    run: Run,
-    workspace: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    service: EmbeddedService, run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = [f"w{number}" for number in range(6)]
     await service.add_group("docs", wiki=False)

@@ -400,9 +400,6 @@ def test_theme_option_without_a_name_or_value_is_refused(text: str) -> None:
 def test_cache_that_cannot_be_made_is_told_with_its_option(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("in the way")
 
-    with (
-        pytest.raises(FolderError) as wrong,
-        held_cache(tmp_path / "cache" / "export"),
-    ):
+    with pytest.raises(FolderError) as wrong, held_cache(tmp_path / "cache" / "export"):
         pass
     assert "--cache" in (wrong.value.hint or "")

@@ -290,10 +290,7 @@ async def test_another_project_under_the_path_is_not_published_in_its_place(
 
 
 async def test_named_path_that_another_project_took_publishes_no_stranger(
-    export: Any,
-    service: EmbeddedService,
-    ids: dict[str, int],
-    site: Path,
+    export: Any, service: EmbeddedService, ids: dict[str, int], site: Path
 ) -> None:
     """The site's wiki lives elsewhere: that is published, again and again."""
     chosen = THREE[:4]
@@ -383,11 +380,7 @@ async def test_export_without_the_token_of_the_last_one_is_refused(
     ],
 )
 async def test_another_selection_says_what_it_would_remove(
-    export: Any,
-    ids: dict[str, int],
-    site: Path,
-    chosen: tuple[str, ...],
-    removed: str,
+    export: Any, ids: dict[str, int], site: Path, chosen: tuple[str, ...], removed: str
 ) -> None:
     await export()
     before = digest_of_tree(site)

@@ -20,10 +20,7 @@ SLUG = "it's $5"
 
 @pytest.fixture
 async def inside(
-    service: EmbeddedService,
-    run: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    service: EmbeddedService, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Path:
     """The folder of a wiki, where a person types commands."""
     pages = {slug: f"text of {slug}\n" for slug in (SLUG, "home", *"0123")}

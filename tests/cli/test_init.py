@@ -12,21 +12,11 @@ from aiohttp import web
 from tests.support.commands import Run
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
-from wikisync.config import (
-    Config,
-    ServiceSection,
-    WikiSection,
-    load_config,
-)
+from wikisync.config import Config, ServiceSection, WikiSection, load_config
 from wikisync.core.model import WikiOwner
 from wikisync.errors import FolderError
 from wikisync.folder.patterns import parse_patterns
-from wikisync.workspace.creating import (
-    PATTERNS,
-    Planned,
-    new_files,
-    write_workspace,
-)
+from wikisync.workspace.creating import PATTERNS, Planned, new_files, write_workspace
 from wikisync.workspace.rights import Service
 
 HANDBOOK = WikiOwner("project", "docs/handbook")
@@ -294,10 +284,7 @@ async def test_token_that_ends_soon_is_warned_of(
 
 
 async def test_public_wiki_needs_no_token(
-    service: EmbeddedService,
-    run: Run,
-    workspace: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    service: EmbeddedService, run: Run, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await service.add_project("docs/handbook", {"home": "x"}, visibility="public")
     monkeypatch.delenv("WIKISYNC_TOKEN")
@@ -442,17 +429,10 @@ async def test_service_that_cannot_be_reached_is_told(
 
 @pytest.mark.parametrize(
     ("missing", "told"),
-    [
-        (("--url",), "no service is given"),
-        (("--project",), "no wiki is selected"),
-    ],
+    [(("--url",), "no service is given"), (("--project",), "no wiki is selected")],
 )
 async def test_what_is_not_said_is_asked_of_nobody_outside_a_terminal(
-    handbook: EmbeddedService,
-    run: Run,
-    workspace: Path,
-    missing: tuple[str],
-    told: str,
+    handbook: EmbeddedService, run: Run, workspace: Path, missing: tuple[str], told: str
 ) -> None:
     given = list(words(handbook, workspace))
     place = given.index(missing[0])

@@ -88,12 +88,7 @@ async def test_kept_token_is_private_and_found_by_sync_and_the_next_init(
     assert file.parent.stat().st_mode & 0o777 == 0o700
     section = load_config(workspace / "wikisync.toml").service
     assert section.token_file == f"~/.config/wikisync/{file.name}"
-    again = await asyncio.to_thread(
-        run_in_terminal,
-        ["sync", "-C", workspace],
-        [],
-        "",
-    )
+    again = await asyncio.to_thread(run_in_terminal, ["sync", "-C", workspace], [], "")
     assert again.code == 0, again.err
     second = await asyncio.to_thread(
         run_in_terminal,

@@ -60,9 +60,7 @@ async def test_text_that_resolve_replaced_can_be_had_again(clashing: Cloned) -> 
     assert clashing.read("home.md") == HERE
 
 
-async def test_page_created_on_both_sides_is_settled_as_a_whole(
-    cloned: Cloned,
-) -> None:
+async def test_page_created_on_both_sides_is_settled_as_a_whole(cloned: Cloned) -> None:
     cloned.write("new.md", "mine\n")
     await cloned.edit({"new": "theirs\n"})
     assert (await cloned.run("sync")).code == 3
@@ -122,9 +120,7 @@ async def test_page_in_sync_has_no_conflict(cloned: Cloned) -> None:
     assert "handbook/home: there is no conflict to resolve" in ran.err
 
 
-async def test_page_held_for_another_reason_is_told_what_to_do(
-    cloned: Cloned,
-) -> None:
+async def test_page_held_for_another_reason_is_told_what_to_do(cloned: Cloned) -> None:
     cloned.service.quirks = {Quirk.SMALL_LIMITS}
     cloned.write("guide.md", "x" * 70_000)
     await cloned.run("sync")
@@ -229,8 +225,7 @@ async def test_hidden_conflict_file_is_there_again_for_the_editor(
 
 
 @pytest.mark.parametrize(
-    ("script", "words"),
-    [("exit 3", "ended with exit code 3"), (None, "cannot be run")],
+    ("script", "words"), [("exit 3", "ended with exit code 3"), (None, "cannot be run")]
 )
 async def test_editor_that_fails_takes_nothing(
     clashing: Cloned,

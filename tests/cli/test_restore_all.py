@@ -172,9 +172,7 @@ async def test_options_that_do_not_go_together_are_refused(
 # -- conflict files -----------------------------------------------------------------
 
 
-async def test_text_of_a_conflict_file_is_listed_and_comes_back(
-    cloned: Cloned,
-) -> None:
+async def test_text_of_a_conflict_file_is_listed_and_comes_back(cloned: Cloned) -> None:
     cloned.write("guide.md", "mine\n")
     await cloned.edit({"guide": "theirs\n"})
     await cloned.run("sync")

@@ -407,8 +407,7 @@ async def test_json_tells_everything_for_programs(cloned: Cloned) -> None:
 
 @pytest.mark.parametrize(("seconds", "is_told"), [(0.9, False), (7.1, True)])
 def test_long_time_between_scan_and_write_is_told(
-    seconds: float,
-    is_told: bool,
+    seconds: float, is_told: bool
 ) -> None:
     health = Health().with_window(seconds, Slug("guide"))
     section = WikiSection(HANDBOOK.kind, HANDBOOK.full_path, "handbook")

@@ -95,9 +95,7 @@ async def renamed(cloned: Cloned) -> None:
     ],
 )
 async def test_status_says_the_same_with_and_without_the_wiki(
-    cloned: Cloned,
-    happens: Callable[[Cloned], Coroutine[None, None, None]],
-    words: str,
+    cloned: Cloned, happens: Callable[[Cloned], Coroutine[None, None, None]], words: str
 ) -> None:
     await happens(cloned)
     seen = (await cloned.run("status", "--json")).json["wikis"][0]

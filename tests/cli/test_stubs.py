@@ -74,9 +74,7 @@ async def test_page_that_is_renamed_while_its_text_is_away_is_not_deleted(
     assert await cloned.wiki() == FILES
 
 
-async def test_folder_of_nothing_but_stubs_is_no_emptied_folder(
-    cloned: Cloned,
-) -> None:
+async def test_folder_of_nothing_but_stubs_is_no_emptied_folder(cloned: Cloned) -> None:
     for path in FILES:
         name = Path(path)
         _evict(cloned.folder, path, str(name.with_name(f".{name.name}.icloud")))
@@ -98,9 +96,7 @@ async def test_what_only_looks_takes_it_for_no_deletion(
     assert "waiting until the deletion" not in shown
 
 
-async def test_stub_that_a_person_ignores_is_no_deletion_either(
-    cloned: Cloned,
-) -> None:
+async def test_stub_that_a_person_ignores_is_no_deletion_either(cloned: Cloned) -> None:
     cloned.write(".wikisyncignore", "*.icloud\n")
     _evict(cloned.folder, "guide.md", ICLOUD)
     await cloned.run("sync")

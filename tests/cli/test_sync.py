@@ -128,9 +128,7 @@ async def test_other_named_pages_are_synced_beside_one_that_is_nowhere(
     assert (await cloned.wiki())["guide.md"] == "mine\n"
 
 
-async def test_page_of_a_file_with_spaces_is_found_by_that_name(
-    cloned: Cloned,
-) -> None:
+async def test_page_of_a_file_with_spaces_is_found_by_that_name(cloned: Cloned) -> None:
     cloned.write("My Page.md", "text\n")
     await cloned.run("sync")
     cloned.write("My Page.md", "more text\n")
@@ -341,10 +339,7 @@ async def test_trouble_with_one_wiki_does_not_stop_the_others(
 
 
 async def test_four_wikis_are_synced_at_once_and_shown_in_their_order(
-    service: EmbeddedService,
-    run: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    service: EmbeddedService, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = [f"w{number}" for number in range(6)]
     await service.add_group("docs", wiki=False)

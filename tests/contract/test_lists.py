@@ -110,17 +110,13 @@ async def test_groups_below_a_group(in_twos: Client) -> None:
     assert sorted(below) == ["docs/a", "docs/a/deep", "docs/b"]
 
 
-async def test_what_is_below_a_hidden_group_is_hidden(
-    running: EmbeddedService,
-) -> None:
+async def test_what_is_below_a_hidden_group_is_hidden(running: EmbeddedService) -> None:
     async with Client(running.url, await running.add_user("maria")) as client:
         with pytest.raises(NotFound, match="group docs does not exist or is hidden"):
             await anext(client.group_projects("docs"))
 
 
-async def test_lists_hold_only_what_the_token_may_see(
-    running: EmbeddedService,
-) -> None:
+async def test_lists_hold_only_what_the_token_may_see(running: EmbeddedService) -> None:
     async with Client(running.url) as client:
         seen = [project.path async for project in client.projects()]
 

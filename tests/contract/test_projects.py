@@ -16,12 +16,7 @@ from wikisync.api.listing import Listing
 from wikisync.api.projects import Projects
 from wikisync.api.settings import ClientSettings
 from wikisync.contract.project_schema import ProjectRecord
-from wikisync.errors import (
-    AuthenticationFailed,
-    NotFound,
-    PermissionDenied,
-    Rejected,
-)
+from wikisync.errors import AuthenticationFailed, NotFound, PermissionDenied, Rejected
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

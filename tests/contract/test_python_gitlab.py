@@ -210,10 +210,7 @@ async def test_it_shares_and_unshares(
         project.unshare(group_id)
         return [
             [entry["group_id"] for entry in groups]
-            for groups in (
-                shared,
-                session.projects.get(handbook).shared_with_groups,
-            )
+            for groups in (shared, session.projects.get(handbook).shared_with_groups)
         ]
 
     assert await waited(share) == [[group_id], []]

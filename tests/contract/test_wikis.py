@@ -104,11 +104,7 @@ async def test_an_unknown_version_is_no_page(wiki: Wiki) -> None:
     ],
 )
 async def test_a_created_page_is_a_file_of_its_format(
-    format_: Format,
-    file: str,
-    wiki: Wiki,
-    service: EmbeddedService,
-    owner: WikiOwner,
+    format_: Format, file: str, wiki: Wiki, service: EmbeddedService, owner: WikiOwner
 ) -> None:
     record = await wiki.create_page("a/b c", "texté\r\n", format_)
 

@@ -374,10 +374,7 @@ async def test_logo_of_any_size_stays_in_the_header(
 
 @pytest.mark.parametrize("extends", ["default", "plain"])
 async def test_theme_that_is_begun_looks_right(
-    chromium: Browser,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    extends: str,
+    chromium: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extends: str
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     ours, pages, site = tmp_path / "ours", tmp_path / "pages", tmp_path / "site"

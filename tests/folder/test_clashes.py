@@ -18,10 +18,7 @@ ORG = Format.ORG
 
 
 def assign_paths(
-    pages: Iterable[tuple[Slug, Format]],
-    known: Mapping[Slug, PagePath],
-    *,
-    folds: bool,
+    pages: Iterable[tuple[Slug, Format]], known: Mapping[Slug, PagePath], *, folds: bool
 ) -> dict[Slug, PagePath]:
     """The path of each page, in order, as a folder gives them that fills."""
     book = PathBook(known, folds_case=folds, folds_unicode=folds)

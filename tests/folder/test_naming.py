@@ -10,13 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.folder.hostile import (
-    HOSTILE_SLUGS,
-    MARKDOWN,
-    formats,
-    repeatable,
-    slugs,
-)
+from tests.folder.hostile import HOSTILE_SLUGS, MARKDOWN, formats, repeatable, slugs
 from wikisync.core.model import Format, Slug
 from wikisync.folder import naming
 from wikisync.folder.ignore import is_ignored_file, is_ignored_folder

@@ -200,9 +200,7 @@ def test_file_that_goes_while_we_scan_is_simply_not_there(
     scan = scan_pages
 
     def scan_and_lose(
-        root: Path,
-        patterns: Patterns,
-        known: Mapping[str, IndexedFile],
+        root: Path, patterns: Patterns, known: Mapping[str, IndexedFile]
     ) -> object:
         scanned = scan(root, patterns, known)
         (tmp_path / "a.md").unlink()

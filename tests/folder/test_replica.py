@@ -108,9 +108,7 @@ async def test_many_pages_at_once_each_get_a_result(replica: FolderReplica) -> N
     assert kinds == [Page, PreconditionFailed, Page]
 
 
-async def test_pages_written_side_by_side_are_all_there(
-    replica: FolderReplica,
-) -> None:
+async def test_pages_written_side_by_side_are_all_there(replica: FolderReplica) -> None:
     async with asyncio.TaskGroup() as group:
         for number in range(30):
             group.create_task(replica.write(page(f"d/{number}"), expected=None))

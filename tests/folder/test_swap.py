@@ -307,10 +307,7 @@ CRASHES: list[tuple[str, Callable[..., int]]] = [
 
 @pytest.mark.parametrize(("step", "crash"), CRASHES)
 def test_crash_before_the_swap_leaves_the_old_text(
-    root: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    step: str,
-    crash: Callable[..., int],
+    root: Path, monkeypatch: pytest.MonkeyPatch, step: str, crash: Callable[..., int]
 ) -> None:
     write_atomically(root, "home.md", b"old")
     with FolderWriter(root) as writer, monkeypatch.context() as patch:

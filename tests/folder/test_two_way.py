@@ -167,9 +167,7 @@ async def test_scan_waits_for_a_file_that_was_just_saved(tmp_path: Path) -> None
     assert len(desk.waits) == 1
 
 
-async def test_file_that_was_scanned_already_is_not_waited_for(
-    tmp_path: Path,
-) -> None:
+async def test_file_that_was_scanned_already_is_not_waited_for(tmp_path: Path) -> None:
     desk = Desk(tmp_path, settle_s=0.3)
     desk.put("home.md")
     await desk.replica.snapshot()

@@ -172,9 +172,7 @@ async def test_the_caller_may_choose_what_is_told(tmp_path: Path) -> None:
     assert told == {str(tmp_path / "home.conflict.md")}
 
 
-async def test_a_root_that_is_removed_and_made_again_is_watched(
-    tmp_path: Path,
-) -> None:
+async def test_a_root_that_is_removed_and_made_again_is_watched(tmp_path: Path) -> None:
     root = tmp_path / "wiki"
     root.mkdir()
     async with watching(root) as watcher:
@@ -386,12 +384,7 @@ class StillEvents:
         self._loop = asyncio.get_running_loop()
 
     def watch(
-        self,
-        _debounce_ms: int,
-        step_ms: int,
-        timeout_ms: int,
-        stop: threading.Event,
-        /,
+        self, _debounce_ms: int, step_ms: int, timeout_ms: int, stop: threading.Event, /
     ) -> str:
         self.timeouts_ms.append(timeout_ms)
         self._loop.call_soon_threadsafe(self.steps_ms.put_nowait, step_ms)

@@ -166,9 +166,7 @@ class Play:
         return ran
 
     def environment(
-        self,
-        changes: Mapping[str, str | None] | None = None,
-        token: str | None = None,
+        self, changes: Mapping[str, str | None] | None = None, token: str | None = None
     ) -> dict[str, str]:
         """What a command finds in its environment."""
         variables: dict[str, str | None] = {

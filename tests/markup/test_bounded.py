@@ -38,9 +38,7 @@ def test_result_is_that_of_the_plain_function(
     assert parser.parse(page, options) == parse_page(page, options)
 
 
-def test_earlier_stages_are_those_of_the_plain_functions(
-    parser: BoundedParser,
-) -> None:
+def test_earlier_stages_are_those_of_the_plain_functions(parser: BoundedParser) -> None:
     options = MarkupOptions(engine="markdown-it")
     assert parser.html(PAGE, options, "parse") == to_html(PAGE, options)
     assert parser.html(PAGE, options, "safe") == safe_html(PAGE, options)

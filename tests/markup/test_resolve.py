@@ -69,8 +69,7 @@ def test_mail_address_is_not_opened_in_a_new_window() -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [f"![alt]({PNG})", f'<img src="{PNG}" alt="alt">', f"[[alt|{PNG}]]"],
+    "text", [f"![alt]({PNG})", f'<img src="{PNG}" alt="alt">', f"[[alt|{PNG}]]"]
 )
 def test_picture_of_the_wiki_is_shown_in_a_link_to_itself(text: str) -> None:
     page = render(text, attachments=[PNG])

@@ -17,11 +17,7 @@ from wikisync.merging.conflict import (
     write_conflict_file,
 )
 
-PIECES: tuple[Piece, ...] = (
-    "# Page\n",
-    Clash("old\n", "mine\n", "theirs\n"),
-    "end\n",
-)
+PIECES: tuple[Piece, ...] = ("# Page\n", Clash("old\n", "mine\n", "theirs\n"), "end\n")
 FILE = write_conflict_file(PIECES, remote_by="ann, 12 May")
 READ: tuple[Piece, ...] = ("# Page\n", Clash("", "mine\n", "theirs\n"), "end\n")
 

@@ -28,10 +28,7 @@ def large_names(pages: int) -> Iterator[tuple[str, Mapping[str, str]]]:
         "linked-titles": "# " + words + "{n}\n\n[[0]] [[1]] [[2]] [[3]]\n",
     }
     for name, text in shapes.items():
-        yield (
-            name,
-            {f"{n}.md": text.replace("{n}", str(n)) for n in range(pages)},
-        )
+        yield (name, {f"{n}.md": text.replace("{n}", str(n)) for n in range(pages)})
     folder = "/".join(f"{'f' * 230}{level}" for level in range(6))
     yield "deep-names", {f"{folder}/{'p' * 230}{n}.md": "x\n" for n in range(pages)}
     letter = "\N{CJK UNIFIED IDEOGRAPH-65E5}"

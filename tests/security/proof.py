@@ -59,14 +59,7 @@ def _cells(row: Row) -> Sequence[str]:
     if not row.tried:
         verdict = "NOT TRIED"
     through = f"{len(row.through):,}"
-    return (
-        row.family,
-        f"{row.tried:,}",
-        through,
-        f"{row.worst_s:.2f}",
-        limit,
-        verdict,
-    )
+    return (row.family, f"{row.tried:,}", through, f"{row.worst_s:.2f}", limit, verdict)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

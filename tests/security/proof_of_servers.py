@@ -11,19 +11,10 @@ from pathlib import Path
 import pygit2
 
 from tests.security import service_pushes as pushing
-from tests.security.connections import (
-    HALF_REQUESTS,
-    drip,
-    held_connections,
-    send_half,
-)
+from tests.security.connections import HALF_REQUESTS, drip, held_connections, send_half
 from tests.security.proof import Row
 from tests.security.service_bodies import endless_file, endless_parts, spool
-from tests.security.service_readers import (
-    SLOW_PAGE,
-    ask_and_leave,
-    seconds_of_a_write,
-)
+from tests.security.service_readers import SLOW_PAGE, ask_and_leave, seconds_of_a_write
 from tests.security.service_requests import (
     Answered,
     deep_titles,

@@ -15,11 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from tests.security.proof import Row
-from tests.support.git_http import (
-    asking_server,
-    redirecting_proxy,
-    redirecting_server,
-)
+from tests.support.git_http import asking_server, redirecting_proxy, redirecting_server
 from tests.support.service import EmbeddedService, embedded_service
 
 COMMANDS = {

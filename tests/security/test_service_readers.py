@@ -10,10 +10,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.security.service_readers import (
-    ask_and_leave,
-    seconds_of_a_write,
-)
+from tests.security.service_readers import ask_and_leave, seconds_of_a_write
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.core.system.processes import Child
 from wikisync.service.settings import Rendering, Settings

@@ -9,13 +9,7 @@ import re
 
 import pytest
 
-from tests.security.text_growth import (
-    LARGEST_S,
-    RATIO_MAX,
-    READERS,
-    growth,
-    some_marks,
-)
+from tests.security.text_growth import LARGEST_S, RATIO_MAX, READERS, growth, some_marks
 
 MARKS_OF_EACH = 8
 

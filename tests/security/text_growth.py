@@ -110,12 +110,7 @@ READERS: Mapping[str, Reader] = {
     "org, include": _within("#+INCLUDE: a", "\n", _reader_of(Format.ORG)),
     **{
         f"merge of {page_format}": partial(_merged, page_format)
-        for page_format in (
-            Format.MARKDOWN,
-            Format.ASCIIDOC,
-            Format.ORG,
-            Format.RDOC,
-        )
+        for page_format in (Format.MARKDOWN, Format.ASCIIDOC, Format.ORG, Format.RDOC)
     },
     "conflicts of git": _within("<<<<<<< a", "\n=======\n", git_conflicts),
     "conflict file": read_conflict_file,

@@ -208,9 +208,7 @@ async def test_body_that_waits_to_be_called_for_is_called_for(
     assert (answer.status, answer.json["content"]) == (201, "x" * 100)
 
 
-async def test_endless_body_is_refused_before_it_ends(
-    service: EmbeddedService,
-) -> None:
+async def test_endless_body_is_refused_before_it_ends(service: EmbeddedService) -> None:
     """A body that never ends is answered all the same: memory never fills."""
     service.set_limits(body_bytes_max=100_000)
     await service.add_project("docs/handbook")

@@ -73,8 +73,7 @@ async def test_upload_to_an_impossible_branch_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("body", "error"),
-    [({}, "file is missing"), ({"file": "text"}, "file is invalid")],
+    ("body", "error"), [({}, "file is missing"), ({"file": "text"}, "file is invalid")]
 )
 async def test_upload_without_a_file_is_refused(
     service: EmbeddedService, api: Api, body: dict[str, str], error: str

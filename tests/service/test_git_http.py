@@ -455,11 +455,7 @@ async def test_members_clone_and_push_by_their_role(
     ],
 )
 async def test_scopes_of_a_token_count(
-    handbook: EmbeddedService,
-    api: Api,
-    scopes: tuple[str, ...],
-    read: int,
-    write: int,
+    handbook: EmbeddedService, api: Api, scopes: tuple[str, ...], read: int, write: int
 ) -> None:
     token = await handbook.add_user("anna", scopes=scopes)
     await handbook.add_member("docs/handbook", "anna", AccessLevel.DEVELOPER)
@@ -497,9 +493,7 @@ async def test_pushed_pack_without_a_right_is_not_even_read(api: Api) -> None:
 @pytest.mark.parametrize("name", ["git-upload-pack", "git-receive-pack"])
 @pytest.mark.usefixtures("handbook")
 async def test_rubbish_is_answered_and_logged(
-    api: Api,
-    name: str,
-    caplog: pytest.LogCaptureFixture,
+    api: Api, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     answer = await api.post(f"{WIKI_GIT}/{name}", data=b"rubbish")
 
@@ -510,9 +504,7 @@ async def test_rubbish_is_answered_and_logged(
 
 @pytest.mark.usefixtures("handbook")
 async def test_without_git_there_is_no_such_address(
-    api: Api,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
 

@@ -487,10 +487,7 @@ async def test_webhooks_can_be_lost_and_repeated(
     ],
 )
 async def test_nothing_of_an_answer_that_is_no_http_is_logged(
-    handbook: EmbeddedService,
-    api: Api,
-    caplog: pytest.LogCaptureFixture,
-    answer: bytes,
+    handbook: EmbeddedService, api: Api, caplog: pytest.LogCaptureFixture, answer: bytes
 ) -> None:
     """A receiver may repeat the secret that it was sent."""
     caplog.set_level(logging.DEBUG)

@@ -316,9 +316,7 @@ async def test_project_removed_while_it_is_filled_leaves_nothing(
     assert "Traceback" not in caplog.text
 
 
-async def test_template_nobody_knows_is_refused_and_leaves_no_project(
-    api: Api,
-) -> None:
+async def test_template_nobody_knows_is_refused_and_leaves_no_project(api: Api) -> None:
     own = await create(api, name="a", template_name="Rails")
     custom = await create(
         api, name="a", template_name="rails", use_custom_template=True

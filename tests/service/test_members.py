@@ -112,11 +112,7 @@ async def test_member_is_added_changed_and_removed(
 @pytest.mark.parametrize(
     ("body", "status", "problem"),
     [
-        (
-            {"user_id": 4},
-            400,
-            {"error": "access_level is missing"},
-        ),
+        ({"user_id": 4}, 400, {"error": "access_level is missing"}),
         (
             {"access_level": 30},
             400,
@@ -130,11 +126,7 @@ async def test_member_is_added_changed_and_removed(
             400,
             {"error": "access_level does not have a valid value"},
         ),
-        (
-            {"user_id": 99, "access_level": 30},
-            404,
-            {"message": "404 User Not Found"},
-        ),
+        ({"user_id": 99, "access_level": 30}, 404, {"message": "404 User Not Found"}),
         (
             {"user_id": 4, "access_level": 30, "expires_at": "2001-01-01"},
             400,

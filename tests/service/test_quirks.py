@@ -11,10 +11,7 @@ import pytest
 
 from tests.service.conftest import GROUP, PROJECT, WIKIS, Answer, Api
 from tests.support.quirks import EVERY, Quirk
-from tests.support.quirky_app import (
-    BEND_PAGES,
-    CUT_TEXT_BYTES,
-)
+from tests.support.quirky_app import BEND_PAGES, CUT_TEXT_BYTES
 from tests.support.quirky_service import OTHER_PROJECT_ID
 from tests.support.service import EmbeddedService, embedded_service
 

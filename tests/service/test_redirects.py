@@ -7,11 +7,7 @@ from hypothesis import strategies as st
 
 from wikisync.service.editing import parse_redirects, render_redirects
 
-SLUGS = st.text(
-    st.characters(codec="utf-8"),
-    min_size=1,
-    max_size=12,
-)
+SLUGS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 
 
 @given(st.dictionaries(SLUGS, SLUGS, max_size=5))

@@ -243,9 +243,7 @@ def test_commit_of_a_decision_that_refuses_is_not_made(tmp_path: Path) -> None:
     assert not repository.path.exists()
 
 
-def test_repository_with_another_default_branch_is_read_from_it(
-    tmp_path: Path,
-) -> None:
+def test_repository_with_another_default_branch_is_read_from_it(tmp_path: Path) -> None:
     path = tmp_path / "r.git"
     pygit2.init_repository(str(path), bare=True, initial_head="master")
     repository = WikiRepository(path)

@@ -66,15 +66,7 @@ async def test_hits_that_touch_are_one(service: EmbeddedService, api: Api) -> No
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        (
-            "search",
-            [
-                (None, "home.md"),
-                (1, "dir/page.md"),
-                (2, "a.md"),
-                (3, "b.md"),
-            ],
-        ),
+        ("search", [(None, "home.md"), (1, "dir/page.md"), (2, "a.md"), (3, "b.md")]),
         ("groups/docs/search", [(None, "home.md"), (1, "dir/page.md"), (2, "a.md")]),
         ("groups/docs%2Flow/search", [(2, "a.md")]),
         ("projects/docs%2Flow%2Fnotes/search", [(2, "a.md")]),

@@ -78,8 +78,7 @@ def test_title_of_an_edit_counts_from_where_the_page_is(
 
 
 @pytest.mark.parametrize(
-    ("slug", "title"),
-    [("dir/my-page", "my page"), ("a--b", "a  b"), ("home", "home")],
+    ("slug", "title"), [("dir/my-page", "my page"), ("a--b", "a  b"), ("home", "home")]
 )
 def test_shown_title_is_the_leaf_with_spaces(slug: str, title: str) -> None:
     assert title_of(slug) == title

@@ -199,14 +199,7 @@ REFUSALS = [
         {"title": "x" * 246, "content": ""},
         {"message": {"title": ["exceeds the limit of 245 bytes"]}},
     ),
-    (
-        {"title": "HOME", "content": ""},
-        {
-            "message": {
-                "base": [DUPLICATE],
-            }
-        },
-    ),
+    ({"title": "HOME", "content": ""}, {"message": {"base": [DUPLICATE]}}),
 ]
 
 

@@ -408,9 +408,7 @@ def test_sidebar_is_no_backlink(studio: Studio) -> None:
     assert "backlinks" not in studio.read("a.html")
 
 
-def test_sidebar_that_outweighs_the_pages_gives_way_to_the_tree(
-    studio: Studio,
-) -> None:
+def test_sidebar_that_outweighs_the_pages_gives_way_to_the_tree(studio: Studio) -> None:
     links = "".join(
         f"- [a very long entry, number {n}](page-{n})\n" for n in range(900)
     )

@@ -8,12 +8,7 @@ import pytest
 
 from tests.site.sites import wiki_source
 from wikisync.site.context import PageRef
-from wikisync.site.frame import (
-    group_homes,
-    site_context,
-    wiki_context,
-    wiki_labels,
-)
+from wikisync.site.frame import group_homes, site_context, wiki_context, wiki_labels
 from wikisync.site.model import SiteOptions
 from wikisync.site.published import published_from
 

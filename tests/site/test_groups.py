@@ -85,9 +85,7 @@ def test_common_group_holds_all_wikis(paths: tuple[str, ...], group: str) -> Non
     assert common_group([wiki_source(Path(), path) for path in paths]) == group
 
 
-def test_landing_page_and_the_list_beside_it_count_as_people_do(
-    studio: Studio,
-) -> None:
+def test_landing_page_and_the_list_beside_it_count_as_people_do(studio: Studio) -> None:
     for path in ("eng/v10", "eng/v2", "eng/v1"):
         studio.add("-- home.md --\nx\n", path)
     studio.build()

@@ -67,11 +67,7 @@ TEXTS = st.tuples(
     st.lists(st.sampled_from(PHRASES), max_size=5),
 ).map(lambda pair: pair[0] + "\n\n".join(pair[1]) + "\n")
 EDITS = st.lists(
-    st.tuples(
-        st.sampled_from(WIKIS),
-        st.sampled_from(FILES),
-        st.none() | TEXTS,
-    ),
+    st.tuples(st.sampled_from(WIKIS), st.sampled_from(FILES), st.none() | TEXTS),
     min_size=1,
     max_size=8,
 )
@@ -107,10 +103,7 @@ def lose_files(studio: Studio, numbers: list[int]) -> None:
         (studio.site / files[number % len(files)]).unlink(missing_ok=True)
 
 
-@given(
-    first=EDITS,
-    later=st.lists(st.tuples(EDITS, LOSSES), min_size=1, max_size=3),
-)
+@given(first=EDITS, later=st.lists(st.tuples(EDITS, LOSSES), min_size=1, max_size=3))
 @settings(
     max_examples=12,
     deadline=None,

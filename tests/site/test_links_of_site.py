@@ -31,9 +31,7 @@ def guide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return studio.site
 
 
-def test_every_address_leads_to_a_file_of_the_site_and_an_id_in_it(
-    guide: Path,
-) -> None:
+def test_every_address_leads_to_a_file_of_the_site_and_an_id_in_it(guide: Path) -> None:
     assert len(list(guide.rglob("*.html"))) > 30
     assert dead_addresses(guide) == []
 

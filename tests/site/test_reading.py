@@ -98,13 +98,7 @@ def test_links_inside_the_wiki_are_resolved_where_the_page_is_parsed(
 
 
 @pytest.mark.parametrize(
-    "link",
-    [
-        f"{HOST}/two/-/wikis/x",
-        "c#heading",
-        "notes.txt",
-        ".hidden/picture.png",
-    ],
+    "link", [f"{HOST}/two/-/wikis/x", "c#heading", "notes.txt", ".hidden/picture.png"]
 )
 def test_link_that_needs_more_than_the_addresses_of_the_wiki_is_left_to_the_build(
     read: Callable[[str], Reading], link: str

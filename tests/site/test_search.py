@@ -10,11 +10,7 @@ import pytest
 
 from tests.support.searched import searched
 from wikisync.markup.record import Section
-from wikisync.site.search import (
-    SearchDocument,
-    assign_slots,
-    build_shards,
-)
+from wikisync.site.search import SearchDocument, assign_slots, build_shards
 from wikisync.site.search_terms import SHARD_BYTES_MAX
 from wikisync.site.search_words import WORD_CHARS_MAX, fold, words_of
 

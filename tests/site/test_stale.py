@@ -123,10 +123,7 @@ EDITS: Mapping[str, tuple[Callable[[Studio], None], set[str]]] = {
 
 @pytest.mark.parametrize(("change", "paths"), EDITS.values(), ids=EDITS)
 def test_pages_are_composed_that_show_what_changed(
-    pair: Studio,
-    composed: list[str],
-    change: Callable[[Studio], None],
-    paths: set[str],
+    pair: Studio, composed: list[str], change: Callable[[Studio], None], paths: set[str]
 ) -> None:
     change(pair)
     pair.build()

@@ -25,15 +25,7 @@ PICTURES = ("red.png", "blue.png")
 NAMES = ("home", "guide", "guide/first", "guide/second", "notes", "Home")
 DISK_NAMES = ("guide/third", "guide/fourth", "guide/fifth", "guide/sixth", "list")
 SPELT_NAMES = ("two-words", "guide/two-words")
-FAULTS = (
-    "refuse",
-    "lose the answer",
-    "500",
-    "429",
-    "empty list",
-    "not found",
-    "cut",
-)
+FAULTS = ("refuse", "lose the answer", "500", "429", "empty list", "not found", "cut")
 
 
 def plain_name(name: str) -> str:

@@ -295,9 +295,7 @@ async def test_a_save_while_the_name_is_taken_over_is_decided_anew(
     assert copies.texts() == {FILE: "saved meanwhile\n", "other": "other\n"}
 
 
-async def test_a_held_page_has_its_conflict_file_beside_the_file(
-    state: State,
-) -> None:
+async def test_a_held_page_has_its_conflict_file_beside_the_file(state: State) -> None:
     copies = await named(state)
     copies.here.put(FILE, "mine\n")
     copies.there.put(PAGE, "theirs\n")

@@ -100,9 +100,7 @@ async def test_a_removed_page_that_was_edited_meanwhile_stays(state: State) -> N
     assert copies.texts()["home"] == "saved at the last moment\n"
 
 
-async def test_a_rename_whose_name_was_just_taken_is_decided_anew(
-    state: State,
-) -> None:
+async def test_a_rename_whose_name_was_just_taken_is_decided_anew(state: State) -> None:
     copies = Copies(state, PAGES)
     copies.there.identities = {HOME: "7"}
     await copies.rest()

@@ -262,9 +262,7 @@ async def test_a_page_goes_with_the_renames_of_all_below(
     await assert_all_renamed(renamed)
 
 
-async def test_texts_of_pages_renamed_along_wait_until_asked_for(
-    renamed: Pair,
-) -> None:
+async def test_texts_of_pages_renamed_along_wait_until_asked_for(renamed: Pair) -> None:
     await edit_below(renamed)
     await renamed.cycle(CycleOptions(pages=frozenset({Slug("q")})))
     assert renamed.texts()["q/a"] == text_of("p/a") + "mine\n"
@@ -289,9 +287,7 @@ async def test_a_push_leaves_out_a_rename_that_would_rename_files(
     assert renamed.texts().keys() == {f"q{below}" for below in BELOW}
 
 
-async def test_a_rename_that_the_service_refuses_keeps_all_below(
-    renamed: Pair,
-) -> None:
+async def test_a_rename_that_the_service_refuses_keeps_all_below(renamed: Pair) -> None:
     long = "q" * 250
     (renamed.folder / "q.md").rename(renamed.folder / f"{long}.md")
     (renamed.folder / "q").rename(renamed.folder / long)

@@ -40,11 +40,7 @@ def asked(copies: Copies) -> list[str]:
     ("text", "name", "requests"),
     [
         (f"![p]({H}/p.png)", "p.png", ["p.png"]),
-        (
-            f"image:{H}/p.png[alt,link={H}/p.png,window=_blank]",
-            "p.png",
-            ["p.png"],
-        ),
+        (f"image:{H}/p.png[alt,link={H}/p.png,window=_blank]", "p.png", ["p.png"]),
         (f"[[file:{H}/p.png::5]]", "p.png", ["p.png"]),
         (f"<<{H}/p.png,x>>", "p.png", ["p.png"]),
         (f"<{H}/my file.png>", "my file.png", ["my file.png"]),

@@ -383,10 +383,7 @@ async def test_a_dry_run_changes_nothing_anywhere(state: State) -> None:
 
 @pytest.mark.parametrize(
     ("direction", "here", "there"),
-    [
-        (Direction.PULL, ["write other"], []),
-        (Direction.PUSH, [], ["write home"]),
-    ],
+    [(Direction.PULL, ["write other"], []), (Direction.PUSH, [], ["write home"])],
 )
 async def test_one_direction_writes_one_side(
     state: State, direction: Direction, here: list[str], there: list[str]
@@ -530,9 +527,7 @@ async def test_the_same_save_once_more_is_meant(state: State) -> None:
     assert copies.texts()["home"] == save
 
 
-async def test_an_old_window_that_a_person_chose_is_held_no_more(
-    state: State,
-) -> None:
+async def test_an_old_window_that_a_person_chose_is_held_no_more(state: State) -> None:
     """The conflict came back after every settling."""
     copies = await settled(state, {"home": LONG, "other": "other\n"})
     copies.there.put("home", CAME.replace("one", "one, there"))

@@ -212,9 +212,7 @@ async def test_a_page_that_cannot_be_read_hides_no_change_and_stops_no_cycle(
     assert pair.texts()["home"] == LINK
 
 
-async def test_a_text_edited_on_the_wiki_comes_beside_a_change_here(
-    pair: Pair,
-) -> None:
+async def test_a_text_edited_on_the_wiki_comes_beside_a_change_here(pair: Pair) -> None:
     put(pair, PICTURE, BLUE)
     await pair.edit("home", f"{LINK}\nedited there\n")
     result = await pair.rest()

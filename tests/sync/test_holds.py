@@ -224,9 +224,7 @@ async def test_the_wikis_text_says_when_it_was_seen_first(pair: Pair) -> None:
     assert label_of(pair).endswith(f" on the wiki, seen {minute(at)} %%%%")
 
 
-async def test_the_wikis_text_says_who_wrote_it_where_that_was_told(
-    pair: Pair,
-) -> None:
+async def test_the_wikis_text_says_who_wrote_it_where_that_was_told(pair: Pair) -> None:
     later = THEIRS.replace("theirs", "theirs, later")
     edit = RemoteEdit(digest_of(later), "Ann %%%% Example", pair.now + 60)
     pair.known.note_edits({Slug("home"): edit})
@@ -346,9 +344,7 @@ async def test_a_begun_settlement_stays_where_its_rename_is_left_out(
     assert (pair.folder / "start.conflict.md").read_text() == begun
 
 
-async def test_a_begun_settlement_stays_where_its_rename_is_refused(
-    pair: Pair,
-) -> None:
+async def test_a_begun_settlement_stays_where_its_rename_is_refused(pair: Pair) -> None:
     begun = conflict_file_of(pair).read_text() + "begun\n"
     conflict_file_of(pair).write_text(begun)
     (pair.folder / "home.md").rename(pair.folder / f"{'q' * 250}.md")

@@ -49,12 +49,7 @@ def plan(*actions: Action) -> Plan:
 
 @pytest.mark.parametrize(
     "action",
-    [
-        CREATE,
-        PUSH,
-        DeleteRemote(HOME, B, MD),
-        MoveRemote(HOME, GUIDE, HOME, MD, B),
-    ],
+    [CREATE, PUSH, DeleteRemote(HOME, B, MD), MoveRemote(HOME, GUIDE, HOME, MD, B)],
 )
 def test_a_pull_leaves_the_wiki_alone(action: Action) -> None:
     assert in_direction(plan(action), Direction.PULL).actions == ()
@@ -143,9 +138,7 @@ def test_a_page_that_is_renamed_with_an_open_one_waits_with_it(above: Action) ->
     other = MoveLocal(NOTES, Slug("other"), NOTES, A)
     followed = plan(above, below, other, Push(GUIDE, MD, A, B), CREATE)
     assert around_editors(followed, {BELOW}) == plan(
-        other,
-        Skip(HOME, SkipReason.OPEN_WITH_IT),
-        Skip(BELOW, SkipReason.OPEN_HERE),
+        other, Skip(HOME, SkipReason.OPEN_WITH_IT), Skip(BELOW, SkipReason.OPEN_HERE)
     )
 
 

@@ -14,14 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.memory import MemoryReplica
-from wikisync.core.model import (
-    AttachmentPath,
-    Format,
-    Page,
-    Problem,
-    Slug,
-    WikiOwner,
-)
+from wikisync.core.model import AttachmentPath, Format, Page, Problem, Slug, WikiOwner
 from wikisync.errors import (
     AuthenticationFailed,
     FolderError,
@@ -471,9 +464,7 @@ async def test_attachment_that_is_there_already_is_adopted(pictured: Pair) -> No
     assert set(pictured.state.wiki(OWNER).attachments()) == {PICTURE}
 
 
-async def test_missing_attachment_is_told_and_the_rest_goes_on(
-    pictured: Pair,
-) -> None:
+async def test_missing_attachment_is_told_and_the_rest_goes_on(pictured: Pair) -> None:
     pictured.remote.put("b", f"{FOLDER}/gone.png")
     result = await pictured.pull()
     assert [one.subject for one in result.absent] == [f"{FOLDER}/gone.png"]

@@ -129,11 +129,7 @@ TABLE = [
         [f"create  l on the wiki: {Notice.RENAME_BEATS_DELETE_THERE}", "forget  p"],
     ),
     ("renamed alike on both sides: adopted", "n=b", "n=b", ["adopt   p -> n"]),
-    (
-        "renamed differently: the wiki's name wins",
-        *("l=b", "r=b"),
-        ["rename  l -> r"],
-    ),
+    ("renamed differently: the wiki's name wins", *("l=b", "r=b"), ["rename  l -> r"]),
     (
         "renamed here, renamed and edited there: the wiki's name, and pulled",
         *("l=b", "r=p:R"),

@@ -155,9 +155,7 @@ async def test_an_incomplete_scan_counts_for_nothing(state: State) -> None:
     assert copies.known.sightings(Side.REMOTE) == {}
 
 
-async def test_a_scan_a_part_of_the_folder_counts_for_nothing(
-    state: State,
-) -> None:
+async def test_a_scan_a_part_of_the_folder_counts_for_nothing(state: State) -> None:
     copies = await settled(state)
     copies.here.remove("home")
     copies.here.is_complete = False

@@ -225,9 +225,7 @@ async def test_a_start_with_nothing_new_parses_no_page_and_reads_no_picture(
     assert (await pair.cycle()).is_quiet
 
 
-async def test_a_second_place_of_a_picture_that_comes_late_is_found(
-    pair: Pair,
-) -> None:
+async def test_a_second_place_of_a_picture_that_comes_late_is_found(pair: Pair) -> None:
     """A page whose other link to a picture of that name was sent already."""
     put(pair, "a/red.png", RED)
     pair.save("home", "![a](a/red.png) ![b](b/red.png)\n")

@@ -365,11 +365,7 @@ def test_cycle_that_hangs_is_ended_and_is_no_trouble_of_the_service() -> None:
         watch.works[0].takes_s = 10 * HOUR_S
         await watch.at(runner.CYCLE_TIMEOUT_S + 1)
         assert watch.told == [
-            (
-                "docs",
-                Condition.FAILING,
-                "a cycle of docs took longer than 60 minutes",
-            )
+            ("docs", Condition.FAILING, "a cycle of docs took longer than 60 minutes")
         ]
         assert watch.told_service == []
 

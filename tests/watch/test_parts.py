@@ -20,13 +20,7 @@ from wikisync.cli.main import main
 from wikisync.config import WikiSection
 from wikisync.core.layout import HEALTH_FILE
 from wikisync.core.model import Format, Problem, Slug, digest_of
-from wikisync.errors import (
-    FolderError,
-    Halted,
-    Unavailable,
-    UsageError,
-    WikisyncError,
-)
+from wikisync.errors import FolderError, Halted, Unavailable, UsageError, WikisyncError
 from wikisync.site.preview.states import PageStatus
 from wikisync.sync.decide.plan import Action, CreateRemote, HoldReason, Plan
 from wikisync.sync.run.result import Held

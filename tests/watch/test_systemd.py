@@ -105,10 +105,7 @@ async def test_watch_tells_its_manager_from_ready_to_stopping(
 ) -> None:
     loop = asyncio.get_running_loop()
     manager.setblocking(False)
-    environment = {
-        "NOTIFY_SOCKET": str(tmp_path / "notify"),
-        "WATCHDOG_USEC": "400000",
-    }
+    environment = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "400000"}
 
     async def heard(word: str) -> None:
         async with asyncio.timeout(20):

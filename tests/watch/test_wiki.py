@@ -82,9 +82,7 @@ def unmarked(root: Path) -> None:
 
 @pytest.mark.parametrize("lose", [emptied, unmarked])
 async def test_what_guards_a_sync_guards_every_cycle(
-    client: Client,
-    tmp_path: Path,
-    lose: Callable[[Path], None],
+    client: Client, tmp_path: Path, lose: Callable[[Path], None]
 ) -> None:
     """A disk may go away while a watch runs, too."""
     with watched(client, tmp_path, PROJECT) as wiki:

@@ -373,12 +373,7 @@ async def test_equal_pages_at_another_address_are_the_same_wiki_whatever_its_id(
     [(12, 9, False), (12, 10, True), (10, 12, True), (9, 8, False), (9, 9, True)],
 )
 async def test_ten_equal_pages_prove_a_wiki_and_all_of_a_smaller_one(
-    elsewhere: EmbeddedService,
-    tmp_path: Path,
-    known: int,
-    there: int,
-    *,
-    is_same: bool,
+    elsewhere: EmbeddedService, tmp_path: Path, known: int, there: int, *, is_same: bool
 ) -> None:
     pages = [(f"p{number}", f"text {number}\n") for number in range(12)]
     await elsewhere.add_project("docs/handbook", dict(pages[:there]))

@@ -292,9 +292,7 @@ async def test_wiki_whose_list_is_too_large_is_read_page_by_page(desk: Desk) -> 
     assert desk.texts()[HOME] == "new words\n"
 
 
-async def test_file_that_no_page_mentions_any_more_leaves_the_store(
-    desk: Desk,
-) -> None:
+async def test_file_that_no_page_mentions_any_more_leaves_the_store(desk: Desk) -> None:
     await desk.service.put_file(OWNER, PICTURE, b"\x89PNG picture")
     await desk.service.add_pages(OWNER, {"home": f"![p]({PICTURE})\n"})
     await desk.pull()

@@ -45,10 +45,7 @@ def test_token_file_is_named_as_seen_from_the_workspace(
 
 
 async def test_sync_from_elsewhere_finds_a_token_file_in_the_workspace(
-    service: EmbeddedService,
-    run: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    service: EmbeddedService, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cloned = await clone_handbook(service, run, tmp_path / "my-wikis")
     text = (cloned.root / "wikisync.toml").read_text()
@@ -79,11 +76,7 @@ async def test_sync_from_elsewhere_finds_a_token_file_in_the_workspace(
     ],
 )
 def test_hint_names_its_page_from_anywhere_in_the_workspace(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    start: str,
-    named: str,
-    slug: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str, named: str, slug: str
 ) -> None:
     (tmp_path / "wikisync.toml").write_text(CONFIG.format(file="token"))
     for page in ("c1", "team/people", "handbook/own"):

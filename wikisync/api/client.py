@@ -11,13 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Iterator,
-)
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from http import HTTPStatus
 from random import random as spread
@@ -29,13 +23,7 @@ from msgspec.structs import replace
 
 from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import Answer, CutAnswer, Purpose, decode, decode_each
-from wikisync.api.budget import (
-    Budget,
-    Clock,
-    Random,
-    Sleep,
-    TransientFailure,
-)
+from wikisync.api.budget import Budget, Clock, Random, Sleep, TransientFailure
 from wikisync.api.listing import (
     Listing,
     Part,

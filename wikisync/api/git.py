@@ -21,6 +21,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from wikisync import errors
 from wikisync.api.address import encode_path
 from wikisync.api.answers import Purpose
 from wikisync.api.client import Client
@@ -30,18 +31,6 @@ from wikisync.api.tree_cache import TreeCache
 from wikisync.core.contents import is_pointer
 from wikisync.core.git_trees import TreeMissing
 from wikisync.core.model import AttachmentPath, WikiOwner
-from wikisync.errors import (
-    AuthenticationFailed,
-    FolderError,
-    NotFound,
-    PermissionDenied,
-    ProtocolViolation,
-    RateLimited,
-    RefusedInFront,
-    Rejected,
-    RemoteError,
-    Unavailable,
-)
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +62,7 @@ _HEAD = (
 )
 
 
-class NoRepository(NotFound):
+class NoRepository(errors.NotFound):
     """A wiki's git repository cannot be had at all; the message says why."""
 
 
@@ -117,7 +106,7 @@ class WikiHistory:
         retry_s = GIT_RETRY_S
         try:
             found = await _advertised_now(self._client, self._owner)
-        except RateLimited as error:
+        except errors.RateLimited as error:
             # a limit of git says nothing of the API
             found = NOTHING_ADVERTISED
             asked_s = error.retry_after_s or self._client.settings.rate_limit_pause_s
@@ -141,7 +130,7 @@ class WikiHistory:
                 is_after = is_before(found.parents(), head, earlier)
                 self._since = head, earlier, is_after
             return self._since[2]
-        except (RemoteError, NotAPack) as error:
+        except (errors.RemoteError, NotAPack) as error:
             log.info("%s: the history is not known: %s", self._owner, error)
             return None
 
@@ -252,7 +241,7 @@ class RemoteRepository:
         self._trees = cache / f"{name}.trees"
         self._turn = asyncio.Lock()
         self._checked_at: float | None = None
-        self._failure: NoRepository | Unavailable | None = None
+        self._failure: NoRepository | errors.Unavailable | None = None
         """Why the last try failed: it stands for every file until the next one."""
 
     def trees(self, *, is_kept: bool = True) -> TreeCache:
@@ -279,7 +268,7 @@ class RemoteRepository:
                     await self._renew(is_known=bool(version))
                     content = await self._read(path, version, removes_damaged=True)
         if content is None:
-            raise NotFound(
+            raise errors.NotFound(
                 f"cannot read attachment {path} of {self._owner}: it is not in the"
                 " wiki's git repository",
                 url=self._address,
@@ -313,7 +302,7 @@ class RemoteRepository:
             held = await asyncio.to_thread(_held_commit, self._folder)
             if head is not None and head != held:
                 await self._fetch()
-        except (NoRepository, Unavailable) as error:
+        except (NoRepository, errors.Unavailable) as error:
             self._failure = error
             raise
         self._failure = None
@@ -366,14 +355,14 @@ class RemoteRepository:
         except git_fetch.FetchStopped as exc:
             raise self._not_fetched(str(exc)) from exc
         except OSError as exc:
-            raise FolderError(
+            raise errors.FolderError(
                 f"{self._folder} cannot be written: {exc.strerror or exc}",
                 hint="check that the disk has space and the folder is writable",
             ) from exc
 
-    def _not_fetched(self, reason: str) -> Unavailable:
+    def _not_fetched(self, reason: str) -> errors.Unavailable:
         token = self._client.token
-        return Unavailable(
+        return errors.Unavailable(
             f"cannot fetch the git repository of the wiki of {self._owner}:"
             f" {token.redact(reason) if token else reason}",
             url=self._address,
@@ -390,7 +379,7 @@ def refuse_pointer(
         NotFound: the whole content is one.
     """
     if is_pointer(content):
-        raise NotFound(
+        raise errors.NotFound(
             f"cannot read attachment {path} of {owner}: the wiki holds only a pointer"
             " to it (Git LFS, git-annex)",
             url=url,
@@ -454,13 +443,13 @@ async def _advertised(client: Client, owner: WikiOwner, *, waits: bool) -> Adver
     )
     try:
         answer = await client.send(request)
-    except RefusedInFront as error:
+    except errors.RefusedInFront as error:
         reason = f"a gateway in front of the service refused it: {error.what}"
         raise _no_git(owner, client.shown(request), reason) from error
-    except (AuthenticationFailed, PermissionDenied) as error:
+    except (errors.AuthenticationFailed, errors.PermissionDenied) as error:
         reason = "the token may not read the wiki's git repository"
         raise _no_git(owner, client.shown(request), reason) from error
-    except (NotFound, ProtocolViolation, Rejected) as error:
+    except (errors.NotFound, errors.ProtocolViolation, errors.Rejected) as error:
         reason = "the service has no git repository of the wiki at its URL"
         raise _no_git(owner, client.shown(request), reason) from error
     if answer.content_type != ADVERTISEMENT:

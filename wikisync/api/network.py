@@ -16,12 +16,7 @@ import aiohttp
 from wikisync.api.answers import CutAnswer, Purpose, cut_hint
 from wikisync.api.budget import TransientFailure
 from wikisync.api.proxy import Proxy
-from wikisync.errors import (
-    NoAnswerInTime,
-    ProtocolViolation,
-    RemoteError,
-    Unavailable,
-)
+from wikisync.errors import NoAnswerInTime, ProtocolViolation, RemoteError, Unavailable
 
 _OF_PROXIES = (aiohttp.ClientProxyConnectionError, aiohttp.ClientHttpProxyError)
 WRITE_HINT = "it is unknown whether the change was made; check before repeating it"

@@ -200,12 +200,7 @@ class Pace(Struct):
         self.since, self.taken, self.refused_at = now, 0.0, now
 
     def heard(
-        self,
-        sort: str,
-        window: Window,
-        *,
-        in_flight: int,
-        slots_max: int,
+        self, sort: str, window: Window, *, in_flight: int, slots_max: int
     ) -> None:
         """An answer announced its window; others in flight are not counted yet."""
         window.remaining -= in_flight

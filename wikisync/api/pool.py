@@ -22,6 +22,7 @@ import aiohttp
 from msgspec.structs import replace
 from yarl import URL
 
+from wikisync import errors
 from wikisync.api.address import ServiceAddress
 from wikisync.api.answers import NOT_THE_API_HINT, Answer, NotHandedOut, Purpose
 from wikisync.api.budget import Clock, TransientFailure
@@ -34,14 +35,6 @@ from wikisync.api.secret import Secret
 from wikisync.api.settings import ClientSettings
 from wikisync.contract import routes
 from wikisync.core.terminal import one_line
-from wikisync.errors import (
-    AnswerTooLarge,
-    ProtocolViolation,
-    RateLimited,
-    RefusedInFront,
-    RemoteError,
-    Unavailable,
-)
 
 log = logging.getLogger(__name__)
 
@@ -99,8 +92,7 @@ class Pool:
         settings = self._settings
         self._http = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit_per_host=settings.reads_max,
-                keepalive_timeout=KEEP_ALIVE_S,
+                limit_per_host=settings.reads_max, keepalive_timeout=KEEP_ALIVE_S
             ),
             timeout=aiohttp.ClientTimeout(
                 total=None,
@@ -136,7 +128,7 @@ class Pool:
                 if response.status not in REDIRECTS:
                     return await self._answer(response, request, url)
                 url = await self._redirected(response, request, url)
-        raise ProtocolViolation(
+        raise errors.ProtocolViolation(
             f"cannot {request.purpose.action}: the service redirects in a loop",
             url=without_secrets(url),
             hint=NOT_THE_API_HINT,
@@ -175,10 +167,7 @@ class Pool:
         shown = without_secrets(url)
         form = request.form() if request.form else nullcontext()
         translated = translating(
-            request.purpose,
-            shown,
-            is_known_host=self._is_known_host,
-            proxy=self._proxy,
+            request.purpose, shown, is_known_host=self._is_known_host, proxy=self._proxy
         )
         plain = request.packets if request.json is None else request.json
         async with form as body:
@@ -283,7 +272,7 @@ class Pool:
                 yield chunk
         if size > limit:
             response.close()
-            raise AnswerTooLarge(
+            raise errors.AnswerTooLarge(
                 f"cannot {purpose.action}: the answer is larger than {limit} bytes",
                 url=without_secrets(url),
                 hint="if the response should be this large, raise the client's limit",
@@ -296,7 +285,7 @@ class Pool:
         purpose, shown = request.purpose, without_secrets(url)
         target = self._target(response, url)
         if target is None:
-            raise ProtocolViolation(
+            raise errors.ProtocolViolation(
                 f"cannot {purpose.action}: {shown} redirects to nowhere",
                 url=shown,
                 status=response.status,
@@ -304,7 +293,7 @@ class Pool:
             )
         goal = self._shown_target(target)
         if _is_sign_in(target):
-            raise RefusedInFront(
+            raise errors.RefusedInFront(
                 f"cannot {purpose.action}: a gateway in front of the service redirects"
                 f" to a sign-in page ({goal})",
                 url=shown,
@@ -323,7 +312,7 @@ class Pool:
             if is_here
             else "where the token is not sent"
         )
-        raise ProtocolViolation(
+        raise errors.ProtocolViolation(
             f"cannot {purpose.action}: {shown} redirects to {goal}, {not_done}",
             url=shown,
             status=response.status,
@@ -407,7 +396,7 @@ def log_answer(
 
 def failure_of(
     answer: Answer, purpose: Purpose, token: Secret | None
-) -> RemoteError | TransientFailure:
+) -> errors.RemoteError | TransientFailure:
     """What an answer without success is raised as; it may echo our token."""
     answer = replace(answer, body=bytes(answer.body))
     if token is not None:
@@ -418,7 +407,7 @@ def failure_of(
         )
     after_s = parse_retry_after(answer.headers, now=datetime.now(UTC))
     error = error_of(answer, purpose, retry_after_s=after_s)
-    if isinstance(error, RateLimited | Unavailable):
+    if isinstance(error, errors.RateLimited | errors.Unavailable):
         return TransientFailure(error, after_s=after_s)
     return error
 

@@ -22,23 +22,12 @@ from wikisync.api.listing import Listing, OffsetLimit
 from wikisync.api.request import Request
 from wikisync.api.upload import upload_form
 from wikisync.api.values import check_values, fields_of, json_of, query_of
+from wikisync.contract import project_types
 from wikisync.contract.parameters import parameters_of, replace_deprecated
 from wikisync.contract.project_schema import (
     ProjectGroupRecord,
     ProjectRecord,
     StarrerRecord,
-)
-from wikisync.contract.project_types import (
-    ListContributedProjectsArguments,
-    ListForksArguments,
-    ListProjectGroupsArguments,
-    ListProjectsArguments,
-    ListProjectUsersArguments,
-    ListShareLocationsArguments,
-    ListStarredProjectsArguments,
-    ListStarrersArguments,
-    ListUserProjectsArguments,
-    ShowProjectArguments,
 )
 from wikisync.contract.routes import Endpoint
 from wikisync.contract.schema import UserRecord
@@ -70,7 +59,10 @@ class ProjectReads:
         return f"{type(self).__name__}({self.client!r})"
 
     def list_projects(
-        self, *, also: Also | None = None, **filters: Unpack[ListProjectsArguments]
+        self,
+        *,
+        also: Also | None = None,
+        **filters: Unpack[project_types.ListProjectsArguments],
     ) -> Listing[ProjectRecord]:
         """Every project that the token may see; without a token the public ones.
 
@@ -86,7 +78,7 @@ class ProjectReads:
         /,
         *,
         also: Also | None = None,
-        **filters: Unpack[ListUserProjectsArguments],
+        **filters: Unpack[project_types.ListUserProjectsArguments],
     ) -> Listing[ProjectRecord]:
         """The projects in a user's own namespace; none of a private profile."""
         action = f"list the projects of {user}"
@@ -100,7 +92,7 @@ class ProjectReads:
         /,
         *,
         also: Also | None = None,
-        **filters: Unpack[ListContributedProjectsArguments],
+        **filters: Unpack[project_types.ListContributedProjectsArguments],
     ) -> Listing[ProjectRecord]:
         """The projects that a user contributed to."""
         action = f"list the projects that {user} contributed to"
@@ -114,7 +106,7 @@ class ProjectReads:
         /,
         *,
         also: Also | None = None,
-        **filters: Unpack[ListStarredProjectsArguments],
+        **filters: Unpack[project_types.ListStarredProjectsArguments],
     ) -> Listing[ProjectRecord]:
         """The projects that a user starred."""
         action = f"list the projects that {user} starred"
@@ -128,7 +120,7 @@ class ProjectReads:
         /,
         *,
         also: Also | None = None,
-        **filters: Unpack[ListForksArguments],
+        **filters: Unpack[project_types.ListForksArguments],
     ) -> Listing[ProjectRecord]:
         """The forks of a project that the token may see."""
         action = f"list the forks of project {project}"
@@ -142,7 +134,7 @@ class ProjectReads:
         /,
         *,
         also: Also | None = None,
-        **filters: Unpack[ListProjectUsersArguments],
+        **filters: Unpack[project_types.ListProjectUsersArguments],
     ) -> Listing[UserRecord]:
         """The members of a project, inherited ones too."""
         action = f"list the users of project {project}"
@@ -154,7 +146,7 @@ class ProjectReads:
         /,
         *,
         also: Also | None = None,
-        **filters: Unpack[ListProjectGroupsArguments],
+        **filters: Unpack[project_types.ListProjectGroupsArguments],
     ) -> Listing[ProjectGroupRecord]:
         """The groups above a project; with ``with_shared`` those it is shared with."""
         action = f"list the groups of project {project}"
@@ -168,17 +160,12 @@ class ProjectReads:
         /,
         *,
         also: Also | None = None,
-        **filters: Unpack[ListShareLocationsArguments],
+        **filters: Unpack[project_types.ListShareLocationsArguments],
     ) -> Listing[ProjectGroupRecord]:
         """The groups that a project can be shared with."""
         action = f"list the groups that project {project} can be shared with"
         return self._list(
-            Endpoint.SHARE_LOCATIONS,
-            ProjectGroupRecord,
-            action,
-            project,
-            filters,
-            also,
+            Endpoint.SHARE_LOCATIONS, ProjectGroupRecord, action, project, filters, also
         )
 
     def list_starrers(
@@ -187,7 +174,7 @@ class ProjectReads:
         /,
         *,
         also: Also | None = None,
-        **filters: Unpack[ListStarrersArguments],
+        **filters: Unpack[project_types.ListStarrersArguments],
     ) -> Listing[StarrerRecord]:
         """Who starred a project."""
         action = f"list who starred project {project}"
@@ -226,7 +213,7 @@ class ProjectReads:
         project: Id,
         *,
         also: Also | None = None,
-        **options: Unpack[ShowProjectArguments],
+        **options: Unpack[project_types.ShowProjectArguments],
     ) -> ProjectRecord:
         """One project, with the optional parts asked for.
 

@@ -20,20 +20,13 @@ from wikisync.api.answers import decode
 from wikisync.api.client import Id
 from wikisync.api.project_reads import Also, ProjectReads
 from wikisync.api.request import Request
+from wikisync.contract import project_types
 from wikisync.contract.project_schema import (
     AvatarRecord,
     MembersImportRecord,
     ProjectRecord,
     ShareRecord,
     UploadRecord,
-)
-from wikisync.contract.project_types import (
-    CreateProjectArguments,
-    CreateProjectForUserArguments,
-    DeleteProjectArguments,
-    EditProjectArguments,
-    ForkProjectArguments,
-    ShareProjectArguments,
 )
 from wikisync.contract.routes import Endpoint
 from wikisync.core.messages import Progress
@@ -75,7 +68,10 @@ class Projects(ProjectReads):
     """
 
     async def create_project(
-        self, *, also: Also | None = None, **attributes: Unpack[CreateProjectArguments]
+        self,
+        *,
+        also: Also | None = None,
+        **attributes: Unpack[project_types.CreateProjectArguments],
     ) -> ProjectRecord:
         """Create a project in the token's own namespace, or in ``namespace_id``."""
         values = self._values(Endpoint.CREATE, attributes, also)
@@ -87,7 +83,7 @@ class Projects(ProjectReads):
         user_id: int,
         *,
         also: Also | None = None,
-        **attributes: Unpack[CreateProjectForUserArguments],
+        **attributes: Unpack[project_types.CreateProjectForUserArguments],
     ) -> ProjectRecord:
         """Create a project that belongs to a user; for administrators."""
         endpoint = Endpoint.CREATE_FOR_USER
@@ -102,7 +98,7 @@ class Projects(ProjectReads):
         project: Id,
         *,
         also: Also | None = None,
-        **attributes: Unpack[EditProjectArguments],
+        **attributes: Unpack[project_types.EditProjectArguments],
     ) -> ProjectRecord:
         """Change attributes of a project; the others stay.
 
@@ -127,7 +123,7 @@ class Projects(ProjectReads):
         wait: bool = False,
         deadline_s: float | None = None,
         also: Also | None = None,
-        **attributes: Unpack[ForkProjectArguments],
+        **attributes: Unpack[project_types.ForkProjectArguments],
     ) -> ProjectRecord:
         """Fork a project; the service makes the copy in the background.
 
@@ -205,7 +201,7 @@ class Projects(ProjectReads):
         project: Id,
         *,
         also: Also | None = None,
-        **options: Unpack[DeleteProjectArguments],
+        **options: Unpack[project_types.DeleteProjectArguments],
     ) -> Deletion:
         """Delete a project, at once or after the service's delay.
 
@@ -245,7 +241,7 @@ class Projects(ProjectReads):
         project: Id,
         *,
         also: Also | None = None,
-        **options: Unpack[ShareProjectArguments],
+        **options: Unpack[project_types.ShareProjectArguments],
     ) -> ShareRecord:
         """Share a project with a group; its members get ``group_access``."""
         values = self._values(Endpoint.SHARE, options, also)

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
+from wikisync import errors
 from wikisync.api.answers import (
     NOT_THE_API_HINT,
     PROXY_HINT,
@@ -27,16 +28,6 @@ from wikisync.api.answers import (
 )
 from wikisync.core.decoding import json_decoder
 from wikisync.core.terminal import CHARS_MAX, one_line
-from wikisync.errors import (
-    AuthenticationFailed,
-    NotFound,
-    PermissionDenied,
-    RateLimited,
-    RefusedInFront,
-    Rejected,
-    RemoteError,
-    Unavailable,
-)
 
 MESSAGE_DEPTH_MAX = 4
 TITLE_WITHIN_BYTES = 16 * 1024
@@ -69,13 +60,13 @@ IMPORT_HINT = (
 )
 LIMIT_HINT = "wait and try again, or use this token in fewer programs"
 
-E = TypeVar("E", bound=RemoteError)
+E = TypeVar("E", bound=errors.RemoteError)
 _FIELDS = json_decoder(dict[str, object])
 
 
 def error_of(
     answer: Answer, purpose: Purpose, *, retry_after_s: float | None = None
-) -> RemoteError:
+) -> errors.RemoteError:
     """The error that an answer with a status other than success stands for."""
     status = answer.status
     wish = f"; it asks to wait {in_words(retry_after_s)}" if retry_after_s else ""
@@ -88,7 +79,7 @@ def error_of(
     if status == HTTPStatus.NOT_FOUND:
         return _not_found(answer, purpose)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return RateLimited(
+        return errors.RateLimited(
             f"cannot {purpose.action}: too many requests; {_quoted(answer)}{wish}",
             url=answer.url,
             status=status,
@@ -99,7 +90,7 @@ def error_of(
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _TRANSIENT:
         text = said(answer)
         why = f"; it says: {text}" if text else ""
-        return Unavailable(
+        return errors.Unavailable(
             f"cannot {purpose.action}: the service failed with {_named(status)}"
             f"{why}{wish}",
             url=answer.url,
@@ -135,13 +126,13 @@ def _is_of_gateway(answer: Answer, purpose: Purpose) -> bool:
     return not _fields(answer)
 
 
-def _refused_in_front(answer: Answer, purpose: Purpose) -> RefusedInFront:
+def _refused_in_front(answer: Answer, purpose: Purpose) -> errors.RefusedInFront:
     shown = _title_of(answer) or said(answer)
     what = f"{shown} ({_named(answer.status)})" if shown else _named(answer.status)
     hint = "a gateway, a filter or a sign-in page answered instead of the service"
     if purpose.is_write:
         hint += "; if it refuses only this change, the text may look like an attack"
-    return RefusedInFront(
+    return errors.RefusedInFront(
         f"cannot {purpose.action}: a gateway in front of the service refused it:"
         f" {what}",
         url=answer.url,
@@ -221,7 +212,7 @@ _REFUSALS: Mapping[int, tuple[str, str]] = {
 }
 
 
-def _rejected(answer: Answer, purpose: Purpose) -> RemoteError:
+def _rejected(answer: Answer, purpose: Purpose) -> errors.RemoteError:
     if "html" in answer.content_type and answer.status == HTTPStatus.BAD_REQUEST:
         return not_the_api(answer, purpose)
     reason, hint = _REFUSALS.get(answer.status, ("the service refused it", ""))
@@ -230,10 +221,10 @@ def _rejected(answer: Answer, purpose: Purpose) -> RemoteError:
     if "moved project" in said(answer).lower():
         reason = "the project was moved to another path"
         hint = f"use its new path; see it with wikisync project show {purpose.owner}"
-    return _made(Rejected, answer, purpose, reason, hint or None)
+    return _made(errors.Rejected, answer, purpose, reason, hint or None)
 
 
-def _unauthorized(answer: Answer, purpose: Purpose) -> AuthenticationFailed:
+def _unauthorized(answer: Answer, purpose: Purpose) -> errors.AuthenticationFailed:
     text = said(answer).lower()
     if not purpose.has_token:
         reason, hint = "no token is set, and the service requires one", TOKEN_HINT
@@ -244,10 +235,10 @@ def _unauthorized(answer: Answer, purpose: Purpose) -> AuthenticationFailed:
     else:
         reason = "the service does not know this token"
         hint = f"check {ACCESS_SOURCES}; or {NEW_ACCESS} put it there"
-    return _made(AuthenticationFailed, answer, purpose, reason, hint)
+    return _made(errors.AuthenticationFailed, answer, purpose, reason, hint)
 
 
-def _forbidden(answer: Answer, purpose: Purpose) -> PermissionDenied:
+def _forbidden(answer: Answer, purpose: Purpose) -> errors.PermissionDenied:
     if _fields(answer).get("error") == "insufficient_granular_scope":
         named = ", ".join(re.findall(r"\[([^\[\]]+)\]", said(answer)))
         either = f"the permission {named} or " if named else ""
@@ -260,7 +251,7 @@ def _forbidden(answer: Answer, purpose: Purpose) -> PermissionDenied:
             f" old one in: {ACCESS_SOURCES}",
         )
     return _made(
-        PermissionDenied, answer, purpose, *_forbidden_because(answer, purpose)
+        errors.PermissionDenied, answer, purpose, *_forbidden_because(answer, purpose)
     )
 
 
@@ -315,7 +306,7 @@ def _least(purpose: Purpose) -> str:
     return "api" if purpose.is_write else "read_api"
 
 
-def _not_found(answer: Answer, purpose: Purpose) -> RemoteError:
+def _not_found(answer: Answer, purpose: Purpose) -> errors.RemoteError:
     text = said(answer).lower()
     if not answer.is_json and purpose.about != "attachment":
         return not_the_api(answer, purpose)
@@ -324,7 +315,7 @@ def _not_found(answer: Answer, purpose: Purpose) -> RemoteError:
         reason, hint = _missing(answer, purpose, text)
         refusal = f"cannot {purpose.action}: {reason}", hint
     message, hint = refusal
-    kind = UnknownRoute if is_unknown_route(answer) else NotFound
+    kind = UnknownRoute if is_unknown_route(answer) else errors.NotFound
     return kind(message, url=answer.url, status=answer.status, hint=hint)
 
 

@@ -377,8 +377,7 @@ class WikiReplica:
     def _taken(self, slug: Slug, namesake: Slug) -> PreconditionFailed | Rejected:
         if namesake == slug:
             return PreconditionFailed(
-                f"page {slug} of {self._wiki.owner} already exists",
-                hint=DECIDE_HINT,
+                f"page {slug} of {self._wiki.owner} already exists", hint=DECIDE_HINT
             )
         # no scan will ever show a page of this name: asking again is no use
         return Rejected(

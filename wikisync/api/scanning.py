@@ -22,6 +22,7 @@ from contextlib import suppress
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync import errors
 from wikisync.api.git import WikiHistory
 from wikisync.api.known import KnownPages, Mark
 from wikisync.api.packs import NotAPack, file_id
@@ -31,16 +32,6 @@ from wikisync.api.trees import OddTree, PageChanges, file_of, other_files, page_
 from wikisync.api.wikis import PageList, Wiki
 from wikisync.core.git_trees import TreeMissing
 from wikisync.core.model import Slug, Snapshot
-from wikisync.errors import (
-    AnswerTooLarge,
-    AuthenticationFailed,
-    NotFound,
-    ProtocolViolation,
-    RateLimited,
-    RefusedInFront,
-    RemoteError,
-    Unavailable,
-)
 
 log = logging.getLogger(__name__)
 
@@ -116,7 +107,7 @@ class Scanning:
         """The newest commit; empty where it is not known now."""
         try:
             return await self._history.head() or ""
-        except RemoteError as error:
+        except errors.RemoteError as error:
             log.info("%s: HEAD is not known: %s", self._wiki.owner, error.message)
             return ""
 
@@ -176,7 +167,7 @@ class Scanning:
             root = await asyncio.to_thread(trees.load, before)
             await self._history.bring_trees(head, trees)
             return await asyncio.to_thread(page_changes, trees.trees, root, trees.root)
-        except (RemoteError, NotAPack, TreeMissing, OddTree) as error:
+        except (errors.RemoteError, NotAPack, TreeMissing, OddTree) as error:
             raise Unexplained(str(error)) from error
 
     async def _file(self, slug: Slug, changes: PageChanges) -> bytes | None:
@@ -231,7 +222,7 @@ class Scanning:
             file = await self._file(slug, changes)
             try:
                 record = await self._wiki.get_page(slug)
-            except NotFound as error:
+            except errors.NotFound as error:
                 if file is not None:
                     raise Disagreement(f"git has {slug}: {error.message}") from error
                 scan.pages.pop(slug, None)
@@ -294,7 +285,7 @@ class Scanning:
             with suppress(TreeMissing):
                 await asyncio.to_thread(self._trees.load, self._known.mark.head)
             await self._history.bring_trees(head, self._trees)
-        except (RemoteError, NotAPack, TreeMissing) as error:
+        except (errors.RemoteError, NotAPack, TreeMissing) as error:
             log.info("%s: git does not say what changes: %s", self._wiki.owner, error)
             return ""
         return head
@@ -313,14 +304,14 @@ class Scanning:
             return await self._wiki.poll_pages(), False
         try:
             return await self._wiki.poll_pages(etag, with_content=True), True
-        except RefusedInFront:
+        except errors.RefusedInFront:
             raise  # whatever is asked
-        except (Unavailable, ProtocolViolation) as error:
-            is_too_large = isinstance(error, AnswerTooLarge)
+        except (errors.Unavailable, errors.ProtocolViolation) as error:
+            is_too_large = isinstance(error, errors.AnswerTooLarge)
             known.mark = replace(known.mark, is_too_large=is_too_large)
             try:
                 return await self._wiki.poll_pages(), False
-            except RemoteError:
+            except errors.RemoteError:
                 raise error from error.__cause__
 
     def _notify_of_reads(self, count: int) -> None:
@@ -346,10 +337,7 @@ class Scanning:
         await self._each(slugs, scan, read)
 
     async def _each(
-        self,
-        slugs: Sequence[Slug],
-        scan: Scan,
-        read: Callable[[Slug], Awaitable[None]],
+        self, slugs: Sequence[Slug], scan: Scan, read: Callable[[Slug], Awaitable[None]]
     ) -> None:
         """Read pages, a few at the same time; those that fail are problems.
 
@@ -367,7 +355,7 @@ class Scanning:
                     await read(slug)
                 except Unexplained as reason:
                     failures.fatal = reason
-                except RemoteError as error:
+                except errors.RemoteError as error:
                     failures.note(error)
                     scan.pages.pop(slug, None)
                     scan.unreadable.add(slug)
@@ -400,11 +388,11 @@ class _Failures(Struct):
     """Failures of the single reads of one scan."""
 
     in_row: int = 0
-    fatal: RemoteError | Unexplained | None = None
+    fatal: errors.RemoteError | Unexplained | None = None
 
-    def note(self, error: RemoteError) -> None:
+    def note(self, error: errors.RemoteError) -> None:
         """One page that cannot be read is a problem; a service that is gone ends it."""
-        self.in_row += isinstance(error, Unavailable)
-        refused = isinstance(error, AuthenticationFailed | RateLimited)
+        self.in_row += isinstance(error, errors.Unavailable)
+        refused = isinstance(error, errors.AuthenticationFailed | errors.RateLimited)
         if refused or self.in_row >= UNAVAILABLE_MAX:
             self.fatal = self.fatal or error

@@ -71,8 +71,7 @@ def check_values(
         _require_text(endpoint, name, name)
         if name in checked:
             raise UsageError(
-                f"{named(endpoint)}: {name} is given twice",
-                hint=f"remove one {name}",
+                f"{named(endpoint)}: {name} is given twice", hint=f"remove one {name}"
             )
         checked[name] = value
     _require_all(endpoint, checked)

@@ -8,12 +8,7 @@ from pathlib import Path
 import click
 
 from wikisync.cli.console import Console
-from wikisync.cli.findings import (
-    findings_option,
-    findings_text,
-    of_link,
-    of_problem,
-)
+from wikisync.cli.findings import findings_option, findings_text, of_link, of_problem
 from wikisync.cli.options import folder_argument, json_option
 from wikisync.errors import ExitCode
 from wikisync.site.checking import CheckReport, check_wikis

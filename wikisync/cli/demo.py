@@ -82,10 +82,7 @@ async def serve_and_pull(
         loaded = await running.load_folder(guide_folder())
         client = Client(running.url, loaded.token)
         pulled = await pull(
-            client,
-            Selection(is_all=True),
-            Mirroring(client, mirror),
-            progress=progress,
+            client, Selection(is_all=True), Mirroring(client, mirror), progress=progress
         )
     return client, pulled
 

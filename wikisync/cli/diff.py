@@ -20,15 +20,7 @@ from wikisync.config import WikiSection
 from wikisync.core.model import Slug
 from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather
 from wikisync.errors import FolderError, NotFound
-from wikisync.sync.decide.plan import (
-    Action,
-    Adopt,
-    DropRecord,
-    Hold,
-    Merge,
-    Move,
-    Rebase,
-)
+from wikisync.sync.decide import plan
 from wikisync.sync.replica import Replica
 from wikisync.sync.run.options import CycleOptions
 from wikisync.workspace.configured import find_workspace, refuse_unknown
@@ -142,10 +134,7 @@ async def _of_wiki(
     slugs: frozenset[Slug] | None,
 ) -> list[Shown]:
     wiki = await opened.synced(client, section)
-    options = CycleOptions(
-        pages=slugs,
-        folder=opened.match_of(section),
-    )
+    options = CycleOptions(pages=slugs, folder=opened.match_of(section))
     result = await opened.cycle(wiki, options)
     refuse_unknown(section, unknown_of(wiki.known, [result], slugs))
     names = {move.target: move.slug for move in result.plan.moves}
@@ -156,17 +145,17 @@ async def _of_wiki(
 
 
 async def _of_action(
-    wiki: SyncedWiki, action: Action, names: Mapping[Slug, Slug]
+    wiki: SyncedWiki, action: plan.Action, names: Mapping[Slug, Slug]
 ) -> list[Shown]:
     """The texts of one page; none where both sides hold the same."""
-    if isinstance(action, Adopt | DropRecord | Move | Rebase):
+    if isinstance(action, plan.Adopt | plan.DropRecord | plan.Move | plan.Rebase):
         return []
     slug = action.slug
     name = f"{wiki.section.folder}/{slug}"
     here = await _text(wiki.local, slug, names.get(slug))
     there = await _text(wiki.remote, slug, names.get(slug))
     base = wiki.known.text(names.get(slug, slug))
-    if isinstance(action, Hold | Merge) and base is not None:
+    if isinstance(action, plan.Hold | plan.Merge) and base is not None:
         last = f"{name} at the last sync"
         return [
             Shown(name, (last, f"{name} on the wiki"), base, there),

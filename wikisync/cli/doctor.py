@@ -12,13 +12,7 @@ import click
 from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
 from wikisync.cli.service_command import token_option
-from wikisync.errors import (
-    ConfigError,
-    ExitCode,
-    Unagreed,
-    UsageError,
-    WikisyncError,
-)
+from wikisync.errors import ConfigError, ExitCode, Unagreed, UsageError, WikisyncError
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.doctor.findings import Finding, Grade
 from wikisync.workspace.doctor.here import check_disk, check_folder, check_state

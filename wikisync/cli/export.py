@@ -14,12 +14,7 @@ import click
 
 from wikisync.cli.console import Console, show_problems
 from wikisync.cli.context import service_options
-from wikisync.cli.findings import (
-    findings_option,
-    findings_text,
-    of_link,
-    of_problem,
-)
+from wikisync.cli.findings import findings_option, findings_text, of_link, of_problem
 from wikisync.cli.options import (
     json_option,
     markup_option,

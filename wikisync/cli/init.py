@@ -22,13 +22,7 @@ from wikisync.cli.init_questions import Questions, can_ask
 from wikisync.cli.init_report import report, report_found
 from wikisync.cli.options import json_option, network_disk_option
 from wikisync.cli.service_command import token_option
-from wikisync.config import (
-    FILE_NAME,
-    Config,
-    ServiceSection,
-    WikiSection,
-    parse_config,
-)
+from wikisync.config import FILE_NAME, Config, ServiceSection, WikiSection, parse_config
 from wikisync.config.reading import render_config
 from wikisync.config.trust import agree, agreed_lines
 from wikisync.core.model import Problem, WikiOwner

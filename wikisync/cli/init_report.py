@@ -90,10 +90,7 @@ def next_steps(planned: Planned) -> Sequence[tuple[str, str]]:
             ),
             (f"{sync} --adopt push", "also uploads pages that exist only here"),
         ]
-    return (
-        *steps,
-        (command_line("watch", *at), "syncs continuously from then on"),
-    )
+    return (*steps, (command_line("watch", *at), "syncs continuously from then on"))
 
 
 def report(

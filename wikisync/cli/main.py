@@ -52,9 +52,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "page": "List, read and change pages of a wiki.",
         "project": "List, show and change projects.",
     },
-    "Service": {
-        "serve": "Run the embedded service on this machine.",
-    },
+    "Service": {"serve": "Run the embedded service on this machine."},
 }
 """The sections of ``--help``: command name to its line; module
 ``wikisync.cli.<name>``, with an underscore for each hyphen."""
@@ -217,10 +215,7 @@ def in_our_words(error: click.ClickException) -> UsageError:
     command = "wikisync"
     if isinstance(error, click.UsageError) and error.ctx is not None:
         command = error.ctx.command_path
-    return UsageError(
-        message[:1].lower() + message[1:],
-        hint=f"see {command} --help",
-    )
+    return UsageError(message[:1].lower() + message[1:], hint=f"see {command} --help")
 
 
 def _forget_stdout() -> None:

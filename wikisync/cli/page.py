@@ -24,12 +24,7 @@ from wikisync.cli.console import Console
 from wikisync.cli.here import is_in_workspace, wiki_here
 from wikisync.cli.options import InputPath, decorated
 from wikisync.cli.project_changes import YES, confirm, report
-from wikisync.cli.project_lists import (
-    Columns,
-    as_plain,
-    connection_of,
-    show_records,
-)
+from wikisync.cli.project_lists import Columns, as_plain, connection_of, show_records
 from wikisync.cli.service_command import (
     Connection,
     WorkspaceCommand,

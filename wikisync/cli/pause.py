@@ -16,10 +16,7 @@ REASON_CHARS_MAX = 500
 """A longer reason is cut."""
 
 
-@click.command(
-    name="pause",
-    epilog='Example: wikisync pause handbook "the big move"',
-)
+@click.command(name="pause", epilog='Example: wikisync pause handbook "the big move"')
 @click.argument("wiki", required=False)
 @click.argument("reason", default="")
 @workspace_option

@@ -26,10 +26,7 @@ from wikisync.workspace.folders import (
 )
 
 
-@click.command(
-    name="preview",
-    epilog="Example: wikisync preview my-wikis --open",
-)
+@click.command(name="preview", epilog="Example: wikisync preview my-wikis --open")
 @folder_argument
 @click.option(
     "--port",

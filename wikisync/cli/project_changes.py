@@ -303,12 +303,7 @@ def commands() -> list[click.Command]:
             [PROJECT, permanently, *parameter_options([Endpoint.DELETE]), YES],
             takes_newer=True,
         ),
-        write(
-            "restore",
-            "Cancel the deletion of PROJECT.",
-            _run_restore,
-            [PROJECT],
-        ),
+        write("restore", "Cancel the deletion of PROJECT.", _run_restore, [PROJECT]),
         write(
             "share",
             "Share PROJECT with GROUP, given by path or id.",

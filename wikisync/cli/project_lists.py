@@ -103,10 +103,7 @@ async def collect(
 
 
 def show_records(
-    connection: Connection,
-    columns: Columns,
-    records: Sequence[Any],
-    total: int | None,
+    connection: Connection, columns: Columns, records: Sequence[Any], total: int | None
 ) -> int:
     """Print a list for people or for programs."""
     console = connection.console
@@ -122,10 +119,7 @@ def show_records(
 
 
 def list_command(
-    name: str,
-    endpoint: Endpoint,
-    text: str,
-    columns: Columns,
+    name: str, endpoint: Endpoint, text: str, columns: Columns
 ) -> click.Command:
     """A command that shows a list about one project."""
 
@@ -336,16 +330,10 @@ def commands() -> list[click.Command]:
             [PROJECT],
         ),
         list_command(
-            "users",
-            Endpoint.USERS,
-            "List the users of PROJECT.",
-            USER_COLUMNS,
+            "users", Endpoint.USERS, "List the users of PROJECT.", USER_COLUMNS
         ),
         list_command(
-            "groups",
-            Endpoint.GROUPS,
-            "List the groups above PROJECT.",
-            GROUP_COLUMNS,
+            "groups", Endpoint.GROUPS, "List the groups above PROJECT.", GROUP_COLUMNS
         ),
         list_command(
             "share-locations",
@@ -354,15 +342,9 @@ def commands() -> list[click.Command]:
             GROUP_COLUMNS,
         ),
         list_command(
-            "starrers",
-            Endpoint.STARRERS,
-            "List who starred PROJECT.",
-            STARRER_COLUMNS,
+            "starrers", Endpoint.STARRERS, "List who starred PROJECT.", STARRER_COLUMNS
         ),
         list_command(
-            "forks",
-            Endpoint.FORK_LIST,
-            "List the forks of PROJECT.",
-            PROJECT_COLUMNS,
+            "forks", Endpoint.FORK_LIST, "List the forks of PROJECT.", PROJECT_COLUMNS
         ),
     ]

@@ -207,10 +207,7 @@ async def _without_conflict(
         )
     if holder is not None:
         await refuse_missing(opened, section, slug)
-        asked.report.ended(
-            "no-conflict",
-            f"{name}: no conflict is known; {holder}",
-        )
+        asked.report.ended("no-conflict", f"{name}: no conflict is known; {holder}")
         return ExitCode.DONE
     wanted = [(section, frozenset({slug}))]
     done = await sync_pages(asked.console, opened, wanted, asked.token_file, os.environ)

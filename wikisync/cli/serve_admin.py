@@ -24,14 +24,7 @@ from wikisync.service.removal import remove, to_remove
 from wikisync.service.rows import User
 from wikisync.service.tables import Tables
 
-SCOPES = (
-    "api",
-    "read_api",
-    "read_user",
-    "read_repository",
-    "write_repository",
-    "sudo",
-)
+SCOPES = ("api", "read_api", "read_user", "read_repository", "write_repository", "sudo")
 LISTED = ("users", "tokens", "groups", "members", "topics")
 TOPIC_CHARS_MAX = 255
 
@@ -162,8 +155,7 @@ def revoke(console: Console, *, data: Path, token_id: int) -> None:
     with opened(data) as tables:
         if not tables.revoke_token(token_id):
             raise ServiceError(
-                f"there is no token {token_id}",
-                hint=_admin("list", data, "tokens"),
+                f"there is no token {token_id}", hint=_admin("list", data, "tokens")
             )
     console.result(f"revoked: {token_id}")
 
@@ -189,11 +181,7 @@ def add_group(
         check_path(part, "path")
     with opened(data) as tables:
         tables.add_group(
-            path,
-            name=name,
-            description=description,
-            visibility=visibility,
-            update=True,
+            path, name=name, description=description, visibility=visibility, update=True
         )
     console.result(f"group: {path}")
 

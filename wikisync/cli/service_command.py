@@ -198,10 +198,7 @@ async def _speak(
     before_write = keep if connection.is_dry_run else None
     notify = connection.console.note
     async with Client(
-        connection.url,
-        token,
-        before_write=before_write,
-        notify=notify,
+        connection.url, token, before_write=before_write, notify=notify
     ) as client:
         return await operate(client)
 

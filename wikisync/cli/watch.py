@@ -74,10 +74,7 @@ def command(ctx: click.Context, /, start: Path, **options: Any) -> int:
     if options["print_unit"]:
         root = find_workspace(start).root
         unit = unit_text(
-            root,
-            command_path(),
-            is_system=options["system"],
-            words=_given_words(ctx),
+            root, command_path(), is_system=options["system"], words=_given_words(ctx)
         )
         console.result(unit)
         return ExitCode.DONE

@@ -53,12 +53,7 @@ class Table:
         return tables
 
     def text(
-        self,
-        key: str,
-        default: str,
-        check: Check = is_right,
-        *,
-        example: str = "",
+        self, key: str, default: str, check: Check = is_right, *, example: str = ""
     ) -> str:
         """A string that passes its check; one with an example must be there."""
         value = self._take(key, str, "a string")

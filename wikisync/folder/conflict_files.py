@@ -76,11 +76,7 @@ class ConflictFiles:
         return ConflictFile(path, text, self._lock(path))
 
     def write(
-        self,
-        slug: Slug,
-        page_format: Format,
-        text: str,
-        expected: Digest | None = None,
+        self, slug: Slug, page_format: Format, text: str, expected: Digest | None = None
     ) -> str:
         """Write the page's conflict file and return its path.
 

@@ -143,11 +143,7 @@ COPIES = (
         r"|selective sync) conflict)[^()]*(?:\(\d+\))?\).*",
         "home (Ann's conflicted copy 2024-01-01).md",
     ),
-    Names(
-        "ownCloud",
-        r".+_conflict-\d{8}-\d{6}",
-        "home_conflict-20240101-120000.md",
-    ),
+    Names("ownCloud", r".+_conflict-\d{8}-\d{6}", "home_conflict-20240101-120000.md"),
     Names(
         "Seafile",
         r".+ \(SFConflict [^()]*\)",

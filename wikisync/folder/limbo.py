@@ -539,8 +539,7 @@ def _scan(folder: int, name: str) -> _Scanned:
     status = _scan_status(folder, name)
     content = _content(folder, name)
     return _Scanned(
-        status.st_ino if status else 0,
-        None if content is None else digest_of(content),
+        status.st_ino if status else 0, None if content is None else digest_of(content)
     )
 
 

@@ -10,12 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Collection,
-    Mapping,
-)
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from pathlib import Path
 
 from wikisync.core.model import (

@@ -395,10 +395,7 @@ class PageFolder:
     def _writer(self) -> FolderWriter:
         self._snapshot = None
         return FolderWriter(
-            self._root,
-            temporary=self._temporary,
-            limbo=self._limbo,
-            trash=self._trash,
+            self._root, temporary=self._temporary, limbo=self._limbo, trash=self._trash
         )
 
     def _known_paths(self) -> dict[Slug, PagePath]:

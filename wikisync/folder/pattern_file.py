@@ -15,12 +15,7 @@ from wikisync.folder.patterns import (
     Patterns,
     parse_patterns,
 )
-from wikisync.folder.safe_open import (
-    Folders,
-    opened_file,
-    opened_root,
-    read_limited,
-)
+from wikisync.folder.safe_open import Folders, opened_file, opened_root, read_limited
 
 
 def read_patterns(root_path: Path) -> tuple[Patterns, tuple[Problem, ...]]:

@@ -47,11 +47,7 @@ from wikisync.errors import NotFound, PreconditionFailed
 from wikisync.folder.conflict_files import ConflictFiles
 from wikisync.folder.index import FolderIndex
 from wikisync.folder.limbo import Limbo
-from wikisync.folder.naming import (
-    check_attachment,
-    parse_path,
-    path_of,
-)
+from wikisync.folder.naming import check_attachment, parse_path, path_of
 from wikisync.folder.pages import PageFolder, WrittenPage
 from wikisync.folder.private import private_folder, way_of, wiki_private_folder
 from wikisync.folder.safe_open import (
@@ -214,10 +210,7 @@ class FolderReplica:
         left_s = max(self._settle_s, SETTLE_MAX_S)
         while True:
             seen = await self._in_turn(
-                self._pages.scan_saved,
-                paths,
-                now=self._clock(),
-                quiet_s=self._settle_s,
+                self._pages.scan_saved, paths, now=self._clock(), quiet_s=self._settle_s
             )
             if not isinstance(seen, float):
                 return seen

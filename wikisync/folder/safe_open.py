@@ -71,8 +71,7 @@ def refused_write(folder: Path) -> OSError | None:
 def not_a_folder(root: Path) -> FolderError:
     """A file is in the place of a wiki's folder."""
     return FolderError(
-        f"{root} is not a folder",
-        hint=f"move the file with its name; {REMOVED_HINT}",
+        f"{root} is not a folder", hint=f"move the file with its name; {REMOVED_HINT}"
     )
 
 

@@ -11,12 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import (
-    Callable,
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -34,12 +29,7 @@ from wikisync.core.model import (
 from wikisync.core.system.file_status import FileStatus, is_dataless, status_of
 from wikisync.core.terminal import path_text
 from wikisync.errors import FolderError
-from wikisync.folder.busy import (
-    BACKUP_S,
-    WRITE_TEST,
-    backed_up_name,
-    locked_name,
-)
+from wikisync.folder.busy import BACKUP_S, WRITE_TEST, backed_up_name, locked_name
 from wikisync.folder.ignore import (
     CONFIG_FILE,
     STUB_BYTES_MAX,

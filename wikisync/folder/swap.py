@@ -33,11 +33,7 @@ from wikisync.core.model import Digest
 from wikisync.core.system.libc import sync_disk
 from wikisync.core.system.private import FILE_MODE, FOLDER_MODE
 from wikisync.errors import FolderError, PreconditionFailed
-from wikisync.folder.attributes import (
-    inherit_access,
-    inherit_owner,
-    keep_attributes,
-)
+from wikisync.folder.attributes import inherit_access, inherit_owner, keep_attributes
 from wikisync.folder.disk import (
     ANYTHING,
     Expected,

@@ -402,10 +402,7 @@ def safe_html(
 
 
 def safe_document(
-    page: Page,
-    html: str,
-    options: MarkupOptions,
-    dropped: list[Dropped] | None = None,
+    page: Page, html: str, options: MarkupOptions, dropped: list[Dropped] | None = None
 ) -> Document:
     """What a parser gave as sanitised tokens; raises what ``safe_html`` raises."""
     if options.placeholders is not None:

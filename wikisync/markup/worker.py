@@ -41,13 +41,7 @@ from wikisync.markup.jobs import (
     Stage,
     Wanted,
 )
-from wikisync.markup.page import (
-    Source,
-    load_parser,
-    parse_pages,
-    safe_html,
-    to_html,
-)
+from wikisync.markup.page import Source, load_parser, parse_pages, safe_html, to_html
 from wikisync.markup.record import ParsedPage
 from wikisync.markup.source import TOO_MUCH_MEMORY
 

@@ -45,11 +45,7 @@ T = TypeVar("T")
 
 
 def merge(
-    base: str,
-    local: str,
-    remote: str,
-    *,
-    page_format: Format = Format.MARKDOWN,
+    base: str, local: str, remote: str, *, page_format: Format = Format.MARKDOWN
 ) -> MergedText:
     """Merge two edits of one text.
 
@@ -179,13 +175,7 @@ class _Lines(Struct, frozen=True):
 class _Merging:
     """One merge under way; every line ends with a line feed alone."""
 
-    def __init__(
-        self,
-        base: str,
-        local: str,
-        remote: str,
-        page_format: Format,
-    ) -> None:
+    def __init__(self, base: str, local: str, remote: str, page_format: Format) -> None:
         self._texts = base, local, remote
         self._lines = _split(base), _split(local), _split(remote)
         self._format = page_format
@@ -560,10 +550,7 @@ def _counted(lines: list[str], page_format: Format) -> Counter[str]:
 
 
 def _is_sound(
-    base: Counter[str],
-    local: Counter[str],
-    remote: Counter[str],
-    merged: Counter[str],
+    base: Counter[str], local: Counter[str], remote: Counter[str], merged: Counter[str]
 ) -> bool:
     """Whether what a side added is there, and what one side removed is not.
 

@@ -19,23 +19,7 @@ from functools import cache
 from aiohttp import web
 
 from wikisync.core.system.connections import is_loopback, under_way
-from wikisync.service import git_http
-from wikisync.service.answers import (
-    PartsAnswer,
-    Refusal,
-    add_cross_origin,
-    answer_preflight,
-    disk_refusal,
-    etag_matches,
-    json_answer,
-    no_content,
-    old_version,
-    refusal_answer,
-    too_large,
-    unmatched_route,
-    weak_etag,
-    wrong_method,
-)
+from wikisync.service import answers, git_http
 from wikisync.service.bodies import (
     MULTIPART,
     announced_size,
@@ -73,11 +57,11 @@ class App:
         with under_way(request, ends_with_caller=_only_reads(request)):
             request_id = uuid.uuid4().hex
             started = time.perf_counter()
-            if (allowed := answer_preflight(request)) is not None:
+            if (allowed := answers.answer_preflight(request)) is not None:
                 return allowed
             response = await self.answer(request, request_id)
             if not response.prepared:
-                add_cross_origin(request, response.headers)
+                answers.add_cross_origin(request, response.headers)
                 response.headers["X-Request-Id"] = request_id
                 response.headers["X-Runtime"] = f"{time.perf_counter() - started:.6f}"
             return response
@@ -88,18 +72,18 @@ class App:
         """Do what a request asks for; an error is an answer, too."""
         try:
             response = await self._dispatch(request)
-        except Refusal as refusal:
-            response = refusal_answer(refusal)
+        except answers.Refusal as refusal:
+            response = answers.refusal_answer(refusal)
         except (asyncio.CancelledError, ConnectionError):
             # the caller went away, or the service is being stopped
             raise
         except Exception as error:
-            if broken := disk_refusal(error):
+            if broken := answers.disk_refusal(error):
                 log.error("%s %s: %s", request.method, _path(request), error)  # noqa: TRY400
-                response = refusal_answer(broken)
+                response = answers.refusal_answer(broken)
             else:
                 log.exception("%s %s (%s)", request.method, _path(request), request_id)
-                response = json_answer(
+                response = answers.json_answer(
                     {"message": "500 Internal Server Error"}, status=500
                 )
         if isinstance(response, web.Response) and not response.prepared:
@@ -118,13 +102,13 @@ class App:
         limits = self.service.limits
         match await self._router.match(request):
             case None if request.rel_url.raw_path.startswith(OLD_PREFIX):
-                raise old_version()
+                raise answers.old_version()
             case None:
-                raise unmatched_route()
+                raise answers.unmatched_route()
             case OtherMethods(allowed) if request.method == "OPTIONS":
-                return no_content({"Allow": ", ".join(allowed)})
+                return answers.no_content({"Allow": ", ".join(allowed)})
             case OtherMethods(allowed):
-                raise wrong_method(allowed)
+                raise answers.wrong_method(allowed)
             case Match(target, segments):
                 raw = read_query(request, limits)
                 call = Call(self.service, request, segments, raw)
@@ -169,7 +153,7 @@ async def _admit(call: Call, target: Target, limits: Limits) -> int:
         if call.request.content_type == MULTIPART:
             bytes_max += limits.attachment_bytes_max
     if size is not None and size > bytes_max:
-        raise too_large()
+        raise answers.too_large()
     return bytes_max
 
 
@@ -179,11 +163,11 @@ async def _dress(
     """Add the entity tag, and compress or leave out the body when asked."""
     body = response.body if isinstance(response.body, bytes) else b""
     if response.status == 200 and request.method in {"GET", "HEAD"}:
-        etag = response.headers.setdefault("ETag", weak_etag(body))
+        etag = response.headers.setdefault("ETag", answers.weak_etag(body))
         wanted = request.headers.get("If-None-Match", "")
-        if wanted and etag_matches(wanted, etag):
+        if wanted and answers.etag_matches(wanted, etag):
             return web.Response(status=304, headers={"ETag": etag})
-    if isinstance(response, PartsAnswer):
+    if isinstance(response, answers.PartsAnswer):
         response.headers["Vary"] = "Accept-Encoding"
         if _wants_gzip(request, PART_BYTES + 1, service.settings.limits):
             response.headers["Content-Encoding"] = "gzip"

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from wikisync.contract.routes import API_PREFIX, AnyEndpoint
 from wikisync.core.model import OwnerKind
+from wikisync.service import answers
 from wikisync.service.access import (
     Act,
     Operation,
@@ -23,18 +24,6 @@ from wikisync.service.access import (
     judge_project,
     judge_wiki,
     scope_allows,
-)
-from wikisync.service.answers import (
-    Moved,
-    Refusal,
-    blocked,
-    dead_token,
-    etag_matches,
-    forbidden,
-    insufficient_scope,
-    not_found,
-    refuse,
-    unauthorized,
 )
 from wikisync.service.committing import Author
 from wikisync.service.instance import Service
@@ -106,7 +95,7 @@ class Call(Struct, frozen=True):
     def is_unchanged(self, etag: str) -> bool:
         """Whether the caller says that it holds what the tag stands for."""
         wanted = self.request.headers.get("If-None-Match", "")
-        return bool(wanted) and etag_matches(wanted, etag)
+        return bool(wanted) and answers.etag_matches(wanted, etag)
 
     def parameters(self) -> Parameters:
         """A typed reader of the fields."""
@@ -148,16 +137,16 @@ class Call(Struct, frozen=True):
         if named is None:
             return caller
         if caller.user is None or caller.token is None:
-            raise unauthorized()
+            raise answers.unauthorized()
         if not caller.user.is_admin:
-            raise forbidden("Must be admin to use sudo")
+            raise answers.forbidden("Must be admin to use sudo")
         if SUDO_SCOPE not in caller.token.scopes:
-            raise insufficient_scope(SUDO_SCOPE)
+            raise answers.insufficient_scope(SUDO_SCOPE)
         user = await self._find_user(named)
         if user is None:
-            raise not_found(f"User with ID or username '{named}'")
+            raise answers.not_found(f"User with ID or username '{named}'")
         if user.is_blocked:
-            raise blocked()
+            raise answers.blocked()
         return Caller(user, caller.token)
 
     def _secret(self) -> str | None:
@@ -166,27 +155,27 @@ class Call(Struct, frozen=True):
     def _admitted(self, found: tuple[Token, User] | None, need: Need) -> Caller:
         """Whom a token stands for, if it is good for this request."""
         if found is None:
-            raise unauthorized()
+            raise answers.unauthorized()
         token, user = found
         if token.is_revoked:
-            raise dead_token(
+            raise answers.dead_token(
                 "Token was revoked. You have to re-authorize from the user."
             )
         if token.is_expired(self.service.records.today()):
-            raise dead_token(
+            raise answers.dead_token(
                 "Token is expired. You can either do re-authorization or token refresh."
             )
         if user.is_blocked:
-            raise blocked()
+            raise answers.blocked()
         if not _reaches(token, need, is_reading=self.is_reading):
-            raise insufficient_scope()
+            raise answers.insufficient_scope()
         return Caller(user, token)
 
     async def signed_in(self, need: Need = "api") -> Caller:
         """Who calls, which must be somebody (401)."""
         caller = await self.caller(need)
         if caller.user is None:
-            raise unauthorized()
+            raise answers.unauthorized()
         return caller
 
     def parameters_with_segments(self, segment: str, name: str = "") -> Parameters:
@@ -212,7 +201,7 @@ class Call(Struct, frozen=True):
         """The user named in the path, by id or username."""
         found = await self._find_user(self.segments["user_id"])
         if found is None:
-            raise not_found("User")
+            raise answers.not_found("User")
         return found
 
     async def _find_user(self, named: str) -> User | None:
@@ -231,7 +220,7 @@ class Call(Struct, frozen=True):
         verdict = judge_project(
             project.door, membership, act, is_archived_too=is_archived_too
         )
-        refuse(verdict, "Project")
+        answers.refuse(verdict, "Project")
         return caller, project
 
     async def project(self, caller: Caller) -> Project:
@@ -248,10 +237,10 @@ class Call(Struct, frozen=True):
     async def _known_project(self, found: Project | None, caller: Caller) -> Project:
         if found is None:
             await self._lead_on(caller)
-            raise not_found("Project")
-        refuse(caller.judge(found), "Project")
+            raise answers.not_found("Project")
+        answers.refuse(caller.judge(found), "Project")
         if found.is_going:
-            raise not_found("Project")
+            raise answers.not_found("Project")
         return found
 
     async def _lead_on(self, caller: Caller) -> None:
@@ -263,14 +252,14 @@ class Call(Struct, frozen=True):
             return
         found = await records.ask(Tables.project, str(project_id), caller.user_id)
         assert found is not None, "redirects go with their projects"
-        refuse(caller.judge(found), "Project")
+        answers.refuse(caller.judge(found), "Project")
         if not self.is_reading:
             text = "Non GET methods are not allowed for moved projects"
-            raise Refusal(405, {"message": text})
+            raise answers.Refusal(405, {"message": text})
         prefix = f"{API_PREFIX}/projects/"
         _old, slash, rest = self.request.rel_url.raw_path[len(prefix) :].partition("/")
         query = self.request.rel_url.raw_query_string
-        raise Moved(
+        raise answers.Moved(
             f"{self.service.url}{prefix}{project_id}{slash}{rest}"
             + (f"?{query}" if query else "")
         )
@@ -281,8 +270,8 @@ class Call(Struct, frozen=True):
             Tables.group, self.segments["id"], caller.user_id
         )
         if found is None:
-            raise not_found("Group")
-        refuse(caller.judge(found), "Group")
+            raise answers.not_found("Group")
+        answers.refuse(caller.judge(found), "Group")
         return found
 
     async def wiki(
@@ -302,13 +291,13 @@ class Call(Struct, frozen=True):
             )
         owner: Owner
         if isinstance(found, Group):
-            refuse(caller.judge(found), "Group")
+            answers.refuse(caller.judge(found), "Group")
             owner = found
         elif kind == "project":
             owner = await self._known_project(found, caller)
         else:
-            raise not_found("Group")
-        refuse(judge(self.service, owner, caller, operation), kind.capitalize())
+            raise answers.not_found("Group")
+        answers.refuse(judge(self.service, owner, caller, operation), kind.capitalize())
         return caller, owner, self.service.wiki(kind, owner.id)
 
 

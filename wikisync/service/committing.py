@@ -278,11 +278,7 @@ def _readable(text: bytes) -> str:
 DEFAULT_BRANCH = "main"
 
 
-def copy_repository(
-    address: str,
-    fresh: Path,
-    branch: str | None = None,
-) -> None:
+def copy_repository(address: str, fresh: Path, branch: str | None = None) -> None:
     """Copy a repository to a folder that is not there: one branch, or all and tags.
 
     A branch that is the only one wanted becomes the default branch.  After a failure
@@ -297,11 +293,7 @@ def copy_repository(
         raise GitRefused(str(error)) from error
 
 
-def _copy(
-    address: str,
-    fresh: Path,
-    branch: str | None,
-) -> None:
+def _copy(address: str, fresh: Path, branch: str | None) -> None:
     make_private_folder(fresh)
     repository = pygit2.init_repository(str(fresh), bare=True)
     remote = repository.remotes.create_anonymous(address)

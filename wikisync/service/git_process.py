@@ -128,11 +128,7 @@ class GitRunner:
             raise PlainRefusal(503, "too many git processes\n", retry) from None
 
     async def _run(
-        self,
-        words: Sequence[str],
-        repository: Path,
-        sink: Sink,
-        given: GitInput,
+        self, words: Sequence[str], repository: Path, sink: Sink, given: GitInput
     ) -> None:
         executable = find_git()
         if executable is None:

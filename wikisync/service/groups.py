@@ -11,12 +11,7 @@ from wikisync.contract.project_schema import AccessLevel
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.errors import ServiceError
 from wikisync.service.access import Visibility
-from wikisync.service.answers import (
-    bad_request,
-    forbidden,
-    json_answer,
-    not_found,
-)
+from wikisync.service.answers import bad_request, forbidden, json_answer, not_found
 from wikisync.service.call import Call, Caller
 from wikisync.service.listing import Base
 from wikisync.service.projects.reading import answer_list, answer_part

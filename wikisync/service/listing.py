@@ -107,8 +107,7 @@ def read_projects(
     values = tables.who(user_id)
     values["ids"] = msgspec.json.encode(list(ids)).decode()
     rows = tables.db.execute(
-        f"{LEVELS} {PROJECTS} WHERE p.id IN (SELECT value FROM json_each(:ids))",
-        values,
+        f"{LEVELS} {PROJECTS} WHERE p.id IN (SELECT value FROM json_each(:ids))", values
     )
     found = {row["id"]: project_from_row(row) for row in rows}
     return tuple(found[one] for one in ids if one in found)

@@ -11,14 +11,7 @@ from aiohttp import web
 from wikisync.contract.project_schema import AccessLevel, MemberRecord
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.core.model import OwnerKind
-from wikisync.service.answers import (
-    Refusal,
-    forbidden,
-    invalid,
-    json_answer,
-    no_content,
-    not_found,
-)
+from wikisync.service import answers
 from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.projects import people
 from wikisync.service.projects.reading import answer_part
@@ -66,13 +59,13 @@ async def add_member(call: Call, kind: OwnerKind) -> web.Response:
     else:
         user = await records.ask(Tables.user_named, str(values.get("username")))
     if user is None:
-        raise not_found("User")
+        raise answers.not_found("User")
     direct = await records.ask(people.direct_members, kind, owner.id)
     if any(one.id == user.id for one, _level, _day in direct):
-        raise Refusal(409, {"message": "Member already exists"})
+        raise answers.Refusal(409, {"message": "Member already exists"})
     last_day = values.get("expires_at")
     await _set(call, kind, owner, user, level, last_day)
-    return json_answer(_record(call, user, level, last_day), status=201)
+    return answers.json_answer(_record(call, user, level, last_day), status=201)
 
 
 async def edit_member(call: Call, kind: OwnerKind) -> web.Response:
@@ -88,7 +81,7 @@ async def edit_member(call: Call, kind: OwnerKind) -> web.Response:
     if "expires_at" in values:
         last_day = values["expires_at"]
     await _set(call, kind, owner, user, level, last_day)
-    return json_answer(_record(call, user, level, last_day))
+    return answers.json_answer(_record(call, user, level, last_day))
 
 
 async def remove_member(call: Call, kind: OwnerKind) -> web.Response:
@@ -104,7 +97,7 @@ async def remove_member(call: Call, kind: OwnerKind) -> web.Response:
         _check_level(caller, owner, level)
     await _check_owner_left(call, kind, owner, user_id)
     await call.service.records.ask(people.remove_member, kind, owner.id, user_id)
-    return no_content()
+    return answers.no_content()
 
 
 async def _answer_list(call: Call, kind: OwnerKind, *, is_deep: bool) -> web.Response:
@@ -128,7 +121,7 @@ async def _answer_one(call: Call, kind: OwnerKind, *, is_deep: bool) -> web.Resp
     owner = await _owner(call, await call.caller(), kind)
     for one in await _members(call, kind, owner, is_deep=is_deep):
         if one.id == user_id:
-            return json_answer(one)
+            return answers.json_answer(one)
     raise _absent()
 
 
@@ -171,13 +164,13 @@ async def _admin(call: Call, kind: OwnerKind) -> tuple[Caller, Owner]:
     caller = await call.signed_in()
     owner = await _owner(call, caller, kind)
     if not owner.membership(caller.user).has(_ADMIN[kind]):
-        raise forbidden()
+        raise answers.forbidden()
     return caller, owner
 
 
 def _check_level(caller: Caller, owner: Owner, level: int) -> None:
     if not owner.membership(caller.user).has(level):
-        raise forbidden()
+        raise answers.forbidden()
 
 
 async def _direct(
@@ -197,7 +190,7 @@ async def _check_owner_left(
     direct = await call.service.records.ask(people.direct_members, kind, owner.id)
     owners = {user.id for user, level, _ in direct if level == AccessLevel.OWNER}
     if kind == "group" and owners == {user_id}:
-        raise forbidden()
+        raise answers.forbidden()
 
 
 async def _set(
@@ -215,12 +208,12 @@ async def _set(
     """
     records = call.service.records
     if last_day is not None and last_day < records.today():
-        raise invalid("expires_at", "cannot be a date in the past")
+        raise answers.invalid("expires_at", "cannot be a date in the past")
     above = owner.namespace.id if isinstance(owner, Project) else owner.parent_id
     inherited = await records.ask(people.inherited_level, above, user.id)
     if inherited is not None and level < inherited[0]:
         name = AccessLevel(inherited[0]).name.capitalize()
-        raise invalid(
+        raise answers.invalid(
             "access_level",
             f"should be greater than or equal to {name} inherited membership from"
             f" group {inherited[1]}",
@@ -237,5 +230,5 @@ def _user_id(call: Call) -> int:
     return user_id or 0
 
 
-def _absent() -> Refusal:
-    return Refusal(404, {"message": "404 Not found"})
+def _absent() -> answers.Refusal:
+    return answers.Refusal(404, {"message": "404 Not found"})

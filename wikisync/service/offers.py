@@ -192,16 +192,8 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
         NOTHING,
     ),
     (routes.USER_PROJECTS, projects.list_user_projects, PROJECTS),
-    (
-        routes.USER_CONTRIBUTED_PROJECTS,
-        projects.list_contributed_projects,
-        PROJECTS,
-    ),
-    (
-        routes.USER_STARRED_PROJECTS,
-        projects.list_starred_projects,
-        PROJECTS,
-    ),
+    (routes.USER_CONTRIBUTED_PROJECTS, projects.list_contributed_projects, PROJECTS),
+    (routes.USER_STARRED_PROJECTS, projects.list_starred_projects, PROJECTS),
     (routes.USERS, identity.list_users, list[UserRecord]),
     (routes.USER, identity.show_user_of_id, OwnerRecord),
     (routes.SEARCH, search.search_everywhere, list[BlobRecord]),
@@ -219,9 +211,7 @@ _PAID = frozenset({routes.PROJECT_RESTORE})
 _UNCHANGED = frozenset({routes.PROJECT_STAR, routes.PROJECT_UNSTAR})
 """Changes that say so (304) where there is nothing to change."""
 
-_WRITES_WIKI = frozenset(
-    {wikis.create_page, wikis.edit_page, attachments.upload},
-)
+_WRITES_WIKI = frozenset({wikis.create_page, wikis.edit_page, attachments.upload})
 _ADMISSIONS: dict[Handler, Admission] = {
     project_files.upload_file: lambda call: call.project_for(Act.UPLOAD),
     project_edits.edit_project: lambda call: call.project_for(Act.EDIT),

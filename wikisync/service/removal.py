@@ -14,11 +14,7 @@ from msgspec import Struct
 
 from wikisync.errors import ServiceError
 from wikisync.service.instance import Service
-from wikisync.service.projects.people import (
-    groups_below,
-    projects_below,
-    remove_groups,
-)
+from wikisync.service.projects.people import groups_below, projects_below, remove_groups
 from wikisync.service.projects.tables import remove_project, set_columns
 from wikisync.service.tables import Tables
 

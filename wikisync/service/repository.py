@@ -35,11 +35,7 @@ from wikisync.service.committing import (
 )
 from wikisync.service.editing import CommitPlan
 from wikisync.service.tree import EMPTY, Directory, RepositoryFile, WikiTree
-from wikisync.service.tree_walk import (
-    USUAL_LIMITS,
-    TreeLimits,
-    walk,
-)
+from wikisync.service.tree_walk import USUAL_LIMITS, TreeLimits, walk
 
 LOADED_REFERENCE = "refs/wikisync/loaded"
 COMMIT_ID = re.compile("[0-9a-fA-F]{4,40}")

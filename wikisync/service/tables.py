@@ -168,12 +168,7 @@ class Tables:
     # people
 
     def add_user(
-        self,
-        username: str,
-        *,
-        name: str = "",
-        email: str = "",
-        is_admin: bool = False,
+        self, username: str, *, name: str = "", email: str = "", is_admin: bool = False
     ) -> User:
         """The user of that name; made with a namespace of its own if new."""
         if (known := self.user_named(username)) is not None:

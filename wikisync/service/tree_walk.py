@@ -12,13 +12,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct, field
 
 from wikisync.core.git_trees import DIRECTORY, tree_entries
-from wikisync.service.tree import (
-    EMPTY,
-    Directory,
-    PageFile,
-    RepositoryFile,
-    page_in,
-)
+from wikisync.service.tree import EMPTY, Directory, PageFile, RepositoryFile, page_in
 
 Read = Callable[[bytes], bytes]
 """Gives the content of a tree object by its raw id."""

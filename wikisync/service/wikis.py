@@ -18,17 +18,8 @@ from wikisync.markup.frontmatter import (
     text_without,
     title_block,
 )
+from wikisync.service import answers
 from wikisync.service.access import Operation
-from wikisync.service.answers import (
-    PartsAnswer,
-    bytes_answer,
-    changed,
-    invalid,
-    json_answer,
-    no_content,
-    not_found,
-    weak_etag,
-)
 from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.editing import (
     REDIRECTS_PATH,
@@ -41,12 +32,7 @@ from wikisync.service.editing import (
 )
 from wikisync.service.hooks import Action, WikiEvent
 from wikisync.service.page_ids import moves_of_rename, update_page_ids
-from wikisync.service.pages import (
-    FullList,
-    ShownPage,
-    encode_list,
-    shown_page,
-)
+from wikisync.service.pages import FullList, ShownPage, encode_list, shown_page
 from wikisync.service.render_pool import RenderJob
 from wikisync.service.rows import Project
 from wikisync.service.storage import WikiStorage
@@ -72,19 +58,19 @@ async def list_pages(call: Call, kind: OwnerKind) -> web.Response:
     assert tree is not None, "there is always a present tree"
     # the commit decides the whole body, so an unchanged list costs no reading
     shape = "full" if with_content else "short"
-    etag = weak_etag(tree.commit or "", shape)
+    etag = answers.weak_etag(tree.commit or "", shape)
     headers = {"ETag": etag}
     if call.is_unchanged(etag):
         return web.Response(status=304, headers=headers)
     if not with_content:
         body = await asyncio.to_thread(encode_list, tree.pages)
-        return bytes_answer(body, headers=headers)
+        return answers.bytes_answer(body, headers=headers)
     most = service.settings.limits.shown_bytes_max
     full = FullList(visit.wiki.repository, tree.pages, service.pages, most)
     body = await asyncio.to_thread(full.part)
     if full.is_done:
-        return bytes_answer(body, headers=headers)
-    return PartsAnswer(_parts(body, full), headers)
+        return answers.bytes_answer(body, headers=headers)
+    return answers.PartsAnswer(_parts(body, full), headers)
 
 
 async def _parts(first: bytes, full: FullList) -> AsyncIterator[bytes]:
@@ -99,7 +85,7 @@ async def show_page(call: Call, kind: OwnerKind) -> web.Response:
     visit = await _visit(call, kind, Operation.READ)
     tree = await visit.wiki.tree(values.get("version") or None)
     if tree is None:
-        raise not_found("Wiki Page")
+        raise answers.not_found("Wiki Page")
     page = find_page(tree, call.segments["slug"])
     if not values.get("render_html"):
         return await _show(visit, page)
@@ -150,7 +136,7 @@ async def edit_page(call: Call, kind: OwnerKind) -> web.Response:
     def decide(tree: WikiTree) -> CommitPlan:
         page = find_page(tree, call.segments["slug"])
         if known and repository.last_commit_of(page.path) != known:
-            raise changed()
+            raise answers.changed()
         text = content
         if front_matter and text is None:
             # it takes the place of what is there, but not of what is sent
@@ -179,7 +165,7 @@ async def delete_page(call: Call, kind: OwnerKind) -> web.Response:
         return plan_delete(page, message=_message(visit.caller, "deleted", page.title))
 
     await _write(visit, decide, "delete")
-    return no_content()
+    return answers.no_content()
 
 
 async def _visit(call: Call, kind: OwnerKind, operation: Operation) -> _Visit:
@@ -254,7 +240,7 @@ async def _show(
     shown = await _read(visit, page, content)
     if html is not None:
         shown = msgspec.structs.replace(shown, content=html)
-    return json_answer(shown, status=status)
+    return answers.json_answer(shown, status=status)
 
 
 async def _read(
@@ -276,7 +262,7 @@ def _front_matter(values: Mapping[str, Any]) -> str:
     if title is None:
         return ""
     if len(title) > FRONT_MATTER_CHARS_MAX:
-        raise invalid("front_matter", "is too long")
+        raise answers.invalid("front_matter", "is too long")
     return title_block(title)
 
 

@@ -101,9 +101,7 @@ def reading_of(parsed: ParsedPage, aim: bytes) -> Reading:
 
 
 def reading_with_lines(
-    parsed: ParsedPage,
-    aim: bytes,
-    has_lines: bool,
+    parsed: ParsedPage, aim: bytes, has_lines: bool
 ) -> Reading | None:
     """The same; None where a link is broken, or probably is, whose line is not known.
 

@@ -28,10 +28,7 @@ from msgspec import Struct, structs
 
 from wikisync.core.model import Digest, digest_of
 from wikisync.errors import SiteError
-from wikisync.site.addresses import (
-    ASSETS_FOLDER,
-    root_url,
-)
+from wikisync.site.addresses import ASSETS_FOLDER, root_url
 from wikisync.site.theme_checks import theme_problems
 from wikisync.site.theme_functions import theme_filters, theme_functions
 from wikisync.site.theme_layers import (
@@ -93,9 +90,7 @@ class Theme:
     """
 
     def __init__(
-        self,
-        layers: tuple[Layer, ...],
-        options: Mapping[str, OptionValue],
+        self, layers: tuple[Layer, ...], options: Mapping[str, OptionValue]
     ) -> None:
         self._layers = layers
         self.name = next(layer.name for layer in layers if layer.manifest)

@@ -28,11 +28,7 @@ SHOWN = "escaped texts"
 
 
 def flat_template(
-    env: Environment,
-    name: str,
-    theme: Texts,
-    options: Mapping[str, object],
-    lang: str,
+    env: Environment, name: str, theme: Texts, options: Mapping[str, object], lang: str
 ) -> FlatTemplate:
     """A template with all that it is made of.
 

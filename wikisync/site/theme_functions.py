@@ -15,10 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from wikisync.core.model import AttachmentPath, Format, Page, Slug
-from wikisync.site.addresses import (
-    NOT_FOUND_PAGE,
-    relative_url,
-)
+from wikisync.site.addresses import NOT_FOUND_PAGE, relative_url
 
 if TYPE_CHECKING:
     from jinja2.runtime import Context

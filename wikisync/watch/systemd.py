@@ -72,11 +72,7 @@ class Notifier:
 
 
 def unit_text(
-    workspace: Path,
-    command: str,
-    *,
-    is_system: bool,
-    words: Sequence[str] = (),
+    workspace: Path, command: str, *, is_system: bool, words: Sequence[str] = ()
 ) -> str:
     """A unit file that watches one workspace.
 

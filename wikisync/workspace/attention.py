@@ -16,17 +16,10 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from wikisync import errors
 from wikisync.config import WikiSection
 from wikisync.core.model import Problem, Slug, split_extension
 from wikisync.core.terminal import visible_line
-from wikisync.errors import (
-    AuthenticationFailed,
-    FolderError,
-    Halted,
-    RemoteError,
-    WikisyncError,
-    command_line,
-)
 from wikisync.folder.safe_open import (
     Folders,
     folder_error,
@@ -60,12 +53,12 @@ def next_step(folder: str, held: Held) -> str:
     match held.reason:
         case HoldReason.EDITED_BOTH | HoldReason.CREATED_BOTH:
             # its file was removed, which only hides it, or something has its place
-            first = f"see {command_line('diff', name)}; then"
+            first = f"see {errors.command_line('diff', name)}; then"
             if held.step:
                 first = f"{held.step}; or"
             if held.conflict_file:
                 first = f"resolve {folder}/{held.conflict_file} and save it; or"
-            keep = command_line("resolve", name, "--both")
+            keep = errors.command_line("resolve", name, "--both")
             return f"{first} run (--mine or --wiki keep one text): {keep}"
         case HoldReason.FORMATS:
             return (
@@ -83,13 +76,14 @@ def next_step(folder: str, held: Held) -> str:
         case HoldReason.GIT_MARKER:
             return (
                 f"resolve the conflict and remove its marker lines; or, if the markers"
-                f" belong to the page, send it unchanged: {command_line('sync', name)}"
+                f" belong to the page, send it unchanged:"
+                f" {errors.command_line('sync', name)}"
             )
         case HoldReason.POINTER:
             return (
                 "get the text back: git lfs pull, or git annex get and unlock; or take"
                 " the text of the other side:"
-                f" {command_line('resolve', name, '--wiki')},"
+                f" {errors.command_line('resolve', name, '--wiki')},"
                 " or --mine where the pointer is on the wiki"
             )
         case HoldReason.REFUSED:
@@ -110,7 +104,7 @@ def batch_sentence(folder: str, batch: Batch) -> str:
     if batch.id == NO_ID:
         return f"{folder}: {batch}; the next sync will ask for your approval"
     name = f"{folder}:{batch.id}"
-    yes, no = command_line("approve", name), command_line("refuse", name)
+    yes, no = errors.command_line("approve", name), errors.command_line("refuse", name)
     if batch.kind is BatchKind.REWOUND:
         return (
             f"{folder}: {batch}; to accept the older texts of the wiki, run: {yes}; to"
@@ -146,7 +140,7 @@ def named_problem(section: WikiSection, problem: Problem) -> Problem:
     return replace(problem, subject=f"{folder}/{subject}")
 
 
-def failure_sentence(subject: str, error: WikisyncError) -> str:
+def failure_sentence(subject: str, error: errors.WikisyncError) -> str:
     """One sentence on what cannot go on, with the next step."""
     return f"{subject}: {with_step(error.message, error.hint)}"
 
@@ -169,7 +163,7 @@ def sentences(wiki: Synced) -> Iterator[str]:
         return  # a person wants it left alone
     failure = wiki.failure
     # a token is refused by the service, which is sentence of once for all wikis
-    is_shown_above = isinstance(failure, AuthenticationFailed)
+    is_shown_above = isinstance(failure, errors.AuthenticationFailed)
     if failure is not None and not is_shown_above and not is_transient(failure):
         yield failure_sentence(section.folder, failure)
     yield from (batch_sentence(section.folder, batch) for batch in wiki.batches)
@@ -231,9 +225,11 @@ def _kept_of_service(was: Sequence[str], done: Sequence[Synced]) -> list[str]:
     return [line for line in was if line.startswith(f"- {SERVICE}: ")]
 
 
-def _is_answer(failure: WikisyncError | None) -> bool:
+def _is_answer(failure: errors.WikisyncError | None) -> bool:
     """Whether it is what the service said of one wiki, and took the token for."""
-    return isinstance(failure, RemoteError) and not isinstance(failure, OF_SERVICE)
+    return isinstance(failure, errors.RemoteError) and not isinstance(
+        failure, OF_SERVICE
+    )
 
 
 def _is_kept(line: str, wiki: Synced) -> bool:
@@ -272,7 +268,7 @@ def read_attention(root: Path) -> Sequence[str]:
         return ()
     text = _read(root) if is_file else ""
     if not text.startswith(TITLE):
-        raise FolderError(
+        raise errors.FolderError(
             f"{path} is not a file that wikisync wrote",
             hint="move the file; wikisync writes its own list there",
         )
@@ -297,7 +293,7 @@ def write_attention(root: Path, lines: Sequence[str]) -> None:
     """
     try:
         before = read_attention(root)
-    except FolderError:
+    except errors.FolderError:
         if not lines:
             return  # what is there is not ours, and nothing is to be said
         raise
@@ -321,10 +317,10 @@ def show_attention(
     """
     before: Sequence[str] = ()
     service = ""
-    with suppress(FolderError):
+    with suppress(errors.FolderError):
         before = read_attention(root)
     for wiki in done:
-        if isinstance(wiki.failure, AuthenticationFailed):
+        if isinstance(wiki.failure, errors.AuthenticationFailed):
             service = refused_sentence(wiki.failure.hint)
     write_attention(root, attention_lines(sections, done, before, service=service))
 
@@ -337,8 +333,8 @@ def noting_halts(root: Path) -> Iterator[None]:
     """
     try:
         yield
-    except Halted as error:
-        with suppress(FolderError):
+    except errors.Halted as error:
+        with suppress(errors.FolderError):
             line = _line(failure_sentence("the workspace", error))
             before = [one for one in read_attention(root) if one != line]
             write_attention(root, (line, *before))

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Container,
-    Iterator,
-)
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterator
 from functools import partial
 
 from msgspec import Struct, field

@@ -117,10 +117,7 @@ def export_wikis(
         open_mirror(cache) as mirror,
     ):
         mirroring = Mirroring(
-            client,
-            mirror,
-            allow_emptying=request.allow_emptying,
-            verify=request.verify,
+            client, mirror, allow_emptying=request.allow_emptying, verify=request.verify
         )
         pulled = asyncio.run(
             pull(

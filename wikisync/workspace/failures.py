@@ -20,27 +20,21 @@ from collections.abc import Awaitable
 from enum import Enum
 from typing import Protocol, TypeVar
 
+from wikisync import errors
 from wikisync.core.model import Problem
-from wikisync.errors import (
-    AuthenticationFailed,
-    Halted,
-    PermissionDenied,
-    PreconditionFailed,
-    RateLimited,
-    RemoteError,
-    StateDamaged,
-    SyncError,
-    Unavailable,
-    WikisyncError,
-)
 
 log = logging.getLogger(__name__)
 
-OF_SERVICE = (AuthenticationFailed, RateLimited, Unavailable)
+OF_SERVICE = (errors.AuthenticationFailed, errors.RateLimited, errors.Unavailable)
 """Errors met at one wiki that may as well be the whole service's."""
-OWN_TROUBLE = (AuthenticationFailed, Unavailable)
+OWN_TROUBLE = (errors.AuthenticationFailed, errors.Unavailable)
 """Those of them that no waiting mends where the service answers all the same."""
-TRANSIENT = (PreconditionFailed, RateLimited, StateDamaged, Unavailable)
+TRANSIENT = (
+    errors.PreconditionFailed,
+    errors.RateLimited,
+    errors.StateDamaged,
+    errors.Unavailable,
+)
 """Errors that should go away without anybody's doing."""
 TRANSIENT_PROBLEMS = frozenset(
     {
@@ -110,51 +104,51 @@ class Service(Protocol):
         ...
 
 
-async def is_of_all(service: Service | None, error: WikisyncError) -> bool:
+async def is_of_all(service: Service | None, error: errors.WikisyncError) -> bool:
     """Whether the other wikis of the service would meet this error, too.
 
     Without a service to ask, each error that may be of all is taken so.
     """
     if not isinstance(error, OF_SERVICE):
         return False
-    if isinstance(error, RateLimited):
+    if isinstance(error, errors.RateLimited):
         # the client knows whether several wikis met it
         return error.is_everywhere
     if service is None:
         return True
     try:
         await service.version()
-    except AuthenticationFailed:
+    except errors.AuthenticationFailed:
         # without a token the service answers so, and it does answer
         return service.has_token
-    except (Unavailable, RateLimited):
+    except (errors.Unavailable, errors.RateLimited):
         return True
-    except RemoteError:
+    except errors.RemoteError:
         return False
     return False
 
 
-def condition_after(error: WikisyncError, *, is_of_all: bool) -> Condition:
+def condition_after(error: errors.WikisyncError, *, is_of_all: bool) -> Condition:
     """How a wiki is that met an error, or the service, whose error it was."""
     match error:
-        case AuthenticationFailed() | PermissionDenied():
+        case errors.AuthenticationFailed() | errors.PermissionDenied():
             return Condition.REFUSED
-        case RateLimited():
+        case errors.RateLimited():
             return Condition.LIMITED
-        case Halted():
+        case errors.Halted():
             return Condition.NEEDS_PERSON
     return Condition.OFFLINE if is_of_all else Condition.FAILING
 
 
-def again_s(error: WikisyncError, failures: int, chance: random.Random) -> float:
+def again_s(error: errors.WikisyncError, failures: int, chance: random.Random) -> float:
     """How long to wait after so many failures in a row, the last by this error."""
     match error:
-        case AuthenticationFailed() | PermissionDenied():
+        case errors.AuthenticationFailed() | errors.PermissionDenied():
             return REFUSED_RETRY_S
-        case RateLimited():
+        case errors.RateLimited():
             # as it asks, but one try is made in time
             return min(error.retry_after_s or RATE_LIMIT_S, REFUSED_RETRY_S)
-        case Halted():
+        case errors.Halted():
             return BACK_OFF_MAX_S
     return back_off_s(failures, chance)
 
@@ -165,13 +159,13 @@ def back_off_s(failures: int, chance: random.Random) -> float:
     return chance.uniform(BACK_OFF_MIN_S, limit)
 
 
-def own_failure(error: WikisyncError, tries: int) -> WikisyncError:
+def own_failure(error: errors.WikisyncError, tries: int) -> errors.WikisyncError:
     """What keeps one wiki back that failed so often while the service answers.
 
     The words are the same after each try, so that a person is called once.
     """
     if isinstance(error, OWN_TROUBLE) and tries >= LASTING_TRIES:
-        return SyncError(
+        return errors.SyncError(
             f"{error.message}; {LASTING_TRIES} attempts in a row failed, although the"
             " service is reachable",
             hint=LASTING_HINT,
@@ -179,7 +173,7 @@ def own_failure(error: WikisyncError, tries: int) -> WikisyncError:
     return error
 
 
-def is_transient(error: WikisyncError) -> bool:
+def is_transient(error: errors.WikisyncError) -> bool:
     """Whether it should go away without anybody's doing."""
     return isinstance(error, TRANSIENT)
 
@@ -197,13 +191,13 @@ async def guarded(name: str, work: Awaitable[T]) -> T:
     """
     try:
         return await work
-    except WikisyncError:
+    except errors.WikisyncError:
         raise
     except Exception as exc:
         # the one place that may: a fault of ours must not end the runner
         log.exception("work on %s failed", name)
         said = f"{type(exc).__name__}: {exc}"[:PROBLEM_CHARS_MAX]
-        raise WikisyncError(
+        raise errors.WikisyncError(
             f"work on {name} failed: {said}",
             hint="this is a fault of wikisync; the log says where",
         ) from exc

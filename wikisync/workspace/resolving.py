@@ -13,12 +13,7 @@ from msgspec import Struct
 from wikisync.config import WikiSection
 from wikisync.core.contents import is_pointer
 from wikisync.core.model import Slug
-from wikisync.errors import (
-    FolderError,
-    PlaceTaken,
-    PreconditionFailed,
-    UsageError,
-)
+from wikisync.errors import FolderError, PlaceTaken, PreconditionFailed, UsageError
 from wikisync.merging.conflict import (
     Choice,
     Clash,

@@ -21,26 +21,8 @@ from wikisync.core.mentions import unmet_mentions
 from wikisync.core.model import AttachmentPath, Problem, Slug
 from wikisync.errors import ExitCode, FolderError, Halted, WikisyncError
 from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide import plan
 from wikisync.sync.decide.ledger import Health, LogEntry
-from wikisync.sync.decide.plan import (
-    Action,
-    Adopt,
-    CreateLocal,
-    CreateRemote,
-    DeleteLocal,
-    DeleteRemote,
-    DropRecord,
-    Hold,
-    Merge,
-    MoveLocal,
-    MoveRemote,
-    Pull,
-    Push,
-    Rebase,
-    Rebind,
-    Skip,
-    SkipReason,
-)
 from wikisync.sync.decide.safety import Batch, Decision
 from wikisync.sync.run.arrive import STALE_SAVE
 from wikisync.sync.run.options import CycleOptions, FolderMatch
@@ -154,8 +136,7 @@ async def _next_sync(
     match = opened.match_of(section)
     status = replace(status, has_other_folder=match is FolderMatch.OTHER)
     options = CycleOptions(
-        folder=match,
-        reads_max=opened.workspace.config.sync.reads_max,
+        folder=match, reads_max=opened.workspace.config.sync.reads_max
     )
     before = known.memory.batches
     result = await opened.cycle(sides, options)
@@ -219,44 +200,44 @@ def _differences(
 
 
 def _described(
-    folder: str, action: Action, held: Mapping[Slug, Held]
+    folder: str, action: plan.Action, held: Mapping[Slug, Held]
 ) -> tuple[Side, str]:
     """Where a page differs, and the sentence on it; empty where all is well."""
     match action:
-        case CreateLocal():
+        case plan.CreateLocal():
             why = action.notice or "new on the wiki"
             return "wiki", f"{why}; the next sync downloads it"
-        case Pull():
+        case plan.Pull():
             return "wiki", "edited on the wiki; the next sync downloads it"
-        case DeleteLocal():
+        case plan.DeleteLocal():
             return "wiki", "deleted on the wiki; the next sync moves it to the trash"
-        case MoveLocal():
+        case plan.MoveLocal():
             step = "the next sync renames the file"
             return "wiki", f"renamed to {action.target} on the wiki; {step}"
-        case CreateRemote():
+        case plan.CreateRemote():
             why = action.notice or "new here"
             return "here", f"{why}; the next sync uploads it"
-        case Push():
+        case plan.Push():
             return "here", "edited here; the next sync uploads it"
-        case MoveRemote():
+        case plan.MoveRemote():
             sentence = (
                 f"renamed to {action.target} here; the next sync renames the page"
             )
             return "here", sentence
-        case DeleteRemote():
+        case plan.DeleteRemote():
             return "here", "its file was deleted here; the next sync deletes the page"
-        case Merge(is_stale=True):
+        case plan.Merge(is_stale=True):
             return "here", "saved over an older text; the next sync merges it"
-        case Merge():
+        case plan.Merge():
             return "both", "edited here and on the wiki; the next sync merges it"
-        case Hold():
+        case plan.Hold():
             sentence = held_sentence(folder, held[action.slug])
             return "held", sentence.removeprefix(f"{folder}/{action.slug}: ")
-        case Skip(reason=SkipReason.COPY | SkipReason.UNREADABLE_HERE):
+        case plan.Skip(reason=plan.SkipReason.COPY | plan.SkipReason.UNREADABLE_HERE):
             return "waiting", ""  # a problem says it, with the next step
-        case Skip():
+        case plan.Skip():
             return "waiting", str(action.reason)
-        case Adopt() | Rebase() | Rebind() | DropRecord():
+        case plan.Adopt() | plan.Rebase() | plan.Rebind() | plan.DropRecord():
             return "both", ""
 
 

@@ -9,18 +9,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from wikisync import errors
 from wikisync.api.client import Client
 from wikisync.config import WikiSection
 from wikisync.core.messages import Messages, Progress, SilentProgress
 from wikisync.core.model import Problem, Slug
-from wikisync.errors import (
-    AuthenticationFailed,
-    ExitCode,
-    FolderError,
-    PermissionDenied,
-    SyncError,
-    WikisyncError,
-)
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import SkipReason
@@ -37,12 +30,7 @@ from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
 from wikisync.workspace.runner import Outage, Runner, WikiRun
 from wikisync.workspace.sentences import counted
 from wikisync.workspace.service import open_service
-from wikisync.workspace.syncing import (
-    Synced,
-    WikiCycles,
-    exit_code_of,
-    other_folder,
-)
+from wikisync.workspace.syncing import Synced, WikiCycles, exit_code_of, other_folder
 
 NAMES_SHOWN_MAX = 5
 """Pages named in one question."""
@@ -70,9 +58,9 @@ class SyncRun(Struct, frozen=True):
     """Problems of the workspace, which are no single wiki's."""
 
     @property
-    def exit_code(self) -> ExitCode:
+    def exit_code(self) -> errors.ExitCode:
         """The exit code of the command."""
-        beside = ExitCode.HELD if self.problems else ExitCode.DONE
+        beside = errors.ExitCode.HELD if self.problems else errors.ExitCode.DONE
         return exit_code_of(self.wikis) or beside
 
 
@@ -124,7 +112,7 @@ def say_attention(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[Pro
     workspace = opened.workspace
     try:
         show_attention(workspace.root, workspace.synced, done)
-    except FolderError as error:
+    except errors.FolderError as error:
         # what was done and what waits is reported all the same
         yield _unwritten(workspace.root, error)
 
@@ -139,7 +127,7 @@ def _note_adopted(opened: OpenWorkspace, done: Sequence[Synced]) -> None:
         opened.note_adopted()
 
 
-def _unwritten(folder: Path, error: FolderError) -> Problem:
+def _unwritten(folder: Path, error: errors.FolderError) -> Problem:
     return Problem("file-unwritten", str(folder), error.message, error.hint or "")
 
 
@@ -221,7 +209,7 @@ async def _each(
     return done
 
 
-class _Asks(SyncError):
+class _Asks(errors.SyncError):
     """A person has to be asked first."""
 
 
@@ -299,8 +287,8 @@ class _OneSync(WikiCycles):
 
 
 def _counted(
-    opened: OpenWorkspace, section: WikiSection, failure: WikisyncError | None
-) -> WikisyncError | None:
+    opened: OpenWorkspace, section: WikiSection, failure: errors.WikisyncError | None
+) -> errors.WikisyncError | None:
     """What one wiki failed with while the service answers; often in a row, it lasts."""
     name = f"failures {section.owner}"
     before = opened.state.recalled(name)
@@ -311,9 +299,9 @@ def _counted(
     tries = int(before or 0) + 1
     opened.state.remember(name, str(tries))
     lasting = own_failure(failure, tries)
-    if lasting is failure and isinstance(failure, AuthenticationFailed):
+    if lasting is failure and isinstance(failure, errors.AuthenticationFailed):
         # the token is good elsewhere: it is a right that it lacks here
-        return PermissionDenied(failure.message, hint=failure.hint)
+        return errors.PermissionDenied(failure.message, hint=failure.hint)
     return lasting
 
 

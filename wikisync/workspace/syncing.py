@@ -12,19 +12,8 @@ from wikisync.api.client import Client
 from wikisync.config import WikiSection
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Problem, Slug
-from wikisync.errors import (
-    ExitCode,
-    Halted,
-    NotFound,
-    WikisyncError,
-)
-from wikisync.sync.decide.plan import (
-    CreateLocal,
-    CreateRemote,
-    Notice,
-    Rebind,
-    Skip,
-)
+from wikisync.errors import ExitCode, Halted, NotFound, WikisyncError
+from wikisync.sync.decide.plan import CreateLocal, CreateRemote, Notice, Rebind, Skip
 from wikisync.sync.decide.safety import Batch
 from wikisync.sync.run.options import CycleOptions, FolderMatch
 from wikisync.sync.run.result import CycleResult, Held, problems_of

@@ -8,12 +8,7 @@ from datetime import datetime, timedelta
 
 from wikisync.errors import UsageError
 
-_STEPS = (
-    (86_400.0, "day"),
-    (3_600.0, "hour"),
-    (60.0, "minute"),
-    (1.0, "second"),
-)
+_STEPS = ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"))
 _FORMS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M")
 _OF_TODAY = ("%H:%M:%S", "%H:%M")
 _AGE = re.compile(

@@ -32,12 +32,7 @@ from wikisync.workspace.linking import FileLinks
 class TranslatedWiki:
     """A ``RemoteReplica`` whose texts are as the folder writes them."""
 
-    def __init__(
-        self,
-        wiki: RemoteReplica,
-        state: WikiState,
-        links: FileLinks,
-    ) -> None:
+    def __init__(self, wiki: RemoteReplica, state: WikiState, links: FileLinks) -> None:
         self._wiki = wiki
         self._state = state
         self._links = links

@@ -11,11 +11,7 @@ import pytest
 from tests.markup.asciidoc.constructs import Construct, flat, read_constructs
 from wikisync.errors import LimitExceeded, RenderError
 from wikisync.markup.asciidoc.document import SERVICE_ATTRIBUTES, mark_ids_of
-from wikisync.markup.asciidoc.engine import (
-    USUAL_LIMITS,
-    Engine,
-    WorkerLimits,
-)
+from wikisync.markup.asciidoc.engine import USUAL_LIMITS, Engine, WorkerLimits
 from wikisync.markup.asciidoc.engines import KINDS, choose_engine, is_installed
 from wikisync.markup.context import include_nothing
 

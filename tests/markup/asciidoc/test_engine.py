@@ -62,9 +62,7 @@ def test_worker_is_kept_from_page_to_page(engine: Engine) -> None:
     assert ask(engine, "pid") == ask(engine, "pid")
 
 
-def test_page_over_its_time_is_named_and_the_next_one_goes_on(
-    engine: Engine,
-) -> None:
+def test_page_over_its_time_is_named_and_the_next_one_goes_on(engine: Engine) -> None:
     first = ask(engine, "pid")
     with pytest.raises(LimitExceeded, match=r"longer than 0\.3 s of proc") as caught:
         ask(engine, "spin")
@@ -143,9 +141,7 @@ def test_half_characters_do_not_break_the_frame(engine: Engine) -> None:
     assert ask(engine, "a \ud800 b") == "a ? b"
 
 
-def test_closing_ends_the_worker_and_a_later_page_starts_one(
-    engine: Engine,
-) -> None:
+def test_closing_ends_the_worker_and_a_later_page_starts_one(engine: Engine) -> None:
     first = ask(engine, "pid")
     engine.close()
     assert not is_alive(int(first))

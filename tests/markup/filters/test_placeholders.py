@@ -30,10 +30,7 @@ def filled(text: str, engine: MarkdownEngine = "auto") -> str:
         ("`%{project_path}`", "<p><code>%{project_path}</code></p>"),
         ("%{latest_tag}", "<p>%{latest_tag}</p>"),
         ("%{PROJECT_PATH}", "<p>%{PROJECT_PATH}</p>"),
-        (
-            "# %{project_path}",
-            '<h1 id="project_path">docs/handbook</h1>',
-        ),
+        ("# %{project_path}", '<h1 id="project_path">docs/handbook</h1>'),
         (
             "[%{project_path}](mailto:a@%{gitlab_server})",
             '<p><a href="mailto:a@gitlab.example.com">docs/handbook</a></p>',

@@ -405,10 +405,7 @@ def test_link_to_a_line_of_code_leads_to_the_code() -> None:
             "# -*- org -*-\n:PROPERTIES:\n:ID: x\n:END:\n#+TITLE: T\n\nb",
             '<h1 class="title"><a id="user-content-ID-x"></a>T</h1><p>b</p>',
         ),
-        (
-            ":PROPERTIES:\n:ID: x\n:END:\nb",
-            '<a id="user-content-ID-x"></a><p>b</p>',
-        ),
+        (":PROPERTIES:\n:ID: x\n:END:\nb", '<a id="user-content-ID-x"></a><p>b</p>'),
         ("* A\nb\n:PROPERTIES:\n:ID: x\n:END:", "<h1>A</h1><p>b</p>"),
     ],
 )

@@ -279,11 +279,7 @@ async def test_share_ends_on_its_last_day(service: EmbeddedService, api: Api) ->
     ("body", "status", "answer"),
     [
         ({}, 400, {"error": "group_id is missing, group_access is missing"}),
-        (
-            {"group_id": "x", "group_access": 30},
-            400,
-            {"error": "group_id is invalid"},
-        ),
+        ({"group_id": "x", "group_access": 30}, 400, {"error": "group_id is invalid"}),
         (
             {"group_id": None, "group_access": [30]},
             400,

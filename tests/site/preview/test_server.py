@@ -265,9 +265,7 @@ async def test_another_configuration_is_taken_over_with_its_folders(
             await second.hear_other_key(key)
 
 
-async def test_the_search_is_that_of_a_build_and_follows_every_save(
-    desk: Desk,
-) -> None:
+async def test_the_search_is_that_of_a_build_and_follows_every_save(desk: Desk) -> None:
     guide = desk.root / "handbook" / "guide.md"
     async with desk.previewing() as reader, reader.window("guide.html") as window:
         key = (await window.hear())["key"]
@@ -488,9 +486,7 @@ async def test_windows_hear_that_the_preview_ends_and_nothing_is_left(
     assert not names & {"wikisync-preview", "wikisync-watch"}
 
 
-async def test_an_error_of_the_program_around_it_comes_out_as_it_is(
-    desk: Desk,
-) -> None:
+async def test_an_error_of_the_program_around_it_comes_out_as_it_is(desk: Desk) -> None:
     with pytest.raises(ConfigError, match="not ours"):
         async with desk.previewing():
             raise ConfigError("not ours")

@@ -70,10 +70,7 @@ USUAL_LIMITS = ConnectionLimits()
 
 @asynccontextmanager
 async def listening(
-    runner: web.BaseRunner,
-    host: str,
-    port: int,
-    limits: ConnectionLimits | None = None,
+    runner: web.BaseRunner, host: str, port: int, limits: ConnectionLimits | None = None
 ) -> AsyncIterator[tuple[str, int]]:
     """Let a server answer at an address while the block lasts.
 

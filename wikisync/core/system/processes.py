@@ -70,10 +70,7 @@ def python_worker(
 
 
 def start_worker(
-    command: Sequence[str],
-    *,
-    variables: Iterable[str] = (),
-    stderr: Stream = DEVNULL,
+    command: Sequence[str], *, variables: Iterable[str] = (), stderr: Stream = DEVNULL
 ) -> Child:
     """Start a worker with pipes for its input and output (``worker.Worker``).
 

@@ -103,9 +103,7 @@ class Worker(Generic[AnswerT]):
         self._lock = threading.Lock()
 
     def ask(
-        self,
-        job: object,
-        reply: Callable[[AnswerT], object | None] = lambda _: None,
+        self, job: object, reply: Callable[[AnswerT], object | None] = lambda _: None
     ) -> AnswerT:
         """The last answer to a job; blocks until it is there.
 

@@ -64,10 +64,7 @@ def engine() -> MarkdownIt:
 
 def make_engine(block: ParserBlock) -> MarkdownIt:
     """The engine with all rules around a parser of blocks."""
-    markdown = MarkdownIt(
-        "commonmark",
-        renderer_cls=GlfmRenderer,
-    )
+    markdown = MarkdownIt("commonmark", renderer_cls=GlfmRenderer)
     markdown.block = block
     markdown.inline = GlfmInline()
     # new parsers have every rule on; the preset turns off what it does not know

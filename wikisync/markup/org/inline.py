@@ -351,10 +351,7 @@ class _Scan:
         if marker in VERBATIM:
             return f"{opened}{escape(content)}{closed}", end + 1
         inner = self._inline.html_of(
-            content,
-            self._depth + 1,
-            is_in_link=self._is_in_link,
-            is_in_mark=True,
+            content, self._depth + 1, is_in_link=self._is_in_link, is_in_mark=True
         )
         return f"{opened}{inner}{closed}", end + 1
 

@@ -11,15 +11,8 @@ from aiohttp import web
 
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.contract.routes import Endpoint, OtherEndpoint
+from wikisync.service import answers
 from wikisync.service.access import Act
-from wikisync.service.answers import (
-    Refusal,
-    bad_request,
-    forbidden,
-    json_answer,
-    no_content,
-    not_found,
-)
 from wikisync.service.call import Call, Caller
 from wikisync.service.projects import facts as project_facts
 from wikisync.service.projects import people as project_people
@@ -58,9 +51,9 @@ async def delete_project(call: Call) -> web.Response:
     service = call.service
     if values.get("permanently_remove"):
         if project.marked_on is None:
-            raise bad_request("Project must be marked for deletion first.")
+            raise answers.bad_request("Project must be marked for deletion first.")
         if values.get("full_path") != project.full_path:
-            raise bad_request(
+            raise answers.bad_request(
                 "`full_path` is incorrect. You must enter the complete path for"
                 " the project."
             )
@@ -69,14 +62,14 @@ async def delete_project(call: Call) -> web.Response:
         await _remove(call, project)
     elif project.marked_on is None:
         await service.records.ask(project_tables.set_mark, project.id, is_marked=True)
-    return json_answer({"message": "202 Accepted"}, status=202)
+    return answers.json_answer({"message": "202 Accepted"}, status=202)
 
 
 async def restore_project(call: Call) -> web.Response:
     """``POST /projects/:id/restore``: take the mark away."""
     caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
     if project.marked_on is None:
-        raise bad_request("Project has not been marked for deletion")
+        raise answers.bad_request("Project has not been marked for deletion")
     await call.service.records.ask(project_tables.set_mark, project.id, is_marked=False)
     return await answer_project(call, caller, project.id, status=201)
 
@@ -93,11 +86,11 @@ async def share_project(call: Call) -> web.Response:
     # a group that the caller may not see answers like one that is not there
     group = await records.ask(Tables.group, str(group_id), caller.user_id)
     if group is None or not caller.sees(group):
-        raise Refusal(404, {"message": "404 Not Found"})
+        raise answers.Refusal(404, {"message": "404 Not Found"})
     space = project.namespace.id
     above = await records.ask(project_people.ancestors, space, None)
     if group.id in {one.id for one in above}:
-        raise Refusal(
+        raise answers.Refusal(
             409,
             {
                 "message": "Project cannot be shared with the group it is in or one"
@@ -113,7 +106,7 @@ async def share_project(call: Call) -> web.Response:
     )
     if share is None:
         text = "Project already shared with this group"
-        raise Refusal(409, {"message": text})
+        raise answers.Refusal(409, {"message": text})
     body = {
         "id": share.id,
         "project_id": share.project_id,
@@ -121,7 +114,7 @@ async def share_project(call: Call) -> web.Response:
         "group_access": share.access_level,
         "expires_at": share.expires_on,
     }
-    return json_answer(body, status=201)
+    return answers.json_answer(body, status=201)
 
 
 async def unshare_project(call: Call) -> web.Response:
@@ -136,8 +129,8 @@ async def unshare_project(call: Call) -> web.Response:
         if share.group_id == group_id:
             _check_may_grant(caller, project, share.access_level)
     if not await records.ask(project_people.remove_share, project.id, group_id or 0):
-        raise not_found("Group Link")
-    return no_content()
+        raise answers.not_found("Group Link")
+    return answers.no_content()
 
 
 async def import_members(call: Call) -> web.Response:
@@ -153,13 +146,13 @@ async def import_members(call: Call) -> web.Response:
     records = call.service.records
     source = await records.ask(Tables.project, str(source_id), caller.user_id)
     if source is None or not caller.sees(source):
-        raise not_found("Project")
+        raise answers.not_found("Project")
     own, other = target.membership(caller.user), source.membership(caller.user)
     for membership in (own, other):
         if not membership.has(AccessLevel.MAINTAINER):
-            raise forbidden("Project")
+            raise answers.forbidden("Project")
     if target.is_archived:
-        raise forbidden()
+        raise answers.forbidden()
     level_max = (
         AccessLevel.OWNER
         if own.is_admin
@@ -168,20 +161,20 @@ async def import_members(call: Call) -> web.Response:
     await records.ask(
         project_people.import_members, source.id, target.id, int(level_max)
     )
-    return json_answer({"status": "success"}, status=201)
+    return answers.json_answer({"status": "success"}, status=201)
 
 
 async def list_custom_attributes(call: Call) -> web.Response:
     """``GET /projects/:id/custom_attributes``: administrators only."""
-    return json_answer(await _custom_attributes(call))
+    return answers.json_answer(await _custom_attributes(call))
 
 
 async def show_custom_attribute(call: Call) -> web.Response:
     """``GET /projects/:id/custom_attributes/:key``."""
     for attribute in await _custom_attributes(call):
         if attribute["key"] == call.segments["key"]:
-            return json_answer(attribute)
-    raise Refusal(404, {"message": "404 Not found"})
+            return answers.json_answer(attribute)
+    raise answers.Refusal(404, {"message": "404 Not found"})
 
 
 async def set_custom_attribute(call: Call) -> web.Response:
@@ -192,7 +185,7 @@ async def set_custom_attribute(call: Call) -> web.Response:
     await call.service.records.ask(
         project_facts.set_custom_attribute, project.id, key, value
     )
-    return json_answer({"key": key, "value": value})
+    return answers.json_answer({"key": key, "value": value})
 
 
 async def delete_custom_attribute(call: Call) -> web.Response:
@@ -202,8 +195,8 @@ async def delete_custom_attribute(call: Call) -> web.Response:
         project_facts.set_custom_attribute, project.id, call.segments["key"], None
     )
     if not is_removed:
-        raise Refusal(404, {"message": "404 Not found"})
-    return no_content()
+        raise answers.Refusal(404, {"message": "404 Not found"})
+    return answers.no_content()
 
 
 def check_unmodified(call: Call, project: Project) -> None:
@@ -217,13 +210,13 @@ def check_unmodified(call: Call, project: Project) -> None:
         return
     # the header counts in seconds, the records in milliseconds
     if project.updated_at[:19] > moment.strftime("%Y-%m-%dT%H:%M:%S"):
-        raise Refusal(412, {"message": "412 Precondition Failed"})
+        raise answers.Refusal(412, {"message": "412 Precondition Failed"})
 
 
 def _check_may_grant(caller: Caller, project: Project, level: int) -> None:
     membership = project.membership(caller.user)
     if level >= AccessLevel.OWNER and not membership.has(AccessLevel.OWNER):
-        raise forbidden()
+        raise answers.forbidden()
 
 
 async def _star(call: Call, *, is_starred: bool) -> web.Response:
@@ -265,5 +258,5 @@ async def _for_admin(call: Call) -> Project:
     caller = await call.signed_in()
     project = await call.project(caller)
     if not caller.is_admin:
-        raise forbidden()
+        raise answers.forbidden()
     return project

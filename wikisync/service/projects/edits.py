@@ -16,7 +16,7 @@ from msgspec import Struct
 from wikisync.contract.parameters import parameters_of, replace_deprecated
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.contract.routes import Endpoint, OtherEndpoint
-from wikisync.service import jobs
+from wikisync.service import jobs, validation
 from wikisync.service.access import Act, Visibility
 from wikisync.service.answers import (
     Refusal,
@@ -41,15 +41,6 @@ from wikisync.service.projects.views import reads_code
 from wikisync.service.repository import is_branch_name
 from wikisync.service.rows import Namespace, Project, User
 from wikisync.service.tables import Tables, id_of, is_number
-from wikisync.service.validation import (
-    Problems,
-    attribute_problems,
-    name_problems,
-    path_from_name,
-    path_problems,
-    taken_problems,
-    visibility_problems,
-)
 
 Values = Mapping[str, Any]
 
@@ -135,7 +126,7 @@ async def edit_project(call: Call) -> web.Response:
             project_tables.change_project, project.id, change
         )
     except Taken as taken:
-        raise _invalid(taken_problems(taken.fields)) from taken
+        raise _invalid(validation.taken_problems(taken.fields)) from taken
     if branch:
         await asyncio.to_thread(code.repository.show_branch, branch)
         await jobs.refresh_code(call.service, project.id)
@@ -188,11 +179,13 @@ async def _create(call: Call, caller: Caller, owner: User, values: Values) -> in
     )
     if wants_readme and has_source:
         raise bad_request(NOT_A_REPOSITORY)
-    path = values.get("path") or path_from_name(values.get("name") or "")
+    path = values.get("path") or validation.path_from_name(values.get("name") or "")
     name = values.get("name") or path
     visibility = cast("Visibility", values.get("visibility") or "private")
-    problems = name_problems(name) | path_problems(path)
-    problems |= visibility_problems(visibility, group=group_visibility(space))
+    problems = validation.name_problems(name) | validation.path_problems(path)
+    problems |= validation.visibility_problems(
+        visibility, group=group_visibility(space)
+    )
     problems |= _other_problems(call, caller, values)
     branch = values.get("default_branch")
     if branch and not is_branch_name(branch):
@@ -219,7 +212,7 @@ async def _create(call: Call, caller: Caller, owner: User, values: Values) -> in
     try:
         project_id = await records.ask(project_tables.create_project, new)
     except Taken as taken:
-        raise _invalid(taken_problems(taken.fields)) from taken
+        raise _invalid(validation.taken_problems(taken.fields)) from taken
     if wants_readme:
         await _add_readme(
             call, caller, project_id, name, values, branch or DEFAULT_BRANCH
@@ -233,12 +226,7 @@ async def _create(call: Call, caller: Caller, owner: User, values: Values) -> in
 
 
 async def _add_readme(
-    call: Call,
-    caller: Caller,
-    project_id: int,
-    name: str,
-    values: Values,
-    branch: str,
+    call: Call, caller: Caller, project_id: int, name: str, values: Values, branch: str
 ) -> None:
     text = f"# {name}\n\n{values.get('description') or ''}".rstrip() + "\n"
     change = CommitPlan("Initial commit", writes={"README.md": text.encode()})
@@ -319,12 +307,12 @@ async def _custom_template(
 
 async def _edit_problems(
     call: Call, caller: Caller, project: Project, values: Values
-) -> Problems:
+) -> validation.Problems:
     problems = _other_problems(call, caller, values)
     if "name" in values and values["name"] != project.name:
-        problems |= name_problems(values["name"] or "")
+        problems |= validation.name_problems(values["name"] or "")
     if "path" in values and values["path"] != project.path:
-        problems |= path_problems(values["path"] or "")
+        problems |= validation.path_problems(values["path"] or "")
     if "import_url" in values:
         problems |= _address_problems(call, project, values["import_url"])
     if values.get("mr_default_target_self") and project.forked_from is None:
@@ -338,13 +326,15 @@ async def _edit_problems(
                 Tables.project, str(project.forked_from), None
             )
             source = None if found is None else found.visibility
-        problems |= visibility_problems(
+        problems |= validation.visibility_problems(
             visibility, group=group_visibility(project.namespace), source=source
         )
     return problems
 
 
-def _address_problems(call: Call, project: Project, address: str | None) -> Problems:
+def _address_problems(
+    call: Call, project: Project, address: str | None
+) -> validation.Problems:
     if project.origin.status in {"scheduled", "started"}:
         return {"import_url": ["cannot be changed while the import is under way"]}
     schemes = call.service.settings.imports.schemes
@@ -352,9 +342,9 @@ def _address_problems(call: Call, project: Project, address: str | None) -> Prob
     return {"import_url": [problem]} if problem else {}
 
 
-def _other_problems(call: Call, caller: Caller, values: Values) -> Problems:
+def _other_problems(call: Call, caller: Caller, values: Values) -> validation.Problems:
     limits = call.service.settings.limits
-    problems = attribute_problems(values, limits.description_chars_max)
+    problems = validation.attribute_problems(values, limits.description_chars_max)
     was_sent = "approvals_before_merge" in call.raw and not call.service.is_free
     if was_sent and "approvals_before_merge" not in values:
         problems["approvals_before_merge"] = ["is not a number"]
@@ -389,5 +379,5 @@ def group_visibility(space: Namespace) -> Visibility | None:
     return space.visibility if space.kind == "group" else None
 
 
-def _invalid(problems: Problems) -> Refusal:
+def _invalid(problems: validation.Problems) -> Refusal:
     return Refusal(400, {"message": problems})

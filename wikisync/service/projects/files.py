@@ -42,12 +42,7 @@ async def upload_file(call: Call) -> web.Response:
     target = service.uploads_folder(project.id) / secret / name
     await asyncio.to_thread(replace_file, sent.path, target)
     found = await service.records.ask(
-        project_facts.add_upload,
-        project.id,
-        caller.person.id,
-        secret,
-        name,
-        sent.size,
+        project_facts.add_upload, project.id, caller.person.id, secret, name, sent.size
     )
     url = f"/uploads/{secret}/{name}"
     markdown = markdown_link(name, url)

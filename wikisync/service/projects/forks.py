@@ -7,6 +7,7 @@ import asyncio
 from aiohttp import web
 
 from wikisync.contract.routes import Endpoint
+from wikisync.service import validation
 from wikisync.service.access import Act, Visibility
 from wikisync.service.answers import Refusal, not_found, refuse
 from wikisync.service.call import Call, Caller
@@ -23,14 +24,6 @@ from wikisync.service.projects.tables import NewProject, Taken
 from wikisync.service.projects.views import level_of_feature, reads_code
 from wikisync.service.rows import Namespace, Project
 from wikisync.service.tables import Tables
-from wikisync.service.validation import (
-    RANKS,
-    attribute_problems,
-    name_problems,
-    path_problems,
-    sentences,
-    taken_problems,
-)
 
 _COPIED = frozenset(
     {
@@ -62,7 +55,9 @@ async def fork_project(call: Call) -> web.Response:
     try:
         fork_id = await records.ask(project_tables.create_project, new)
     except Taken as taken:
-        raise conflict(sentences(taken_problems(taken.fields))) from taken
+        raise conflict(
+            validation.sentences(validation.taken_problems(taken.fields))
+        ) from taken
     if source.avatar is not None:
         await copy_avatar(call.service, source, fork_id)
     call.service.start_import(fork_id)
@@ -79,14 +74,13 @@ def _new_fork(
     """
     path = values.get("path") or source.path
     name = values.get("name") or source.name
-    problems = name_problems(name) | path_problems(path)
+    problems = validation.name_problems(name) | validation.path_problems(path)
     description = values.get("description", source.description)
-    problems |= attribute_problems(
-        {"description": description},
-        call.service.settings.limits.description_chars_max,
+    problems |= validation.attribute_problems(
+        {"description": description}, call.service.settings.limits.description_chars_max
     )
     if problems:
-        raise conflict(sentences(problems))
+        raise conflict(validation.sentences(problems))
     attributes = {
         name: value
         for name, value in source.attributes.items()
@@ -145,7 +139,7 @@ def _fork_visibility(
 ) -> Visibility:
     """As open as was asked, but no more than the source and the fork's group are."""
     bounds = (source.visibility, group_visibility(space), wanted)
-    return min((bound for bound in bounds if bound), key=RANKS.__getitem__)
+    return min((bound for bound in bounds if bound), key=validation.RANKS.__getitem__)
 
 
 def _may_fork(source: Project, caller: Caller) -> bool:

@@ -11,27 +11,10 @@ from msgspec.structs import replace
 from wikisync.contract.parameters import parameters_of
 from wikisync.contract.project_schema import AccessLevel
 from wikisync.contract.routes import AnyEndpoint, Endpoint
-from wikisync.service import jobs
-from wikisync.service.answers import (
-    Refusal,
-    bad_parameters,
-    bad_request,
-    json_answer,
-    not_found,
-    unauthorized,
-)
+from wikisync.service import answers, jobs
 from wikisync.service.call import Call, Caller
-from wikisync.service.listing import (
-    Base,
-    ProjectQuery,
-    find_project_ids,
-    read_projects,
-)
-from wikisync.service.parameters import (
-    Window,
-    keyset_headers,
-    paginate,
-)
+from wikisync.service.listing import Base, ProjectQuery, find_project_ids, read_projects
+from wikisync.service.parameters import Window, keyset_headers, paginate
 from wikisync.service.projects import facts as project_facts
 from wikisync.service.projects import people as project_people
 from wikisync.service.projects.views import (
@@ -103,10 +86,10 @@ async def answer_project(
     records = call.service.records
     found = await records.ask(read_projects, [project_id], caller.user_id)
     if not found:
-        raise not_found("Project")
+        raise answers.not_found("Project")
     extras = await read_extras(call, caller, found, values, is_single=True)
     body = project_view(call, caller, found[0], extras, is_single=True)
-    return json_answer(body, status=status)
+    return answers.json_answer(body, status=status)
 
 
 async def list_users(call: Call) -> web.Response:
@@ -155,7 +138,7 @@ async def list_share_locations(call: Call) -> web.Response:
     """
     values, caller, project, window = await read_part(call, Endpoint.SHARE_LOCATIONS)
     if caller.user is None:
-        raise unauthorized()
+        raise answers.unauthorized()
     membership = project.membership(caller.user)
     if not membership.has(AccessLevel.MAINTAINER):
         return answer_part(call, [], window)
@@ -196,14 +179,14 @@ async def show_languages(call: Call) -> web.Response:
     caller = await call.caller()
     project = await call.project(caller)
     found = await call.service.records.ask(project_facts.languages, project.id)
-    return json_answer(found)
+    return answers.json_answer(found)
 
 
 async def show_import(call: Call) -> web.Response:
     """``GET /projects/:id/import``: how far a fork or an import is."""
     caller = await call.caller()
     project = await call.project(caller)
-    return json_answer(import_view(project, project.membership(caller.user)))
+    return answers.json_answer(import_view(project, project.membership(caller.user)))
 
 
 async def answer_list(
@@ -276,7 +259,7 @@ def read_query(endpoint: AnyEndpoint, values: Values, caller: Caller) -> Project
         and order_by != "updated_at"
         and (values.get("updated_after") or values.get("updated_before"))
     ):
-        raise bad_request(
+        raise answers.bad_request(
             "400 Bad request - `updated_at` filter and `updated_at` sorting"
             " must be paired"
         )
@@ -336,7 +319,7 @@ def check_filters(query: ProjectQuery, filters_max: int) -> None:
         if count > filters_max
     ]
     if problems:
-        raise bad_parameters(problems)
+        raise answers.bad_parameters(problems)
 
 
 async def read_extras(
@@ -386,20 +369,20 @@ async def read_extras(
     )
 
 
-def offset_refused(rows_max: int) -> Refusal:
+def offset_refused(rows_max: int) -> answers.Refusal:
     """A page too far into a list."""
     text = (
         f"Offset pagination has a maximum allowed offset of {rows_max} for requests"
         " that return objects of type Project. Remaining records can be retrieved"
         " using keyset pagination."
     )
-    return Refusal(405, {"error": text})
+    return answers.Refusal(405, {"error": text})
 
 
-def keyset_refused() -> Refusal:
+def keyset_refused() -> answers.Refusal:
     """A walk by id of a list in another order."""
     text = "Keyset pagination is not yet available for this type of request"
-    return Refusal(405, {"error": text})
+    return answers.Refusal(405, {"error": text})
 
 
 async def _answer_user_list(call: Call, endpoint: Endpoint, base: Base) -> web.Response:
@@ -430,7 +413,7 @@ async def _answer_ids(
     else:
         extras = await read_extras(call, caller, found, values)
         bodies = [project_view(call, caller, project, extras) for project in found]
-    return json_answer(bodies, headers=headers)
+    return answers.json_answer(bodies, headers=headers)
 
 
 async def read_part(
@@ -457,7 +440,7 @@ def answer_part(
         parameters=call.raw,
         counted_rows_max=limits.counted_rows_max,
     )
-    return json_answer([view(row) for row in part], headers=headers)
+    return answers.json_answer([view(row) for row in part], headers=headers)
 
 
 def _matches(group: Group, values: Values) -> bool:

@@ -247,8 +247,7 @@ def remove_project(tables: Tables, project_id: int) -> None:
             (project_id,),
         )
         tables.db.execute(
-            "UPDATE project SET forked_from = NULL WHERE forked_from = ?",
-            (project_id,),
+            "UPDATE project SET forked_from = NULL WHERE forked_from = ?", (project_id,)
         )
         tables.db.execute("DELETE FROM project WHERE id = ?", (project_id,))
 

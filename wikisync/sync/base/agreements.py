@@ -26,12 +26,7 @@ from wikisync.core.model import (
 from wikisync.sync.base.database import Database
 from wikisync.sync.base.history import History
 from wikisync.sync.base.memory import PAGES_AGAIN_MAX
-from wikisync.sync.decide.ledger import (
-    NO_DIGEST,
-    Agreed,
-    FetchedFile,
-    unpack,
-)
+from wikisync.sync.decide.ledger import NO_DIGEST, Agreed, FetchedFile, unpack
 from wikisync.sync.decide.plan import BasePage
 
 _FORMATS: Mapping[str, Format] = {known.value: known for known in Format}
@@ -435,10 +430,7 @@ class Agreements(History):
         )
         return {
             path: FetchedFile(
-                path,
-                digest,
-                LooseFile(path, here, size) if here else None,
-                version,
+                path, digest, LooseFile(path, here, size) if here else None, version
             )
             for path, digest, size, here, version in rows
         }

@@ -166,12 +166,7 @@ class Journal(WikiRows):
             connection.execute(
                 "DELETE FROM event WHERE wiki = ? AND at < (SELECT max(at) FROM event"
                 " WHERE wiki = ? AND at <= ?) - ?",
-                (
-                    self._number,
-                    self._number,
-                    event.at - CLOCK_SETTLED_S,
-                    EVENTS_KEPT_S,
-                ),
+                (self._number, self._number, event.at - CLOCK_SETTLED_S, EVENTS_KEPT_S),
             )
 
     def note_done(self, at: float, slug: Slug, what: str, why: str = "") -> None:

@@ -12,14 +12,7 @@ from typing import TypeAlias, assert_never
 
 from msgspec import Struct
 
-from wikisync.core.model import (
-    AttachmentPath,
-    Digest,
-    Format,
-    Page,
-    PageState,
-    Slug,
-)
+from wikisync.core.model import AttachmentPath, Digest, Format, Page, PageState, Slug
 
 
 class BasePage(Struct, frozen=True):

@@ -31,29 +31,8 @@ from wikisync.core.model import (
     folders_above,
     is_dashed,
 )
+from wikisync.sync.decide import plan
 from wikisync.sync.decide.comparing import ANY_SERVICE, Capabilities, changed_pages
-from wikisync.sync.decide.plan import (
-    Action,
-    Adopt,
-    BasePage,
-    CreateLocal,
-    CreateRemote,
-    DeleteLocal,
-    DeleteRemote,
-    DropRecord,
-    Hold,
-    HoldReason,
-    Merge,
-    MoveLocal,
-    MoveRemote,
-    Notice,
-    Plan,
-    Pull,
-    Push,
-    Rebind,
-    Skip,
-    SkipReason,
-)
 from wikisync.sync.decide.remote_names import RemoteNames
 from wikisync.sync.decide.renames import NOTHING_TAKEN, Taken, renames
 
@@ -61,7 +40,7 @@ from wikisync.sync.decide.renames import NOTHING_TAKEN, Taken, renames
 class _Record(Struct, frozen=True):
     """A page of the base and the names it has now; None where it is gone."""
 
-    agreed: BasePage
+    agreed: plan.BasePage
     local: Slug | None
     remote: Slug | None
 
@@ -79,18 +58,18 @@ class _Record(Struct, frozen=True):
 
 
 def reconcile(
-    base: Mapping[Slug, BasePage],
+    base: Mapping[Slug, plan.BasePage],
     local: Snapshot,
     remote: Snapshot,
     service: Capabilities = ANY_SERVICE,
     taken: tuple[Taken, Taken] = (NOTHING_TAKEN, NOTHING_TAKEN),
     changed: Collection[Slug] | None = None,
-) -> Plan:
+) -> plan.Plan:
     """Decide one cycle."""
     if changed is None:
         changed = changed_pages(base, local, remote)
     table = _Table(base, local, remote, service, taken, changed)
-    return Plan.from_actions(table.actions())
+    return plan.Plan.from_actions(table.actions())
 
 
 class _Table:
@@ -98,7 +77,7 @@ class _Table:
 
     def __init__(
         self,
-        base: Mapping[Slug, BasePage],
+        base: Mapping[Slug, plan.BasePage],
         local: Snapshot,
         remote: Snapshot,
         service: Capabilities,
@@ -118,7 +97,7 @@ class _Table:
             if any(sides := self._clashes_of(record))
         }
         self._files = {r.remote: r.local for r in self._records.values() if r.remote}
-        self._moves: dict[Slug, MoveRemote | Hold | Skip | None] = {}
+        self._moves: dict[Slug, plan.MoveRemote | plan.Hold | plan.Skip | None] = {}
 
     @cached_property
     def _names(self) -> RemoteNames:
@@ -178,7 +157,7 @@ class _Table:
         # the wiki does not count, since the wiki's new name is the one that it gets.
         return here and (there or not record.is_renamed_there), there
 
-    def actions(self) -> Iterator[Action]:
+    def actions(self) -> Iterator[plan.Action]:
         """Decide: the renames on the wiki first, for they move other pages too."""
         clear = [r for slug, r in self._records.items() if slug not in self._clashing]
         # in a fixed order: the plan must not hang on the order of a mapping
@@ -195,7 +174,7 @@ class _Table:
                 moved |= {
                     record.slug
                     for one in found
-                    if isinstance(one, MoveLocal | MoveRemote)
+                    if isinstance(one, plan.MoveLocal | plan.MoveRemote)
                 }
                 yield from found
                 yield from self._with_namesake(record, found)
@@ -207,13 +186,13 @@ class _Table:
                 yield action
 
     def _with_namesake(
-        self, record: _Record, found: Sequence[Action]
-    ) -> Iterator[Hold]:
+        self, record: _Record, found: Sequence[plan.Action]
+    ) -> Iterator[plan.Hold]:
         """Hold what took the name of a page, too, where that one cannot get its own."""
         is_taken = any(record.slug in side.renamed for side in self._taken)
-        waits = all(isinstance(one, Hold | Skip) for one in found)
+        waits = all(isinstance(one, plan.Hold | plan.Skip) for one in found)
         if is_taken and waits and all(one.slug != record.slug for one in found):
-            yield Hold(record.slug, HoldReason.NAME_TAKEN)
+            yield plan.Hold(record.slug, plan.HoldReason.NAME_TAKEN)
 
     def _unrecorded(self) -> set[Slug]:
         """Names under which a page stands that no record owns.
@@ -246,7 +225,7 @@ class _Table:
 
     # -- records -----------------------------------------------------------------
 
-    def _record(self, record: _Record) -> Iterator[Action]:
+    def _record(self, record: _Record) -> Iterator[plan.Action]:
         skipped = self._unknown(record)
         if skipped is not None:
             yield skipped
@@ -256,7 +235,7 @@ class _Table:
         # and the new name of a page that both sides have could be found on the
         # other side.
         if record.local is None and record.remote is None:
-            yield DropRecord(record.slug)
+            yield plan.DropRecord(record.slug)
         elif record.local is None:
             yield from self._gone_here(record)
         elif record.remote is None:
@@ -264,7 +243,7 @@ class _Table:
         else:
             yield from self._on_both(record, record.local, record.remote)
 
-    def _unknown(self, record: _Record) -> Skip | None:
+    def _unknown(self, record: _Record) -> plan.Skip | None:
         """Leave a page alone while it, or the name it goes to, cannot be seen."""
         here: Slug | None = None
         there: Slug | None = None
@@ -278,7 +257,9 @@ class _Table:
             here = record.remote
         return self._unseen(record.slug, here, there)
 
-    def _unseen(self, slug: Slug, here: Slug | None, there: Slug | None) -> Skip | None:
+    def _unseen(
+        self, slug: Slug, here: Slug | None, there: Slug | None
+    ) -> plan.Skip | None:
         """Leave a page alone while a name it has on one side cannot be seen there.
 
         Absent from an incomplete snapshot is not absent, and a text that cannot be
@@ -286,16 +267,16 @@ class _Table:
         """
         local, remote = self._local, self._remote
         if here in local.unreadable:
-            return Skip(slug, SkipReason.UNREADABLE_HERE)
+            return plan.Skip(slug, plan.SkipReason.UNREADABLE_HERE)
         if there in remote.unreadable:
-            return Skip(slug, SkipReason.UNREADABLE_THERE)
+            return plan.Skip(slug, plan.SkipReason.UNREADABLE_THERE)
         if here is not None and here not in local.pages and not local.is_complete:
-            return Skip(slug, SkipReason.UNSEEN_HERE)
+            return plan.Skip(slug, plan.SkipReason.UNSEEN_HERE)
         if there is not None and there not in remote.pages and not remote.is_complete:
-            return Skip(slug, SkipReason.UNSEEN_THERE)
+            return plan.Skip(slug, plan.SkipReason.UNSEEN_THERE)
         return None
 
-    def _gone_here(self, record: _Record) -> Iterator[Action]:
+    def _gone_here(self, record: _Record) -> Iterator[plan.Action]:
         # ``_record`` asked: the file is gone for certain, and the page is not.
         assert record.remote is not None
         theirs = self._remote.pages[record.remote]
@@ -306,44 +287,48 @@ class _Table:
             # removed the file had seen this text.  Of two twins the service may remove
             # the other one (Q5).
             twin = self._names.is_twin(record.remote)
-            hold = Hold(record.slug, HoldReason.CASE_TWIN)
-            yield hold if twin else DeleteRemote(name, theirs.digest, theirs.format)
+            hold = plan.Hold(record.slug, plan.HoldReason.CASE_TWIN)
+            yield (
+                hold if twin else plan.DeleteRemote(name, theirs.digest, theirs.format)
+            )
             return
         # Somebody did something to the page that whoever removed the file did not see:
         # it comes back.  The new file makes the record of its name; another one ends.
         if name != record.slug:
-            yield DropRecord(record.slug)
+            yield plan.DropRecord(record.slug)
         notice = (
-            Notice.EDIT_BEATS_DELETE_HERE
+            plan.Notice.EDIT_BEATS_DELETE_HERE
             if is_edited
-            else Notice.RENAME_BEATS_DELETE_HERE
+            else plan.Notice.RENAME_BEATS_DELETE_HERE
         )
-        yield CreateLocal(name, theirs.format, theirs.digest, notice)
+        yield plan.CreateLocal(name, theirs.format, theirs.digest, notice)
 
-    def _gone_there(self, record: _Record) -> Iterator[Action]:
+    def _gone_there(self, record: _Record) -> Iterator[plan.Action]:
         # The page is gone for certain, and the file is not.
         assert record.local is not None
         mine = self._local.pages[record.local]
         is_edited = not _is_same(mine, record.agreed.local_state)
         if not is_edited and not record.is_renamed_here:
             # not renamed, so the file's name is the record's, which the action needs
-            yield DeleteLocal(record.slug, mine.digest)
+            yield plan.DeleteLocal(record.slug, mine.digest)
             return
         notice = (
-            Notice.EDIT_BEATS_DELETE_THERE
+            plan.Notice.EDIT_BEATS_DELETE_THERE
             if is_edited
-            else Notice.RENAME_BEATS_DELETE_THERE
+            else plan.Notice.RENAME_BEATS_DELETE_THERE
         )
         action = self._create_remote(mine, notice)
         # A page that is held or left alone keeps its record: without it the file would
         # be a new page in the next cycle, and nothing would say that it was deleted.
-        if isinstance(action, CreateRemote) and record.is_renamed_here:
-            yield DropRecord(record.slug)
+        if isinstance(action, plan.CreateRemote) and record.is_renamed_here:
+            yield plan.DropRecord(record.slug)
         yield action
 
-    def _on_both(self, record: _Record, here: Slug, there: Slug) -> Iterator[Action]:
+    def _on_both(
+        self, record: _Record, here: Slug, there: Slug
+    ) -> Iterator[plan.Action]:
         move = self._moves.get(record.slug)
-        if isinstance(move, Hold | Skip):
+        if isinstance(move, plan.Hold | plan.Skip):
             # the text waits with the name: under which one it would be sent is open
             yield move
             return
@@ -360,19 +345,19 @@ class _Table:
                 # this one gives it; the next cycle sees where it is, and follows.
                 return
         elif name == here != record.slug:
-            yield Rebind(record.slug, name)
+            yield plan.Rebind(record.slug, name)
         elif is_dashed(here, name):
             # the file keeps the name that its writer gave it
-            yield Rebind(record.slug, name, file=here)
+            yield plan.Rebind(record.slug, name, file=here)
         elif name != here:
-            yield MoveLocal(here, name, record.slug, mine.digest)
+            yield plan.MoveLocal(here, name, record.slug, mine.digest)
         action = self._text(record, name, mine, theirs)
         if action is not None:
             yield action
 
     def _text(
         self, record: _Record, name: Slug, mine: PageState, theirs: PageState
-    ) -> Action | None:
+    ) -> plan.Action | None:
         """The row of the table for the texts, under the name that the page gets."""
         agreed = record.agreed
         is_mine = not _is_same(mine, agreed.local_state)
@@ -381,27 +366,27 @@ class _Table:
             return None
         if any(record.slug in side.doubtful for side in self._taken):
             same = mine.has_same_text(theirs)
-            return None if same else Hold(name, HoldReason.CREATED_BOTH)
+            return None if same else plan.Hold(name, plan.HoldReason.CREATED_BOTH)
         if not is_mine:
             # the file holds the agreed text: what is replaced, the wiki had before
-            return Pull(name, theirs.format, mine.digest, theirs.digest)
+            return plan.Pull(name, theirs.format, mine.digest, theirs.digest)
         if is_theirs and mine.has_same_text(theirs):
-            return Adopt(name, mine.format, mine.digest, theirs.digest)
+            return plan.Adopt(name, mine.format, mine.digest, theirs.digest)
         if record.remote is not None and self._names.is_twin(record.remote):
-            return Hold(name, HoldReason.CASE_TWIN)
+            return plan.Hold(name, plan.HoldReason.CASE_TWIN)
         # From here on our text is to reach the wiki, at once or as part of a merge, and
         # the service finds this very page under its name.
         if is_theirs:
             return _merge(agreed.format, name, mine, theirs)
         # the wiki has the agreed text: what is replaced, the folder had before
-        return self._refused(mine, name) or Push(
+        return self._refused(mine, name) or plan.Push(
             name, mine.format, mine.digest, theirs.digest
         )
 
-    def _refused(self, mine: PageState, name: Slug) -> Hold | Skip | None:
+    def _refused(self, mine: PageState, name: Slug) -> plan.Hold | plan.Skip | None:
         """Why the service would not take this text, or None."""
         if not mine.format.is_writable:
-            return Skip(name, SkipReason.READ_ONLY)
+            return plan.Skip(name, plan.SkipReason.READ_ONLY)
         return None
 
     # -- names on the wiki -------------------------------------------------------
@@ -431,7 +416,7 @@ class _Table:
             and self._unknown(record) is None
         )
 
-    def _move(self, record: _Record) -> MoveRemote | Hold | Skip | None:
+    def _move(self, record: _Record) -> plan.MoveRemote | plan.Hold | plan.Skip | None:
         """One rename; None where another one brought the page to its place."""
         there, here = record.remote, record.local
         # by ``_is_to_move``: the wiki has the page under the record's name, its file
@@ -443,16 +428,16 @@ class _Table:
             return None  # a rename of the page above it did the same to both
         theirs = self._remote.pages[there]
         if not theirs.format.is_writable:
-            return Skip(record.slug, SkipReason.READ_ONLY)
+            return plan.Skip(record.slug, plan.SkipReason.READ_ONLY)
         if self._names.is_twin(there):
-            return Hold(record.slug, HoldReason.CASE_TWIN, here)
+            return plan.Hold(record.slug, plan.HoldReason.CASE_TWIN, here)
         moves = self._names.moves_of(now, here)
         if moves is None or not self._are_free_here(moves):
-            return Hold(record.slug, HoldReason.NAME_TAKEN, here)
+            return plan.Hold(record.slug, plan.HoldReason.NAME_TAKEN, here)
         self._names.rename(moves)
         carried = tuple(sorted(moves.keys() - {now}))
         turn = len(self._moves)
-        return MoveRemote(
+        return plan.MoveRemote(
             now, here, record.slug, theirs.format, theirs.digest, carried, turn
         )
 
@@ -466,7 +451,7 @@ class _Table:
             for old, new in moves.items()
         )
 
-    def _clash(self, slug: Slug, moved: Collection[Slug]) -> Action:
+    def _clash(self, slug: Slug, moved: Collection[Slug]) -> plan.Action:
         """Keep a page whose new name is taken; drop its record where it is gone."""
         record = self._records[slug]
         here, there = self._clashing[slug]
@@ -477,14 +462,14 @@ class _Table:
         # there, and these two meet as created pages (``_unrecorded``).  If the other
         # side has nothing of the record either, no page is left that it stands for.
         if is_gone and is_known and slug not in unreadable:
-            return DropRecord(slug)
+            return plan.DropRecord(slug)
         if self._gets_free(slug, moved):
             name = record.local if here else record.remote
-            return Skip(slug, SkipReason.NAME_IN_USE, name)
+            return plan.Skip(slug, plan.SkipReason.NAME_IN_USE, name)
         if here:
-            return Hold(slug, HoldReason.NAME_TAKEN, record.local)
+            return plan.Hold(slug, plan.HoldReason.NAME_TAKEN, record.local)
         file = record.local if record.is_renamed_here else None
-        return Hold(slug, HoldReason.NAME_TAKEN, record.remote, file)
+        return plan.Hold(slug, plan.HoldReason.NAME_TAKEN, record.remote, file)
 
     def _gets_free(self, slug: Slug, moved: Collection[Slug]) -> bool:
         """Whether the page that has its new name on the other side leaves that name.
@@ -508,7 +493,7 @@ class _Table:
 
     # -- pages without a record --------------------------------------------------
 
-    def _created(self, slug: Slug) -> Action | None:
+    def _created(self, slug: Slug) -> plan.Action | None:
         mine, theirs = self._local.pages.get(slug), self._remote.pages.get(slug)
         skipped = self._unseen(slug, slug, slug)
         if skipped is not None:
@@ -517,23 +502,23 @@ class _Table:
         # unreadable one is skipped, and ``_unrecorded`` lists no other names.
         if mine is not None and theirs is not None:
             if mine.has_same_text(theirs):
-                return Adopt(slug, mine.format, mine.digest, theirs.digest)
+                return plan.Adopt(slug, mine.format, mine.digest, theirs.digest)
             # without a text that both once had, neither is an edit of the other
-            return Hold(slug, HoldReason.CREATED_BOTH)
+            return plan.Hold(slug, plan.HoldReason.CREATED_BOTH)
         if mine is not None:
             return self._create_remote(mine)
         assert theirs is not None
-        return CreateLocal(self._names.now(slug), theirs.format, theirs.digest)
+        return plan.CreateLocal(self._names.now(slug), theirs.format, theirs.digest)
 
     def _create_remote(
-        self, mine: PageState, notice: Notice | None = None
-    ) -> CreateRemote | Hold | Skip:
+        self, mine: PageState, notice: plan.Notice | None = None
+    ) -> plan.CreateRemote | plan.Hold | plan.Skip:
         refused = self._refused(mine, mine.slug)
         if refused is not None:
             return refused
         if not self._names.take(mine.slug):
-            return Hold(mine.slug, HoldReason.CASE_TWIN)
-        return CreateRemote(mine.slug, mine.format, mine.digest, notice)
+            return plan.Hold(mine.slug, plan.HoldReason.CASE_TWIN)
+        return plan.CreateRemote(mine.slug, mine.format, mine.digest, notice)
 
 
 def _waits(record: _Record, waiting: Mapping[Slug, _Record]) -> bool:
@@ -550,11 +535,11 @@ def _is_same(seen: PageState, agreed: PageState) -> bool:
 
 def _merge(
     agreed: Format, name: Slug, mine: PageState, theirs: PageState
-) -> Merge | Hold:
+) -> plan.Merge | plan.Hold:
     """Merge the texts in the format that one side gave the page, if one did."""
     if mine.format not in {agreed, theirs.format} and theirs.format is not agreed:
-        return Hold(name, HoldReason.FORMATS)
+        return plan.Hold(name, plan.HoldReason.FORMATS)
     merged = theirs.format if mine.format is agreed else mine.format
     if not merged.is_writable:
-        return Hold(name, HoldReason.EDITED_BOTH)
-    return Merge(name, merged, mine.digest, theirs.digest)
+        return plan.Hold(name, plan.HoldReason.EDITED_BOTH)
+    return plan.Merge(name, merged, mine.digest, theirs.digest)

@@ -388,10 +388,7 @@ def _is_of(action: Action, kind: BatchKind, shrunk: frozenset[Slug]) -> bool:
 
 
 def _is_too_much(
-    kind: BatchKind,
-    members: Sequence[Member],
-    tracked: int,
-    removed: frozenset[Slug],
+    kind: BatchKind, members: Sequence[Member], tracked: int, removed: frozenset[Slug]
 ) -> bool:
     match kind:
         case BatchKind.DELETES_HERE | BatchKind.DELETES_THERE:
@@ -408,10 +405,7 @@ def _is_too_much(
 
 
 def _member(
-    action: Action,
-    base: Mapping[Slug, BasePage],
-    kind: BatchKind,
-    rewinding: Rewinding,
+    action: Action, base: Mapping[Slug, BasePage], kind: BatchKind, rewinding: Rewinding
 ) -> Member:
     theirs = rewinding.there(action) if kind is BatchKind.REWOUND else None
     match action:

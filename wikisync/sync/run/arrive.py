@@ -9,15 +9,8 @@ from __future__ import annotations
 
 import logging
 
+from wikisync import errors
 from wikisync.core.model import Page, Slug, Snapshot
-from wikisync.errors import (
-    AuthenticationFailed,
-    FolderError,
-    NotFound,
-    PreconditionFailed,
-    RateLimited,
-    RemoteError,
-)
 from wikisync.sync.decide.decided import MergedPage
 from wikisync.sync.decide.ledger import Intent, LogEntry, WriteKind
 from wikisync.sync.decide.plan import DeleteLocal, Merge, MoveLocal, Rebase, Rebind
@@ -38,9 +31,9 @@ async def remove_here(cycle: Cycle, action: DeleteLocal) -> None:
     """Move a page's file to the trash."""
     try:
         await finish(_remove(cycle, action))
-    except PreconditionFailed as error:
+    except errors.PreconditionFailed as error:
         cycle.tally.supersede(action.slug, error)
-    except FolderError as error:
+    except errors.FolderError as error:
         cycle.tally.fail("page-unwritable", action.slug, error)
 
 
@@ -60,10 +53,10 @@ async def move_here(cycle: Cycle, action: MoveLocal | Rebind) -> None:
         return  # a rename on the wiki was to give it that name, and failed
     try:
         await finish(_move(cycle, action, given or action.target))
-    except (PreconditionFailed, NotFound) as error:
+    except (errors.PreconditionFailed, errors.NotFound) as error:
         cycle.tally.lost_names.add(action.target)
         cycle.tally.supersede(action.slug, error)
-    except FolderError as error:
+    except errors.FolderError as error:
         cycle.tally.lost_names.add(action.target)
         _fail(cycle, action.slug, error)
 
@@ -98,13 +91,13 @@ async def rebase_here(cycle: Cycle, action: Rebase, there: Snapshot) -> None:
             action.there, there, known=known, expected=action.remote
         )
         await finish(_rebase(cycle, action, page.content))
-    except (PreconditionFailed, NotFound) as error:
+    except (errors.PreconditionFailed, errors.NotFound) as error:
         cycle.tally.supersede(action.slug, error)
-    except (AuthenticationFailed, RateLimited):
+    except (errors.AuthenticationFailed, errors.RateLimited):
         raise
-    except RemoteError as error:
+    except errors.RemoteError as error:
         cycle.tally.fail("page-unreadable", action.slug, error)
-    except FolderError as error:
+    except errors.FolderError as error:
         _fail(cycle, action.slug, error)
 
 
@@ -130,9 +123,9 @@ async def merge_here(cycle: Cycle, action: Merge, merged: MergedPage) -> None:
         return
     try:
         await finish(_merge(cycle, action, merged))
-    except (PreconditionFailed, NotFound) as error:
+    except (errors.PreconditionFailed, errors.NotFound) as error:
         cycle.tally.supersede(action.slug, error)
-    except FolderError as error:
+    except errors.FolderError as error:
         _fail(cycle, action.slug, error)
 
 
@@ -162,7 +155,7 @@ async def _merge(cycle: Cycle, action: Merge, merged: MergedPage) -> None:
             )
         try:
             await cycle.local.write(page, expected=action.local)
-        except (PreconditionFailed, FolderError):
+        except (errors.PreconditionFailed, errors.FolderError):
             cycle.state.settle(number)
             raise
     else:
@@ -184,7 +177,7 @@ async def _merge(cycle: Cycle, action: Merge, merged: MergedPage) -> None:
     cycle.tally.merged.append(action.slug)
 
 
-def _fail(cycle: Cycle, slug: str, error: FolderError) -> None:
+def _fail(cycle: Cycle, slug: str, error: errors.FolderError) -> None:
     if is_disk_error(error):
         raise error
     cycle.tally.fail("page-unwritable", slug, error)

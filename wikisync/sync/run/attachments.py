@@ -16,12 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import (
-    AsyncIterator,
-    Collection,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -29,11 +24,7 @@ from msgspec.structs import replace
 from wikisync.core.fetching import MISSING_HINT, Fetching, Spellings, Unfetched
 from wikisync.core.mentions import is_upload, unmet_mentions, ways_lead_to
 from wikisync.core.model import AttachmentPath, Digest, LooseFile, Problem, Slug
-from wikisync.errors import (
-    FolderError,
-    PreconditionFailed,
-    RemoteError,
-)
+from wikisync.errors import FolderError, PreconditionFailed, RemoteError
 from wikisync.sync.decide.ledger import FetchedFile
 from wikisync.sync.run.flow import is_disk_error
 from wikisync.sync.run.parts import Cycle

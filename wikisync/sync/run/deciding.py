@@ -35,10 +35,7 @@ from wikisync.sync.decide.comparing import (
 )
 from wikisync.sync.decide.decided import Decided
 from wikisync.sync.decide.ledger import Side
-from wikisync.sync.decide.plan import (
-    BasePage,
-    Plan,
-)
+from wikisync.sync.decide.plan import BasePage, Plan
 from wikisync.sync.decide.reconcile import reconcile
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.filters import FILTERS, Draft
@@ -46,20 +43,11 @@ from wikisync.sync.run.frame import met_again
 from wikisync.sync.run.merging import names_taken
 from wikisync.sync.run.options import FolderMatch
 from wikisync.sync.run.parts import Cycle
-from wikisync.sync.run.sightings import (
-    Absences,
-    is_certain,
-    seen_again,
-    watch_absences,
-)
+from wikisync.sync.run.sightings import Absences, is_certain, seen_again, watch_absences
 
 
 async def decide_cycle(
-    cycle: Cycle,
-    here: Snapshot,
-    there: Snapshot,
-    *,
-    settled: Set[Slug] = frozenset(),
+    cycle: Cycle, here: Snapshot, there: Snapshot, *, settled: Set[Slug] = frozenset()
 ) -> Decided:
     """Decide one cycle."""
     return await _Deciding(cycle, settled).run(here, there)
@@ -270,10 +258,7 @@ class _Deciding:
 
 
 async def without_ignored(
-    local: LocalReplica,
-    base: Mapping[Slug, BasePage],
-    here: Snapshot,
-    there: Snapshot,
+    local: LocalReplica, base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
 ) -> tuple[Snapshot, frozenset[Slug]]:
     """The scan of the folder, and pages whose absence in it means nothing."""
     missing = (base.keys() | there.pages.keys()) - here.pages.keys()

@@ -6,10 +6,7 @@ import asyncio
 import contextlib
 import errno
 import logging
-from collections.abc import (
-    Callable,
-    Coroutine,
-)
+from collections.abc import Callable, Coroutine
 from typing import TypeVar
 
 from wikisync.errors import FolderError, WikisyncError

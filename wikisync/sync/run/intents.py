@@ -14,12 +14,7 @@ from typing import assert_never
 from msgspec.structs import replace
 
 from wikisync.core.model import Page, Slug, digest_of, temporary_name
-from wikisync.errors import (
-    NotFound,
-    PreconditionFailed,
-    ProtocolViolation,
-    Rejected,
-)
+from wikisync.errors import NotFound, PreconditionFailed, ProtocolViolation, Rejected
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import Agreed, Intent, WriteKind
 from wikisync.sync.decide.plan import BasePage

@@ -8,14 +8,7 @@ the texts tell whether a page is still the one that had its name (``names_taken`
 
 from __future__ import annotations
 
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Collection,
-    Iterator,
-    Mapping,
-    Set,
-)
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Set
 from typing import TypeAlias, TypeGuard
 
 from wikisync.core.model import Format, Page, PageState, Slug, Snapshot
@@ -88,11 +81,7 @@ async def names_taken(
     names = names_in_doubt(base, here, lambda page: page.local_state, edited_here)
     taken_here = await _taken(cycle, base, names, cycle.local.read, edited_there)
     names = names_in_doubt(
-        base,
-        there,
-        lambda page: page.remote_state,
-        edited_there,
-        trusts_identity=True,
+        base, there, lambda page: page.remote_state, edited_there, trusts_identity=True
     )
     return taken_here, await _taken(cycle, base, names, theirs, edited_here)
 

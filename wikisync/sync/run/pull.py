@@ -20,29 +20,13 @@ from contextlib import suppress
 from msgspec import Struct
 from msgspec.structs import replace
 
+from wikisync import errors
 from wikisync.core.model import Digest, Page, Problem, Slug, Snapshot
 from wikisync.core.system.parallel import each, plain_errors
-from wikisync.errors import (
-    AuthenticationFailed,
-    FolderError,
-    NotFound,
-    PreconditionFailed,
-    RateLimited,
-    RemoteError,
-    Unavailable,
-    WikisyncError,
-)
 from wikisync.merging.front_matter import with_front_matter
 from wikisync.sync.decide.comparing import with_line_ends_of
 from wikisync.sync.decide.ledger import Agreed, packed_text
-from wikisync.sync.decide.plan import (
-    Adopt,
-    BasePage,
-    DropRecord,
-    Plan,
-    Pull,
-    Write,
-)
+from wikisync.sync.decide.plan import Adopt, BasePage, DropRecord, Plan, Pull, Write
 from wikisync.sync.run.flow import finish
 from wikisync.sync.run.parts import Cycle
 
@@ -126,9 +110,9 @@ class _Pulls:
         """One page from the wiki, or None and a problem."""
         try:
             page = await self._cycle.remote.read(slug)
-        except (AuthenticationFailed, RateLimited):
+        except (errors.AuthenticationFailed, errors.RateLimited):
             raise
-        except Unavailable as error:
+        except errors.Unavailable as error:
             self._failures_in_row += 1
             if self._failures_in_row >= UNAVAILABLE_MAX:
                 raise
@@ -136,10 +120,10 @@ class _Pulls:
                 Problem("page-unavailable", slug, error.message, "run it again")
             )
             return None
-        except NotFound as error:
+        except errors.NotFound as error:
             self._cycle.tally.supersede(slug, error)
             return None
-        except RemoteError as error:
+        except errors.RemoteError as error:
             self._cycle.tally.fail("page-unreadable", slug, error)
             return None
         self._failures_in_row = 0
@@ -181,7 +165,9 @@ class _Pulls:
         self._cycle.tally.pulled += slugs
         self._cycle.progress.advance(len(agreed))
 
-    async def _written(self, batch: list[_Fetched]) -> Sequence[Page | WikisyncError]:
+    async def _written(
+        self, batch: list[_Fetched]
+    ) -> Sequence[Page | errors.WikisyncError]:
         pages = [(fetched.page, fetched.expected) for fetched in batch]
         pages = [
             (page if expected is None else await self._kept(page, expected), expected)
@@ -193,7 +179,7 @@ class _Pulls:
         """Keep what is about to be replaced; give the new text the file's form."""
         try:
             mine = await self._cycle.local.read(page.slug)
-        except (NotFound, FolderError):
+        except (errors.NotFound, errors.FolderError):
             return page  # the write says what is wrong
         if mine.digest != expected:
             return page  # nor will the write replace it, and it is not to be kept
@@ -210,8 +196,8 @@ class _Pulls:
         there = self._there.pages.get(theirs.slug)
         return BasePage.agreed(theirs, local=mine.digest, there=there)
 
-    def _fail(self, slug: Slug, error: WikisyncError) -> None:
-        if isinstance(error, PreconditionFailed):
+    def _fail(self, slug: Slug, error: errors.WikisyncError) -> None:
+        if isinstance(error, errors.PreconditionFailed):
             self._cycle.tally.supersede(slug, error)
         else:
             self._cycle.tally.fail("page-unwritable", slug, error)
@@ -248,19 +234,19 @@ class _Pulls:
 
         A text of one side alone would be the ancestor that makes the other side win.
         """
-        with suppress(NotFound, FolderError):
+        with suppress(errors.NotFound, errors.FolderError):
             page = await self._cycle.local.read(action.slug)
             if page.digest == action.local:
                 return page
         try:
             page = await self._cycle.remote.read(action.slug)
-        except NotFound as error:
+        except errors.NotFound as error:
             self._cycle.tally.supersede(action.slug, error)
             return None
         if page.digest == action.remote:
             return page
         self._cycle.tally.supersede(
-            action.slug, PreconditionFailed("it was saved meanwhile")
+            action.slug, errors.PreconditionFailed("it was saved meanwhile")
         )
         return None
 

@@ -17,6 +17,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from wikisync import errors
 from wikisync.core.model import (
     Digest,
     Page,
@@ -26,30 +27,9 @@ from wikisync.core.model import (
     is_blank,
     path_of_title,
 )
-from wikisync.errors import (
-    AuthenticationFailed,
-    FolderError,
-    NotFound,
-    PermissionDenied,
-    PreconditionFailed,
-    RateLimited,
-    RefusedInFront,
-    Rejected,
-    RemoteError,
-    SyncError,
-    Unavailable,
-)
+from wikisync.sync.decide import plan
 from wikisync.sync.decide.comparing import Normalisation, normalisation_of
 from wikisync.sync.decide.ledger import NO_DIGEST, Agreed, Intent, WriteKind
-from wikisync.sync.decide.plan import (
-    BasePage,
-    CreateRemote,
-    DeleteRemote,
-    MoveRemote,
-    Push,
-    RemoteWrite,
-    Send,
-)
 from wikisync.sync.run.flow import finish
 from wikisync.sync.run.parts import UNAGREED, Cycle
 
@@ -61,7 +41,7 @@ STEPS_TO_SEND = 3
 """Turns of the loop that a request needs from its turn to write to the socket."""
 
 
-Pushing = Callable[[RemoteWrite], Awaitable[None]]
+Pushing = Callable[[plan.RemoteWrite], Awaitable[None]]
 """Carries one action of a plan out on the wiki."""
 
 
@@ -88,20 +68,20 @@ class _Pushes:
         self._is_limited = False
         """Changes of this wiki wait; what can be read of it goes on."""
 
-    async def run(self, action: RemoteWrite) -> None:
+    async def run(self, action: plan.RemoteWrite) -> None:
         if self._is_limited or action.slug in self._cycle.tally.lost_names:
             self._lose(action)  # the first one of them reported why
             return
         try:
             await finish(self._send(action))
-        except AuthenticationFailed:
+        except errors.AuthenticationFailed:
             raise
-        except RateLimited as error:
+        except errors.RateLimited as error:
             if error.is_everywhere or not error.is_write:
                 raise
             self._limit(action, error)
             return
-        except RefusedInFront as error:
+        except errors.RefusedInFront as error:
             # the page was read just now: a filter takes offence at this change alone
             if not error.is_write:
                 raise
@@ -109,40 +89,40 @@ class _Pushes:
             self._settle_all(action.slug)
             self._cycle.tally.fail("page-blocked", action.slug, error)
             return
-        except Unavailable as error:
+        except errors.Unavailable as error:
             self._silent_in_row += 1
             if self._silent_in_row >= UNAVAILABLE_MAX:
                 raise
             self._lose(action)
             self._cycle.tally.fail("page-unavailable", action.slug, error)
             return
-        except (PreconditionFailed, NotFound) as error:
+        except (errors.PreconditionFailed, errors.NotFound) as error:
             self._lose(action)
             self._superseded(action, error)
-        except RemoteError as error:
+        except errors.RemoteError as error:
             self._lose(action)
             await self._refused(action, error)
-        except FolderError as error:
+        except errors.FolderError as error:
             self._lose(action)
             self._cycle.tally.fail("page-unreadable", action.slug, error)
         self._silent_in_row = 0
 
-    async def _send(self, action: RemoteWrite) -> None:
+    async def _send(self, action: plan.RemoteWrite) -> None:
         match action:
-            case CreateRemote():
+            case plan.CreateRemote():
                 await self._create(action)
-            case Push():
+            case plan.Push():
                 await self._replace(action)
-            case MoveRemote():
+            case plan.MoveRemote():
                 await self._move(action)
-            case DeleteRemote():
+            case plan.DeleteRemote():
                 await self._delete(action)
             case _:
                 assert_never(action)
 
     # -- texts -------------------------------------------------------------------
 
-    async def _create(self, action: CreateRemote) -> None:
+    async def _create(self, action: plan.CreateRemote) -> None:
         page = await self._local_page(action)
         # The intent is on the disk before the request leaves: without an answer the
         # next cycle asks the wiki what it has, and does not send blindly again.
@@ -152,7 +132,7 @@ class _Pushes:
             self._take_name(page.slug, answer.slug)
         self._agree(page, answer, normalisation, intent, action)
 
-    async def _replace(self, action: Push) -> None:
+    async def _replace(self, action: plan.Push) -> None:
         page = await self._local_page(action)
         await self._keep_unagreed(action)
         record = self._intent(WriteKind.REPLACE, page, before=action.remote)
@@ -175,7 +155,7 @@ class _Pushes:
                 action,
             )
 
-    async def _keep_unagreed(self, action: Push) -> None:
+    async def _keep_unagreed(self, action: plan.Push) -> None:
         """Keep a text of the wiki that both sides never agreed on.
 
         Such as that of a wiki which went back in time, where the newer one goes: it
@@ -227,11 +207,11 @@ class _Pushes:
                 normalisation = Normalisation.OTHER
         return normalisation
 
-    async def _local_page(self, action: Send) -> Page:
+    async def _local_page(self, action: plan.Send) -> Page:
         """The text to send, which must still be the one decided upon."""
         page = await self._cycle.local.read(action.slug)
         if page.digest != action.local:
-            raise PreconditionFailed(f"{action.slug} was edited here meanwhile")
+            raise errors.PreconditionFailed(f"{action.slug} was edited here meanwhile")
         return Page(action.slug, action.format, page.content, page.title)
 
     def _agree(
@@ -240,7 +220,7 @@ class _Pushes:
         answer: Page,
         normalisation: Normalisation,
         intent: int,
-        action: RemoteWrite,
+        action: plan.RemoteWrite,
     ) -> None:
         """Note what both sides hold now: the folder's bytes, the service's text."""
         if normalisation is not Normalisation.SAME:
@@ -256,7 +236,7 @@ class _Pushes:
                     is_once=True,
                 )
             )
-        agreed = BasePage.agreed(
+        agreed = plan.BasePage.agreed(
             replace(answer, format=sent.format, content=sent.content),
             local=sent.digest,
             # an answer with another text shows somebody's edit: the next snapshot
@@ -284,7 +264,7 @@ class _Pushes:
         service writes the name with dashes.
         """
         if given in self._cycle.state.base():
-            raise PreconditionFailed(
+            raise errors.PreconditionFailed(
                 f"the page {slug} is the same as {given} on the wiki"
             )
         self._cycle.state.keep_file(slug, given)
@@ -297,7 +277,7 @@ class _Pushes:
         """Keep the file's name for a page that the service calls otherwise."""
         # else two files would be one page
         if given in self._cycle.state.base() and not is_known:
-            raise PreconditionFailed(
+            raise errors.PreconditionFailed(
                 f"the service gave {asked} the name of the page {given}"
             )
         self._cycle.state.record_alias(asked, given)
@@ -322,7 +302,7 @@ class _Pushes:
 
     # -- names and removals ------------------------------------------------------
 
-    async def _move(self, action: MoveRemote) -> None:
+    async def _move(self, action: plan.MoveRemote) -> None:
         intent = self._cycle.state.begin(
             Intent(
                 WriteKind.MOVE,
@@ -345,7 +325,7 @@ class _Pushes:
             self._cycle.note_done(action, answer.slug)
         self._cycle.tally.renamed.append(answer.slug)
 
-    def _bind(self, action: MoveRemote, given: Slug) -> None:
+    def _bind(self, action: plan.MoveRemote, given: Slug) -> None:
         """Take the page's file for what the wiki calls the page now."""
         is_same = given == action.record
         if given != action.target:
@@ -360,7 +340,7 @@ class _Pushes:
                 for _, new in action.renamed
             }
 
-    async def _delete(self, action: DeleteRemote) -> None:
+    async def _delete(self, action: plan.DeleteRemote) -> None:
         # In the trash before it is gone from the wiki: a crash in between leaves one
         # copy too many, never one too few.
         text = self._cycle.state.text(action.slug)
@@ -413,11 +393,11 @@ class _Pushes:
 
     # -- what goes wrong ---------------------------------------------------------
 
-    def _lose(self, action: RemoteWrite) -> None:
-        if isinstance(action, MoveRemote):
+    def _lose(self, action: plan.RemoteWrite) -> None:
+        if isinstance(action, plan.MoveRemote):
             self._cycle.tally.lost_names.update(new for _, new in action.renamed)
 
-    def _limit(self, action: RemoteWrite, error: RateLimited) -> None:
+    def _limit(self, action: plan.RemoteWrite, error: errors.RateLimited) -> None:
         """The service wants no changes now: none of this cycle is tried any more."""
         self._lose(action)
         self._settle_all(action.slug)  # a limit says that it was not carried out
@@ -425,29 +405,37 @@ class _Pushes:
             self._cycle.tally.fail("page-limited", action.slug, error)
         self._is_limited = True
 
-    def _superseded(self, action: RemoteWrite, error: SyncError | RemoteError) -> None:
+    def _superseded(
+        self, action: plan.RemoteWrite, error: errors.SyncError | errors.RemoteError
+    ) -> None:
         """Someone was faster; nothing was sent, so no intent is left."""
         self._settle_all(action.slug)
         self._cycle.tally.supersede(action.slug, error)
 
-    async def _refused(self, action: RemoteWrite, error: RemoteError) -> None:
+    async def _refused(
+        self, action: plan.RemoteWrite, error: errors.RemoteError
+    ) -> None:
         """The service said no: not asked again until the page is another."""
-        if isinstance(error, Rejected) and await self._is_blank(action):
+        if isinstance(error, errors.Rejected) and await self._is_blank(action):
             # the next cycle leaves it here, as all such texts from now on
             known = self._cycle.state.memory.capabilities
             self._cycle.state.remember(capabilities=replace(known, takes_empty=False))
             self._superseded(action, error)
             return
-        if isinstance(error, Rejected | PermissionDenied):
+        if isinstance(error, errors.Rejected | errors.PermissionDenied):
             self._settle_all(action.slug)
-            if isinstance(action, MoveRemote) and isinstance(error, Rejected):
+            if isinstance(action, plan.MoveRemote) and isinstance(
+                error, errors.Rejected
+            ):
                 self._leave_name(action, error)
                 return
-            if not isinstance(action, MoveRemote):
+            if not isinstance(action, plan.MoveRemote):
                 # what it says may be about the text, or about the token's rights
                 said = f"{error.message}; {error.hint}" if error.hint else error.message
                 digest = (
-                    action.remote if isinstance(action, DeleteRemote) else action.local
+                    action.remote
+                    if isinstance(action, plan.DeleteRemote)
+                    else action.local
                 )
                 self._cycle.state.record_refusal(
                     action.slug, digest, said, self._cycle.clock()
@@ -455,13 +443,13 @@ class _Pushes:
                 self._cycle.tally.refused.add(action.slug)
         self._cycle.tally.fail("page-refused", action.slug, error)
 
-    async def _is_blank(self, action: RemoteWrite) -> bool:
-        with suppress(NotFound, FolderError):
-            if isinstance(action, Send):
+    async def _is_blank(self, action: plan.RemoteWrite) -> bool:
+        with suppress(errors.NotFound, errors.FolderError):
+            if isinstance(action, plan.Send):
                 return is_blank((await self._cycle.local.read(action.slug)).content)
         return False
 
-    def _leave_name(self, action: MoveRemote, error: Rejected) -> None:
+    def _leave_name(self, action: plan.MoveRemote, error: errors.Rejected) -> None:
         """Leave a page its name on the wiki, and its file the new one here.
 
         So the refusal is reported once, and keeps back neither edits of the page nor

@@ -37,13 +37,7 @@ class Held(Struct, frozen=True):
     """The name of its file where that is neither this one nor what it waits for."""
 
     @classmethod
-    def of(
-        cls,
-        hold: Hold,
-        known: WikiState,
-        *,
-        shown: str | FolderError = "",
-    ) -> Held:
+    def of(cls, hold: Hold, known: WikiState, *, shown: str | FolderError = "") -> Held:
         """A hold with what a person needs to know to settle it."""
         slug, reason = hold.slug, hold.reason
         if isinstance(shown, FolderError):

@@ -265,10 +265,7 @@ async def without_pointers(
     theirs = {a.slug: a.remote for a in plan.actions if isinstance(a, Pull)}
     records = plan.records
     found: dict[Slug, HoldReason] = {}
-    for side, digests, seen in (
-        (Side.LOCAL, ours, here),
-        (Side.REMOTE, theirs, there),
-    ):
+    for side, digests, seen in ((Side.LOCAL, ours, here), (Side.REMOTE, theirs, there)):
         for slug, text in (await pointers(cycle, digests, seen, side)).items():
             if text != cycle.state.text(records.get(slug, slug)):
                 found[slug] = HoldReason.POINTER

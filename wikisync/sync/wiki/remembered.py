@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 
-from wikisync.core.model import (
-    Attachment,
-    AttachmentPath,
-    Digest,
-    Page,
-    Slug,
-    Snapshot,
-)
+from wikisync.core.model import Attachment, AttachmentPath, Digest, Page, Slug, Snapshot
 from wikisync.errors import NotFound, Unavailable
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import ConflictFileRecord

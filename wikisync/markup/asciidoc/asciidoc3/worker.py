@@ -78,9 +78,7 @@ SUBSTITUTIONS = {
     "n": "specialcharacters,quotes,attributes,replacements,macros",
     "v": "specialcharacters",
 }
-LINK = re.compile(
-    r"((?:https?://|link:)[^\s\[\]]{1,2000})\[([^\]\n]{0,1000})\]",
-)
+LINK = re.compile(r"((?:https?://|link:)[^\s\[\]]{1,2000})\[([^\]\n]{0,1000})\]")
 LINK_OPTIONS = re.compile(r"(?:^|,)\s*(?:role|window|opts|id)=.*$")
 FENCE = re.compile(r"^```([\w+-]*)\s*$")
 SOURCE = re.compile(r"^\[,\s*([\w+-]+)\]$")
