@@ -141,3 +141,26 @@ def test_comments_follow_the_pages_that_they_link_to(studio: Studio) -> None:
     studio.build()
     assert "Ann" not in studio.read("index.html")
     assert studio.files() == studio.clean_build()
+
+
+def test_comments_follow_the_pages_of_other_wikis(studio: Studio) -> None:
+    address = "https://gitlab.example.com/docs/two/-/wikis/later"
+    comment = PageComment("Ann", "2026-11-21T14:30", f"See [later]({address}).")
+    studio.add("-- home.md --\nx\n", "docs/one", comments={Slug("home"): (comment,)})
+    folder = studio.add("-- home.md --\nx\n", "docs/two")
+    studio.build()
+    (folder / "later.md").write_text("x\n")
+    studio.build()
+    assert 'two/-/wikis/later.html">later</a>' in studio.read(
+        "docs/one/-/wikis/index.html"
+    )
+    assert studio.files() == studio.clean_build()
+
+
+def test_comments_lead_to_no_file_that_the_site_lacks(studio: Studio) -> None:
+    """Loose files are in the site where a page links to them."""
+    comment = PageComment("Ann", "2026-11-21T14:30", "See [plan](plan.png).")
+    folder = studio.add("-- home.md --\nx\n", comments={Slug("home"): (comment,)})
+    (folder / "plan.png").write_bytes(b"x")
+    studio.build()
+    assert 'plan.png"' not in studio.read("index.html")

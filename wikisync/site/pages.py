@@ -34,7 +34,7 @@ from wikisync.site.context import (
     TocNode,
     WikiContext,
 )
-from wikisync.site.crosslinks import PageUrls, SiteLinks, service_address
+from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable, service_address
 from wikisync.site.facts import decoded_view
 from wikisync.site.frame import text_direction
 from wikisync.site.navigation import ReadingOrder, Tree, natural_key, reading_order
@@ -43,7 +43,6 @@ from wikisync.site.titles import TITLE_CHARS_MAX, shortened
 if TYPE_CHECKING:
     from wikisync.markup.record import ParsedPage, TocEntry
     from wikisync.site.bodies import Bodies, Place
-    from wikisync.site.crosslinks import WikiTable
     from wikisync.site.facts import IndexedPage, IndexedWiki
     from wikisync.site.index import Indexer
 
@@ -202,18 +201,27 @@ class WikiPages:
         comments = self.wiki.scanned.source.comments.get(slug, ())
         if not comments:
             return ()
-        number, table = self.wiki.number, self._table
-        links, urls = SiteLinks(number, table, {}), PageUrls(at, number, table)
+        urls = PageUrls(at, self.wiki.number, self._table)
         texts = [comment.body for comment in comments]
         parsed = self._indexer.parsed_texts(self.wiki.scanned, slug, texts)
         htmls = [
-            _apart(finish_page(one, links, urls).html, one.ids, f"siteComment{index}-")
+            _apart(
+                finish_page(one, self._comment_links, urls).html,
+                one.ids,
+                f"siteComment{index}-",
+            )
             for index, one in enumerate(parsed, start=1)
         ]
         return tuple(
             CommentContext(comment.author, comment.created, html)
             for comment, html in zip(comments, htmls, strict=True)
         )
+
+    @cached_property
+    def _comment_links(self) -> SiteLinks:
+        """Where comments lead: the site has no loose file for them."""
+        table = WikiTable(self._table.web_urls, self._table.addresses)
+        return SiteLinks(self.wiki.number, table, {})
 
     def with_pages(self, wiki: IndexedWiki) -> WikiPages:
         """The same composer after edits that changed no title and no sidebar."""
@@ -254,13 +262,16 @@ class WikiPages:
     def frame_digest(self) -> bytes:
         """Hash of ``frame_key`` and of the titles and the order of all pages.
 
-        The tree and its order follow from the titles and the slugs.
+        The tree and its order follow from the titles and the slugs.  Links of comments
+        are resolved when they are shown, so all addresses count where there are some.
         """
         titles, urls = self._titles, self._urls
         lines = [f"{slug}\0{title}\0{urls[slug]}\n" for slug, title in titles.items()]
         text = "".join([*lines, self.label])
         digest = hashlib.sha256(self.frame_key())
         digest.update(text.encode("utf-8", "surrogatepass"))
+        if self.wiki.scanned.source.comments:
+            digest.update(self._indexer.table_key)
         return digest.digest()
 
     def key(self, slug: Slug, backlinks: tuple[PageRef, ...]) -> bytes:
