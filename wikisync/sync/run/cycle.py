@@ -530,7 +530,11 @@ class _Run:
             pages=self._count(decided.there),
             settled=self._settled,
             has_more=bool(
-                tally.merged or tally.renamed or tally.superseded or self._is_way_free
+                tally.merged
+                or tally.renamed
+                or tally.superseded
+                or tally.outdated.intersection(tally.pulled)
+                or self._is_way_free
             ),
             next_scan_s=decided.next_scan_s,
         )

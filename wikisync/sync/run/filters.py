@@ -119,6 +119,7 @@ async def send_changed_files(draft: Draft) -> None:
     # files beside the pages change by other events, which take a whole scan
     linked = None if draft.here.is_partial else cycle.linked
     outdated = frozenset() if linked is None else await linked.outdated()
+    cycle.tally.outdated = outdated
     if not outdated:
         return
     if cycle.options.folder is FolderMatch.OTHER:

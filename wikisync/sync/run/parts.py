@@ -37,6 +37,8 @@ class _Tally(Struct):
     removed: list[Slug] = field(default_factory=list)
     superseded: int = 0
     """Pages that changed since the plan was made; the next cycle decides about them."""
+    outdated: frozenset[Slug] = frozenset()
+    """Pages whose files changed here; the next cycle sends those that are pulled."""
     attachments: list[str] = field(default_factory=list)
     """Paths of attachments fetched."""
     errors: list[Problem] = field(default_factory=list)
