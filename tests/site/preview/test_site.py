@@ -311,6 +311,19 @@ def test_a_picture_beside_the_page_comes_changes_and_goes(desk: Desk) -> None:
     assert desk.site.look("guide.html").key == before.key
 
 
+def test_a_picture_in_a_hidden_folder_comes_and_goes(desk: Desk) -> None:
+    desk.save("guide.md", "![a](.pictures/a.png)\n")
+    assert picture_of(desk) is None
+    picture = desk.folder / ".pictures/a.png"
+    picture.parent.mkdir()
+    picture.write_text("a picture")
+    desk.told(picture.parent, picture)
+    assert picture_of(desk) == picture
+    picture.unlink()
+    desk.told(picture)
+    assert picture_of(desk) is None
+
+
 def test_a_file_that_no_page_links_to_is_not_served(desk: Desk) -> None:
     desk.save("guide.md", "![a](a.png)\n")
     desk.save("a.png", "a picture")

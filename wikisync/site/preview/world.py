@@ -315,6 +315,11 @@ def _has_same_names(one: ScannedWiki, other: ScannedWiki) -> bool:
         and one.left_out == other.left_out
         and one.attachments.keys() == other.attachments.keys()
         and one.loose.names == other.loose.names
+        # a file that a link names may come where no scan lists it
+        and all(
+            (path in other.loose) == (state is not None)
+            for path, state in one.loose.seen.items()
+        )
     )
 
 
