@@ -184,6 +184,23 @@ async def test_a_page_with_a_picture_comes_back_with_it(cloned: Cloned) -> None:
     assert (await cloned.wiki())["guide.md"] == there
 
 
+async def test_of_a_sync_that_sent_a_picture_anew_its_pages_are_named(
+    cloned: Cloned,
+) -> None:
+    """And the sync before it is left alone."""
+    await cloned.run("sync")
+    (cloned.folder / "p.png").write_bytes(b"\x89PNG one")
+    cloned.write("guide.md", "![p](p.png)\n")
+    assert (await cloned.run("sync")).code == 0
+    (cloned.folder / "p.png").write_bytes(b"\x89PNG two")
+    assert (await cloned.run("sync")).code == 0
+    there = await cloned.wiki()
+    ran = await cloned.run("undo", "-y")
+    assert "handbook/guide: it is not undone: only files" in ran.err
+    assert cloned.read("guide.md") == "![p](p.png)\n"
+    assert await cloned.wiki() == there
+
+
 async def test_json_says_the_same(synced: Cloned) -> None:
     ran = await synced.run("undo", "--json")
     said = json.loads(ran.out)

@@ -303,7 +303,7 @@ class History(WikiRows):
             row = (self._number, number, page.slug, page.local)
             if _is_changed(connection, _GO_ON, row):
                 continue
-            known = connection.execute(_LOCAL, (self._number, page.slug)).fetchone()
+            known = connection.execute(_AGREED, (self._number, page.slug)).fetchone()
             if known is None:
                 # A page that this sync removed and that comes back is the one of
                 # before: its step keeps the text that it had then.
@@ -311,10 +311,11 @@ class History(WikiRows):
                     self._insert_step(
                         *(connection, page.slug, NO_SLUG, page.format, ""), page.local
                     )
+            elif known[:2] == (page.local, page.format):
+                if known[2] != "\n".join(page.uploads):
+                    self._note_changed(connection, [page.slug])
             # what a pull replaces was kept before the file was written
-            elif known != (page.local, page.format) and not _is_changed(
-                connection, _TAKE_KEPT, row
-            ):
+            elif not _is_changed(connection, _TAKE_KEPT, row):
                 self._note_changed(connection, [page.slug])
                 connection.execute(_GO_ON, row)
 
@@ -360,6 +361,7 @@ def _is_changed(connection: Connection, update: str, row: tuple[object, ...]) ->
 
 
 _LOCAL = "SELECT local_digest, format FROM page WHERE wiki = ? AND slug = ?"
+_AGREED = "SELECT local_digest, format, uploads FROM page WHERE wiki = ? AND slug = ?"
 _OF_PAGE = "WHERE wiki = ?1 AND sync = ?2 AND slug = ?3 AND after <> ''"
 """The step of a page that is still there: a removed one may have its name, too."""
 _GO_ON = f"UPDATE history SET after = ?4 {_OF_PAGE}"  # noqa: S608 - ours

@@ -25,6 +25,7 @@ from wikisync.sync.decide.safety import APPROVED_BY_UNDO, Batch, Decision, Membe
 from wikisync.sync.replica import LocalReplica
 
 WHY = "taken back with a sync"
+FILES = "only files that it links to changed, and undo does not restore these"
 EDITED_HERE = "it was edited here since"
 
 
@@ -51,6 +52,8 @@ async def undo_sync(
     free: set[Slug] = set()
     for step in _in_order(sync.steps):
         if _is_as_before(step, base):
+            if step.after == step.digest:
+                left[step] = FILES
             continue
         left[step] = _why_left(step, base, here, there, free)
         if not left[step]:
