@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from tests.site.sites import Studio
 from wikisync.core.model import Digest, Slug
 from wikisync.site import output
 from wikisync.site.build import build_site
+from wikisync.site.cache import CACHE_NAME
 from wikisync.site.last_build import LastBuild
 from wikisync.site.pages import BACKLINKS_MAX, ComposedPage, WikiPages
 from wikisync.site.sources import ScannedWiki
@@ -206,6 +209,20 @@ def test_rows_that_another_build_swept_are_made_again(
     edit(pair, "docs/one/plan.md", "# Another title\n")
     pair.build()
     assert "begun anew" not in caplog.text
+    assert pair.files() == pair.clean_build()
+
+
+@pytest.mark.parametrize(
+    "damage", ["UPDATE page SET value = x'00'", "DELETE FROM page"]
+)
+def test_pages_follow_a_link_that_goes_with_the_note_of_its_page(
+    pair: Studio, damage: str
+) -> None:
+    database = sqlite3.connect(pair.root / "cache" / CACHE_NAME)
+    with contextlib.closing(database), database:
+        database.execute(f"{damage} WHERE wiki = 'docs/two' AND slug = 'home'")
+    edit(pair, "docs/two/home.md", "# Start\n")
+    pair.build()
     assert pair.files() == pair.clean_build()
 
 

@@ -121,7 +121,7 @@ class SiteWriting:
         self._stale_elsewhere: defaultdict[int, set[Slug]] = defaultdict(set)
         """Pages of each wiki that the changes of others reach."""
         self._has_lost = False
-        """Of a wiki of the last build nobody knows any more where its pages led."""
+        """Of a page of the last build nobody knows any more where it led."""
         self._retry_at = 0.0
         self._documents: list[DocumentKey] = []
         self.search = b""
@@ -209,7 +209,7 @@ class SiteWriting:
             before = {Slug(slug): _PAGES.decode(one) for slug, one in noted.items()}
             if last.table == table:
                 indexer.believe(number, before.values())
-        else:
+        if last.reading != reading or before.keys() != last.addresses.pages.keys():
             self._has_lost = True
         wiki = indexer.index(number, scanned, before)
         self._composer = composer = self._site.pages_of(wiki)
