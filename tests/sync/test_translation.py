@@ -518,6 +518,26 @@ async def test_a_page_that_is_renamed_and_edited_on_the_wiki_keeps_its_link(
     assert pair.texts() == {"start": "![red](red.png)\n\nedited there\n"}
 
 
+async def test_a_page_that_is_moved_here_with_its_picture_keeps_its_link(
+    pair: Pair,
+) -> None:
+    """Edited on the wiki at once, and moved back without it, as an undo does."""
+    pair.service.quirks = {Quirk.META_ID}
+    await link_red(pair)
+    upload = await upload_of(pair)
+    below = pair.folder / "below"
+    below.mkdir()
+    for name in ("home.md", "red.png"):
+        (pair.folder / name).rename(below / name)
+    await pair.edit("home", f"{await there(pair)}\nedited there\n")
+    await pair.rest()
+    assert pair.texts() == {"below/home": "![red](red.png)\n\nedited there\n"}
+    (below / "home.md").rename(pair.folder / "home.md")
+    pair.save("home", "![red](red.png)\n\nedited there and here\n")
+    await pair.rest()
+    assert f"![red]({upload})\n" in await there(pair)
+
+
 async def test_a_conflict_that_is_settled_beside_a_picture_is_sent_once(
     pair: Pair,
 ) -> None:

@@ -134,8 +134,11 @@ class FileLinks:
         files: dict[LinkTarget, Collection[str]] = {}
         for target, file in (await self._find(slug, await _targets(like))).items():
             now = file.digest if isinstance(file, LooseFile) else None
-            versions = self._versions(slug, target).items()
-            files[target] = [v for d, v in versions if sent or v in held or d == now]
+            versions = self._versions(slug, target)
+            ways = {v for d, v in versions.items() if sent or v in held or d == now}
+            # a file that was moved here has its upload under its earlier path
+            moved = self._state.upload_of(now) if now else None
+            files[target] = ways | {one for one in held if one == moved}
         content, uploads = await _parsed(lambda: to_folder(page, like, files))
         if content == page.content:
             return page
