@@ -283,6 +283,19 @@ async def test_pages_that_both_sides_had_are_no_steps(state: State) -> None:
     assert steps(copies) == set()
 
 
+async def test_what_a_first_sync_carries_over_is_no_step(state: State) -> None:
+    """An undo would remove the pages of a wiki that is older than the folder."""
+    copies = Copies(state, {})
+    for slug, text in PAGES.items():
+        copies.there.put(slug, text)
+    await copies.rest()
+    assert copies.texts() == PAGES
+    assert steps(copies) == set()
+    create_there(copies)
+    await copies.rest()
+    assert steps(copies) == {("", slug) for slug in MANY}
+
+
 async def test_a_sync_with_nothing_to_do_is_not_the_last_one(state: State) -> None:
     copies = await in_sync(state)
     edit_there(copies)

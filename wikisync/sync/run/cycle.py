@@ -173,7 +173,8 @@ class _Run:
         state, tally = cycle.state, cycle.tally
         started_at = cycle.clock()
         self._refuse_other(owner, remote_id)
-        if options.is_undoable:
+        # what a first sync finds, also after a lost state, is older than it
+        if options.is_undoable and state.memory.health.last_good_at is not None:
             state.begin_sync(started_at)
         # Both change what the scans will find, so they come first: the base is then as
         # the wiki is, and the folder has every text that was saved.
