@@ -593,7 +593,7 @@ def test_the_codemap_has_a_sentence_for_each_module() -> None:
     assert re.search("^- `core/model.py`: .*[(]pure[)]$", text, re.MULTILINE)
 
 
-PRODUCT_LINES = 96_800
+PRODUCT_LINES = 94_000
 """No change may go over this without taking as much away; the goal is 88,000."""
 
 
