@@ -273,8 +273,11 @@ class Client:
         doubled = self._reported("duplicate-page")
         files = {str(p) for p, slug in self.known.aliases().items() if slug in doubled}
         skipped = self.result.plan.skipped if self.result else ()
-        refused = {s.slug for s in skipped if s.reason is SkipReason.CHANGE_REFUSED}
-        return waiting | doubled | files | refused
+        # a missing page may be the file that is skipped, until a person names one anew
+        reasons = {SkipReason.CHANGE_REFUSED, SkipReason.MAY_BE_UNREAD}
+        reasons -= set() if doubled else {SkipReason.MAY_BE_UNREAD}
+        waits = {skip.slug for skip in skipped if skip.reason in reasons}
+        return waiting | doubled | files | waits
 
     def untold(self) -> set[str]:
         """Conflict files that lie there, and nobody knows of."""
