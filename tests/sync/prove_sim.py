@@ -62,7 +62,7 @@ WEATHERS: Mapping[str, Weather] = {
     "older copies of the folder": Weather(
         person=0.08, fault=0.05, crash=0.002, older=0.25, web=0.3, length=3
     ),
-    "syncs taken back": Weather(crash=0.01, undo=0.4, revert=0.2),
+    "syncs taken back": Weather(crash=0.01, undo=0.6, revert=0.2),
     "saves": Weather(
         person=0.03, fault=0.03, crash=0.002, saves=0.8, web=0.1, length=4
     ),
