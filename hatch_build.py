@@ -76,7 +76,7 @@ def provide_library(root: Path) -> Path:
 
 
 def library_in(root: Path) -> Path:
-    """Where the library lies in a checkout, or shall lie."""
+    """Path of the library in a checkout."""
     return root / VENDOR / "asciidoctor.js"
 
 

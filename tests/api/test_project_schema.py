@@ -1,4 +1,4 @@
-"""Records about projects: what is told under two names, or in two ways."""
+"""Records about projects: values that a service sends under two names or forms."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def test_level_is_the_higher_of_both_ways(
     project_level: int | None, group_level: int | None, level: int
 ) -> None:
     access = {
-        way: None if told is None else {"access_level": told}
-        for way, told in (
+        way: None if value is None else {"access_level": value}
+        for way, value in (
             ("project_access", project_level),
             ("group_access", group_level),
         )

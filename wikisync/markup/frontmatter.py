@@ -49,6 +49,7 @@ def split_front_matter(source: str) -> FrontMatter:
         return FrontMatter({}, source)
     body = source[block.end :]
     if block.fence == "---" and block.language == "yaml":
+        # it loads PyYAML, which the pages of most wikis do not need
         from wikisync.markup.metadata import NotMetadata, parse_mapping
 
         try:
