@@ -13,6 +13,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
+from tests.support.streams import stream_server
+
 BREAK = b""
 """Instead of an answer: the connection is closed."""
 TLS_HANDSHAKE = b"\x16"
@@ -40,7 +42,6 @@ class Wire:
     """Whether the last answer is given again and again."""
     pauses_s: float = 0.0
     """Between two bytes of an answer's body."""
-    tasks: set[asyncio.Task[None]] = field(default_factory=set)
     connections: int = 0
     """How many were made."""
 
@@ -64,18 +65,13 @@ class Wire:
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         self.connections += 1
-        if (task := asyncio.current_task()) is not None:
-            self.tasks.add(task)
-        try:
-            while request := await _read_request(reader, writer):
-                self.requests.append(request)
-                answer = self.next_answer()
-                with suppress(ConnectionError):
-                    await self._send(writer, answer)
-                if not answer or b"Connection: close" in answer:
-                    break
-        finally:
-            writer.close()
+        while request := await _read_request(reader, writer):
+            self.requests.append(request)
+            answer = self.next_answer()
+            with suppress(ConnectionError):
+                await self._send(writer, answer)
+            if not answer or b"Connection: close" in answer:
+                break
 
     async def _send(self, writer: asyncio.StreamWriter, answer: bytes) -> None:
         if self.pauses_s:
@@ -114,17 +110,9 @@ def cut(answer: bytes, missing: int = 5) -> bytes:
 @asynccontextmanager
 async def listening_wire(tls: ssl.SSLContext | None = None) -> AsyncIterator[Wire]:
     wire = Wire()
-    server = await asyncio.start_server(wire.serve, "127.0.0.1", 0, ssl=tls)
-    port = server.sockets[0].getsockname()[1]
-    wire.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
-    try:
+    async with stream_server(wire.serve, tls=tls) as port:
+        wire.url = f"{'https' if tls else 'http'}://127.0.0.1:{port}"
         yield wire
-    finally:
-        server.close()
-        if wire.pauses_s:
-            for task in wire.tasks:
-                task.cancel()
-            await asyncio.wait(wire.tasks)
 
 
 async def _read_request(

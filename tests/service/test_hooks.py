@@ -21,6 +21,7 @@ from tests.service.conftest import GROUP, GROUP_WIKIS, PROJECT, WIKIS, Api
 from tests.support.git import clone, commit_and_push, needs_git
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
+from tests.support.streams import stream_server
 from wikisync.core.model import Format
 from wikisync.service.hooks import WikiEvent
 from wikisync.service.import_fetch import shown
@@ -495,12 +496,10 @@ async def test_nothing_of_an_answer_that_is_no_http_is_logged(
     async def meet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(answer)
-        writer.close()
 
-    server = await asyncio.start_server(meet, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    handbook.hooks = (Hook(f"http://127.0.0.1:{port}/hook?key=s3cret", "s3cret"),)
-    async with server:
+    async with stream_server(meet) as port:
+        url = f"http://127.0.0.1:{port}/hook?key=s3cret"
+        handbook.hooks = (Hook(url, "s3cret"),)
         await api.put(f"{WIKIS}/home", json={"content": "2"})
         await handbook.wait_for_hooks()
     assert "hook" in caplog.text

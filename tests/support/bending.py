@@ -31,6 +31,8 @@ from typing import Self
 
 from yarl import URL
 
+from tests.support.streams import stream_server
+
 HEAD_BYTES_MAX = 1 << 20
 HTML = "text/html; charset=utf-8"
 SIGN_IN_PAGE = (
@@ -238,7 +240,6 @@ class BendingProxy:
                 self.asked.append(asked)
                 taken = [rule for rule in reversed(self.rules) if rule.takes(asked)]
                 await self._answer(asked, taken[0] if taken else None, reader, writer)
-        writer.close()
 
     async def _answer(
         self,
@@ -413,8 +414,6 @@ async def bending_proxy(
         below: path of the proxy that the service's root is at, such as ``/gitlab``.
     """
     proxy = BendingProxy(URL(url), below)
-    server = await asyncio.start_server(proxy.serve, host, 0, limit=HEAD_BYTES_MAX)
-    port = server.sockets[0].getsockname()[1]
-    proxy.url = str(URL.build(scheme="http", host=host, port=port)) + below
-    async with server:
+    async with stream_server(proxy.serve, host, limit=HEAD_BYTES_MAX) as port:
+        proxy.url = str(URL.build(scheme="http", host=host, port=port)) + below
         yield proxy

@@ -17,6 +17,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from tests.support.streams import stream_server
+
 CHUNK_BYTES = 1 << 16
 
 
@@ -38,7 +40,6 @@ class ForwardProxy:
         """One connection, until one of both sides ends it."""
         with suppress(ConnectionError, asyncio.IncompleteReadError):
             await self._serve(reader, writer)
-        writer.close()
 
     async def _serve(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -61,11 +62,13 @@ class ForwardProxy:
             rest = head.split(b"\r\n", 1)[1]
             path = url.partition(parts.netloc)[2]
             requests.write(f"{method} {path} HTTP/1.1\r\n".encode() + rest)
-        async with asyncio.TaskGroup() as group:
-            back = group.create_task(_pass_on(answers, writer))
-            await _pass_on(reader, requests)
-            back.cancel()
-        requests.close()
+        try:
+            async with asyncio.TaskGroup() as group:
+                back = group.create_task(_pass_on(answers, writer))
+                await _pass_on(reader, requests)
+                back.cancel()
+        finally:
+            requests.close()
 
     def _lets_in(self, head: bytes) -> bool:
         if self.login is None:
@@ -85,7 +88,6 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 async def forward_proxy() -> AsyncIterator[ForwardProxy]:
     """Run a proxy on a free port of this machine."""
     proxy = ForwardProxy()
-    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
-    proxy.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    async with server:
+    async with stream_server(proxy.serve) as port:
+        proxy.url = f"http://127.0.0.1:{port}"
         yield proxy

@@ -16,6 +16,8 @@ from pathlib import Path
 from aiohttp import ClientSession, web
 from yarl import URL
 
+from tests.support.streams import stream_server
+
 MOVED = "/moved"
 
 
@@ -163,7 +165,7 @@ async def silent_server() -> AsyncIterator[SilentServer]:
     silent = SilentServer()
 
     async def listen(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        reader: asyncio.StreamReader, _writer: asyncio.StreamWriter
     ) -> None:
         try:
             while await reader.read(1000):
@@ -171,11 +173,9 @@ async def silent_server() -> AsyncIterator[SilentServer]:
         except ConnectionError:
             pass
         silent.hung_up.set()
-        writer.close()
 
-    server = await asyncio.start_server(listen, "127.0.0.1", 0)
-    silent.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    async with server:
+    async with stream_server(listen) as port:
+        silent.url = f"http://127.0.0.1:{port}"
         yield silent
 
 
