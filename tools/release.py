@@ -146,6 +146,7 @@ def main() -> None:
         raise SystemExit("release: commit first: the checkout has uncommitted changes")
     tools = python_in(TOOLS)
     pip_install(tools, "--require-hashes", "-r", ROOT / "requirements" / "release.txt")
+    run(sys.executable, "-m", "tools.manual")
     with tempfile.TemporaryDirectory(prefix="wikisync-release-") as folder:
         source, wheel = build(Path(folder) / "source")
         run(tools, "-m", "twine", "check", "--strict", source, wheel)
