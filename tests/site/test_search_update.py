@@ -16,7 +16,7 @@ from tests.site.sites import Studio
 from tests.support.archive import tree_bytes
 from tests.support.searched import searched
 from wikisync.markup.record import Section
-from wikisync.site import last_build, search, search_spool, search_terms, search_writing
+from wikisync.site import last_build, search, search_terms, search_writing
 from wikisync.site.build import build_site
 from wikisync.site.output import Output
 from wikisync.site.search import (
@@ -108,10 +108,9 @@ def document(url: str, text: str, title: str = "", wiki: str = "") -> SearchDocu
 
 @pytest.fixture(scope="module", autouse=True)
 def small_shards() -> Iterator[None]:
-    """Limits at which a few words split and join shards, and are put on disk."""
+    """Limits at which a few words split and join shards."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search_terms, "SHARD_BYTES_MAX", 60)
-        patch.setattr(search_spool, "SCORES_MAX", 50)
         patch.setattr(search, "DOCUMENTS_PER_SHARD", 4)
         patch.setattr(search, "TEXTS_PER_SHARD", 2)
         yield

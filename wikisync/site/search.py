@@ -37,13 +37,16 @@ from urllib.parse import quote, unquote
 import msgspec
 from msgspec import Struct
 
-from wikisync.site.search_spool import ScoreSpool
 from wikisync.site.search_terms import (
+    RANKS,
+    Scores,
     ShardLost,
     TermShard,
     base36,
     changed_shards,
     family_of,
+    new_scores,
+    score_of,
 )
 from wikisync.site.search_texts import DocumentText, json_bytes
 from wikisync.site.search_words import document_words, unpacked_words
@@ -109,6 +112,9 @@ class IndexPlace(Protocol):
         """Note them for later updates."""
 
 
+WordScores = defaultdict[str, Scores]
+"""By word, the changed scores of documents, added in the rising order of their numbers:
+some hundred a page, each of four bytes."""
 Load = Callable[[DocumentKey], SearchDocument]
 """A document with its text."""
 
@@ -184,9 +190,9 @@ class _Update:
 
     def steps(self) -> Generator[None, None, IndexState]:
         """Keep or put every file."""
-        with ScoreSpool() as scores:
-            yield from self._update_documents(scores)
-            terms = self._update_terms(scores)
+        scores = WordScores(new_scores)
+        yield from self._update_documents(scores)
+        terms = self._update_terms(scores)
         self._update_wikis()
         index = {
             "count": len(self._now),
@@ -202,7 +208,7 @@ class _Update:
     def _has_many(self) -> bool:
         return len(self._wikis) > 1
 
-    def _update_documents(self, scores: ScoreSpool) -> Iterator[None]:
+    def _update_documents(self, scores: WordScores) -> Iterator[None]:
         """Titles and texts; a few documents at a time, for one site has gigabytes."""
         now, changed, place = self._now, self._changed, self._place
         is_other = self._has_many != (len(self._old_wikis) > 1)
@@ -237,7 +243,7 @@ class _Update:
         ]
 
     def _rescore(
-        self, slot: int, loaded: Callable[[int], SearchDocument], scores: ScoreSpool
+        self, slot: int, loaded: Callable[[int], SearchDocument], scores: WordScores
     ) -> None:
         """Note which words have another score in a document, or have it no more."""
         old, new = self._before.documents.get(slot), self._now.get(slot)
@@ -247,8 +253,11 @@ class _Update:
             self._is_known = False
             return
         if before:
-            scores.add(slot, [(word, "") for word in before.keys() - words.keys()])
-        scores.add(slot, words.items() - before.items() if before else words.items())
+            for word in before.keys() - words.keys():
+                scores[word].append(score_of(slot, ""))
+        first = score_of(slot, "")
+        for word, letter in words.items() - before.items() if before else words.items():
+            scores[word].append(first + RANKS[letter])
 
     def _words(
         self, slot: int, loaded: Callable[[int], SearchDocument]
@@ -264,20 +273,18 @@ class _Update:
             self._place.note_words(key, words)
         return words
 
-    def _update_terms(self, scores: ScoreSpool) -> dict[str, TermShard]:
+    def _update_terms(self, scores: WordScores) -> dict[str, TermShard]:
         """Shards of terms: those that change, or all where one cannot be trusted."""
         if self._is_known:
             with contextlib.suppress(ShardLost):
                 return self._changed_terms(scores)
         self._before = NO_INDEX
-        with ScoreSpool() as all_scores:
-            for slot in self._now:
-                self._rescore(
-                    slot, lambda slot: self._load(self._now[slot]), all_scores
-                )
-            return self._changed_terms(all_scores)
+        all_scores = WordScores(new_scores)
+        for slot in self._now:
+            self._rescore(slot, lambda slot: self._load(self._now[slot]), all_scores)
+        return self._changed_terms(all_scores)
 
-    def _changed_terms(self, scores: ScoreSpool) -> dict[str, TermShard]:
+    def _changed_terms(self, scores: WordScores) -> dict[str, TermShard]:
         """Keep or put every shard of terms, one family of words after the other.
 
         Raises:
@@ -285,7 +292,10 @@ class _Update:
         """
         before = _by_family(self._before.terms)
         terms: dict[str, TermShard] = {}
-        for family, changes in scores.families():
+        families: defaultdict[str, dict[str, Scores]] = defaultdict(dict)
+        for word, some in scores.items():
+            families[family_of(word)][word] = some
+        for family, changes in sorted(families.items()):
             shards = changed_shards(before.pop(family, {}), changes, self._text)
             terms |= shards.all
             for key, text in shards.texts.items():

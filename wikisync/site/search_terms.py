@@ -37,6 +37,11 @@ _RANK_BITS = 5
 _RANK_MASK = (1 << _RANK_BITS) - 1
 
 
+def new_scores() -> Scores:
+    """Those of a word that is in no document yet."""
+    return array("I")
+
+
 def score_of(slot: int, letter: str) -> int:
     """A document's number with a letter; none where the word is not in it any more."""
     return slot << _RANK_BITS | RANKS[letter]
