@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -11,8 +12,8 @@ import pytest
 from wikisync.core.model import digest_of
 from wikisync.site import last_build
 from wikisync.site.cache import CACHE_NAME, CacheDamaged, open_cache
-from wikisync.site.file_table import FileState, FileTable
 from wikisync.site.last_build import NO_NOTE, BuildNote, LastBuild
+from wikisync.site.manifest import FileState
 
 OUTPUT = Path("/site")
 NOTE = BuildNote(b"inputs", 3, (), ())
@@ -38,7 +39,7 @@ class Builds:
             last = LastBuild(store, output)
             last.put_wiki(wiki, b"note", pages.items(), is_whole=is_whole)
             if ends:
-                last.remember(NOTE, FileTable(), b"index", [wiki])
+                last.remember(NOTE, {}, b"index", [wiki])
 
     def pages(self, wiki: str = "docs", output: Path = OUTPUT) -> dict[str, bytes]:
         """What the next build finds."""
@@ -94,10 +95,12 @@ def test_build_that_fails_while_it_notes_leaves_nothing(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr(FileTable, "changed_since", interrupted)
+    with monkeypatch.context() as patch, open_cache(builds.folder) as store:
+        last = LastBuild(store, OUTPUT)
+        last.put_wiki("docs", b"note", [("a", b"5")], is_whole=False)
+        patch.setattr(last_build, "summed", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            builds.put({"a": b"5"})
+            last.remember(NOTE, {}, b"index", ["docs"])
     assert builds.pages() == {"a": b"1", "b": b"2"}
 
 
@@ -124,14 +127,13 @@ def test_damaged_page_that_was_counted_on_is_told(builds: Builds) -> None:
         LastBuild(store, OUTPUT).pages_now("docs")
 
 
-def files_of(*paths: str) -> FileTable:
-    files = FileTable(manifest=FileState(9, digest_of("m"), mtime_ns=1))
-    for path in paths:
-        files[path] = FileState(1, digest_of(path), mtime_ns=2)
-    return files
+def files_of(*paths: str) -> dict[str, FileState]:
+    return {path: FileState(1, digest_of(path), mtime_ns=2) for path in paths}
 
 
-def noted_files(folder: Path, files: FileTable | None = None) -> FileTable:
+def noted_files(
+    folder: Path, files: Mapping[str, FileState] | None = None
+) -> Mapping[str, FileState]:
     """The files that a build finds, and then leaves."""
     with open_cache(folder) as store:
         last = LastBuild(store, OUTPUT)
@@ -147,7 +149,6 @@ def test_files_are_those_that_were_noted_last(tmp_path: Path) -> None:
     found = noted_files(tmp_path)
     assert sorted(found) == ["b", "c"]
     assert found["b"] == files_of("b")["b"]
-    assert found.manifest == files_of().manifest
 
 
 @pytest.mark.parametrize(
@@ -155,7 +156,7 @@ def test_files_are_those_that_were_noted_last(tmp_path: Path) -> None:
     [
         "DELETE FROM file WHERE path = 'a'",
         "UPDATE file SET path = 'c' WHERE path = 'a'",
-        "UPDATE file SET value = (SELECT value FROM file WHERE path = 'b')",
+        "UPDATE file SET digest = (SELECT digest FROM file WHERE path = 'b')",
     ],
 )
 def test_damaged_file_means_no_file_until_the_next_note(
@@ -163,8 +164,7 @@ def test_damaged_file_means_no_file_until_the_next_note(
 ) -> None:
     noted_files(tmp_path, files_of("a", "b"))
     builds.run(damage)
-    damaged = noted_files(tmp_path, files_of("b"))
-    assert (len(damaged), damaged.manifest) == (0, None)
+    assert noted_files(tmp_path, files_of("b")) == {}
     assert list(noted_files(tmp_path)) == ["b"]
 
 

@@ -13,16 +13,20 @@ import pytest
 
 from wikisync.errors import SiteError
 from wikisync.site.addresses import MANIFEST
-from wikisync.site.file_table import FileTable
 from wikisync.site.manifest import content_type
-from wikisync.site.output import NO_FILES, Changes, Output, is_untouched, open_output
+from wikisync.site.output import (
+    NO_FILES,
+    Changes,
+    Files,
+    Output,
+    is_untouched,
+    open_output,
+)
 from wikisync.site.output_place import STAGING, OutputPlace
 from wikisync.site.sources import SourceFile
 
 
-def publish(
-    root: Path, files: Mapping[str, str], trusted: FileTable = NO_FILES
-) -> Changes:
+def publish(root: Path, files: Mapping[str, str], trusted: Files = NO_FILES) -> Changes:
     output = open_output(root, trusted)
     with output.staging():
         for path, text in files.items():

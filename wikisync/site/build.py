@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from wikisync.errors import SiteError
 from wikisync.site.addresses import wiki_prefix
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache, with_cache
-from wikisync.site.file_table import FileTable
 from wikisync.site.fingerprint import hash_of, program_fingerprint
 from wikisync.site.last_build import BuildNote, LastBuild
 from wikisync.site.model import BuildReport, SiteOptions, WikiSource
@@ -229,12 +228,12 @@ def _settle_linked(scanned: Sequence[ScannedWiki], store: Cache) -> None:
 
 
 def _unchanged(
-    note: BuildNote, files: FileTable, notes: tuple[Problem, ...]
+    note: BuildNote, files: Sized, notes: tuple[Problem, ...]
 ) -> BuildReport:
     return BuildReport(
         pages=note.pages,
         written=0,
-        unchanged=len(files) + 1,
+        unchanged=len(files),
         removed=0,
         problems=note.problems,
         broken_links=note.broken_links,

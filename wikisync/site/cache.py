@@ -36,7 +36,7 @@ BESIDE = "site-*"
 """All files beside the database: that of bodies, and what a worker gets in a file."""
 BODIES = b"bodies"
 """Key of the state that names the file of bodies."""
-CACHE_VERSION = 7
+CACHE_VERSION = 8
 WAIT_S = 10
 """How long a build waits for another one with the same cache."""
 ROWS_PER_COMMIT = 500
@@ -60,7 +60,8 @@ _TABLES = {
     "wiki": "site INT, name TEXT, value BLOB, PRIMARY KEY (site, name)",
     "page": "site INT, wiki TEXT, slug TEXT, value BLOB,"
     " PRIMARY KEY (site, wiki, slug)",
-    "file": "site INT, path TEXT, value BLOB, PRIMARY KEY (site, path)",
+    "file": "site INT, path TEXT, size INT, digest TEXT, mtime_ns INT, key BLOB,"
+    " PRIMARY KEY (site, path)",
 }
 """The last four are those of ``last_build``."""
 

@@ -9,7 +9,8 @@ nothing is left of a build that fails.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Collection, Iterable, Mapping
+import zlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,8 +19,8 @@ from msgspec.structs import replace
 from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.model import Problem
 from wikisync.site.cache import Cache, checked, summed
-from wikisync.site.file_table import FileState, FileTable
 from wikisync.site.fingerprint import program_fingerprint
+from wikisync.site.manifest import FileState
 from wikisync.site.model import BrokenLink
 
 
@@ -37,10 +38,8 @@ class BuildNote(msgspec.Struct, frozen=True):
     retry_at: float = 0.0
     """When the first page that went over a limit may be tried again; 0: there is
     no such page."""
-    manifest: FileState | None = None
-    """That of the output as it was left."""
     files_sum: int = 0
-    """Checksum of the rows of its other files."""
+    """Checksum of the rows of its files."""
 
 
 NO_NOTE = BuildNote(b"", 0, (), ())
@@ -69,21 +68,22 @@ class LastBuild:
         """What that build noted; nothing where it is lost."""
         self.search = checked(_of_program(b"search"), search) or b""
         """What it noted of the search index."""
-        self._files = FileTable()
+        self._files: dict[str, FileState] = {}
         self._whole: set[str] = set()
         """Wikis all of whose pages are in the temporary table."""
         for table, columns in _NEW.items():
             self._rows(f"CREATE TEMP TABLE IF NOT EXISTS {table} ({columns})")
             self._rows(f"DELETE FROM {table}")  # noqa: S608 - a literal
 
-    def files(self) -> FileTable:
+    def files(self) -> Mapping[str, FileState]:
         """The files of the output as that build left them; none where one is lost."""
         found = self._rows(
-            "SELECT path, value FROM file WHERE site = ? ORDER BY path", self.site
+            "SELECT path, size, digest, mtime_ns, key FROM file WHERE site = ?"
+            " ORDER BY path",
+            self.site,
         )
-        files = FileTable(dict(found), self.note.manifest)
-        if files.checksum() == self.note.files_sum:
-            self._files = files
+        if _files_sum(found) == self.note.files_sum:
+            self._files = {path: FileState(*row) for path, *row in found}
         return self._files
 
     def wiki(self, name: str) -> bytes | None:
@@ -139,10 +139,18 @@ class LastBuild:
             self._whole.add(name)
 
     def remember(
-        self, note: BuildNote, files: FileTable, search: bytes, wikis: Collection[str]
+        self,
+        note: BuildNote,
+        files: Mapping[str, FileState],
+        search: bytes,
+        wikis: Collection[str],
     ) -> None:
         """Note what there is, of wikis those of these names as they are now."""
-        note = replace(note, manifest=files.manifest, files_sum=files.checksum())
+        rows = [
+            (path, one.size, one.digest, one.mtime_ns, one.key)
+            for path, one in sorted(files.items())
+        ]
+        note = replace(note, files_sum=_files_sum(rows))
         with self._store.all_or_nothing():
             known = self._rows("SELECT name FROM wiki WHERE site = ?", self.site)
             for name in {name for (name,) in known} - set(wikis) | self._whole:
@@ -158,12 +166,12 @@ class LastBuild:
                 " (SELECT wiki, slug FROM new_page WHERE value = x'')",
                 self.site,
             )
-            if not len(self._files):
+            if not self._files:
                 self._rows("DELETE FROM file WHERE site = ?", self.site)
-            files_now = files.changed_since(self._files)
+            last = self._files.get
             put(
-                "REPLACE INTO file VALUES (?, ?, ?)",
-                ((self.site, *one) for one in files_now),
+                "REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)",
+                ((self.site, *one) for one in rows if last(one[0]) != files[one[0]]),
             )
             gone = ((self.site, path) for path in self._files if path not in files)
             put("DELETE FROM file WHERE site = ? AND path = ?", gone)
@@ -181,6 +189,10 @@ class LastBuild:
                 wiki,
             )
         )
+
+
+def _files_sum(rows: Sequence[tuple[object, ...]]) -> int:
+    return zlib.crc32(msgspec.msgpack.encode(rows))
 
 
 def _of_program(key: bytes) -> bytes:

@@ -13,11 +13,11 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from wikisync.core.decoding import json_decoder
+from wikisync.core.model import Digest
 from wikisync.errors import FolderError, SiteError
 from wikisync.folder.safe_open import read_below
 from wikisync.markup.file_types import file_extension, file_type
 from wikisync.site.addresses import MANIFEST
-from wikisync.site.file_table import FileTable
 from wikisync.site.published import PublishedWiki
 
 MANIFEST_VERSION = 1
@@ -33,6 +33,21 @@ _TYPES: Mapping[str, str] = {
 }
 """What only our own files are called; those of strangers, ``file_types`` knows.
 A table of ours, since systems' tables differ."""
+
+
+class FileState(msgspec.Struct, frozen=True, gc=False):
+    """A file of an output; equal size and time mean equal bytes."""
+
+    size: int
+    """In bytes."""
+    digest: Digest | None
+    """None where nobody knows what the file holds."""
+    mtime_ns: int = 0
+    """As a build left it; 0 before that, and for a time that no clock of today has."""
+    key: bytes = b""
+    """Hash of what it was made from, as far as somebody asks for it."""
+    staged: int = 0
+    """Number of the new content in staging, from 1; 0 where the file stays."""
 
 
 class ManifestFile(msgspec.Struct, frozen=True):
@@ -131,14 +146,16 @@ def _read(
     return manifest
 
 
-def manifest_lines(files: FileTable, wikis: Sequence[PublishedWiki]) -> Iterator[bytes]:
+def manifest_lines(
+    files: Mapping[str, FileState], wikis: Sequence[PublishedWiki]
+) -> Iterator[bytes]:
     """The manifest of a site: sorted, one wiki and one file a line, no dates."""
     head = f'{{"generator":"{GENERATOR}","version":{MANIFEST_VERSION},"wikis":[\n'
     yield head.encode() + b",\n".join(msgspec.json.encode(wiki) for wiki in wikis)
     before = b'\n],"files":[\n'
-    for path, size, digest in files.named():
-        assert digest is not None, "what was put or kept is known"
-        entry = ManifestFile(path, size, digest, content_type(path))
+    for path, state in sorted(files.items()):
+        assert state.digest is not None, "what was put or kept is known"
+        entry = ManifestFile(path, state.size, state.digest, content_type(path))
         yield before + msgspec.json.encode(entry)
         before = b",\n"
     yield (b"" if len(files) else before) + b"\n]}\n"

@@ -17,7 +17,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO
@@ -30,8 +30,8 @@ from wikisync.core.system.locks import close_locked, open_locked_folder
 from wikisync.errors import FolderError, SiteError
 from wikisync.folder.safe_open import opened_below, read_below, read_chunks
 from wikisync.site.addresses import MANIFEST
-from wikisync.site.file_table import FileState, FileTable
 from wikisync.site.manifest import (
+    FileState,
     manifest_head,
     manifest_lines,
     named_files,
@@ -48,10 +48,13 @@ from wikisync.site.output_place import (
 from wikisync.site.published import PublishedWiki
 from wikisync.site.sources import SourceFile
 
-NO_FILES = FileTable()
+Files = Mapping[str, FileState]
+"""By output path, the manifest among them once a build is done."""
+NO_FILES: Files = {}
+"""What is trusted of an output that nothing is known of."""
+_TIMES_END = 1 << 63
 READ_BYTES_MAX = 64 * 1024 * 1024
 """Of a file of the last build that is read again."""
-"""What is trusted of an output that nothing is known of; nobody adds to it."""
 
 
 class Changes(Struct, frozen=True):
@@ -60,12 +63,12 @@ class Changes(Struct, frozen=True):
     written: int
     unchanged: int
     removed: int
-    files: FileTable
+    files: Files
     """Every file of the site as it is now."""
     problems: tuple[Problem, ...]
 
 
-def open_output(root: Path, trusted: FileTable = NO_FILES) -> Output:
+def open_output(root: Path, trusted: Files = NO_FILES) -> Output:
     """Look at an output folder and make sure that a site may be written there.
 
     Raises:
@@ -93,10 +96,10 @@ def open_output(root: Path, trusted: FileTable = NO_FILES) -> Output:
 class Output:
     """An output folder during one build: put every file, then ``commit`` once."""
 
-    def __init__(self, root: Path, trusted: FileTable) -> None:
+    def __init__(self, root: Path, trusted: Files) -> None:
         self.root = root
         """The folder."""
-        self._known: FileTable
+        self._known: Files
         """What builds of ours put there; read while it is held, as what follows."""
         self.wikis: tuple[PublishedWiki, ...] = ()
         """Those that the site holds."""
@@ -104,7 +107,7 @@ class Output:
         self._place: OutputPlace
         """While it is held."""
         self._numbers = count(1)
-        self.files = FileTable()
+        self.files: dict[str, FileState] = {}
         """What the site shall have so far."""
         self._keys: dict[str, bytes] = {}
         """Keys of files that are not put yet."""
@@ -157,14 +160,16 @@ class Output:
         made from something else than now, it is not kept; its new content is put
         later, and has this key.
         """
-        if self._trusted.key(path) == key and self._is_kept(path):
+        last = self._trusted.get(path)
+        if last is not None and last.key == key and self._is_kept(path, last):
             return True
         self._keys[path] = key
         return False
 
     def keep_as_made(self, path: str) -> bool:
         """The same for a file that is still made from what it was made from last."""
-        return bool(self._trusted.key(path)) and self._is_kept(path)
+        last = self._trusted.get(path)
+        return last is not None and bool(last.key) and self._is_kept(path, last)
 
     @property
     def known(self) -> tuple[str, ...]:
@@ -252,7 +257,7 @@ class Output:
 
     def leave_out(self, path: str, name: str) -> None:
         """The site shall not have this file, whose source cannot be read."""
-        self.files.discard(path)
+        self.files.pop(path, None)
         self._problems.append(_unread(name))
 
     def commit(self, wikis: Sequence[PublishedWiki] = ()) -> Changes:
@@ -262,7 +267,7 @@ class Output:
         """
         manifest = self._stage_manifest(wikis)
         gone = sorted(path for path in self._known if path not in self.files)
-        unsettled = [path for path, _, mtime_ns in self.files.times() if not mtime_ns]
+        unsettled = [path for path, one in self.files.items() if not one.mtime_ns]
         new = [path for path in unsettled if self.files[path].staged]
         problems = [*self._problems, *(_foreign(path) for path in self._foreign)]
         early = _in_the_way(gone, new) if gone else []
@@ -274,18 +279,17 @@ class Output:
         if self.current(MANIFEST) != manifest:
             self._place.swap_in(STAGED_MANIFEST, MANIFEST)
             written += 1
-        unchanged = len(self.files) + 1 - written
-        self._settle(unsettled)
+        self._settle([*unsettled, MANIFEST])
+        unchanged = len(self.files) - written
         return Changes(written, unchanged, removed, self.files, tuple(problems))
 
-    def _is_kept(self, path: str) -> bool:
+    def _is_kept(self, path: str, state: FileState) -> bool:
         """Take over a file of the last build, unless something else changed it."""
         if path not in self._known:
             return False
-        if _is_as_left(self.root, path, *self._trusted.times_of(path)):
-            self.files.take(path, self._trusted)
+        if _is_as_left(self.root, path, state):
+            self.files[path] = state
             return True
-        state = self._trusted[path]
         if self.current(path) != state.digest:
             return False
         self.files[path] = replace(state, mtime_ns=0)
@@ -314,7 +318,7 @@ class Output:
         if found is None and self._is_free(path):
             return True
         self._foreign.append(path)
-        self.files.discard(path)
+        del self.files[path]
         return False
 
     def _is_folder_missing(self, path: str) -> bool:
@@ -367,9 +371,11 @@ class Output:
     def _settle(self, paths: Iterable[str]) -> None:
         """Note the times of the files that were written, and of those restored."""
         for path in paths:
-            self.files[path] = _left(self.root / path, self.files[path])
-        unnamed = FileState(0, None)
-        self.files.manifest = _left(self.root / MANIFEST, unnamed)
+            found = (self.root / path).lstat()
+            # a file whose time is out of bounds is read again
+            time = found.st_mtime_ns if 0 < found.st_mtime_ns < _TIMES_END else 0
+            state = self.files.get(path, FileState(0, None))
+            self.files[path] = FileState(found.st_size, state.digest, time, state.key)
 
 
 @contextlib.contextmanager
@@ -393,20 +399,11 @@ def _held(root: Path) -> Iterator[int]:
         close_locked(descriptor)
 
 
-def is_untouched(root: Path, files: FileTable) -> bool:
+def is_untouched(root: Path, files: Files) -> bool:
     """Whether every file still is as a build left it, by size and time."""
-    manifest = files.manifest
-    return (
-        manifest is not None
-        and _is_as_left(root, MANIFEST, manifest.size, manifest.mtime_ns)
-        and all(_is_as_left(root, *times) for times in files.times())
+    return MANIFEST in files and all(
+        _is_as_left(root, path, state) for path, state in files.items()
     )
-
-
-def _left(path: Path, state: FileState) -> FileState:
-    """What is known of a file that lies in its place now."""
-    found = path.lstat()
-    return replace(state, size=found.st_size, mtime_ns=found.st_mtime_ns, staged=0)
 
 
 def _is_ours(root: Path) -> bool:
@@ -418,22 +415,18 @@ def _is_ours(root: Path) -> bool:
     return manifest_head(root) is not None or (root / STAGING).is_dir()
 
 
-def _known_files(root: Path, trusted: FileTable) -> FileTable:
+def _known_files(root: Path, trusted: Files) -> Files:
     """Files that builds of ours put here.
 
     A manifest that an interrupted build left in staging counts as well; what its
     files hold now is uncertain, so they come without a digest.
     """
     interrupted = f"{STAGING}/{STAGED_MANIFEST}"
-    manifest = trusted.manifest
+    manifest = trusted.get(MANIFEST)
     is_whole = not os.path.lexists(root / interrupted)
-    if (
-        is_whole
-        and manifest
-        and _is_as_left(root, MANIFEST, manifest.size, manifest.mtime_ns)
-    ):
-        return trusted
-    known = FileTable()
+    if is_whole and manifest and _is_as_left(root, MANIFEST, manifest):
+        return {path: one for path, one in trusted.items() if path != MANIFEST}
+    known: dict[str, FileState] = {}
     for file in named_files(root, MANIFEST):
         known[file.path] = FileState(0, Digest(file.sha256))
     for file in named_files(root, interrupted, is_optional=True):
@@ -441,15 +434,15 @@ def _known_files(root: Path, trusted: FileTable) -> FileTable:
     return known
 
 
-def _is_as_left(root: Path, path: str, size: int, mtime_ns: int) -> bool:
+def _is_as_left(root: Path, path: str, state: FileState) -> bool:
     try:
         found = os.lstat(f"{root}/{path}")
     except (FileNotFoundError, NotADirectoryError):
         return False
     return (
         stat.S_ISREG(found.st_mode)
-        and found.st_size == size
-        and found.st_mtime_ns == mtime_ns
+        and found.st_size == state.size
+        and found.st_mtime_ns == state.mtime_ns
     )
 
 
