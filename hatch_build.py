@@ -29,6 +29,10 @@ SCRIPT_SHA256 = "208694685d3087a8f617e896947d1813befe68ad9616f229300ab09cc97c358
 EDITOR_ENTRY = "tools/codemirror.js"
 EDITOR_SHA256 = "0f8bca8bba5ad0decdcb5849cffba7af646e1c68cfddeff6e05ab3bf54ae4799"
 BUNDLER = "esbuild/bin/esbuild"
+BUNDLING = (
+    *("--bundle", "--minify", "--format=esm", "--target=es2022"),
+    *("--legal-comments=none", "--charset=utf8", "--log-level=error"),
+)
 EDITOR_MAKERS = (
     "@codemirror",
     "@lezer",
@@ -136,9 +140,7 @@ def bundled_editor(root: Path, folder: Path) -> tuple[Path, str]:
     bundle, entry = folder / "codemirror.js", folder / "entry.js"
     shutil.copyfile(root / EDITOR_ENTRY, entry)
     run = node(
-        [str(modules / BUNDLER), str(entry), f"--outfile={bundle}"]
-        + ["--bundle", "--minify", "--format=esm", "--target=es2022"]
-        + ["--legal-comments=none", "--charset=utf8", "--log-level=error"],
+        [str(modules / BUNDLER), str(entry), f"--outfile={bundle}", *BUNDLING],
         return_completed_process=True,
         capture_output=True,
         text=True,

@@ -111,6 +111,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "site": {
         "core.decoding",
+        "core.layout",
         "core.messages",
         "core.model",
         "core.origin",
@@ -128,6 +129,7 @@ ALLOWED: dict[str, set[str]] = {
         "errors",
         "folder",
         "markup",
+        "merging",
         "site",
     },
     "service": {

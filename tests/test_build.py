@@ -138,7 +138,7 @@ def put_editor(root: Path) -> None:
 
 @pytest.mark.parametrize("change", ["", "alert(1)"])
 def test_bundle_that_is_not_the_pinned_one_is_refused(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch, change: str
+    checkout: Path, change: str
 ) -> None:
     """A stand-in bundler writes its own script beside, so that no network is needed."""
     folder = checkout / "fetched"

@@ -40,6 +40,9 @@ from wikisync.workspace.folders import (
     help="Command that opens a page's file. [default: $VISUAL, $EDITOR, or the"
     " desktop's editor]",
 )
+@click.option(
+    "--read-only", "is_read_only", is_flag=True, help="Let nobody write in the browser."
+)
 @theme_options
 @click.pass_obj
 def command(
@@ -54,11 +57,13 @@ def command(
     has_report: bool,
     page_templates: bool,
     is_opened: bool,
+    is_read_only: bool,
 ) -> int:
     """Serve FOLDER as a site on this machine and reload on every save.
 
     FOLDER is a workspace, one wiki of it, or any folder with pages; the default is the
-    current folder.  No service is contacted.  Stop it with Ctrl-C.
+    current folder.  Pages can be written in the browser, too.  No service is
+    contacted.  Stop it with Ctrl-C.
     """
     choice = theme_choice(
         theme,
@@ -77,6 +82,8 @@ def command(
         is_port_wanted=port is not None,
         editor=editor_command(editor, os.environ),
         settings=shown.settings,
+        private=shown.private,
+        is_read_only=is_read_only,
     )
     cache = cache_folder(shown, "preview", os.environ)
     return asyncio.run(preview(console, shown, cache, options, is_opened=is_opened))

@@ -1,4 +1,4 @@
-"""The two spellings of a page's links to files of its folder.  Pure.
+"""The two spellings of a page's links to files of its folder, and renames.  Pure.
 
 On the wiki such a file is an upload, to which ``to_wiki`` lets the links lead;
 ``to_folder`` writes them as the person did.  Where a target stands in a source is
@@ -10,14 +10,17 @@ plain words that are spelled like the target stay as they are.
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from html.entities import html5
-from urllib.parse import unquote
+from typing import NamedTuple
+from urllib.parse import quote, unquote
 
 from msgspec.structs import replace
 
-from wikisync.core.model import LinkPlace, LinkTarget, Page
+from wikisync.core.model import LinkPlace, LinkTarget, Page, Slug, split_extension
+from wikisync.markup.links import LinkIndex, file_path
 from wikisync.markup.page import parse_page
 from wikisync.markup.record import MarkupOptions
 
@@ -230,3 +233,98 @@ def _extension(path: str) -> str:
     """A picture's probe must be a picture's name, or it is no picture any more."""
     found = _EXTENSION.search(path)
     return found.group() if found else ""
+
+
+# -- pages that get another name ---------------------------------------------------
+
+
+class MovedLinks(NamedTuple):
+    """A page whose links lead where they led before, under the new names."""
+
+    source: str
+    links: int
+    """How many are written anew."""
+    left: tuple[str, ...]
+    """Links, as written, whose place in the source is not known."""
+
+
+def moved_links(
+    page: Page,
+    before: LinkIndex,
+    after: LinkIndex,
+    names: Mapping[Slug, Slug],
+    is_file: Callable[[str], bool],
+) -> MovedLinks:
+    """A page's source when some pages of its wiki get other names.
+
+    A link stays as it is while it leads to the same page; else it is written as it
+    was: from the wiki's top or from the page's folder, with an extension or without.
+
+    Args:
+        page: As it is, under the name that it has.
+        before: The wiki as it is.
+        after: The wiki afterwards.
+        names: Pages that get another name, which may be this one.
+        is_file: Whether a path in the wiki's folder is a file that is no page.
+    """
+    slug = names.get(page.slug, page.slug)
+    wanted: dict[LinkTarget, str] = {}
+    left: list[str] = []
+    for ref in parse_page(page, _PLAIN).refs:
+        href, is_wikilink = _SUFFIX.split(ref.href, 1)[0], ref.kind == "wikilink"
+        if not href or (target := LinkTarget(unquote(href), is_wikilink)) in wanted:
+            continue
+        found = before.resolve(page.slug, href, is_wikilink=is_wikilink)
+        if found.kind == "page" and not found.reason:
+            goal = names.get(Slug(found.name), found.name)
+            ways = _ways(target, goal, slug, found.name)
+        elif found.reason and slug != page.slug and not is_wikilink:
+            # a file beside the page: the way to it is another one from another folder
+            file = file_path(page.slug.rpartition("/")[0], href)
+            if file is None or href.startswith("/") or not is_file(file):
+                continue
+            new = posixpath.relpath(file, slug.rpartition("/")[0] or ".")
+            if new != posixpath.normpath(target.path):
+                wanted[target] = new
+            continue
+        else:
+            continue
+
+        def is_right(way: str, goal: str = goal, is_wiki: bool = is_wikilink) -> bool:
+            one = after.resolve(slug, quote(way), is_wikilink=is_wiki)
+            return one.kind == "page" and one.name == goal and not one.reason
+
+        if not is_right(target.path):
+            if (way := next(filter(is_right, ways), None)) is not None:
+                wanted[target] = way
+            else:
+                left.append(target.path)
+    places = [one for one in link_places(page, wanted) if one.target in wanted]
+    changes = [
+        (place, replace(place.target, path=wanted[place.target]), wanted[place.target])
+        for place in places
+    ]
+    source = retarget(page, changes) if changes else page.content
+    known = {place.target for place in places} if source is not None else set()
+    left += [one.path for one in wanted if one not in known]
+    if source is None:
+        return MovedLinks(page.content, 0, tuple(left))
+    return MovedLinks(source, len(changes), tuple(left))
+
+
+def _ways(target: LinkTarget, goal: str, slug: str, named: str) -> list[str]:
+    """How a link to a page may be written, the way most like it was first."""
+    split = split_extension(target.path)
+    has_extension = split is not None and not named.endswith(target.path)
+    extension = target.path[len(split[0]) :] if split and has_extension else ""
+    from_top = goal + extension
+    if target.is_wikilink:
+        return [from_top, goal]
+    rooted = f"/{from_top}"
+    if target.path.startswith("/"):
+        return [rooted, f"/{goal}"]
+    beside = posixpath.relpath(from_top, slug.rpartition("/")[0] or ".")
+    dotted = beside if beside.startswith("../") else f"./{beside}"
+    if target.path.startswith("."):
+        return [dotted, rooted]
+    return [beside, dotted, rooted] if extension else [from_top, rooted, dotted]

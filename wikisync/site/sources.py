@@ -93,6 +93,8 @@ class ScannedWiki(Struct, frozen=True, dict=True):
     ``REASONS``."""
     missed: set[str] = field(default_factory=set)
     """Files that could not be read afterwards as they were at the look."""
+    drafts: Mapping[Digest, bytes] = field(default_factory=dict)
+    """Texts of pages that no file holds yet."""
     has_news: bool = False
     """Whether a file had to be read: it is new, or has changed."""
     is_settled: bool = True
@@ -107,7 +109,7 @@ class ScannedWiki(Struct, frozen=True, dict=True):
 
     def read(self, path: str, digest: Digest) -> bytes | None:
         """A page or file as it is now; None for one that is not there any more."""
-        content = self.files.read(path, digest)
+        content = self.drafts.get(digest) or self.files.read(path, digest)
         if content is None:
             self.missed.add(path)
         return content

@@ -233,6 +233,7 @@ async def _previewing(
         is_port_wanted=False,
         editor=editor_command(None, os.environ),
         settings=shown.settings,
+        private=shown.private,
     )
     async with running_preview(
         lambda: preview_inputs(shown),

@@ -84,6 +84,11 @@ class ShownFolder(Struct, frozen=True):
         """The workspace's configuration."""
         return self.workspace / FILE_NAME if self.workspace else None
 
+    @property
+    def private(self) -> Path | None:
+        """The workspace's own folder."""
+        return self.workspace / PRIVATE_FOLDER if self.workspace else None
+
     def config(self) -> Config | None:
         """The workspace's configuration, read anew.
 

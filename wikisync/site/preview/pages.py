@@ -60,6 +60,15 @@ class RenderedPages:
         return rendered
 
 
+def drafted(world: World, path: str) -> str:
+    """A page's HTML that nobody keeps.
+
+    Raises:
+        SiteError: the theme fails for this page.
+    """
+    return _rendered(world, path, _composed(world, path)).content.decode()
+
+
 class _Composed(Struct, frozen=True):
     """A page that is ready to be rendered, if it has to be."""
 

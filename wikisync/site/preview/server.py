@@ -16,11 +16,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import re
 import secrets
 import sqlite3
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from html import escape
 from importlib import resources
 from pathlib import Path
@@ -51,6 +53,7 @@ from wikisync.site.preview.editor import Editor
 from wikisync.site.preview.guard import ATTACHMENT_POLICY, HEADERS, SAFE_METHODS, Guard
 from wikisync.site.preview.pages import Rendered
 from wikisync.site.preview.port import listening
+from wikisync.site.preview.routes import WriteRoutes, said
 from wikisync.site.preview.search import SearchIndex
 from wikisync.site.preview.site import LiveSite, Load, PageView, ReadCount
 from wikisync.site.preview.states import PageStates
@@ -91,6 +94,11 @@ class PreviewOptions(Struct, frozen=True):
     """Command that opens a file, without the file."""
     settings: Path | None = None
     """File whose change means that everything is read again."""
+    private: Path | None = None
+    """The workspace's own folder, where deleted pages are kept; by default the one
+    beside each wiki."""
+    is_read_only: bool = False
+    """No page can be written in the browser."""
 
 
 USUAL_OPTIONS = PreviewOptions()
@@ -162,11 +170,32 @@ class Preview:
         self._changed = asyncio.Event()
         """Files were taken over; there may be pages to read."""
         self._settings_stamp = status_at(options.settings)
-        client = (
-            resources.files("wikisync.site.preview").joinpath(CLIENT_FILE).read_bytes()
+        self._writing = WriteRoutes(
+            self._site,
+            self._in_thread,
+            self._refresh,
+            options.private,
+            is_read_only=options.is_read_only,
         )
-        self._client = client
-        self._client_url = f"{OWN}client-{hashlib.sha256(client).hexdigest()[:12]}.js"
+        self._scripts: dict[str, bytes] = {}
+        """The scripts of our pages, by their addresses."""
+        library = self._own_script("wikisync.vendor", "codemirror.js")
+        modes = self._own_script("wikisync.site.preview", "modes.js", library)
+        self._write_url = self._own_script(
+            "wikisync.site.preview", "write.js", library, modes
+        )
+        self._client_url = self._own_script("wikisync.site.preview", CLIENT_FILE)
+
+    def _own_script(self, package: str, name: str, *imported: str) -> str:
+        """Answer with a script, which imports others; gives its address."""
+        script = resources.files(package).joinpath(name).read_bytes()
+        for url in imported:
+            plain = re.sub(r"-[0-9a-f]+(?=\.js$)", "", url.removeprefix(OWN))
+            script = script.replace(f'"./{plain}"'.encode(), f'"{url}"'.encode())
+        stem, digest = name.removesuffix(".js"), hashlib.sha256(script).hexdigest()
+        url = f"{OWN}{stem}-{digest[:12]}.js"
+        self._scripts[url] = script
+        return url
 
     @property
     def url(self) -> str:
@@ -192,7 +221,9 @@ class Preview:
         )
         app.router.add_get(f"{OWN}events", self._events)
         app.router.add_post(f"{OWN}edit", self._edit)
-        app.router.add_get(self._client_url, self._client_script)
+        self._writing.add(app.router, OWN)
+        for url, script in self._scripts.items():
+            app.router.add_get(url, partial(_script, script))
         app.router.add_get("/{path:.*}", self._answer)
         runner = web.AppRunner(
             app, access_log=None, handle_signals=False, shutdown_timeout=SHUTDOWN_S
@@ -303,23 +334,15 @@ class Preview:
         if reason is None and request.method not in SAFE_METHODS:
             reason = self._guard.refusal_of_change(request)
         try:
-            answer = await handler(request) if reason is None else _said(403, reason)
+            answer = await handler(request) if reason is None else said(403, reason)
         except web.HTTPException as exc:
-            answer = _said(exc.status, exc.reason)
+            answer = said(exc.status, exc.reason)
         except (OSError, sqlite3.Error, BodyDamaged) as exc:
-            answer = _said(500, f"the preview cannot answer: {exc}")
+            answer = said(500, f"the preview cannot answer: {exc}")
         if not answer.prepared:
             for name, value in HEADERS.items():
                 answer.headers.setdefault(name, value)
         return answer
-
-    async def _client_script(self, _request: web.Request) -> web.Response:
-        return web.Response(
-            body=self._client,
-            content_type="text/javascript",
-            charset="utf-8",
-            headers={"Cache-Control": FOR_EVER},
-        )
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         path = request.match_info["path"]
@@ -362,10 +385,12 @@ class Preview:
     ) -> web.Response:
         """A page with our script in it, and its policy in the header."""
         text, policy = self._guard.page_policy(text)
+        is_ours = not self._options.is_read_only
+        write = f' data-write="{self._write_url}"' if is_ours else ""
         script = (
             f'<script src="{self._client_url}" data-at="{escape(path)}"'
             f' data-key="{key}" data-frame="{frame}"'
-            f' data-run="{self._run}"'
+            f' data-run="{self._run}"{write}'
             f' data-token="{self._guard.token}"></script>'
         )
         head, end, tail = text.rpartition("</body>")
@@ -389,29 +414,31 @@ class Preview:
         return self._page(path, key, text, status)
 
     async def _edit(self, request: web.Request) -> web.Response:
+        if self._options.is_read_only:
+            return said(403, "this preview is read-only")
         try:
             wish = _EDITS.decode(await request.read())
         except msgspec.DecodeError:
-            return _said(400, "no page has that name")
+            return said(400, "no page has that name")
         file = await self._in_thread(
             self._site.file_of, wish.at, is_conflict=wish.is_conflict
         )
         if file is None:
-            return _said(404, "there is no file behind this page")
+            return said(404, "there is no file behind this page")
         try:
             # a process is made in a few milliseconds
             self._editor.open(file)
         except SiteError as exc:
-            return _said(500, exc.message, exc.hint or "")
+            return said(500, exc.message, exc.hint or "")
         return web.Response(status=204)
 
     # Windows ------------------------------------------------------------------------
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         if "Origin" not in request.headers:
-            return _said(403, "a window must report its page")
+            return said(403, "a window must report its page")
         if self._windows.is_full:
-            return _said(503, "too many windows are open")
+            return said(503, "too many windows are open")
         path = request.query.get("at", "")
         return await self._windows.serve(request, lambda: self._news(path))
 
@@ -448,6 +475,15 @@ class Preview:
                 if at and status.state != "pushed" and len(marks) < MARKS_MAX:
                     marks.setdefault(at, status.state)
         return marks
+
+
+async def _script(content: bytes, _request: web.Request) -> web.Response:
+    return web.Response(
+        body=content,
+        content_type="text/javascript",
+        charset="utf-8",
+        headers={"Cache-Control": FOR_EVER},
+    )
 
 
 def _wait(count: ReadCount) -> str:
@@ -516,12 +552,7 @@ async def _send_file(
             await answer.prepare(request)
             return answer
     except (FileNotFoundError, FolderError):
-        return _said(404, f"{file.name} cannot be read")
-
-
-def _said(status: int, message: str, hint: str = "") -> web.Response:
-    text = msgspec.json.encode({"where": "", "message": message, "hint": hint})
-    return web.Response(body=text, status=status, content_type="application/json")
+        return said(404, f"{file.name} cannot be read")
 
 
 def _shown(problem: Problem) -> dict[str, str]:

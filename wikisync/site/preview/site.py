@@ -17,30 +17,41 @@ import hashlib
 import sqlite3
 import time
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.core.model import Problem, Slug
+from wikisync.core.model import (
+    Format,
+    PagePath,
+    Problem,
+    Slug,
+    path_of_title,
+    split_extension,
+)
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.folder.naming import parse_path
+from wikisync.markup.links import LinkIndex
 from wikisync.site.addresses import page_path
 from wikisync.site.bodies import BodyDamaged
 from wikisync.site.composing import search_digest, search_documents
 from wikisync.site.manifest import content_type
 from wikisync.site.preview.checks import located, page_checks
-from wikisync.site.preview.pages import Rendered, RenderedPages
+from wikisync.site.preview.pages import Rendered, RenderedPages, drafted
 from wikisync.site.preview.search import Searched
 from wikisync.site.preview.world import (
     PreviewInputs,
     World,
     next_world,
     theme_folders,
+    with_draft,
     with_read,
 )
+from wikisync.site.preview.writing import new_path
 from wikisync.site.sources import ScannedWiki, SourceFile, read_file
 
 if TYPE_CHECKING:
@@ -89,6 +100,18 @@ class PageView(Struct, frozen=True):
     """The file that holds both texts of a conflict, or empty."""
     count: ReadCount = NOTHING_READ
     """How many pages may have told of this one."""
+
+
+class WritablePage(Struct, frozen=True):
+    """A page for a person who writes it."""
+
+    wiki: ScannedWiki
+    slug: Slug
+    path: PagePath
+    """Of its file."""
+    format: Format
+    conflict: str
+    """The file that holds both texts of a conflict, or empty."""
 
 
 class LiveSite:
@@ -300,12 +323,115 @@ class LiveSite:
             return scanned.source.folder / found if found else None
         return scanned.source.folder / scanned.pages[Slug(place.name)].path
 
+    # What a person writes ---------------------------------------------------------
+
+    def writable(self, path: str) -> WritablePage | None:
+        """The page at an output path for an editor; None where there is none."""
+        world = self._world
+        place = world.layout.places.get(_known_path(world, path)) if world else None
+        if world is None or place is None:
+            return None
+        scanned = world.scanned[place.wiki]
+        page = scanned.pages[Slug(place.name)]
+        conflict = world.conflicts.get(place, "")
+        return WritablePage(scanned, page.slug, page.path, page.format, conflict)
+
+    def draft(self, path: str, text: str) -> str:
+        """A page's HTML with a text that no file holds; empty where there is no page.
+
+        Raises:
+            WikisyncError: the theme fails for this page.
+        """
+        world = self._world
+        path = _known_path(world, path) if world else path
+        place = world.layout.places.get(path) if world else None
+        if world is None or place is None:
+            return ""
+        return drafted(with_draft(world, place, text.encode("utf-8")), path)
+
+    def new_page(self, path: str, name: str, href: str) -> WritablePage | None:
+        """The page that is not there yet: of an address, a broken link or a name.
+
+        Args:
+            path: Output path of the window that asks.
+            name: As a person gives it, with or without an extension; else empty.
+            href: A link of the page there that leads to no page; else empty.
+        """
+        world = self._world
+        if world is None:
+            return None
+        path = _known_path(world, path)
+        place = world.layout.places.get(path)
+        number = place.wiki if place else _wiki_at(world, path)
+        scanned = world.scanned[number]
+        if href and place is not None:
+            name = _missing_page(scanned, Slug(place.name), href)
+        elif not name:
+            prefix = world.layout.addresses[number].prefix
+            name = path.removeprefix(prefix).removesuffix(".html")
+        stem, page_format = split_extension(name) or (name, None)
+        slug = Slug(path_of_title(stem))
+        page_format = page_format or usual_format(scanned, slug)
+        file = new_path(slug, page_format) if page_format.is_writable else None
+        if file is None:
+            return None
+        return WritablePage(scanned, slug, file, page_format, "")
+
+    def titles(self, wiki: ScannedWiki) -> Sequence[tuple[Slug, str]]:
+        """The pages of a wiki with their titles."""
+        world = self._world
+        assert world is not None, "somebody asked for the wiki"
+        number = _number(world, wiki)
+        pages = world.wikis[number].pages.items()
+        return [(slug, page.parsed.title) for slug, page in pages]
+
+    def address_of(self, wiki: ScannedWiki, path: str) -> str:
+        """Output path of the page in a file, before a scan has seen it or after."""
+        world, found = self._world, parse_path(path)
+        assert world is not None, "somebody asked for the wiki"
+        assert found is not None, path
+        addresses = world.layout.addresses[_number(world, wiki)]
+        known = addresses.pages.get(found[0])
+        return known or page_path(addresses.prefix, found[0])
+
     def _read(self, world: World, path: str) -> World:
         """The site in which the page at an output path is read."""
         place = world.layout.places.get(path)
         if place is None or world.page(place).is_read:
             return world
         return self._show_read(world, {place})
+
+
+def usual_format(wiki: ScannedWiki, slug: Slug) -> Format:
+    """The format of most pages in the folder of a new page, or in the wiki."""
+    folder = slug.rpartition("/")[0]
+    pages = [page for page in wiki.pages.values() if page.format.is_writable]
+    near = [page for page in pages if page.slug.rpartition("/")[0] == folder]
+    counted = Counter(page.format for page in near or pages)
+    return max(counted, key=lambda one: (counted[one], one), default=Format.MARKDOWN)
+
+
+def _number(world: World, wiki: ScannedWiki) -> int:
+    """The number of a wiki, which was scanned again since."""
+    folders = [one.source.folder for one in world.scanned]
+    return folders.index(wiki.source.folder)
+
+
+def _missing_page(wiki: ScannedWiki, slug: Slug, href: str) -> str:
+    """The page that a broken link asks for; empty where it asks for none."""
+    index = LinkIndex(wiki.pages, wiki.attachments)
+    for is_wikilink in (False, True):
+        target = index.resolve(slug, href, is_wikilink=is_wikilink)
+        if target.reason == "no-page":
+            return target.name
+    return ""
+
+
+def _wiki_at(world: World, path: str) -> int:
+    """The wiki below whose address a path lies, or the first."""
+    prefixes = [wiki.prefix for wiki in world.layout.addresses]
+    fitting = [number for number, one in enumerate(prefixes) if path.startswith(one)]
+    return max(fitting, key=lambda number: len(prefixes[number]), default=0)
 
 
 def _known_path(world: World, path: str) -> str:

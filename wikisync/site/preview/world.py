@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.core.model import Problem, Slug
+from wikisync.core.model import Problem, Slug, digest_of
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.site.addresses import INDEX_PAGE, NOT_FOUND_PAGE, WikiAddresses
 from wikisync.site.attempts import Attempts
@@ -216,6 +216,25 @@ def with_read(world: World, places: Collection[ItemKey]) -> World:
     wikis = _indexed(world.layout.indexer, world.scanned, world, places)
     site = _site(world, world.inputs, world.theme, world.layout, wikis)
     return replace(world, wikis=wikis, site=site)
+
+
+def with_draft(world: World, place: ItemKey, content: bytes) -> World:
+    """The same files but for one page, which has a text that no file holds."""
+    wiki = world.scanned[place.wiki]
+    page = replace(wiki.pages[Slug(place.name)], digest=digest_of(content))
+    drafted = replace(
+        wiki,
+        pages={**wiki.pages, page.slug: page},
+        drafts={page.digest: content or b"\n"},
+    )
+    scanned = list(world.scanned)
+    scanned[place.wiki] = drafted
+    indexer = world.layout.indexer
+    wikis = _indexed(indexer, scanned, world, {place})
+    pages = [one for each in wikis for one in each.pages.values()]
+    indexer.sweep(len(pages), lambda: pages)
+    site = _site(world, world.inputs, world.theme, world.layout, wikis)
+    return replace(world, scanned=tuple(scanned), wikis=wikis, site=site)
 
 
 def _layout(

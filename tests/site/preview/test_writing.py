@@ -1,0 +1,483 @@
+"""Writing in the browser: saves that are merged, new names, the trash, and who may."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.preview import FOREIGN, Desk, Reader
+from wikisync.core.model import Format
+from wikisync.errors import PreconditionFailed, SiteError, UsageError
+from wikisync.site.preview.moves import plan_moves
+from wikisync.site.preview.routes import file_path
+from wikisync.site.preview.server import PreviewOptions
+from wikisync.site.preview.writing import TEXT_BYTES_MAX, WikiDesk
+
+PAGE = "# Guide\n\nFirst words.\n\nMiddle words.\n\nLast words.\n"
+
+
+@dataclass
+class Writer:
+    """The editor of one window as plain requests."""
+
+    reader: Reader
+    headers: dict[str, str]
+
+    async def ask(self, action: str, **wish: Any) -> tuple[int, Any]:
+        answer = await self.reader.ask(
+            "POST", f"-/preview/{action}", json=wish, headers=self.headers
+        )
+        return answer.status, await answer.json()
+
+
+@asynccontextmanager
+async def writing(
+    desk: Desk, options: PreviewOptions | None = None
+) -> AsyncIterator[Writer]:
+    async with desk.previewing(options) as reader:
+        found = re.search(r'data-token="([^"]+)"', (await reader.get(""))[1])
+        assert found is not None
+        headers = {"Origin": reader.origin, "X-Wikisync-Token": found[1]}
+        yield Writer(reader, headers)
+
+
+@pytest.fixture
+def wiki(tmp_path: Path) -> WikiDesk:
+    root = tmp_path / "handbook"
+    root.mkdir()
+    (root / "guide.md").write_text(PAGE)
+    return WikiDesk(root, None)
+
+
+def save(wiki: WikiDesk, text: str, base: str | None = PAGE) -> Any:
+    return wiki.save("guide.md", Format.MARKDOWN, text, base)
+
+
+# A save is a compare-and-swap -------------------------------------------------------
+
+
+def test_a_save_replaces_the_text_that_was_read(wiki: WikiDesk) -> None:
+    assert save(wiki, "# New\n").outcome == "saved"
+    assert (wiki.root / "guide.md").read_text() == "# New\n"
+
+
+def test_another_text_in_the_file_is_merged_and_told(wiki: WikiDesk) -> None:
+    (wiki.root / "guide.md").write_text(PAGE.replace("First", "Their first"))
+    written = save(wiki, PAGE.replace("Last", "My last"))
+    both = PAGE.replace("First", "Their first").replace("Last", "My last")
+    assert (written.outcome, written.text) == ("merged", both)
+    assert (wiki.root / "guide.md").read_text() == both
+
+
+def test_a_clash_writes_nothing_and_gives_both_texts(wiki: WikiDesk) -> None:
+    theirs = PAGE.replace("Middle words", "Their middle words")
+    (wiki.root / "guide.md").write_text(theirs)
+    written = save(wiki, PAGE.replace("Middle words", "Other words of mine"))
+    assert written.outcome == "clash"
+    assert written.text == theirs == (wiki.root / "guide.md").read_text()
+    clashes = [part for part in written.parts if part.mine is not None]
+    assert "Other words of mine" in str(clashes[0].mine)
+    assert "Their middle" in str(clashes[0].other)
+
+
+def test_a_file_that_is_gone_is_not_written_again_unasked(wiki: WikiDesk) -> None:
+    (wiki.root / "guide.md").unlink()
+    assert save(wiki, "# Mine\n").outcome == "gone"
+    assert not (wiki.root / "guide.md").exists()
+
+
+def test_a_save_that_comes_between_reading_and_writing_is_merged(
+    wiki: WikiDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """vim saves after the comparison: the swap sees it, and the text is merged."""
+    write = WikiDesk._write
+    theirs = [PAGE.replace("First", "Their first")]
+
+    def race(desk: WikiDesk, *what: Any) -> None:
+        if theirs:
+            (desk.root / "guide.md").write_text(theirs.pop())
+        write(desk, *what)
+
+    monkeypatch.setattr(WikiDesk, "_write", race)
+    assert save(wiki, PAGE.replace("Last", "My last")).outcome == "merged"
+    text = (wiki.root / "guide.md").read_text()
+    assert "Their first" in text
+    assert "My last" in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b"a\r\nb\r\n", b"a\r\nb!\r\n"),
+        (b"\xef\xbb\xbfa\nb\n", b"\xef\xbb\xbfa\nb!\n"),
+        (b"a\r\nb\n", b"a\r\nb!\n"),
+        (b"a\rb\r\nb\n", b"a\rb!\r\nb!\n"),
+        (b"b", b"b!"),
+    ],
+)
+def test_line_ends_and_byte_order_mark_stay_as_they_are(
+    wiki: WikiDesk, before: bytes, after: bytes
+) -> None:
+    (wiki.root / "guide.md").write_bytes(before)
+    text = wiki.read("guide.md")
+    assert text is not None
+    save(wiki, text.replace("b", "b!"), text)
+    assert (wiki.root / "guide.md").read_bytes() == after
+
+
+@pytest.mark.parametrize("text", ["x" * (TEXT_BYTES_MAX + 1), "a\0b"])
+def test_a_text_that_is_no_page_is_refused(wiki: WikiDesk, text: str) -> None:
+    with pytest.raises(SiteError):
+        save(wiki, text)
+    assert (wiki.root / "guide.md").read_text() == PAGE
+
+
+def test_a_page_that_is_no_text_is_not_edited(wiki: WikiDesk) -> None:
+    (wiki.root / "guide.md").write_bytes(b"\xff\xfe")
+    with pytest.raises(SiteError, match="UTF-16"):
+        wiki.read("guide.md")
+
+
+def test_a_page_is_deleted_as_it_was_seen_and_comes_back(wiki: WikiDesk) -> None:
+    with pytest.raises(PreconditionFailed, match="changed in the meantime"):
+        wiki.delete("guide.md", "# Another text\n")
+    wiki.delete("guide.md", PAGE)
+    assert not (wiki.root / "guide.md").exists()
+    assert wiki.restore("guide.md") == "guide.md"
+    assert (wiki.root / "guide.md").read_text() == PAGE
+
+
+# What the window asks for ------------------------------------------------------------
+
+
+async def test_a_draft_is_shown_and_in_no_file(desk: Desk) -> None:
+    file = desk.root / "handbook" / "guide.md"
+    before = file.read_bytes()
+    async with writing(desk) as writer:
+        status, answer = await writer.ask("draft", at="guide.html", text="## Unsaved")
+        assert status == 200
+        assert ">Unsaved" in answer["html"]
+        assert "Unsaved" not in (await writer.reader.get("guide.html"))[1]
+    assert file.read_bytes() == before
+
+
+async def test_a_save_is_on_the_page(desk: Desk) -> None:
+    async with writing(desk) as writer, writer.reader.window("guide.html") as window:
+        key = (await window.hear())["key"]
+        _, source = await writer.ask("source", at="guide.html")
+        assert source["file"] == "guide.md"
+        _, saved = await writer.ask(
+            "save", at="guide.html", text="## Saved here\n", base=source["text"]
+        )
+        assert saved["outcome"] == "saved"
+        await window.hear_other_key(key)
+        assert "Saved here" in (await writer.reader.get("guide.html"))[1]
+
+
+async def test_a_missing_page_is_begun_in_the_format_of_its_folder(desk: Desk) -> None:
+    (desk.root / "handbook" / "team").mkdir()
+    (desk.root / "handbook" / "team" / "one.adoc").write_text("= One\n")
+    async with writing(desk) as writer:
+        _, source = await writer.ask("source", at="team/two.html")
+        assert source["new"] == "team/two.asciidoc"
+        _, made = await writer.ask("create", at="team/two.html")
+        assert made["address"] == "team/two.html"
+        assert "two" in (await writer.reader.get("team/two.html"))[1]
+    file = desk.root / "handbook" / "team" / "two.asciidoc"
+    assert file.read_text() == "= two\n\n"
+
+
+async def test_a_red_link_begins_the_page_that_it_asks_for(desk: Desk) -> None:
+    async with writing(desk) as writer:
+        wish = {"at": "guide.html", "href": "plans/Next year"}
+        _, source = await writer.ask("source", **wish)
+        assert source["new"] == "plans/Next-year.md"
+        await writer.ask("create", **wish)
+    text = (desk.root / "handbook" / "plans" / "Next-year.md").read_text()
+    assert text == "# Next year\n\n"
+
+
+async def test_a_template_of_the_wiki_begins_a_page(desk: Desk) -> None:
+    (desk.root / "handbook" / "templates").mkdir()
+    (desk.root / "handbook" / "templates" / "minutes.md").write_text("# Minutes\n")
+    async with writing(desk) as writer:
+        _, source = await writer.ask("source", at="monday.html")
+        assert source["templates"] == ["templates/minutes"]
+        await writer.ask("create", at="monday.html", template="templates/minutes")
+    assert (desk.root / "handbook" / "monday.md").read_text() == "# Minutes\n"
+
+
+async def test_a_page_that_is_there_is_not_begun_again(desk: Desk) -> None:
+    async with writing(desk) as writer:
+        status, said = await writer.ask("create", at="index.html", name="guide")
+    assert (status, said["message"]) == (409, "guide.md already exists")
+
+
+async def test_a_page_is_deleted_and_restored_in_the_page(desk: Desk) -> None:
+    file = desk.root / "handbook" / "guide.md"
+    async with writing(desk) as writer:
+        text = file.read_text()
+        assert (await writer.ask("delete", at="guide.html", text=text))[0] == 200
+        assert not file.exists()
+        assert (await writer.reader.get("guide.html"))[0] == 404
+        _, source = await writer.ask("source", at="guide.html")
+        assert source["is_trashed"]
+        assert (await writer.ask("restore", at="guide.html"))[0] == 200
+        assert (await writer.reader.get("guide.html"))[0] == 200
+    assert file.read_text() == text
+
+
+async def test_a_page_is_renamed_with_the_links_to_it(desk: Desk) -> None:
+    async with writing(desk) as writer:
+        wish = {"at": "guide.html", "name": "manual/first"}
+        _, planned = await writer.ask("rename", **wish, is_dry=True)
+        assert planned["links"] == {"home.md": 1}
+        assert (desk.root / "handbook" / "guide.md").exists()
+        _, done = await writer.ask("rename", **wish)
+        assert done["address"] == "manual/first.html"
+        assert (await writer.reader.get("manual/first.html"))[0] == 200
+    home = (desk.root / "handbook" / "home.md").read_text()
+    assert "[the guide](manual/first#part)" in home
+
+
+async def test_a_pasted_picture_lies_in_uploads_and_is_shown(desk: Desk) -> None:
+    content = base64.b64encode(b"\x89PNG").decode()
+    async with writing(desk) as writer:
+        wish = {"at": "guide.html", "name": "my map.png", "content": content}
+        _, kept = await writer.ask("file", **wish)
+        assert re.fullmatch(r"uploads/[0-9a-f]{16}/my-map\.png", kept["path"])
+        assert (await writer.ask("file", **wish))[1] == kept
+        assert (await writer.reader.ask("GET", kept["path"])).status == 200
+    assert (desk.root / "handbook" / kept["path"]).read_bytes() == b"\x89PNG"
+
+
+async def test_links_are_completed_from_the_wiki(desk: Desk) -> None:
+    async with writing(desk) as writer:
+        _, names = await writer.ask("names", at="guide.html")
+    assert ["home", "Welcome"] in names["pages"]
+    assert [one.rpartition("/")[2] for one in names["files"]] == ["map.svg"]
+
+
+async def test_the_conflict_file_is_shown_and_settled(desk: Desk) -> None:
+    both = (
+        "Same.\n%%%% wikisync conflict 1 of 1: on the wiki %%%%\nTheirs.\n"
+        "%%%% wikisync conflict 1 of 1: here %%%%\nMine.\n"
+        "%%%% wikisync conflict 1 of 1: end %%%%\n"
+    )
+    conflict = desk.root / "handbook" / "guide.conflict.md"
+    conflict.write_text(both)
+    async with writing(desk) as writer:
+        _, source = await writer.ask("source", at="guide.html")
+        assert source["parts"] == [
+            {"text": "Same.\n"},
+            {"mine": "Mine.\n", "other": "Theirs.\n"},
+        ]
+        _, saved = await writer.ask(
+            "save",
+            at="guide.html",
+            text="Same.\nMine.\n",
+            base=source["conflict"],
+            is_conflict=True,
+        )
+    assert saved["outcome"] == "saved"
+    assert conflict.read_text() == "Same.\nMine.\n"
+
+
+# Who may ---------------------------------------------------------------------------
+
+ACTIONS: dict[str, dict[str, Any]] = {
+    "source": {},
+    "draft": {"text": "x"},
+    "save": {"text": "x", "base": "## Part\n\nWords of the guide.\n"},
+    "create": {"name": "new"},
+    "rename": {"name": "new"},
+    "delete": {"text": "## Part\n\nWords of the guide.\n"},
+    "restore": {},
+    "names": {},
+    "file": {"name": "a.png", "content": ""},
+    "edit": {},
+}
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    files = (path for path in root.rglob("*") if path.is_file())
+    return {str(path): path.read_bytes() for path in files if "cache" not in path.parts}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"Origin": FOREIGN},
+        {"Origin": "null"},
+        {"Origin": None},
+        {"X-Wikisync-Token": None},
+        {"X-Wikisync-Token": "guessed"},
+        {"X-Wikisync-Token": None, "Cookie": "X-Wikisync-Token=TOKEN"},
+        {"Content-Type": "text/plain"},
+        {"Content-Type": "application/x-www-form-urlencoded"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Host": "rebound.example.com"},
+        {"Host": "127.0.0.1"},
+    ],
+    ids=str,
+)
+async def test_nobody_else_writes(desk: Desk, changes: dict[str, str | None]) -> None:
+    before = files_of(desk.root)
+    async with writing(desk) as writer:
+        token = writer.headers["X-Wikisync-Token"]
+        good = {**writer.headers, "Content-Type": "application/json"}
+        headers = {
+            name: value.replace("TOKEN", token)
+            for name, value in {**good, **changes}.items()
+            if value
+        }
+        for action, wish in ACTIONS.items():
+            answer = await writer.reader.ask(
+                "POST", f"-/preview/{action}", json={"at": "guide.html", **wish},
+                headers=headers,
+            )  # fmt: skip
+            assert answer.status == 403, action
+            assert "Part" not in await answer.text()
+    assert files_of(desk.root) == before
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "DELETE"])
+async def test_only_a_post_writes(desk: Desk, method: str) -> None:
+    before = files_of(desk.root)
+    async with writing(desk) as writer:
+        for action, wish in ACTIONS.items():
+            answer = await writer.reader.ask(
+                method, f"-/preview/{action}", json={"at": "guide.html", **wish},
+                headers=writer.headers,
+            )  # fmt: skip
+            assert answer.status in {403, 404, 405}, action
+    assert files_of(desk.root) == before
+
+
+async def test_a_preview_that_is_read_only_writes_nothing(desk: Desk) -> None:
+    before = files_of(desk.root)
+    async with writing(desk, PreviewOptions(is_read_only=True)) as writer:
+        for action, wish in ACTIONS.items():
+            status, said = await writer.ask(action, at="guide.html", **wish)
+            assert (status, said["message"]) == (403, "this preview is read-only")
+        assert "data-write" not in (await writer.reader.get("guide.html"))[1]
+    assert files_of(desk.root) == before
+
+
+OUTSIDE = [
+    "../out", "../../out", "/../out", "..\\out", "a/../../out", "%2e%2e/out",
+    ".git/config", ".wikisync/state", "uploads/x", "con\0trol", "a\nb/../../../out",
+    ".hidden", "_x/.ssh/keys", "x.conflict", "", ".", "/", "a" * 5000, "\ud7ff/" * 900,
+    "page.html", "evil.php", "handbook.txt", "WIKISYNC-ATTENTION",
+]  # fmt: skip
+
+
+def is_a_page_inside(path: str) -> bool:
+    way = Path(path)
+    return (
+        way.suffix == ".md"
+        and not way.is_absolute()
+        and not any(part.startswith(".") for part in way.parts)
+        and way.parts[0] != "uploads"
+    )
+
+
+async def test_no_name_leads_out_of_the_pages(desk: Desk) -> None:
+    """What is written is a page in the wiki's folder, and nothing else."""
+    before = files_of(desk.root)
+    async with writing(desk) as writer:
+        for name in OUTSIDE:
+            await writer.ask("create", at="guide.html", name=name)
+    new = [path for path in files_of(desk.root) if path not in before]
+    assert str(desk.root / "handbook" / "evil.php.md") in new
+    inside = [path.removeprefix(f"{desk.root}/handbook/") for path in new]
+    assert [path for path in inside if not is_a_page_inside(path)] == []
+
+
+@pytest.mark.parametrize("name", OUTSIDE, ids=lambda name: repr(name)[:30])
+def test_no_new_name_leads_out_of_the_pages(wiki: WikiDesk, name: str) -> None:
+    try:
+        moves = plan_moves(wiki, "guide.md", name)
+    except UsageError:
+        return
+    assert [
+        file.target for file in moves.files if not is_a_page_inside(file.target)
+    ] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../out.png", "..", ".", "", "a/b\\c.png", "x\0.png", ".htaccess",
+        "C:\\out.png", "x" * 300 + ".png", "a\nb.png", "naïve.png", "]().png",
+    ],
+)  # fmt: skip
+def test_a_file_stays_in_its_folder_of_uploads(name: str) -> None:
+    try:
+        path = file_path(name, b"x")
+    except SiteError:
+        return
+    assert re.fullmatch(r"uploads/[0-9a-f]{16}/[^/\s\[\](){}.][^/\s\[\](){}]*", path)
+
+
+async def test_nothing_is_written_through_a_link(desk: Desk, tmp_path: Path) -> None:
+    """The file becomes a link after it was scanned."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    secret = outside / "secret.md"
+    secret.write_text("secret\n")
+    root = desk.root / "handbook"
+    async with writing(desk) as writer:
+        (root / "guide.md").unlink()
+        (root / "guide.md").symlink_to(secret)
+        for action in ("source", "save", "delete", "rename"):
+            wish = {"at": "guide.html", **ACTIONS[action]}
+            status, answer = await writer.ask(action, **wish)
+            assert status >= 400, action
+            assert "secret\n" not in str(answer)
+        (root / "team").symlink_to(outside)
+        status, _ = await writer.ask("create", at="index.html", name="team/new")
+        assert status >= 400
+        (root / "uploads").rename(root / "moved")
+        (root / "uploads").symlink_to(outside)
+        wish = {"at": "index.html", "name": "a.png", "content": "eA=="}
+        assert (await writer.ask("file", **wish))[0] >= 400
+    assert secret.read_text() == "secret\n"
+    assert [path.name for path in outside.iterdir()] == ["secret.md"]
+
+
+async def test_a_body_without_end_is_refused(desk: Desk) -> None:
+    async with writing(desk) as writer:
+        for action in ("save", "source", "edit"):
+            answer = await writer.reader.ask(
+                "POST", f"-/preview/{action}", data=io.BytesIO(b" " * (13 << 20)),
+                headers={**writer.headers, "Content-Type": "application/json"},
+            )  # fmt: skip
+            assert answer.status == 413
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"{", b"[]", b'{"at": 1}', b'{"at": "guide.html", "path": "/etc/passwd"}',
+        b'{"at": "guide.html", "text": "\\ud800", "base": ""}', b"\xff", b"null",
+    ],
+)  # fmt: skip
+async def test_what_is_no_wish_is_one_sentence(desk: Desk, body: bytes) -> None:
+    async with writing(desk) as writer:
+        for action in ("save", "create", "file"):
+            answer = await writer.reader.ask(
+                "POST", f"-/preview/{action}", data=body,
+                headers={**writer.headers, "Content-Type": "application/json"},
+            )  # fmt: skip
+            assert answer.status == 400
+            assert "Traceback" not in await answer.text()

@@ -1,0 +1,203 @@
+"""Renaming pages with every link that leads to them.
+
+``plan_moves`` reads and decides, ``make_moves`` writes: the links first, each text as
+a save of a person that is merged with what came meanwhile, and the files last, so that
+the same command can be given again where it did not end.  Includes are no links, and
+stay.  For one wiki's folder, without its service.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from urllib.parse import unquote
+
+from msgspec import Struct
+
+from wikisync.core.model import (
+    Format,
+    Page,
+    PagePath,
+    Slug,
+    path_of_title,
+    split_extension,
+)
+from wikisync.errors import UsageError
+from wikisync.folder.naming import attachment_path, parse_path
+from wikisync.folder.pattern_file import read_patterns
+from wikisync.folder.scan import scan_pages
+from wikisync.markup.links import LinkIndex
+from wikisync.markup.retarget import moved_links
+from wikisync.site.preview.writing import WikiDesk, new_path
+
+_RUN = re.compile(r"[0-9a-z]+")
+
+
+class MovedFile(Struct, frozen=True):
+    """A page's file and its name afterwards."""
+
+    slug: Slug
+    path: PagePath
+    target: PagePath
+
+
+class Relinked(Struct, frozen=True):
+    """A page whose links lead to the new names."""
+
+    path: PagePath
+    format: Format
+    before: str
+    after: str
+    count: int
+    """Links that are written anew."""
+
+
+class Moves(Struct, frozen=True):
+    """What a rename does."""
+
+    files: tuple[MovedFile, ...]
+    texts: tuple[Relinked, ...]
+    left: Mapping[PagePath, Sequence[str]]
+    """Pages with links that no text of ours could be written for, and those links."""
+
+    @property
+    def links(self) -> int:
+        """How many links are written anew."""
+        return sum(one.count for one in self.texts)
+
+
+def plan_moves(desk: WikiDesk, old: str, new: str) -> Moves:
+    """What renaming a page, or a folder of pages, means for all files of a wiki.
+
+    Args:
+        desk: The wiki.
+        old: The page or folder in the wiki's folder, with or without an extension.
+        new: Its name afterwards; the extension stays.
+
+    Raises:
+        UsageError: there is no such page, or the new name is taken or none.
+        FolderError: the folder cannot be read.
+    """
+    patterns, _ = read_patterns(desk.root)
+    scanned = scan_pages(desk.root, patterns)
+    files = {one.slug: PagePath(one.path) for one in scanned.pages}
+    moved = _moved(files, old.strip("/"), new.strip("/"))
+    names = {one.slug: _slug(one.target) for one in moved}
+    targets = set(names.values())
+    taken = targets & (files.keys() - names.keys())
+    if taken or len(targets) < len(names):
+        raise UsageError(f"{min(taken or targets)} exists already", hint=_OTHER)
+    before = LinkIndex(files, scanned.attachments)
+    after = LinkIndex((names.get(slug, slug) for slug in files), scanned.attachments)
+    is_named = _naming(names)
+    texts: list[Relinked] = []
+    left: dict[PagePath, Sequence[str]] = {}
+    for slug, path in sorted(files.items()):
+        found = parse_path(path)
+        source = desk.read(path) if found else None
+        if source is None or not (slug in names or is_named(source)):
+            continue
+        assert found is not None, path
+        page = Page(slug, found[1], source)
+        changed = moved_links(page, before, after, names, _is_file(desk))
+        if changed.source != source:
+            texts.append(
+                Relinked(path, page.format, source, changed.source, changed.links)
+            )
+        if changed.left:
+            left[path] = changed.left
+    return Moves(moved, tuple(texts), left)
+
+
+def make_moves(desk: WikiDesk, moves: Moves) -> list[PagePath]:
+    """Carry a plan out; gives the pages whose links clash with an edit meanwhile.
+
+    Raises:
+        PreconditionFailed: a page is gone, or something has its new name.
+        FolderError: a file cannot be written.
+    """
+    clashing = []
+    for one in moves.texts:
+        made = desk.save(one.path, one.format, one.after, one.before)
+        if made.outcome in {"clash", "gone"}:
+            clashing.append(one.path)
+    for file in moves.files:
+        desk.move(file.path, file.target)
+    return clashing
+
+
+_OTHER = "choose another name"
+
+
+def _moved(files: Mapping[Slug, PagePath], old: str, new: str) -> tuple[MovedFile, ...]:
+    """The pages that get another name, each with it."""
+    stem = (split_extension(new) or (new,))[0]
+    target = Slug(path_of_title(stem))
+    if new_path(target, Format.MARKDOWN) is None:
+        raise UsageError(f"{new[:80]!r} cannot be the name of a page", hint=_OTHER)
+    by_path = {path: slug for slug, path in files.items()}
+    slug = by_path.get(PagePath(old)) or next(
+        (one for one in (old, path_of_title(old)) if one in files), None
+    )
+    if slug is not None:
+        pages = {Slug(slug): target}
+        # what lies in the folder of a page's name are the pages below it
+        old = slug if not any(one.startswith(f"{slug}/") for one in files) else ""
+    else:
+        below = [one for one in files if one.startswith(f"{old}/")]
+        if not below:
+            raise UsageError(
+                f"there is no page or folder {old}", hint="give its path in the wiki"
+            )
+        pages = {one: Slug(target + one[len(old) :]) for one in below}
+    if pages.items() <= {one: one for one in files}.items():
+        raise UsageError(f"{old or target} has that name already", hint=_OTHER)
+    return tuple(_file(files[one], name) for one, name in sorted(pages.items()))
+
+
+def _file(path: PagePath, name: Slug) -> MovedFile:
+    """A page's file under another name, with the extension that it has."""
+    found, split = parse_path(path), split_extension(path)
+    assert found, path
+    assert split, path
+    target = new_path(name, found[1], path[len(split[0]) :])
+    if target is None:
+        raise UsageError(f"{name[:80]!r} cannot be the name of a page", hint=_OTHER)
+    return MovedFile(found[0], path, target)
+
+
+def _slug(path: PagePath) -> Slug:
+    found = parse_path(path)
+    assert found, path
+    return found[0]
+
+
+def _naming(names: Mapping[Slug, Slug]) -> Callable[[str], bool]:
+    """Whether a text may name one of the pages: parsing all pages takes minutes."""
+    runs = [_RUN.findall(slug.rpartition("/")[2].lower()) for slug in names]
+
+    def is_named(text: str) -> bool:
+        folded = f"{text}\n{unquote(html.unescape(text))}".lower()
+        return any(all(run in folded for run in each) for each in runs)
+
+    return is_named
+
+
+def _is_file(desk: WikiDesk) -> Callable[[str], bool]:
+    def is_file(path: str) -> bool:
+        return attachment_path(path) is not None and (desk.root / path).is_file()
+
+    return is_file
+
+
+def lines_of(moves: Moves) -> Iterator[str]:
+    """What is done, for a person."""
+    for file in moves.files:
+        yield f"{file.path} -> {file.target}"
+    for text in moves.texts:
+        yield (
+            f"{text.path}: {text.count} links"
+            if text.count != 1
+            else (f"{text.path}: 1 link")
+        )

@@ -1,0 +1,388 @@
+"""What the editor in the page asks for, and what is answered.
+
+Every request is a POST with JSON, so that ``guard`` lets nobody but our own pages ask.
+It names a page by its address in the preview; the file behind it is what the scan of
+the folder found, never a path that the browser sends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from aiohttp import web
+from msgspec import Struct
+
+from wikisync.core.decoding import json_decoder
+from wikisync.core.model import Format, Slug
+from wikisync.core.system.parallel import finish_in_thread
+from wikisync.errors import (
+    FolderError,
+    NotFound,
+    PreconditionFailed,
+    SiteError,
+    UsageError,
+    WikisyncError,
+)
+from wikisync.folder.naming import attachment_path
+from wikisync.site.preview.moves import make_moves, plan_moves
+from wikisync.site.preview.site import LiveSite, WritablePage
+from wikisync.site.preview.writing import TEXT_BYTES_MAX, WikiDesk, Written
+
+FILE_BYTES_MAX = 32 * 1024 * 1024
+"""Of a picture or file that is pasted or dropped."""
+BODY_BYTES_MAX = 2 * TEXT_BYTES_MAX * 6 + 4096
+"""Two texts, every character escaped."""
+FILE_BODY_BYTES_MAX = FILE_BYTES_MAX * 4 // 3 + 4096
+HASH_DIGITS = 16
+"""Of a file's hash in its path; the service's own have 32, and are never uploaded."""
+HEADINGS: Mapping[Format, str] = {
+    Format.MARKDOWN: "# ",
+    Format.ASCIIDOC: "= ",
+    Format.ORG: "* ",
+    Format.RDOC: "= ",
+}
+_UNFIT = re.compile(r'[\s<>:"|?*\\/#%\[\](){}\x00-\x1f\x7f-\x9f]+')
+
+InThread = Callable[..., Awaitable[Any]]
+
+
+class _Wish(Struct, frozen=True, forbid_unknown_fields=True):
+    at: str
+    """Output path of the page that the window shows."""
+
+
+class SourceWish(_Wish, frozen=True):
+    """The text of the page, or what there is to begin it with."""
+
+    href: str = ""
+    """A link of the page that leads to no page: about that one."""
+
+
+class DraftWish(_Wish, frozen=True):
+    """The page as HTML with a text that no file holds."""
+
+    text: str
+
+
+class SaveWish(_Wish, frozen=True):
+    """Write a text that was made from another one."""
+
+    text: str
+    base: str
+    is_conflict: bool = False
+    """They are those of the conflict file."""
+
+
+class CreateWish(_Wish, frozen=True):
+    """Begin a page."""
+
+    name: str = ""
+    href: str = ""
+    template: str = ""
+    text: str | None = None
+
+
+class RenameWish(_Wish, frozen=True):
+    """Give the page another name, and every link to it."""
+
+    name: str
+    is_dry: bool = False
+
+
+class DeleteWish(_Wish, frozen=True):
+    """Move the page into the trash; it holds this text."""
+
+    text: str
+
+
+class RestoreWish(_Wish, frozen=True):
+    """Bring a page back from the trash."""
+
+
+class FileWish(_Wish, frozen=True):
+    """Keep a picture or another file."""
+
+    name: str
+    content: bytes
+
+
+class NamesWish(_Wish, frozen=True):
+    """The pages and files that a link may lead to."""
+
+
+_SOURCES = json_decoder(SourceWish)
+_DRAFTS = json_decoder(DraftWish)
+_SAVES = json_decoder(SaveWish)
+_CREATIONS = json_decoder(CreateWish)
+_RENAMES = json_decoder(RenameWish)
+_DELETIONS = json_decoder(DeleteWish)
+_RESTORES = json_decoder(RestoreWish)
+_NAMES = json_decoder(NamesWish)
+_FILES = json_decoder(FileWish)
+
+
+class WriteRoutes:
+    """The routes of the editor."""
+
+    def __init__(
+        self,
+        site: LiveSite,
+        in_thread: InThread,
+        refresh: Callable[[frozenset[str]], Awaitable[None]],
+        private: Path | None,
+        *,
+        is_read_only: bool,
+    ) -> None:
+        """``in_thread`` works for the site, ``refresh`` takes changes over."""
+        self._site = site
+        self._in_thread = in_thread
+        self._refresh = refresh
+        self._private = private
+        self.is_read_only = is_read_only
+
+    def add(self, router: web.UrlDispatcher, prefix: str) -> None:
+        """Answer below an address."""
+        self._route(router, f"{prefix}source", _SOURCES, self._source)
+        self._route(router, f"{prefix}draft", _DRAFTS, self._draft)
+        self._route(router, f"{prefix}save", _SAVES, self._save)
+        self._route(router, f"{prefix}create", _CREATIONS, self._create)
+        self._route(router, f"{prefix}rename", _RENAMES, self._rename)
+        self._route(router, f"{prefix}delete", _DELETIONS, self._delete)
+        self._route(router, f"{prefix}restore", _RESTORES, self._restore)
+        self._route(router, f"{prefix}names", _NAMES, self._names)
+        self._route(
+            router, f"{prefix}file", _FILES, self._file, bytes_max=FILE_BODY_BYTES_MAX
+        )
+
+    def _route(
+        self,
+        router: web.UrlDispatcher,
+        path: str,
+        wishes: msgspec.json.Decoder[Any],
+        answer: Callable[[Any], Awaitable[object]],
+        *,
+        bytes_max: int = BODY_BYTES_MAX,
+    ) -> None:
+        async def handle(request: web.Request) -> web.Response:
+            if self.is_read_only:
+                return said(403, "this preview is read-only")
+            try:
+                wish = wishes.decode(await read_body(request, bytes_max))
+                made = await answer(wish)
+            except msgspec.DecodeError as exc:
+                return said(400, f"the request cannot be read: {exc}")
+            except WikisyncError as exc:
+                return said(_status(exc), exc.message, exc.hint or "")
+            return web.Response(
+                body=msgspec.json.encode(made), content_type="application/json"
+            )
+
+        router.add_post(path, handle)
+
+    async def _page(self, at: str) -> tuple[WritablePage, WikiDesk]:
+        page = await self._in_thread(self._site.writable, at)
+        if page is None:
+            raise NotFound("there is no file behind this page")
+        return page, self._desk(page)
+
+    def _desk(self, page: WritablePage) -> WikiDesk:
+        return WikiDesk(page.wiki.source.folder, self._private)
+
+    async def _source(self, wish: SourceWish) -> object:
+        page = None
+        if not wish.href:
+            page = await self._in_thread(self._site.writable, wish.at)
+        if page is None:
+            return await self._beginning(wish)
+        desk = self._desk(page)
+        text = await finish_in_thread(desk.read, page.path)
+        if text is None:
+            raise NotFound(f"{page.path} is gone")
+        conflict = page.conflict
+        both = await finish_in_thread(desk.read, conflict) if conflict else None
+        parts = await finish_in_thread(desk.conflict, conflict) if conflict else ()
+        return {
+            "file": page.path,
+            "id": _id_of(page),
+            "format": page.format,
+            "text": text,
+            "conflict": both,
+            "parts": parts,
+            "bytes_max": FILE_BYTES_MAX,
+        }
+
+    async def _beginning(self, wish: SourceWish) -> object:
+        """What a page that is not there may begin with."""
+        page = await self._in_thread(self._site.new_page, wish.at, "", wish.href)
+        if page is None:
+            raise NotFound("no page can have this address")
+        trashed = await finish_in_thread(self._desk(page).has_trashed, page.path)
+        address = await self._in_thread(self._site.address_of, page.wiki, page.path)
+        return {
+            "file": "",
+            "new": page.path,
+            "address": address,
+            "templates": sorted(page.wiki.templates),
+            "is_trashed": trashed,
+        }
+
+    async def _draft(self, wish: DraftWish) -> object:
+        return {"html": await self._in_thread(self._site.draft, wish.at, wish.text)}
+
+    async def _save(self, wish: SaveWish) -> Written:
+        page, desk = await self._page(wish.at)
+        path = page.conflict if wish.is_conflict else page.path
+        if not path:
+            raise NotFound(f"{page.path} has no conflict any more")
+        written: Written = await finish_in_thread(
+            desk.save, path, page.format, wish.text, wish.base
+        )
+        return written
+
+    async def _create(self, wish: CreateWish) -> object:
+        page: WritablePage | None = await self._in_thread(
+            self._site.new_page, wish.at, wish.name, wish.href
+        )
+        if page is None:
+            raise UsageError(
+                f"{(wish.name or wish.at)[:80]!r} cannot be the name of a page",
+                hint="choose another name",
+            )
+        text = wish.text
+        if text is None:
+            text = await finish_in_thread(_beginning_of, page, wish.template)
+        content = text.encode("utf-8")
+        if len(content) > TEXT_BYTES_MAX:
+            raise SiteError("the text is too large for a page")
+        await finish_in_thread(self._desk(page).create, page.path, content)
+        return await self._shown(page, page.path)
+
+    async def _rename(self, wish: RenameWish) -> object:
+        page, desk = await self._page(wish.at)
+        moves = await finish_in_thread(plan_moves, desk, page.path, wish.name)
+        clashing = []
+        if not wish.is_dry:
+            clashing = await finish_in_thread(make_moves, desk, moves)
+        answer = {
+            "files": [[file.path, file.target] for file in moves.files],
+            "links": {one.path: one.count for one in moves.texts},
+            "left": [*moves.left, *clashing],
+        }
+        if wish.is_dry:
+            return answer
+        changed = {*(one.path for one in moves.texts)}
+        changed |= {way for file in moves.files for way in (file.path, file.target)}
+        to = next(file.target for file in moves.files if file.path == page.path)
+        return answer | await self._shown(page, to, *changed)
+
+    async def _delete(self, wish: DeleteWish) -> object:
+        page, desk = await self._page(wish.at)
+        await finish_in_thread(desk.delete, page.path, wish.text)
+        return await self._shown(page, page.path)
+
+    async def _restore(self, wish: RestoreWish) -> object:
+        page = await self._in_thread(self._site.new_page, wish.at, "", "")
+        if page is None:
+            raise NotFound("no page can have this address")
+        path = await finish_in_thread(self._desk(page).restore, page.path)
+        return await self._shown(page, path)
+
+    async def _file(self, wish: FileWish) -> object:
+        page, desk = await self._page(wish.at)
+        if len(wish.content) > FILE_BYTES_MAX:
+            raise SiteError(f"the file has more than {FILE_BYTES_MAX >> 20} MiB")
+        path = file_path(wish.name, wish.content)
+        with suppress(PreconditionFailed):  # the same bytes are there
+            await finish_in_thread(desk.create, path, wish.content)
+        await self._refresh(frozenset({str(desk.root / path)}))
+        return {"path": path, "format": page.format}
+
+    async def _names(self, wish: NamesWish) -> object:
+        page, _ = await self._page(wish.at)
+        titles = await self._in_thread(self._site.titles, page.wiki)
+        return {
+            "pages": titles,
+            "files": [*page.wiki.attachments, *sorted(page.wiki.loose.names)],
+        }
+
+    async def _shown(
+        self, page: WritablePage, path: str, *changed: str
+    ) -> dict[str, object]:
+        """Where a page is now that the site has taken its file over."""
+        root = page.wiki.source.folder
+        names = frozenset(str(root / one) for one in (path, *changed))
+        await self._refresh(names)
+        address = await self._in_thread(self._site.address_of, page.wiki, path)
+        return {"file": path, "address": address}
+
+
+def file_path(name: str, content: bytes) -> str:
+    """Where a file is kept: under its own name, in a folder for its content.
+
+    Raises:
+        SiteError: no file may have this name.
+    """
+    plain = unicodedata.normalize("NFC", name.replace("\\", "/").rpartition("/")[2])
+    plain = _UNFIT.sub("-", plain).strip("-. ") or "file"
+    digest = hashlib.sha256(content).hexdigest()[:HASH_DIGITS]
+    path = f"uploads/{digest}/{plain}"
+    if attachment_path(path) is None:
+        raise SiteError(
+            f"{plain} cannot be the name of a file", hint="choose a shorter name"
+        )
+    return path
+
+
+async def read_body(request: web.Request, bytes_max: int) -> bytes:
+    """The body of a request that is small enough.
+
+    Raises:
+        HTTPRequestEntityTooLarge: it is not.
+    """
+    body = bytearray()
+    async for chunk in request.content.iter_any():
+        body += chunk
+        if len(body) > bytes_max:
+            raise web.HTTPRequestEntityTooLarge(bytes_max, len(body))
+    return bytes(body)
+
+
+def said(status: int, message: str, hint: str = "") -> web.Response:
+    """An answer that is a sentence."""
+    text = msgspec.json.encode({"where": "", "message": message, "hint": hint})
+    return web.Response(body=text, status=status, content_type="application/json")
+
+
+def _beginning_of(page: WritablePage, template: str) -> str:
+    """The text that a new page begins with."""
+    source = page.wiki.templates.get(Slug(template)) if template else None
+    if source is not None:
+        content = page.wiki.read(source.path, source.digest) or b""
+        return content.decode("utf-8", "replace")
+    title = page.slug.rpartition("/")[2].replace("-", " ")
+    return f"{HEADINGS[page.format]}{title}\n\n"
+
+
+def _id_of(page: WritablePage) -> str:
+    """What a draft of the page is kept under in the browser."""
+    named = f"{page.wiki.source.folder.absolute()}\0{page.path}"
+    return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _status(error: WikisyncError) -> int:
+    match error:
+        case NotFound():
+            return 404
+        case PreconditionFailed():
+            return 409
+        case FolderError():
+            return 500
+        case _:
+            return 400

@@ -1,0 +1,286 @@
+"""Writing in the browser: what a page of the preview may do with the files of a wiki.
+
+Every write says which text it replaces.  Where the file holds another one by then, the
+two are merged by the sync's own merge (``merging``), and where they clash nothing is
+written: the person gets both.  Files are reached and replaced as the sync does it
+(``folder.swap``): through no link, with nothing lost that a program saves meanwhile,
+and what goes lies in the trash.
+
+Everything here blocks and belongs to no thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from wikisync.core.layout import LIMBO_FOLDER, TEMPORARY_FOLDER, TRASH_FOLDER
+from wikisync.core.model import (
+    BYTE_ORDER_MARK,
+    Digest,
+    Format,
+    PagePath,
+    Problem,
+    Slug,
+    digest_of,
+)
+from wikisync.errors import FolderError, NotFound, PreconditionFailed, SiteError
+from wikisync.folder.limbo import Limbo
+from wikisync.folder.naming import page_of_conflict, parse_path, path_of
+from wikisync.folder.private import private_folder, way_of, wiki_private_folder
+from wikisync.folder.safe_open import read_below
+from wikisync.folder.swap import FileWrite, FolderWriter
+from wikisync.folder.text import decode_page
+from wikisync.folder.trash import Trash
+from wikisync.merging.conflict import Clash, MergedText, Piece, read_conflict_file
+from wikisync.merging.merge import merge
+
+TEXT_BYTES_MAX = 1024 * 1024
+"""Of a page that is written here; a larger one would be shown as its source."""
+NAME_BYTES_MAX = 500
+"""Of the path that a person gives a page."""
+DEPTH_MAX = 20
+"""Folders in it."""
+TRIES_MAX = 8
+"""So often a text is merged anew while another program saves the same file."""
+
+Outcome = Literal["saved", "merged", "clash", "gone"]
+
+
+class Part(Struct, frozen=True, omit_defaults=True):
+    """A settled text, or both texts of a clash."""
+
+    text: str = ""
+    mine: str | None = None
+    other: str | None = None
+
+
+class Written(Struct, frozen=True):
+    """What became of a save."""
+
+    outcome: Outcome
+    """``clash`` and ``gone``: nothing was written."""
+    text: str
+    """What the file holds now."""
+    parts: tuple[Part, ...] = ()
+    """The page with the places that clash."""
+
+
+class WikiDesk:
+    """The folder of one wiki, for a person who writes in the browser."""
+
+    def __init__(self, root: Path, private: Path | None) -> None:
+        """``private`` is the workspace's own folder, if it is one."""
+        self.root = root
+        self._private = private
+
+    def read(self, path: str) -> str | None:
+        """A page's text as an editor shows it; None where the file is gone.
+
+        Raises:
+            SiteError: it is no text.
+            FolderError: it cannot be read.
+        """
+        content = self._content(path)
+        return None if content is None else _shown(content, path)
+
+    def save(
+        self, path: str, page_format: Format, text: str, base: str | None
+    ) -> Written:
+        """Write a text that was made from another one.
+
+        Args:
+            path: The page's file.
+            page_format: Its markup, by which texts are merged.
+            text: To be written.
+            base: What it was made from; None where there was no file.
+
+        Raises:
+            SiteError: the file is no text, or the new one is too large.
+            FolderError: it cannot be read or written.
+        """
+        for _ in range(TRIES_MAX):
+            content = self._content(path)
+            now = None if content is None else _shown(content, path)
+            merged = _merged(base, text, now, page_format)
+            if merged is None:
+                return Written("gone", "")
+            if merged.text is None:
+                return Written("clash", now or "", parts_of(merged.pieces))
+            new = _encoded(merged.text, content or b"", path)
+            if new != content:
+                expected = None if content is None else digest_of(content)
+                try:
+                    self._write(path, new, expected)
+                except PreconditionFailed:
+                    continue
+            outcome: Outcome = "saved" if merged.text == text else "merged"
+            return Written(outcome, merged.text)
+        raise SiteError(
+            f"{path} is saved by another program all the time",
+            hint="close the other program, then save again",
+        )
+
+    def create(self, path: str, content: bytes) -> None:
+        """Write a file that is not there yet.
+
+        Raises:
+            PreconditionFailed: it is there.
+            FolderError: it cannot be written.
+        """
+        self._write(path, content, None)
+
+    def delete(self, path: str, text: str) -> None:
+        """Move a page's file into the trash, if it still holds the text that was seen.
+
+        Raises:
+            PreconditionFailed: it holds another one, or is gone.
+            FolderError: it cannot be removed, or not be kept.
+        """
+        content = self._content(path)
+        if content is None or _shown(content, path) != text:
+            raise PreconditionFailed(f"{path} was changed in the meantime")
+        with self._writer() as writer:
+            writer.remove(path, expected=digest_of(content), why="deleted by a person")
+
+    def restore(self, path: str) -> str:
+        """Bring the page back that was removed last from a path; gives its path.
+
+        Raises:
+            NotFound: the trash has none.
+            PreconditionFailed: there is a file by now.
+            FolderError: it cannot be written.
+        """
+        found = parse_path(path)
+        entries = self._trash().entries(slug=found[0]) if found else ()
+        entry = next((one for one in entries if parse_path(one.path)), None)
+        if entry is None:
+            raise NotFound(f"the trash has no text of {path}")
+        self._write(entry.path, self._trash().read(entry), None)
+        return entry.path
+
+    def has_trashed(self, path: str) -> bool:
+        """Whether the trash has a page that was at a path."""
+        found = parse_path(path)
+        with suppress(FolderError):
+            return bool(found and self._trash().entries(slug=found[0]))
+        return False
+
+    def move(self, path: str, target: str) -> None:
+        """Give a file another name, which nothing has.
+
+        Raises:
+            PreconditionFailed: it is gone, or something has the name.
+            FolderError: it cannot be moved.
+        """
+        content = self._content(path)
+        if content is None:
+            raise PreconditionFailed(f"{path} is gone")
+        with self._writer() as writer:
+            writer.move(path, target, expected=digest_of(content))
+
+    def conflict(self, path: str) -> tuple[Part, ...]:
+        """What a conflict file holds."""
+        text = self.read(path)
+        return () if text is None else parts_of(read_conflict_file(text).pieces)
+
+    def _content(self, path: str) -> bytes | None:
+        try:
+            return read_below(self.root, path, TEXT_BYTES_MAX)
+        except FileNotFoundError:
+            return None
+
+    def _write(self, path: str, content: bytes, expected: Digest | None) -> None:
+        with self._writer() as writer:
+            (error,) = writer.write_many([FileWrite(path, content, expected)])
+        if error is not None:
+            raise error
+
+    def _writer(self) -> FolderWriter:
+        own = self._private
+        return FolderWriter(
+            self.root,
+            temporary=private_folder(self.root, TEMPORARY_FOLDER, private=own),
+            limbo=Limbo(wiki_private_folder(self.root, LIMBO_FOLDER, private=own)),
+            trash=self._trash(),
+        )
+
+    def _trash(self) -> Trash:
+        folder = private_folder(self.root, TRASH_FOLDER, private=self._private)
+        return Trash(folder, wiki=str(way_of(self.root, self._private)))
+
+
+def new_path(name: Slug, page_format: Format, extension: str = "") -> PagePath | None:
+    """The file of a page that a person names; None for what no page can be called."""
+    path = path_of(name, page_format) if name else PagePath("")
+    if extension:
+        path = PagePath(path.removesuffix(page_format.extensions[0]) + extension)
+    is_small = len(path.encode()) <= NAME_BYTES_MAX and path.count("/") <= DEPTH_MAX
+    is_page = is_small and parse_path(path) == (name, page_format)
+    return path if is_page and page_of_conflict(path) is None else None
+
+
+def _merged(
+    base: str | None, mine: str, now: str | None, page_format: Format
+) -> MergedText | None:
+    """A text for a file that holds ``now``; None where the file is gone."""
+    if base == now or mine == now:
+        return MergedText((mine,))
+    if now is None:
+        return None
+    if base is None:
+        return MergedText((Clash("", mine, now),))
+    return merge(base, mine, now, page_format=page_format)
+
+
+def parts_of(pieces: Sequence[Piece]) -> tuple[Part, ...]:
+    """Pieces of a page as the browser takes them."""
+    return tuple(
+        Part(text=piece)
+        if isinstance(piece, str)
+        else Part(mine=piece.local, other=piece.remote)
+        for piece in pieces
+    )
+
+
+def _shown(content: bytes, path: str) -> str:
+    """The text of a file with the line ends of an editor.
+
+    Raises:
+        SiteError: it is no text.
+    """
+    text = decode_page(content, path)
+    if isinstance(text, Problem):
+        raise SiteError(f"{path} {text.message}", hint=text.hint)
+    text = text.removeprefix(BYTE_ORDER_MARK)
+    return text.replace("\r\n", "\n") if _is_crlf(text) else text
+
+
+def _encoded(text: str, like: bytes, path: str) -> bytes:
+    """A text with the line ends and the byte order mark of the file before it.
+
+    Raises:
+        SiteError: it is too large for a page.
+    """
+    before = like.decode("utf-8")
+    if _is_crlf(before):
+        text = text.replace("\r\n", "\n").replace("\n", "\r\n")
+    mark = BYTE_ORDER_MARK if before.startswith(BYTE_ORDER_MARK) else ""
+    content = (mark + text).encode("utf-8")
+    if b"\0" in content:
+        raise SiteError("a page cannot have a NUL character", hint="remove it")
+    if len(content) > TEXT_BYTES_MAX:
+        raise SiteError(
+            f"{path} would have more than {TEXT_BYTES_MAX >> 10} KiB",
+            hint="divide the page",
+        )
+    return content
+
+
+def _is_crlf(text: str) -> bool:
+    """Whether every line ends as on Windows, so that nothing is lost by hiding it."""
+    return "\r\n" in text and text.count("\r") == text.count("\n") == text.count("\r\n")
