@@ -20,7 +20,7 @@ COMPILE := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 LOCKED := $(COMPILE) --build-deps-for editable --build-deps-for wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint codemap features pictures man types soak bench bench-peers prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel release audit lock clean
+.PHONY: help demo test lint codemap features pictures man soak bench bench-peers prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel release audit lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -49,10 +49,6 @@ pictures: .venv/dev ## Take the picture of the README from the user guide
 
 man: .venv/run ## Write the manual pages into man/
 	@$(BIN)/python -m tools.manual
-
-types: .venv/dev ## Write the types of what projects take and show into wikisync/contract
-	@$(BIN)/python -m tools.project_types
-	@$(BIN)/ruff format --quiet wikisync/contract/project_types.py
 
 soak: .venv/dev ## Watch for growth while persons edit for an hour (MINUTES=60)
 	@$(BIN)/python -m tests.war.prove_soak --minutes $(or $(MINUTES),60)

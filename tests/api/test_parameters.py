@@ -7,7 +7,6 @@ import pytest
 from wikisync.api.projects import Projects
 from wikisync.contract.parameters import (
     Parameter,
-    Replacement,
     parameters_of,
     project_attributes,
     replace_deprecated,
@@ -135,7 +134,7 @@ def test_filters_say_that_they_go_into_the_query() -> None:
 def test_old_names_of_attributes_become_new_ones(
     old: dict[str, object], new: dict[str, object]
 ) -> None:
-    assert replace_deprecated(Endpoint.EDIT, old)[0] == new
+    assert replace_deprecated(Endpoint.EDIT, old) == new
 
 
 @pytest.mark.parametrize(
@@ -149,15 +148,4 @@ def test_old_names_of_attributes_become_new_ones(
 def test_namespace_of_a_fork_is_an_id_or_a_path(
     value: object, new: dict[str, object]
 ) -> None:
-    assert replace_deprecated(Endpoint.FORK, {"namespace": value})[0] == new
-
-
-def test_each_replacement_is_returned() -> None:
-    _values, replaced = replace_deprecated(
-        Endpoint.CREATE, {"tag_list": ["a"], "issues_enabled": True, "name": "x"}
-    )
-
-    assert replaced == (
-        Replacement("tag_list", "topics"),
-        Replacement("issues_enabled", "issues_access_level"),
-    )
+    assert replace_deprecated(Endpoint.FORK, {"namespace": value}) == new

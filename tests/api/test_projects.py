@@ -86,67 +86,6 @@ async def test_edit_of_nothing_is_refused(
     assert asked(network) == []
 
 
-@pytest.mark.parametrize(
-    ("given", "sent", "warning"),
-    [
-        ({"tag_list": ["a"]}, {"topics": ["a"]}, "tag_list is deprecated, use topics"),
-        (
-            {"wiki_enabled": False},
-            {"wiki_access_level": "disabled"},
-            "use wiki_access_level",
-        ),
-        (
-            {"jobs_enabled": True},
-            {"builds_access_level": "enabled"},
-            "use builds_access_level",
-        ),
-        ({"emails_disabled": True}, {"emails_enabled": False}, "use emails_enabled"),
-        (
-            {"container_expiration_policy_attributes": {"name_regex": "x"}},
-            {"container_expiration_policy_attributes": {"name_regex_delete": "x"}},
-            "attributes.name_regex is deprecated",
-        ),
-        (
-            {"approvals_before_merge": 2},
-            {"approvals_before_merge": 2},
-            "goes away with API version 5",
-        ),
-    ],
-)
-async def test_old_names_are_sent_as_new_ones_with_a_warning(
-    given: dict[str, Any],
-    sent: dict[str, Any],
-    warning: str,
-    projects: Projects,
-    network: PlayedNetwork,
-) -> None:
-    network.put(f"{API}/projects/7", payload=RECORD)
-
-    with pytest.warns(DeprecationWarning, match=warning) as warned:
-        await projects.edit_project(7, **given)
-
-    assert bodies(network) == [sent]
-    assert warned[0].filename == __file__
-
-
-@pytest.mark.parametrize(
-    ("namespace", "sent"),
-    [(5, {"namespace_id": 5}), ("docs/old", {"namespace_path": "docs/old"})],
-)
-async def test_fork_takes_the_old_namespace(
-    namespace: int | str,
-    sent: dict[str, Any],
-    projects: Projects,
-    network: PlayedNetwork,
-) -> None:
-    network.post(f"{API}/projects/7/fork", status=201, payload=RECORD)
-
-    with pytest.warns(DeprecationWarning, match="namespace is deprecated"):
-        await projects.fork_project(7, namespace=namespace)
-
-    assert bodies(network) == [sent]
-
-
 def fork(status: str | None, **more: object) -> dict[str, object]:
     return {
         "id": 8,

@@ -233,13 +233,6 @@ async def test_create_for_a_user(project: Run, handbook: EmbeddedService) -> Non
     assert members.json["path_with_namespace"] == "maria/hers"
 
 
-async def test_old_name_is_taken_with_a_warning(project: Run) -> None:
-    ran = await project("edit", HANDBOOK, "--tag-list", "a", "--json")
-
-    assert ran.json["topics"] == ["a"]
-    assert ran.err == "warning: tag_list is deprecated, use topics\n"
-
-
 async def test_attribute_newer_than_the_table_is_sent(project: Run) -> None:
     ran = await project(
         "edit", HANDBOOK, "--attribute", "new=[1]", "--dry-run", "--json"

