@@ -170,21 +170,25 @@ class Preview:
         self._changed = asyncio.Event()
         """Files were taken over; there may be pages to read."""
         self._settings_stamp = status_at(options.settings)
+        # a checkout that was not built anew has no editor yet
+        library = resources.files("wikisync.vendor").joinpath("codemirror.js")
+        self._is_read_only = options.is_read_only or not library.is_file()
         self._writing = WriteRoutes(
             self._site,
             self._in_thread,
             self._refresh,
             options.private,
-            is_read_only=options.is_read_only,
+            is_read_only=self._is_read_only,
         )
         self._scripts: dict[str, bytes] = {}
         """The scripts of our pages, by their addresses."""
+        self._write_url = "" if self._is_read_only else self._editor_script()
+        self._client_url = self._own_script("wikisync.site.preview", CLIENT_FILE)
+
+    def _editor_script(self) -> str:
         library = self._own_script("wikisync.vendor", "codemirror.js")
         modes = self._own_script("wikisync.site.preview", "modes.js", library)
-        self._write_url = self._own_script(
-            "wikisync.site.preview", "write.js", library, modes
-        )
-        self._client_url = self._own_script("wikisync.site.preview", CLIENT_FILE)
+        return self._own_script("wikisync.site.preview", "write.js", library, modes)
 
     def _own_script(self, package: str, name: str, *imported: str) -> str:
         """Answer with a script, which imports others; gives its address."""
@@ -385,8 +389,7 @@ class Preview:
     ) -> web.Response:
         """A page with our script in it, and its policy in the header."""
         text, policy = self._guard.page_policy(text)
-        is_ours = not self._options.is_read_only
-        write = f' data-write="{self._write_url}"' if is_ours else ""
+        write = f' data-write="{self._write_url}"' if self._write_url else ""
         script = (
             f'<script src="{self._client_url}" data-at="{escape(path)}"'
             f' data-key="{key}" data-frame="{frame}"'
