@@ -8,7 +8,7 @@ a token, which nothing else can be mistaken for because a slug holds no NUL.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -16,8 +16,8 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from wikisync.core.model import AttachmentPath, Slug
-from wikisync.markup.links import LinkIndex, Target, file_path, normal_path
+from wikisync.core.model import AttachmentPath, Slug, split_extension
+from wikisync.markup.links import LinkIndex, Target, file_path, fold, normal_path
 from wikisync.site.addresses import WikiAddresses, relative_url
 from wikisync.site.loose import LooseStates
 
@@ -64,6 +64,35 @@ def service_address(info: WikiInfo) -> str:
     kind = "groups/" if owner.kind == "group" else ""
     base = info.web_url.rstrip("/") or f"/{kind}{quote(owner.full_path)}"
     return base if base.endswith(_WIKIS) else base + _WIKIS
+
+
+def changed_names(before: WikiAddresses, now: WikiAddresses) -> set[str]:
+    """Pages and files of a wiki that come, go, or lie elsewhere now."""
+    parts = (
+        (before.pages, now.pages),
+        (before.attachments, now.attachments),
+        (before.left_out, now.left_out),
+    )
+    return {
+        str(name)
+        for old, new in parts
+        for name, _ in set(old.items()) ^ set(new.items())
+    }
+
+
+def leading_to(changed: Collection[str], paths: Iterable[str]) -> set[str]:
+    """Paths of links that may find another page or file when some come or go.
+
+    A lookup takes the names with one spelling for the same, with or without an
+    extension, and gives the start of a folder for the folder (``WikiIndex``).
+    """
+    names = {fold(one) for name in changed for one in (name, name.rpartition("/")[0])}
+
+    def may_find(path: str) -> bool:
+        bare = split_extension(path)
+        return fold(path) in names or (bare is not None and fold(bare[0]) in names)
+
+    return set(filter(may_find, paths)) if names else set()
 
 
 class _Found(dict[str, Found]):

@@ -85,6 +85,11 @@ class FinishedFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Whether one of these paths is that of a file in the folder."""
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """All that its links hang on inside the wiki besides the ids of headings."""
+        return self.targets + self.asked
+
+    @property
     def elsewhere(self) -> tuple[str, ...]:
         """Its targets in other wikis."""
         return tuple(filter(is_elsewhere, self.targets)) if self.site else ()

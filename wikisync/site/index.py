@@ -13,7 +13,15 @@ import hashlib
 import os
 import pickle
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from functools import cache, partial
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
@@ -32,7 +40,7 @@ from wikisync.markup.record import PARSED_VERSION, MarkupOptions, ParsedPage
 from wikisync.markup.source import clean_source, shown_as_source
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import cache_failed
-from wikisync.site.crosslinks import SiteLinks, WikiTable
+from wikisync.site.crosslinks import SiteLinks, WikiTable, changed_names, leading_to
 from wikisync.site.facts import (
     FinishedFacts,
     IndexedPage,
@@ -177,13 +185,37 @@ class Indexer:
         """Hash of all addresses that links lead to, but for loose files."""
         return self._site + self._bases
 
-    def believe(self, number: int, pages: Iterable[IndexedPage]) -> None:
-        """Take the links of a wiki's pages for resolved in this very table.
+    def believe(
+        self,
+        number: int,
+        pages: Collection[IndexedPage],
+        table_key: bytes,
+        addresses: WikiAddresses,
+    ) -> None:
+        """Take the links of a wiki's pages for resolved, where they still lead there.
 
         Which loose files there are can have changed: who asked for one asks again.
+
+        Args:
+            number: Of the wiki.
+            pages: What the last build knew of them.
+            table_key: As it was then.
+            addresses: Those of the wiki then.
         """
+        is_same_site = table_key == self.table_key
+        if not is_same_site and not table_key.endswith(self._bases):
+            return
+        now = self._table.addresses[number]
+        changed = set() if is_same_site else changed_names(addresses, now)
+        asked = {name for page in pages for name in page.finished.names}
+        other = changed.union(leading_to(changed, asked))
         self._right[number] |= {
-            page.slug: page.finished for page in pages if not page.finished.names_files
+            page.slug: page.finished
+            for page in pages
+            if (is_same_site or not page.finished.site)
+            and not page.finished.names_files
+            and page.slug not in changed
+            and other.isdisjoint(page.finished.names)
         }
 
     def read(self, scanned: ScannedWiki, page: SourcePage) -> None:

@@ -207,8 +207,7 @@ class SiteWriting:
         if last.reading == reading:
             noted = self._last.pages(name)
             before = {Slug(slug): _PAGES.decode(one) for slug, one in noted.items()}
-            if last.table == table:
-                indexer.believe(number, before.values())
+            indexer.believe(number, before.values(), last.table, last.addresses)
         if last.reading != reading or before.keys() != last.addresses.pages.keys():
             self._has_lost = True
         wiki = indexer.index(number, scanned, before)
