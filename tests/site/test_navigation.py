@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wikisync.core.model import Slug
+from wikisync.site import addresses
 from wikisync.site.context import LeftOut, NavNode
 from wikisync.site.navigation import (
     ReadingOrder,
@@ -200,6 +201,48 @@ def test_equal_branch_keys_mean_equal_navigation(
     assert [before.navigation(slug, limit) for slug in same] == [
         after.navigation(slug, limit) for slug in same
     ]
+
+
+PAGES_BELOW = st.dictionaries(
+    st.tuples(st.sampled_from("ab"), st.sampled_from("cdefgh"), st.sampled_from("ijk"))
+    .flatmap(lambda parts: st.integers(2, 3).map(lambda depth: "/".join(parts[:depth])))
+    .map(Slug),
+    st.sampled_from("xyz"),
+    max_size=20,
+)
+"""Slugs and titles; the level of the wiki itself always looks the same."""
+
+
+def around(tree: Tree, slug: Slug) -> tuple[object, ...]:
+    """All that a page shows of a tree."""
+    pages = (one and tree.node(one) for one in ReadingOrder(tree.order).around(slug))
+    shown = tuple(one and one.reference for one in pages)
+    navigation = tree.navigation(slug, 6)
+    return navigation, shown, tree.ancestors(slug), tree.children(slug, 9)
+
+
+@given(PAGES_BELOW, PAGES_BELOW)
+def test_page_around_which_nothing_changed_shows_the_same_tree(
+    one: dict[Slug, str], other: dict[Slug, str]
+) -> None:
+    """The build leaves such pages as they are."""
+    top = {Slug("a"): "a", Slug("b"): "b"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(addresses, "LIST_ITEMS_MAX", 3)
+        before, now = (
+            Tree("Wiki", pages, {slug: f"{slug}.html" for slug in pages}, listed="all")
+            for pages in (one | top, other | top)
+        )
+        changed = now.changed_since(before)
+        for slug in set(now.order) & set(before.order) - (changed or set(now.order)):
+            assert around(now, slug) == around(before, slug)
+
+
+def test_title_reaches_the_pages_of_its_branch_and_its_neighbours() -> None:
+    slugs = ("a", "a/one", "a/two", "b", "b/one", "c", "c/one")
+    before, now = tree_of(*slugs), tree_of(*slugs, titles={"b/one": "other"})
+    assert now.changed_since(before) == {"b", "b/one", "c"}
+    assert now.changed_since(now) == set()
 
 
 def test_neighbours_follow_the_order() -> None:

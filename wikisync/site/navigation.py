@@ -239,6 +239,39 @@ class Tree:
         node = self.node(slug)
         return bool(node and node.children)
 
+    def changed_since(self, last: Tree) -> frozenset[Slug] | None:
+        """Pages whose navigation, ancestors, children or neighbours are others.
+
+        Those below a node one of whose children looks different, or is listed in
+        another part, may show it; None: all.
+        """
+        waiting = []
+        for path, node in self._by_path.items():
+            old = last._by_path.get(path)
+            if old is not None and not _has_same_children(node, old):
+                waiting.append(node)
+        if waiting[:1] == [self.root]:
+            return None
+        before = last._neighbours()
+        changed = {
+            slug
+            for slug, pages in self._neighbours().items()
+            if before.get(slug) != pages
+        }
+        while waiting:
+            node = waiting.pop()
+            if node.slug is not None:
+                changed.add(node.slug)
+            waiting += node.children
+        return frozenset(changed)
+
+    def _neighbours(self) -> dict[Slug, tuple[object, object]]:
+        """What is shown of the pages before and after each page."""
+        nodes = [self._by_path[slug] for slug in self.order]
+        shown = [None, *((one.slug, one.title, one.url) for one in nodes), None]
+        between = zip(shown[:-2], shown[2:], strict=True)
+        return dict(zip(self.order, between, strict=True))
+
     def _node(self, path: str) -> Node:
         """The node of a path, made with all above it where it is missing."""
         missing = []
@@ -347,6 +380,14 @@ def _way(node: Node) -> list[Node]:
         way.append(above)
     way.reverse()
     return way
+
+
+def _has_same_children(node: Node, old: Node) -> bool:
+    """Whether a level looks as it did, and is listed in the same parts."""
+    return node.child_keys == old.child_keys and all(
+        list_part("", one.first) == list_part("", other.first)
+        for one, other in zip(node.children, old.children, strict=True)
+    )
 
 
 def _first_listed(below: Node, share: int) -> int:

@@ -256,23 +256,46 @@ class WikiPages:
         return structs.replace(self.reference(slug), wiki=self.label)
 
     def frame_key(self) -> bytes:
-        """Hash of what every page of the wiki shows besides its own."""
-        return self._key
+        """Hash of what every page of the wiki shows besides its own and the tree.
 
-    def frame_digest(self) -> bytes:
-        """Hash of ``frame_key`` and of the titles and the order of all pages.
-
-        The tree and its order follow from the titles and the slugs.  Links of comments
-        are resolved when they are shown, so all addresses count where there are some.
+        Links of comments are resolved when they are shown, so all addresses count where
+        there are some.
         """
-        titles, urls = self._titles, self._urls
-        lines = [f"{slug}\0{title}\0{urls[slug]}\n" for slug, title in titles.items()]
-        text = "".join([*lines, self.label])
-        digest = hashlib.sha256(self.frame_key())
-        digest.update(text.encode("utf-8", "surrogatepass"))
+        digest = hashlib.sha256(self._key)
+        digest.update(self.label.encode("utf-8", "surrogatepass"))
         if self.wiki.scanned.source.comments:
             digest.update(self._indexer.table_key)
         return digest.digest()
+
+    def moved(
+        self, titles: Mapping[Slug, str], urls: Mapping[Slug, str]
+    ) -> frozenset[Slug]:
+        """Pages that had another title or path, or were not there."""
+        now = self._urls
+        return frozenset(
+            slug
+            for slug, title in self._titles.items()
+            if titles.get(slug) != title or urls.get(slug) != now[slug]
+        )
+
+    def moved_around(
+        self, titles: Mapping[Slug, str], urls: Mapping[Slug, str]
+    ) -> frozenset[Slug] | None:
+        """Pages around which the tree is not that of other titles and paths.
+
+        None: all may have others, because a sidebar gives their order.
+        """
+        if titles == self._titles and urls == self._urls:
+            return frozenset()
+        if self.wiki.scanned.sidebars:
+            return None
+        in_tree = {
+            slug: title
+            for slug, title in titles.items()
+            if slug not in self.wiki.scanned.beside
+        }
+        before = structs.replace(self.wiki_frame, titles=in_tree, urls=urls)
+        return self.tree.changed_since(before.tree)
 
     def key(self, slug: Slug, backlinks: tuple[PageRef, ...]) -> bytes:
         """Hash of everything that a page is composed of and that its template sees.
@@ -297,7 +320,7 @@ class WikiPages:
         if comments := self.wiki.scanned.source.comments.get(slug):
             # their links are resolved when they are shown
             own += (comments, self._indexer.table_key)
-        key = hashlib.sha256(self.frame_key())
+        key = hashlib.sha256(self._key)
         key.update(page.finished.view_digest)
         key.update(self.tree.branch_key(slug, self.wiki_frame.nav_limit))
         key.update(msgspec.msgpack.encode(own))

@@ -123,7 +123,7 @@ class WikiNote(Struct, frozen=True, array_like=True):
     table: bytes
     """What their links were resolved in (``Indexer.table_key``)."""
     frame: bytes
-    """What they all show besides their own (``WikiPages.frame_digest``)."""
+    """What they all show besides their own and the tree (``WikiPages.frame_key``)."""
     addresses: WikiAddresses
     problems: tuple[Problem, ...]
     retry_at: float
@@ -142,42 +142,53 @@ NO_NOTE = WikiNote(b"", b"", b"", b"", NO_ADDRESSES, (), 0, WikiLinks(), (), (),
 
 
 class Stale(Struct, frozen=True):
-    """The pages of one wiki, and those elsewhere, whose key may be another one."""
+    """What of one wiki, and of others, may have another key."""
 
-    own: frozenset[Slug] | None
-    """None: all."""
-    elsewhere: frozenset[ItemKey]
+    own: frozenset[Slug] | None = frozenset()
+    """Its pages; None: all."""
+    elsewhere: frozenset[ItemKey] = frozenset()
+    """Pages of other wikis."""
+    has_same_lists: bool = True
+    """Its lists show what they showed."""
 
 
 def stale_pages(
-    wiki: IndexedWiki, before: Mapping[Slug, IndexedPage], *, has_same_frame: bool
+    wiki: IndexedWiki,
+    before: Mapping[Slug, IndexedPage],
+    moved: Collection[Slug],
+    around: Collection[Slug] | None,
 ) -> Stale:
     """The pages that another state of one wiki gives another key.
 
-    A page is composed of its own text and links, of the titles and the order of its
-    wiki (``WikiPages.frame_digest``), and of the titles of the pages that link to it.
+    A page is composed of its own text and links, of what is around it, and of the
+    titles of the pages that link to it.
+
+    Args:
+        wiki: As it is now.
+        before: Its pages as they were.
+        moved: Those that have another title or path now, or are new.
+        around: Those that have another navigation, or other neighbours; None: all
+            pages show something else.
     """
-    stale: set[ItemKey] = set()
     number = wiki.number
+    stale = {ItemKey(number, slug) for slug in around or ()}
     for slug, page in wiki.pages.items():
         old = before.get(slug)
-        if page is old and has_same_frame:
-            continue
-        # it may have another title, which the pages of its own wiki, all of them
-        # stale, show as others do
-        changed = set() if has_same_frame else set(page.finished.elsewhere)
+        changed = set() if around is not None else set(page.finished.elsewhere)
         if page is not old:
             stale.add(ItemKey(number, slug))
             targets = set(page.finished.targets)
-            changed |= targets ^ set(old.finished.targets if old else ())
+            others = set(old.finished.targets if old else ())
+            changed |= targets | others if slug in moved else targets ^ others
         stale |= {place_of(target, number) for target in changed}
     for slug in before.keys() - wiki.pages.keys():
         targets = set(before[slug].finished.targets)
         stale |= {place_of(target, number) for target in targets}
     own = frozenset(Slug(place.name) for place in stale if place.wiki == number)
     return Stale(
-        own if has_same_frame else None,
+        None if around is None else own,
         frozenset(place for place in stale if place.wiki != number),
+        around is not None and not moved and before.keys() == wiki.pages.keys(),
     )
 
 

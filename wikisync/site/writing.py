@@ -170,7 +170,7 @@ class SiteWriting:
         note, self._notes[number] = self._notes[number], NO_NOTE
         inputs = self._inputs_of(number, scanned)
         if note.inputs == inputs and not self._attempts.is_due(note.retry_at):
-            self._stale.append(Stale(frozenset(), frozenset()))
+            self._stale.append(Stale())
             self._progress.advance(len(scanned.pages))
         else:
             note = self._indexed(number, scanned, note, inputs)
@@ -212,8 +212,13 @@ class SiteWriting:
             self._has_lost = True
         wiki = indexer.index(number, scanned, before)
         self._composer = composer = self._site.pages_of(wiki)
-        frame, pages = composer.frame_digest(), wiki.pages
-        stale = stale_pages(wiki, before, has_same_frame=last.frame == frame)
+        frame, pages = composer.frame_key(), wiki.pages
+        titles = {slug: page.parsed.title for slug, page in before.items()}
+        moved = composer.moved(titles, last.addresses.pages)
+        around = None
+        if last.frame == frame and not self._has_lost:
+            around = composer.moved_around(titles, last.addresses.pages)
+        stale = stale_pages(wiki, before, moved, around)
         self._stale.append(stale)
         for place in stale.elsewhere:
             self._stale_elsewhere[place.wiki].add(Slug(place.name))
@@ -317,7 +322,7 @@ class SiteWriting:
 
     def _keeps_lists(self, output: Output, number: int) -> bool:
         """Keep the generated pages of a wiki, which show no more than its frame."""
-        if self._stale[number].own is None:
+        if not self._stale[number].has_same_lists:
             return False
         paths = wiki_paths(self._site.contexts[number], self._scanned[number])
         return all(map(output.keep_as_made, paths))
