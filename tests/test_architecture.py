@@ -92,6 +92,7 @@ ALLOWED: dict[str, set[str]] = {
         "core.mentions",
         "core.messages",
         "core.model",
+        "core.packaged",
         "core.system.parallel",
         "core.system.private",
         "errors",

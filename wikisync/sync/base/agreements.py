@@ -11,7 +11,7 @@ from sqlite3 import Connection
 from typing import TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from wikisync.core.mentions import is_upload, ways_lead_to
 from wikisync.core.model import (
@@ -237,12 +237,8 @@ class Agreements(History):
         """Change what is known of pages whose agreed text stays the same."""
         rows = [
             (
-                page.local,
-                page.remote,
-                page.local_identity,
-                page.remote_identity,
-                self._number,
-                page.slug,
+                *(page.local, page.remote, page.local_identity, page.remote_identity),
+                *(self._number, page.slug),
             )
             for page in pages
         ]
@@ -315,33 +311,15 @@ class Agreements(History):
             )
 
     def _insert(self, connection: Connection, agreed: Iterable[Agreed]) -> None:
-        pages = [(self._number, one.page, one) for one in agreed]
+        number = self._number
+        pages = [(*astuple(one.page)[:-1], one.page.uploads, one) for one in agreed]
         connection.executemany(
-            "INSERT OR REPLACE INTO page (wiki, slug, format, local_digest,"
-            " remote_digest, local_identity, remote_identity, size, uploads)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    number,
-                    page.slug,
-                    page.format,
-                    page.local,
-                    page.remote,
-                    page.local_identity,
-                    page.remote_identity,
-                    page.size,
-                    "\n".join(page.uploads),
-                )
-                for number, page, _ in pages
-            ],
+            "INSERT OR REPLACE INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [(number, *page, "\n".join(uploads)) for *page, uploads, _ in pages],
         )
         connection.executemany(
-            "INSERT OR REPLACE INTO page_text (wiki, slug, mentions, text)"
-            " VALUES (?, ?, ?, ?)",
-            [
-                (number, page.slug, one.mentions, one.zlib)
-                for number, page, one in pages
-            ],
+            "INSERT OR REPLACE INTO page_text VALUES (?, ?, ?, ?)",
+            [(number, slug, one.mentions, one.zlib) for slug, *_, one in pages],
         )
 
     # -- names ---------------------------------------------------------------------
@@ -422,18 +400,19 @@ class Agreements(History):
 
     def attachments(self) -> Mapping[AttachmentPath, FetchedFile]:
         """Attachments that were fetched, by path; also those that are gone here."""
-        return self._once("attachment", self._read_attachments)
-
-    def _read_attachments(self) -> Mapping[AttachmentPath, FetchedFile]:
-        rows = self._rows(
+        query = (
             "SELECT path, digest, size, here, version FROM attachment WHERE wiki = ?"
         )
-        return {
-            path: FetchedFile(
-                path, digest, LooseFile(path, here, size) if here else None, version
-            )
-            for path, digest, size, here, version in rows
-        }
+
+        def read() -> Mapping[AttachmentPath, FetchedFile]:
+            return {
+                path: FetchedFile(
+                    path, digest, LooseFile(path, here, size) if here else None, version
+                )
+                for path, digest, size, here, version in self._rows(query)
+            }
+
+        return self._once("attachment", read)
 
     def attachments_here(self) -> frozenset[AttachmentPath]:
         """Those of them that are in the folder."""
@@ -446,22 +425,17 @@ class Agreements(History):
     ) -> None:
         """Remember attachments as they are here, and forget some."""
         gone = [(self._number, path) for path in dropped]
+        number, nothing = self._number, LooseFile("", NO_DIGEST, 0)
         rows = [
-            (
-                *(self._number, one.path, one.digest),
-                *(file.size, file.digest, one.version),
-            )
+            (number, one.path, one.digest, file.size, file.digest, one.version)
             for one in fetched
-            for file in [one.here or LooseFile(one.path, NO_DIGEST, 0)]
+            for file in [one.here or nothing]
         ]
         if not (rows or gone):
             return
         with self._writing("attachment") as connection:
             connection.executemany(
-                "INSERT OR REPLACE INTO attachment"
-                " (wiki, path, digest, size, here, version)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                rows,
+                "INSERT OR REPLACE INTO attachment VALUES (?, ?, ?, ?, ?, ?)", rows
             )
             connection.executemany(
                 "DELETE FROM attachment WHERE wiki = ? AND path = ?", gone
@@ -469,14 +443,15 @@ class Agreements(History):
 
     def uploads(self) -> Mapping[str, Mapping[Digest, AttachmentPath]]:
         """Files that were uploaded: by path here, in form C, and content."""
-        return self._once("upload", self._read_uploads)
 
-    def _read_uploads(self) -> Mapping[str, Mapping[Digest, AttachmentPath]]:
-        found: dict[str, dict[Digest, AttachmentPath]] = {}
-        rows = self._rows("SELECT path, digest, upload FROM upload WHERE wiki = ?")
-        for path, digest, upload in rows:
-            found.setdefault(path, {})[digest] = upload
-        return found
+        def read() -> Mapping[str, Mapping[Digest, AttachmentPath]]:
+            found: dict[str, dict[Digest, AttachmentPath]] = {}
+            rows = self._rows("SELECT path, digest, upload FROM upload WHERE wiki = ?")
+            for path, digest, upload in rows:
+                found.setdefault(path, {})[digest] = upload
+            return found
+
+        return self._once("upload", read)
 
     def upload_of(self, digest: Digest) -> AttachmentPath | None:
         """Where the service put a file of this content; None where it got none."""

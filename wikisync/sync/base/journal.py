@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from msgspec.structs import astuple
+
 from wikisync.core.model import Digest, Format, Slug
 from wikisync.sync.base.memory import WikiRows
 from wikisync.sync.decide.ledger import (
@@ -57,19 +59,8 @@ class Journal(WikiRows):
         """
         with self._writing("intent") as connection:
             cursor = connection.execute(
-                "INSERT INTO intent (wiki, operation, slug, target, format, before,"
-                " after, text, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    self._number,
-                    intent.operation,
-                    intent.slug,
-                    intent.target,
-                    intent.format,
-                    intent.before,
-                    intent.after,
-                    pack(intent.text),
-                    intent.at,
-                ),
+                "INSERT INTO intent VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (self._number, *astuple(intent)[:6], pack(intent.text), intent.at),
             )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
@@ -146,17 +137,11 @@ class Journal(WikiRows):
                 (self._number,),
             ).fetchone()
             connection.execute(
-                "INSERT INTO event (wiki, number, at, level, slug, what, why, cycle)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    self._number,
-                    last + 1,
-                    event.at,
-                    "warning" if event.is_warning else "info",
-                    event.slug,
-                    _sentence(event.what),
-                    _sentence(event.why),
-                    event.cycle,
+                    *(self._number, last + 1, event.at),
+                    *("warning" if event.is_warning else "info", event.slug),
+                    *(_sentence(event.what), _sentence(event.why), event.cycle),
                 ),
             )
             connection.execute(
@@ -194,17 +179,8 @@ class Journal(WikiRows):
 
 def _intent(row: tuple[Any, ...]) -> Intent:
     operation, slug, target, markup, before, after, text, at, number = row
-    return Intent(
-        WriteKind(operation),
-        Slug(slug),
-        Slug(target),
-        Format(markup),
-        Digest(before),
-        Digest(after),
-        unpack(text),
-        at,
-        number,
-    )
+    names = WriteKind(operation), slug, target, Format(markup), before, after
+    return Intent(*names, unpack(text), at, number)
 
 
 def _sentence(text: str) -> str:

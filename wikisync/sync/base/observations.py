@@ -123,11 +123,9 @@ class Observations(WikiRows):
         """Remember the conflict file of a page."""
         self._write(
             "conflict_file",
-            "INSERT OR REPLACE INTO conflict_file"
-            " (wiki, slug, format, digest, local, remote, at, wiki_digest)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            *(slug, record.format, record.conflict_file, pack(record.local)),
-            *(pack(record.remote), record.at, record.wiki_digest),
+            "INSERT OR REPLACE INTO conflict_file VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            *(slug, record.format, record.conflict_file, record.at),
+            *(pack(record.local), pack(record.remote), record.wiki_digest),
         )
 
     def drop_conflict_file(self, slug: Slug) -> None:
