@@ -552,6 +552,21 @@ async def test_new_pages_are_no_part_of_an_older_copy(state: State) -> None:
     assert {"new", "newer"} <= copies.there.texts().keys()
 
 
+async def test_refused_a_page_gets_its_newer_name_and_keeps_a_new_text(
+    state: State,
+) -> None:
+    copies = await pushed(state)
+    copies.rename_here("page7", "page7b")
+    await copies.rest()
+    put_older_copy(copies)
+    copies.rename_here("page7b", "page7")
+    copies.here.put("page7", "written on top of it\n")
+    await copies.cycle()
+    copies.decide(Decision.REFUSED)
+    await copies.rest()
+    assert copies.texts()["page7b"] == "written on top of it\n"
+
+
 async def test_new_edits_go_on_while_an_older_copy_waits(state: State) -> None:
     copies = await pushed(state)
     put_older_copy(copies)

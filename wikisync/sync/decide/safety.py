@@ -452,7 +452,9 @@ def _instead_of(
     kind, notice = batch.kind, Notice.DELETION_REFUSED
     match action:
         case Push() | Merge() if kind is BatchKind.REWOUND_THERE:
-            return [rewinding.bring_back(action, base)]
+            # what only follows a rename is no older text, and waits for the old name
+            is_older = action in rewinding.sent
+            return [rewinding.bring_back(action, base)] if is_older else []
         case MoveRemote() if action in rewinding.renamed_there:
             return [rewinding.renamed_there[action]]
         case Pull() | Merge() if kind is BatchKind.REWOUND:
