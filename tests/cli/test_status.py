@@ -409,7 +409,7 @@ async def test_json_tells_everything_for_programs(cloned: Cloned) -> None:
 def test_long_time_between_scan_and_write_is_told(
     seconds: float, is_told: bool
 ) -> None:
-    health = Health().with_window(seconds, Slug("guide"))
+    health = Health(worst_window_s=seconds, worst_window_slug=Slug("guide"))
     section = WikiSection(HANDBOOK.kind, HANDBOOK.full_path, "handbook")
     told = "\n".join(notes(WikiStatus(section, health)))
     sentence = "guide: an edit on the wiki less than 7 seconds before a push may"

@@ -279,7 +279,7 @@ GUARDS = (
     ),
     Guard(
         "line ends are no edit",
-        f"{SYNC}.run.deciding:_Deciding._is_folded",
+        f"{SYNC}.run.deciding:_is_folded",
         answer(False),
         "sync/test_cycle.py::test_line_ends_alone_are_no_edit",
     ),
@@ -377,7 +377,7 @@ GUARDS = (
     ),
     Guard(
         "emptied directories",
-        f"{SYNC}.run.filters:emptied_pages",
+        f"{SYNC}.run.stopping:emptied_pages",
         async_answer(frozenset()),
         "sync/test_cycle.py::test_pages_of_a_directory_that_is_left_empty_wait",
     ),
@@ -390,7 +390,7 @@ GUARDS = (
     ),
     Guard(
         "nothing below an emptied directory",
-        f"{SYNC}.run.filters:emptied_pages",
+        f"{SYNC}.run.stopping:emptied_pages",
         async_answer(frozenset()),
         f"{SCHEDULES}[disks that come and go]",
     ),
@@ -415,7 +415,7 @@ GUARDS = (
     ),
     Guard(
         "a cut rename whose names are taken",
-        f"{SYNC}.run.intents:_Settling._give_back",
+        f"{SYNC}.run.intents:_give_back",
         lambda _guard: _given_back,
         "sync/test_intents.py"
         "::test_a_rename_whose_names_are_both_taken_keeps_no_other_page_back",
@@ -509,8 +509,9 @@ def _never_stale(merge: Any) -> Any:
     return forgetting
 
 
-async def _given_back(self: Any, left: Any) -> None:
-    await self._cycle.remote.move(left.slug, self._intent.slug, expected=left.digest)
+async def _given_back(cycle: Any, intent: Any, left: Any) -> bool:
+    await cycle.remote.move(left.slug, intent.slug, expected=left.digest)
+    return True
 
 
 async def _beside_its_page(self: Any, slug: Any, _record: object) -> Any:

@@ -7,12 +7,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.errors import StateDamaged
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.comparing import ANY_SERVICE
+from wikisync.sync.decide.comparing import Capabilities
 from wikisync.sync.decide.ledger import (
     Agreed,
     ConflictFileRecord,
@@ -68,9 +67,7 @@ def lived_in(path: Path) -> None:
         batch = Batch(1, BatchKind.DELETES_HERE, (member,), 9, Decision.WAITING)
         wiki.record_batches([batch])
         stripping = frozenset({Format.ORG})
-        wiki.remember(
-            capabilities=replace(ANY_SERVICE, strips_front_matter_of=stripping)
-        )
+        wiki.remember(capabilities=Capabilities(strips_front_matter_of=stripping))
         wiki.note(LogEntry(1.0, home, "done"))
 
 

@@ -96,7 +96,7 @@ async def test_large_texts_are_merged_beside_the_loop(
         threads.append(threading.current_thread())
         return merge(*args, **kwargs)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(merging, "merge", noted)
+    monkeypatch.setattr(merging, "merge_texts", noted)
     await copies.rest()
     assert threads
     assert threading.main_thread() not in threads

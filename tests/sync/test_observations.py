@@ -6,7 +6,7 @@ import pytest
 
 from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.sync.base.state import State, WikiState
-from wikisync.sync.decide.comparing import ANY_SERVICE, Capabilities
+from wikisync.sync.decide.comparing import Capabilities
 from wikisync.sync.decide.ledger import (
     ConflictFileRecord,
     Health,
@@ -66,12 +66,12 @@ def test_batch_of_every_kind_comes_back(
 
 
 def test_service_is_any_service_until_something_is_learned(known: WikiState) -> None:
-    assert known.memory.capabilities == ANY_SERVICE
-    learned = Capabilities(folds_case=False, takes_empty=False)
+    assert known.memory.capabilities == Capabilities()
+    learned = Capabilities(takes_empty=False)
     known.remember(capabilities=learned)
     assert known.memory.capabilities == learned
-    known.remember(capabilities=ANY_SERVICE)
-    assert known.memory.capabilities == ANY_SERVICE
+    known.remember(capabilities=Capabilities())
+    assert known.memory.capabilities == Capabilities()
 
 
 def test_refusal_is_noted_replaced_and_dropped(known: WikiState) -> None:
@@ -108,11 +108,6 @@ def test_health_is_unknown_at_first(known: WikiState) -> None:
     assert known.memory.health == health
     known.remember(health=Health(NOW))
     assert known.memory.health == Health(NOW)
-
-
-def test_worst_window_is_the_longest_one() -> None:
-    health = Health(NOW).with_window(0.5, HOME).with_window(0.25, OTHER)
-    assert health == Health(NOW, None, 0.5, HOME)
 
 
 def test_pause_holds_through_a_restart(known: WikiState, state_path: Path) -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import random
 from itertools import islice
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +12,6 @@ from tests.sync import exhaustive
 from tests.sync.prove_plan import main
 from tests.sync.world import run_schedule
 from wikisync.core.model import Format, PageState, Slug, Snapshot, digest_of, fold_text
-from wikisync.sync.decide.comparing import ANY_SERVICE
 from wikisync.sync.decide.plan import (
     BasePage,
     CreateLocal,
@@ -56,14 +54,12 @@ def base(pages: str) -> dict[Slug, BasePage]:
     }
 
 
-def plan(old: str, here: str, there: str, **known: bool) -> Plan:
-    sides = base(old), snapshot(here), snapshot(there)
-    service = msgspec.structs.replace(ANY_SERVICE, **known)
-    return reconcile(*sides, service)
+def plan(old: str, here: str, there: str) -> Plan:
+    return reconcile(base(old), snapshot(here), snapshot(there))
 
 
-def lines(old: str, here: str, there: str, **known: bool) -> list[str]:
-    decided = plan(old, here, there, **known)
+def lines(old: str, here: str, there: str) -> list[str]:
+    decided = plan(old, here, there)
     return str(decided).splitlines() if decided.actions else []
 
 
@@ -351,11 +347,6 @@ def test_names(old: str, here: str, there: str, expected: list[str]) -> None:
     assert lines(old, here, there) == expected
 
 
-def test_service_that_moves_one_page_alone_is_told_of_each() -> None:
-    decided = lines("a=1 a/x=2", "b=1 b/x=2", "a=1 a/x=2", moves_below=False)
-    assert decided == ["rename  a -> b on the wiki", "rename  a/x -> b/x on the wiki"]
-
-
 def test_wiki_that_knows_two_pages_apart_is_believed() -> None:
     """Same text, other identity: one was deleted, another was created."""
     assert lines("p=b", "p=b", "r=other:b") == ["create  r", "remove  p"]
@@ -372,13 +363,10 @@ def test_empty_pages_are_never_taken_for_one_another() -> None:
 def test_name_that_differs_in_case_alone_is_never_created_there(name: str) -> None:
     decided = lines("Home=1", f"Home=1 {name}=2", "Home=1")
     assert decided == [f"hold    {name}: {HoldReason.CASE_TWIN}"]
-    assert lines("Home=1", f"Home=1 {name}=2", "Home=1", folds_case=False) == [
-        f"create  {name} on the wiki"
-    ]
 
 
 def test_name_that_differs_in_unicode_form_alone_is_never_created_there() -> None:
-    decided = lines("\u00e9=1", "\u00e9=1 e\u0301=2", "\u00e9=1", folds_case=False)
+    decided = lines("\u00e9=1", "\u00e9=1 e\u0301=2", "\u00e9=1")
     assert decided == [f"hold    e\u0301: {HoldReason.CASE_TWIN}"]
 
 

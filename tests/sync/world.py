@@ -16,7 +16,6 @@ from itertools import count
 
 from wikisync.core.model import Digest, Format, PageState, Slug, Snapshot, digest_of
 from wikisync.merging.merge import merge
-from wikisync.sync.decide.comparing import ANY_SERVICE, Capabilities
 from wikisync.sync.decide.plan import (
     Action,
     Adopt,
@@ -71,7 +70,6 @@ class World:
     remote: Side = field(default_factory=dict)
     has_ids: bool = False
     """Whether the wiki tells a page's identity."""
-    service: Capabilities = ANY_SERVICE
     deletions: list[tuple[str, str, int]] = field(default_factory=list)
     """Side, name and page of every removal carried out."""
     writes: int = 0
@@ -90,7 +88,7 @@ class World:
             for slug, text in self.base.items()
         }
         local, remote = self.seen(self.local, False), self.seen(self.remote, True)
-        return reconcile(base, local, remote, self.service)
+        return reconcile(base, local, remote)
 
     def seen(self, side: Side, is_remote: bool) -> Snapshot:
         return Snapshot(
@@ -198,7 +196,7 @@ class World:
     def move_remote(self, slug: str, target: str, record: str, theirs: Digest) -> bool:
         if not holds(self.remote, slug, theirs):
             return False
-        if not rename_remote(self.remote, slug, target, self.service):
+        if not rename_remote(self.remote, slug, target):
             return False
         self.writes += 1
         return self.rebind(record, target)
@@ -235,7 +233,7 @@ class World:
         return any(self.key(slug) == self.key(other) for other in self.remote)
 
     def key(self, slug: str) -> str:
-        return slug.casefold() if self.service.folds_case else slug
+        return slug.casefold()
 
     def pages_at(self, slug: str) -> set[int]:
         sides = (self.base, self.local, self.remote)
@@ -256,14 +254,12 @@ def holds(side: Mapping[str, Text], slug: str, expected: Digest | None) -> bool:
     return digest(found.content) == expected
 
 
-def rename_remote(side: Side, slug: str, target: str, service: Capabilities) -> bool:
+def rename_remote(side: Side, slug: str, target: str) -> bool:
     """Rename as the service does, pages below included, or not at all."""
-    moves = {slug: target}
-    if service.moves_below:
-        below = [one for one in side if one.startswith(f"{slug}/")]
-        moves |= {one: target + one[len(slug) :] for one in below}
-        if below and target.startswith(f"{slug}/"):
-            return False
+    below = [one for one in side if one.startswith(f"{slug}/")]
+    if below and target.startswith(f"{slug}/"):
+        return False
+    moves = {slug: target} | {one: target + one[len(slug) :] for one in below}
     kept = {one.casefold() for one in side if one not in moves}
     if kept & {one.casefold() for one in moves.values()}:
         return False
@@ -283,7 +279,6 @@ class Person:
     rng: random.Random
     tokens: Iterator[str]
     is_remote: bool
-    service: Capabilities
     away: set[int | str] = field(default_factory=set)
     """Pages deleted or renamed here, and the names they had."""
 
@@ -328,7 +323,7 @@ class Person:
             return
         if self.is_remote:
             before = dict(self.side)
-            rename_remote(self.side, slug, name, self.service)
+            rename_remote(self.side, slug, name)
             gone = before.keys() - self.side.keys()
             self.away |= gone | {before[one].page for one in gone}
             return
@@ -375,9 +370,8 @@ def run_schedule(rng: random.Random) -> Rest:
     """
     world = some_world(rng)
     names = (f"t{number}" for number in count())
-    service = world.service
-    here = Person(world.local, rng, names, False, service)
-    there = Person(world.remote, rng, names, True, service)
+    here = Person(world.local, rng, names, False)
+    there = Person(world.remote, rng, names, True)
     edits = rng.randint(1, 8)
     for _ in range(edits):
         rng.choice((here, there)).act()
@@ -404,9 +398,8 @@ def some_world(rng: random.Random) -> World:
         if base and rng.random() < 0.2:
             content = next(iter(base.values())).content
         base[name] = Text(content, page)
-    service = Capabilities(moves_below=rng.random() < 0.8)
     has_ids = rng.random() < 0.5
-    return World(base, {**base}, {**base}, has_ids, service)
+    return World(base, {**base}, {**base}, has_ids)
 
 
 def check_rest(before: World, world: World, held: set[int]) -> None:

@@ -85,7 +85,7 @@ async def take_text(
     known = opened.known(section)
     # the service is not asked: the record holds the wiki's text of the conflict
     cycle = Cycle(RememberedWiki(known), opened.local(section), known)
-    await Holds(cycle).resolve(slug, text)
+    await Holds(cycle).settle(slug, known.conflict_files()[slug], text)
     if slug in known.conflict_files():
         raise PreconditionFailed(
             f"{section.folder}/{slug} was edited after its conflict file was written,"

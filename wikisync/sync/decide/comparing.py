@@ -169,10 +169,6 @@ def are_alike(text: str, other: str) -> bool:
 class Capabilities(Struct, frozen=True):
     """One service, as far as it is known."""
 
-    folds_case: bool = True
-    """It finds ``home`` where ``Home`` was asked for (Q5)."""
-    moves_below: bool = True
-    """A rename moves every page below the renamed one along (Q4)."""
     takes_empty: bool = True
     """A page may be empty (Q10)."""
     strips_front_matter_of: frozenset[Format] = frozenset()
@@ -198,10 +194,6 @@ class Capabilities(Struct, frozen=True):
         }
         left = self.strips_front_matter_of - shown
         return replace(self, strips_front_matter_of=left) if shown else self
-
-
-ANY_SERVICE = Capabilities()
-"""A service nothing is known of yet."""
 
 
 class Normalisation(StrEnum):

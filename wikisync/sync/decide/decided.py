@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from wikisync.core.model import Page, Slug, Snapshot
+from wikisync.core.model import Digest, Page, Slug, Snapshot
 from wikisync.merging.conflict import MergedText
 from wikisync.merging.diff import changes
 from wikisync.sync.decide.ledger import Replaced
-from wikisync.sync.decide.plan import Plan, SkipReason
+from wikisync.sync.decide.plan import Action, BasePage, Plan, SkipReason
+from wikisync.sync.decide.rewinding import NO_REWINDING, NotAgreed, Rewinding
 from wikisync.sync.decide.safety import Batch
 
 
@@ -28,27 +29,62 @@ class MergedPage(Struct, frozen=True):
     """The text that the save here really was an edit of, if not the base's."""
 
 
-class Decided(Struct, frozen=True):
-    """What is to be done, and all that it was decided on."""
+UNCERTAIN = frozenset({SkipReason.GONE_HERE, SkipReason.GONE_THERE})
+"""Why a removal waits for one more scan."""
 
-    plan: Plan
-    """What is carried out: the part that was asked for."""
-    whole: Plan
-    """What there is to do and what waits, whoever asks."""
+
+class Absences(Struct, frozen=True):
+    """What a cycle makes of the pages that its plan would remove."""
+
+    waiting: Mapping[Slug, SkipReason]
+    """Pages whose absence is not certain yet."""
+    doubted: Slug | None = None
+    """A page that the list lacks and the service still has, or the like: then the
+    scan of the wiki was not complete."""
+    due_s: float | None = None
+    """Seconds until one more scan can make an absence certain."""
+
+
+class Decided(Struct):
+    """What is to be done, as far as the filters are through, and all it is based on."""
+
+    base: Mapping[Slug, BasePage]
+    """What both sides held, under the names of now."""
     here: Snapshot
     there: Snapshot
-    merges: Mapping[Slug, MergedPage]
-    """Merges and clashes by page."""
-    batches: tuple[Batch, ...]
-    """What safety stops hold, and what was said about it."""
-    superseded: frozenset[Slug]
-    """Pages whose text changed while this was decided; they are in no plan."""
-    next_scan_s: float | None
-    """When one more scan can make an absence certain that the plan waits for."""
+    plan: Plan
+    """What is carried out: in the end the part that was asked for."""
+    absences: Absences
+    ignored: frozenset[Slug]
+    """Pages whose absence in the folder means nothing."""
+    shown: Mapping[Slug, Digest] = {}
+    """What conflict files show of the wiki's texts."""
+    seen: NotAgreed = NotAgreed()
+    """What the wiki has otherwise than was agreed on."""
+    is_set_back: bool | None = None
+    """Whether the wiki's history lacks the last sync; None where it is not known."""
     head: str = ""
     """The wiki's newest commit, where the plan made it worth asking."""
     is_unanswered: bool = False
-    """Nobody could say then whether the wiki went back in time."""
+    """Nobody could say whether the wiki went back in time."""
+    rewinding: Rewinding = NO_REWINDING
+    """What a side that went back in time would take back."""
+    unmerged: frozenset[Action] = frozenset()
+    """What of it is not merged."""
+    merges: Mapping[Slug, MergedPage] = {}
+    """Merges and clashes by page."""
+    superseded: frozenset[Slug] = frozenset()
+    """Pages whose text changed while this was decided; they are in no plan."""
+    batches: tuple[Batch, ...] = ()
+    """What safety stops hold, and what was said about it."""
+    whole: Plan = Plan()
+    """What there is to do and what waits, whoever asks."""
+
+    @property
+    def next_scan_s(self) -> float | None:
+        """When one more scan can make an absence certain that the plan waits for."""
+        waits = any(skip.reason in UNCERTAIN for skip in self.plan.skipped)
+        return self.absences.due_s if waits else None
 
     @property
     def left_out(self) -> frozenset[Slug]:

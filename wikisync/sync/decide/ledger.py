@@ -11,7 +11,6 @@ from datetime import datetime
 from enum import StrEnum
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from wikisync.core.mentions import linked_ways, mentioned_attachments
 from wikisync.core.model import (
@@ -228,12 +227,6 @@ class Health(Struct, frozen=True):
     worst_window_slug: Slug = NO_SLUG
     problem: str = ""
     """What is wrong now in one sentence, or empty."""
-
-    def with_window(self, window_s: float, slug: Slug) -> Health:
-        """The same with this window, if none was worse."""
-        if window_s <= self.worst_window_s:
-            return self
-        return replace(self, worst_window_s=window_s, worst_window_slug=slug)
 
 
 def remote_label(edit: RemoteEdit | None, remote: str, at: float) -> str:

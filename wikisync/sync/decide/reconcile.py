@@ -32,7 +32,7 @@ from wikisync.core.model import (
     is_dashed,
 )
 from wikisync.sync.decide import plan
-from wikisync.sync.decide.comparing import ANY_SERVICE, Capabilities, changed_pages
+from wikisync.sync.decide.comparing import changed_pages
 from wikisync.sync.decide.remote_names import RemoteNames
 from wikisync.sync.decide.renames import NOTHING_TAKEN, Taken, renames
 
@@ -61,14 +61,13 @@ def reconcile(
     base: Mapping[Slug, plan.BasePage],
     local: Snapshot,
     remote: Snapshot,
-    service: Capabilities = ANY_SERVICE,
     taken: tuple[Taken, Taken] = (NOTHING_TAKEN, NOTHING_TAKEN),
     changed: Collection[Slug] | None = None,
 ) -> plan.Plan:
     """Decide one cycle."""
     if changed is None:
         changed = changed_pages(base, local, remote)
-    table = _Table(base, local, remote, service, taken, changed)
+    table = _Table(base, local, remote, taken, changed)
     return plan.Plan.from_actions(table.actions())
 
 
@@ -80,7 +79,6 @@ class _Table:
         base: Mapping[Slug, plan.BasePage],
         local: Snapshot,
         remote: Snapshot,
-        service: Capabilities,
         taken: tuple[Taken, Taken],
         changed: Collection[Slug],
     ) -> None:
@@ -89,7 +87,6 @@ class _Table:
         self._base = base
         self._local = local
         self._remote = remote
-        self._service = service
         self._records = self._matched()
         self._clashing = {
             slug: sides
@@ -101,7 +98,7 @@ class _Table:
 
     @cached_property
     def _names(self) -> RemoteNames:
-        return RemoteNames(self._remote, self._service)
+        return RemoteNames(self._remote)
 
     @cached_property
     def _by_local(self) -> Mapping[Slug | None, Slug]:

@@ -12,18 +12,18 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from wikisync.core.model import Slug, Snapshot, folders_above, path_of_title
-from wikisync.sync.decide.comparing import Capabilities
 
 
 class RemoteNames:
     """The names of one wiki, with the renames planned so far.
 
+    The service finds ``home`` where ``Home`` was asked for (Q5), and a rename moves
+    every page below the renamed one along (Q4).
     Each table is made when it is first asked: an edit needs none of the large ones.
     """
 
-    def __init__(self, remote: Snapshot, service: Capabilities) -> None:
+    def __init__(self, remote: Snapshot) -> None:
         self._remote = remote
-        self._service = service
         # ``_was`` has each page once, by the name it has after the renames so far; for
         # the pages that were renamed ``_now`` is its inverse.  ``_taken`` counts those
         # names, those of new pages and the unreadable ones, by what the service takes
@@ -37,11 +37,11 @@ class RemoteNames:
     @cached_property
     def _taken(self) -> Counter[str]:
         remote = self._remote
-        return Counter(map(self._key, {*remote.pages, *remote.unreadable}))
+        return Counter(map(_key, {*remote.pages, *remote.unreadable}))
 
     @cached_property
     def _cases(self) -> Counter[str]:
-        return Counter(map(self._case, self._remote.pages))
+        return Counter(map(str.casefold, self._remote.pages))
 
     @cached_property
     def _below(self) -> Counter[str]:
@@ -56,11 +56,11 @@ class RemoteNames:
 
     def is_twin(self, slug: Slug) -> bool:
         """Whether asking the wiki for this page may give another one (Q5)."""
-        return self._cases[self._case(slug)] > 1
+        return self._cases[slug.casefold()] > 1
 
     def take(self, slug: Slug) -> bool:
         """Take a name for a new page; False where it is not free."""
-        key = self._key(slug)
+        key = _key(slug)
         if self._taken[key]:
             return False
         self._taken[key] += 1
@@ -80,8 +80,8 @@ class RemoteNames:
             return None
         moves = {slug: target}
         moves |= {one: Slug(target + one[len(slug) :]) for one in carried}
-        leaving = Counter(map(self._key, moves))
-        arriving = Counter(map(self._key, moves.values()))
+        leaving = Counter(map(_key, moves))
+        arriving = Counter(map(_key, moves.values()))
         # names that move away make room, also for each other: ``a`` may become ``A``
         for key, count in arriving.items():
             if count + self._taken[key] - leaving[key] > 1:
@@ -89,14 +89,14 @@ class RemoteNames:
         return moves
 
     def _carried(self, slug: Slug) -> list[Slug]:
-        if not self._service.moves_below or not self._below[slug]:
+        if not self._below[slug]:
             return []
         return [one for one in self._was if one.startswith(f"{slug}/")]
 
     def rename(self, moves: Mapping[Slug, Slug]) -> None:
         """Note what ``moves_of`` found."""
-        self._taken.subtract(Counter(map(self._key, moves)))
-        self._taken.update(map(self._key, moves.values()))
+        self._taken.subtract(Counter(map(_key, moves)))
+        self._taken.update(map(_key, moves.values()))
         was = {old: self._was.pop(old) for old in moves}
         for old, new in moves.items():
             self._was[new] = was[old]
@@ -104,8 +104,7 @@ class RemoteNames:
             self._below.subtract(Counter(folders_above(old)))
             self._below.update(folders_above(new))
 
-    def _key(self, slug: str) -> str:
-        return unicodedata.normalize("NFC", self._case(path_of_title(slug)))
 
-    def _case(self, slug: str) -> str:
-        return slug.casefold() if self._service.folds_case else slug
+def _key(slug: str) -> str:
+    """What the service takes for one name."""
+    return unicodedata.normalize("NFC", path_of_title(slug).casefold())

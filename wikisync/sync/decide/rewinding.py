@@ -41,6 +41,25 @@ REWOUND_PAGES_MIN = 3
 the texts alone can show."""
 
 
+class NotAgreed(Struct, frozen=True):
+    """What the wiki has otherwise than was agreed on, of the pages of a plan."""
+
+    texts: Mapping[Slug, PageState] = {}
+    """What it has of pages with another text or format, by their records; also of pages
+    that wait, such as one whose new name is taken."""
+    shown: frozenset[Slug] = frozenset()
+    """Those of them whose text a conflict file shows."""
+    missing: frozenset[Slug] = frozenset()
+    """Pages that it lacks, whether that is certain yet or not."""
+    files: Mapping[Slug, Slug] = {}
+    """Records of pages that are to be renamed here, by their names of now: by these
+    they go where the rename has to wait."""
+
+    def records_in(self, plan: Plan) -> Mapping[Slug, Slug]:
+        """Records of a plan's pages that go by other names, what waits included."""
+        return {**self.files, **plan.records}
+
+
 class Rewinding(Struct, frozen=True):
     """What a side that went back in time would take back on the other."""
 
@@ -50,10 +69,8 @@ class Rewinding(Struct, frozen=True):
     """Pages that are not on it, whether that is certain yet or not."""
     renamed: Mapping[MoveLocal, MoveRemote] = {}
     """Pages that have an earlier name on it: what would be done here, and there."""
-    texts: Mapping[Slug, PageState] = {}
-    """``NotAgreed.texts``, whether the wiki went back or not."""
-    shown: frozenset[Slug] = frozenset()
-    """``NotAgreed.shown``."""
+    seen: NotAgreed = NotAgreed()
+    """Whether the wiki went back or not."""
     records: Mapping[Slug, Slug] = {}
     """``NotAgreed.records_in`` the plan."""
     sent: frozenset[Action] = frozenset()
@@ -76,12 +93,12 @@ class Rewinding(Struct, frozen=True):
         Not one in conflict: there a person is asked already what becomes of it.
         """
         is_left = isinstance(action, Hold | Skip)
-        is_asked = self._record_of(action) in self.shown
+        is_asked = self._record_of(action) in self.seen.shown
         return is_left and not is_asked and self.there(action) is not None
 
     def there(self, action: Action) -> PageState | None:
         """What the wiki has of a page, where that is not what was agreed on."""
-        return self.texts.get(self._record_of(action))
+        return self.seen.texts.get(self._record_of(action))
 
     def rebase(self, action: Action) -> Rebase:
         """What keeps the newer text of a page that waits."""
@@ -110,25 +127,6 @@ class Rewinding(Struct, frozen=True):
 
 
 NO_REWINDING = Rewinding()
-
-
-class NotAgreed(Struct, frozen=True):
-    """What the wiki has otherwise than was agreed on, of the pages of a plan."""
-
-    texts: Mapping[Slug, PageState] = {}
-    """What it has of pages with another text or format, by their records; also of pages
-    that wait, such as one whose new name is taken."""
-    shown: frozenset[Slug] = frozenset()
-    """Those of them whose text a conflict file shows."""
-    missing: frozenset[Slug] = frozenset()
-    """Pages that it lacks, whether that is certain yet or not."""
-    files: Mapping[Slug, Slug] = {}
-    """Records of pages that are to be renamed here, by their names of now: by these
-    they go where the rename has to wait."""
-
-    def records_in(self, plan: Plan) -> Mapping[Slug, Slug]:
-        """Records of a plan's pages that go by other names, what waits included."""
-        return {**self.files, **plan.records}
 
 
 def may_take_back(action: Action) -> bool:

@@ -63,7 +63,7 @@ from wikisync.sync.decide.plan import (
     Send,
     Skip,
 )
-from wikisync.sync.decide.safety import NO_ID, Batch, BatchKind, Decision
+from wikisync.sync.decide.safety import NO_ID, BatchKind, Decision
 from wikisync.sync.replica import LocalReplica, RemoteReplica, Replica
 from wikisync.sync.run.arrive import merge_here, move_here, rebase_here, remove_here
 from wikisync.sync.run.attachments import fetch_attachments, note_unmet
@@ -82,15 +82,9 @@ from wikisync.sync.run.late import take_late_save
 from wikisync.sync.run.options import Confirm, CycleOptions, LinkedPages
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.pull import pull_pages
-from wikisync.sync.run.push import Pushing, pushing
+from wikisync.sync.run.push import Pushes, Pushing
 from wikisync.sync.run.result import CycleResult, Held
-from wikisync.sync.run.troubles import (
-    in_the_way,
-    is_older_here,
-    lasting,
-    put_off,
-    waiting_removals,
-)
+from wikisync.sync.run.troubles import in_the_way, lasting, put_off, waiting_removals
 
 log = logging.getLogger(__name__)
 
@@ -191,7 +185,10 @@ class _Run:
         await self._note_head(decided)
         decided, problems, notes = self._found(decided)
         note_health(cycle, problems, decided, started_at)
-        self._note_trouble((*problems, *tally.absent), decided.plan)
+        warnings = {Slug(p.subject): p.message for p in (*problems, *tally.absent)}
+        cycle.note_new(
+            warnings | {one.slug: str(one.reason) for one in decided.plan.held}
+        )
         result = self._result(decided, problems, new_notes(cycle, notes))
         waits = options.waits and result.next_scan_s is not None
         if options.is_undoable and not (result.has_more or waits):
@@ -208,7 +205,7 @@ class _Run:
         decided = await self._decide()
         await self._expect_errors(decided)
         if cycle.state.conflict_files():
-            self._shown = await self._holds.shown(decided)
+            self._shown = await self._holds.show(decided, writes=False)
         # nobody can decide on what is not remembered
         batches = tuple(
             batch if batch.id in known else replace(batch, id=NO_ID)
@@ -275,7 +272,7 @@ class _Run:
         if not decided.plan.actions and not self._cycle.state.conflict_files():
             await self._fetch_attachments(decided)
             return
-        push = pushing(self._cycle, decided.here, decided.there)
+        push = Pushes(self._cycle, decided.here, decided.there).run
         plan = decided.plan
         # before the renames: another page may get the name beside which the file lies
         await self._holds.remove_settled(decided)
@@ -287,7 +284,8 @@ class _Run:
         # ``lost_names``, about which nothing more is done in this cycle.
         if self._cycle.state.conflict_files():
             await self._holds.follow(plan)
-        self._shown = await self._holds.show(decided)
+        is_pushed = self._cycle.options.direction is Direction.PUSH
+        self._shown = await self._holds.show(decided, writes=not is_pushed)
         ended = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
         kept = plan.map(lambda a: None if isinstance(a, DropRecord) else a)
         await pull_pages(self._cycle, kept, decided.here, decided.there)
@@ -453,10 +451,7 @@ class _Run:
             text = await self._text_of(slug, decided, error)
             if text is not None:
                 texts[slug] = text
-        older = is_older_here(self._cycle.state)
-        return waiting_removals(
-            decided.plan, self._errors, self._cycle.state, texts, older
-        )
+        return waiting_removals(decided.plan, self._errors, self._cycle.state, texts)
 
     async def _text_of(
         self, slug: Slug, decided: Decided, error: Problem
@@ -501,19 +496,14 @@ class _Run:
 
     # -- what is said of it ------------------------------------------------------
 
-    def _note_trouble(self, problems: Sequence[Problem], plan: Plan) -> None:
-        """Log what is new of what needs a person."""
-        warnings = {Slug(one.subject): one.message for one in problems}
-        warnings |= {one.slug: str(one.reason) for one in plan.held}
-        self._cycle.note_new(warnings)
-
     def _result(
         self,
         decided: Decided,
         problems: tuple[Problem, ...],
         notes: tuple[Problem, ...],
     ) -> CycleResult:
-        tally = self._cycle.tally
+        tally, pages = self._cycle.tally, self._cycle.options.pages
+        batches = (one for one in decided.batches if one.decision is Decision.WAITING)
         return CycleResult(
             plan=decided.plan,
             pulled=len(tally.pulled),
@@ -523,8 +513,15 @@ class _Run:
             removed=len(tally.removed),
             attachments=len(tally.attachments),
             names=tally.names,
-            held=tuple(map(self._held, decided.plan.held)),
-            batches=self._waiting_batches(decided),
+            held=tuple(
+                Held.of(hold, self._cycle.state, shown=self._shown.get(hold.slug, ""))
+                for hold in decided.plan.held
+            ),
+            batches=tuple(
+                batch
+                for batch in batches
+                if pages is None or any(one.slug in pages for one in batch.members)
+            ),
             problems=problems,
             absent=tuple(tally.absent),
             notes=notes,
@@ -539,19 +536,6 @@ class _Run:
             ),
             next_scan_s=decided.next_scan_s,
         )
-
-    def _waiting_batches(self, decided: Decided) -> tuple[Batch, ...]:
-        """Batches that wait for a yes, with any of the pages asked for."""
-        pages = self._cycle.options.pages
-        return tuple(
-            batch
-            for batch in decided.batches
-            if batch.decision is Decision.WAITING
-            and (pages is None or any(one.slug in pages for one in batch.members))
-        )
-
-    def _held(self, hold: Hold) -> Held:
-        return Held.of(hold, self._cycle.state, shown=self._shown.get(hold.slug, ""))
 
     def _count(self, there: Snapshot) -> int:
         """How many pages the wiki has now, without another scan of it."""

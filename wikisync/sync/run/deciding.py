@@ -27,7 +27,6 @@ from wikisync.errors import FolderError, NotFound
 from wikisync.merging.front_matter import front_matter_of, with_front_matter
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.comparing import (
-    Capabilities,
     are_alike,
     changed_pages,
     is_at_rest,
@@ -38,223 +37,200 @@ from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import BasePage, Plan
 from wikisync.sync.decide.reconcile import reconcile
 from wikisync.sync.replica import LocalReplica
-from wikisync.sync.run.filters import FILTERS, Draft
+from wikisync.sync.run.filters import FILTERS
 from wikisync.sync.run.frame import met_again
 from wikisync.sync.run.merging import names_taken
 from wikisync.sync.run.options import FolderMatch
 from wikisync.sync.run.parts import Cycle
-from wikisync.sync.run.sightings import Absences, is_certain, seen_again, watch_absences
+from wikisync.sync.run.sightings import is_certain, seen_again, watch_absences
 
 
 async def decide_cycle(
     cycle: Cycle, here: Snapshot, there: Snapshot, *, settled: Set[Slug] = frozenset()
 ) -> Decided:
-    """Decide one cycle."""
-    return await _Deciding(cycle, settled).run(here, there)
-
-
-class _Deciding:
-    def __init__(self, cycle: Cycle, settled: Set[Slug]) -> None:
-        self._cycle = cycle
-        self._settled = settled
-
-    def _base(self) -> Mapping[Slug, BasePage]:
-        return self._cycle.state.base()
-
-    async def run(self, here: Snapshot, there: Snapshot) -> Decided:
-        """From two scans to a plan."""
-        here, ignored = await without_ignored(
-            self._cycle.local, self._base(), here, there
-        )
-        there = self._without_renames_under_way(there)
-        here, there = await met_again(self._cycle, self._base(), here, there)
-        match = self._cycle.options.folder
-        if match.is_new:
-            is_other = match is FolderMatch.OTHER
-            anew = met_anew(self._base(), here, there, is_other_folder=is_other)
-            self._forget(anew)
-        here = _with_elsewhere(self._cycle.state, here, there)
-        here = await self._with_likely_copies(here, there)
-        # What ``base`` knows from here on is what both sides held under the names of
-        # now; pages that were forgotten above are new pages to everything below.
-        base = self._base()
-        changed = changed_pages(base, here, there)
-        if is_at_rest(base, here, there, changed):
-            # most cycles; the table would go through every page to find nothing
-            plan = Plan()
-            absences = await watch_absences(self._cycle, plan, here, there)
-        else:
-            base, plan, absences, there = await self._compared(changed, here, there)
-        draft = Draft(self._cycle, base, here, there, plan, absences, ignored)
-        for change in FILTERS:
-            await change(draft)
-        return draft.decided
-
-    async def _compared(
-        self, changed: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
-    ) -> tuple[Mapping[Slug, BasePage], Plan, Absences, Snapshot]:
-        """The base to believe, the plan by the table, and what absences make of it."""
-        service = self._capabilities(there)
-        base = self._believed_base(changed, here, there)
-        doubted = changed.keys() - self._settled
-        taken = await names_taken(self._cycle, base, doubted, here, there)
-        plan = reconcile(base, here, there, service, taken, changed)
-        absences = await watch_absences(self._cycle, plan, here, there)
+    """Decide one cycle: from two scans to a plan."""
+    state, options = cycle.state, cycle.options
+    here, ignored = await without_ignored(cycle.local, state.base(), here, there)
+    there = _without_renames_under_way(cycle, there)
+    here, there = await met_again(cycle, state.base(), here, there)
+    if options.folder.is_new:
+        is_other = options.folder is FolderMatch.OTHER
+        anew = met_anew(state.base(), here, there, is_other_folder=is_other)
+        # what either side has of them is a new page
+        state.record(dropped=anew)
+    here = _with_elsewhere(state, here, there)
+    here = await _with_likely_copies(cycle, here, there)
+    # What ``base`` knows from here on is what both sides held under the names of
+    # now; pages that were forgotten above are new pages to everything below.
+    base = state.base()
+    changed = changed_pages(base, here, there)
+    if is_at_rest(base, here, there, changed):
+        # most cycles; the table would go through every page to find nothing
+        plan = Plan()
+        absences = await watch_absences(cycle, plan, here, there)
+    else:
+        service = state.memory.capabilities
+        if service.strips_front_matter_of:
+            state.remember(capabilities=service.without_shown(there))
+        base = _believed_base(cycle, changed, here, there)
+        doubted = changed.keys() - settled
+        taken = await names_taken(cycle, base, doubted, here, there)
+        plan = reconcile(base, here, there, taken, changed)
+        absences = await watch_absences(cycle, plan, here, there)
         if absences.doubted is not None:
             there = _doubted(there, absences.doubted)
-            plan = reconcile(base, here, there, service, taken, changed)
-        return base, plan, absences, there
+            plan = reconcile(base, here, there, taken, changed)
+    decided = Decided(base, here, there, plan, absences, ignored)
+    for change in FILTERS:
+        await change(cycle, decided)
+    return decided
 
-    # -- what is decided on ------------------------------------------------------
 
-    def _forget(self, pages: frozenset[Slug]) -> None:
-        """Forget pages, so that what either side has of them is a new page."""
-        self._cycle.state.record(dropped=pages)
+# -- what counts as an edit --------------------------------------------------
 
-    def _capabilities(self, there: Snapshot) -> Capabilities:
-        """What is known of the service, with what this scan shows."""
-        service = self._cycle.state.memory.capabilities
-        if not service.strips_front_matter_of:
-            return service
-        service = service.without_shown(there)
-        self._cycle.state.remember(capabilities=service)
-        return service
 
-    # -- what counts as an edit --------------------------------------------------
+def _believed_base(
+    cycle: Cycle, changed: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
+) -> Mapping[Slug, BasePage]:
+    """The base, with differences of line ends and final newlines taken as known.
 
-    def _believed_base(
-        self, changed: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
-    ) -> Mapping[Slug, BasePage]:
-        """The base, with differences of line ends and final newlines taken as known.
+    They are no edits: an editor or the service made them (``docs/sync.md`` "Echo").
+    """
+    base = cycle.state.base()
+    # of all pages, and rarely asked for
+    by_identity = cache(
+        lambda: {page.identity: slug for slug, page in here.pages.items()}
+    )
+    refreshed = {
+        slug: now
+        for slug, page in changed.items()
+        if (now := _refreshed(cycle, page, here, there, by_identity)) is not page
+    }
+    if not refreshed:
+        return base
+    cycle.state.refresh(refreshed.values())
+    return {**base, **refreshed}
 
-        They are no edits: an editor or the service made them (``docs/sync.md`` "Echo").
-        """
-        base = self._base()
-        # of all pages, and rarely asked for
-        by_identity = cache(
-            lambda: {page.identity: slug for slug, page in here.pages.items()}
-        )
-        refreshed = {
-            slug: now
-            for slug, page in changed.items()
-            if (now := self._refreshed(page, here, there, by_identity)) is not page
-        }
-        if not refreshed:
-            return base
-        self._cycle.state.refresh(refreshed.values())
-        return {**base, **refreshed}
 
-    def _refreshed(
-        self,
-        page: BasePage,
-        here: Snapshot,
-        there: Snapshot,
-        known: Callable[[], Mapping[str, Slug]],
-    ) -> BasePage:
-        """A page with what is no edit of it, nor another page under its name."""
-        mine, theirs = here.pages.get(page.slug), there.pages.get(page.slug)
-        if mine is not None:
-            if mine.digest != page.local and self._is_folded(mine):
-                page = replace(page, local=mine.digest)
-            if (
-                mine.identity not in {"", page.local_identity}
-                and known().get(page.local_identity, page.slug) == page.slug
+def _refreshed(
+    cycle: Cycle,
+    page: BasePage,
+    here: Snapshot,
+    there: Snapshot,
+    known: Callable[[], Mapping[str, Slug]],
+) -> BasePage:
+    """A page with what is no edit of it, nor another page under its name."""
+    mine, theirs = here.pages.get(page.slug), there.pages.get(page.slug)
+    if mine is not None:
+        if mine.digest != page.local and _is_folded(cycle, mine):
+            page = replace(page, local=mine.digest)
+        if (
+            mine.identity not in {"", page.local_identity}
+            and known().get(page.local_identity, page.slug) == page.slug
+        ):
+            page = replace(page, local_identity=mine.identity)
+    if theirs is not None:
+        if theirs.digest != page.remote and (
+            _is_folded(cycle, theirs) or _is_stripped(cycle, theirs, there)
+        ):
+            page = replace(page, remote=theirs.digest)
+        if theirs.identity not in {"", page.remote_identity} and (
+            theirs.digest == page.remote or not page.remote_identity
+        ):
+            page = replace(page, remote_identity=theirs.identity)
+    return page
+
+
+def _is_folded(cycle: Cycle, seen: PageState) -> bool:
+    """Whether a text differs from the agreed one by line ends alone."""
+    text = cycle.state.text(seen.slug)
+    if text is None:
+        return False
+    return (seen.folded or seen.digest) == digest_of(fold_text(text))
+
+
+def _is_stripped(cycle: Cycle, seen: PageState, there: Snapshot) -> bool:
+    """Whether a text differs from the agreed one by front matter alone."""
+    page = there.texts.get(seen.slug)
+    formats = cycle.state.memory.capabilities.strips_front_matter_of
+    text = cycle.state.text(seen.slug)
+    if page is None or text is None or page.format not in formats:
+        return False
+    return bool(front_matter_of(text)) and (
+        fold_text(with_front_matter(page.content, text)) == fold_text(text)
+    )
+
+
+# -- who has a say -----------------------------------------------------------
+
+
+def _without_renames_under_way(cycle: Cycle, there: Snapshot) -> Snapshot:
+    """The wiki without pages that somebody is renaming to a look-alike name.
+
+    Between two writes such a page has a temporary name, which no person gave it; it
+    and those below it are decided on once they have their new names.  One that
+    keeps the name, because nobody finishes the rename, is renamed here, too.
+    """
+    base, now = cycle.state.base(), cycle.clock()
+    patience = cycle.options.patience
+    missing = base.keys() - there.pages.keys()
+    found = renames_under_way(missing, there.pages.keys() - base.keys())
+    before = cycle.state.sightings(Side.RENAME)
+    seen = seen_again(before, found.keys(), now)
+    cycle.state.record_sightings(Side.RENAME, seen)
+    found = {
+        slug: name
+        for slug, name in found.items()
+        if not is_certain(seen[slug], patience.remote_scans, patience.remote_span_s)
+    }
+    if not found:
+        return there
+    names = tuple(f"{name}/" for name in found.values())
+    slugs = tuple(f"{slug}/" for slug in found)
+    pages = {
+        name: page
+        for name, page in there.pages.items()
+        if name not in found.values() and not name.startswith(names)
+    }
+    waiting = {slug for slug in missing if slug in found or slug.startswith(slugs)}
+    return replace(there, pages=pages, unreadable=there.unreadable | waiting)
+
+
+async def _with_likely_copies(
+    cycle: Cycle, here: Snapshot, there: Snapshot
+) -> Snapshot:
+    """The scan with the copies of pages that are here and like them, or missing.
+
+    A file that is the original's own was renamed by a person.  What was left out
+    stays so when the original is deleted.
+    """
+    base = cycle.state.base()
+    asked = here.likely_copies.keys() - base.keys() - there.pages.keys()
+    left_out = cycle.state.sightings(Side.UNREAD) if asked else {}
+    copies: dict[Slug, Problem] = {}
+    for slug in asked:
+        for original, copy in here.likely_copies[slug].items():
+            if original not in here.pages and slug in left_out:
+                copies[slug] = copy
+            elif slug not in here.pages or (
+                original not in here.pages
+                and (
+                    original not in base
+                    or _is_same_file(here.pages[slug], base[original])
+                )
             ):
-                page = replace(page, local_identity=mine.identity)
-        if theirs is not None:
-            if theirs.digest != page.remote and (
-                self._is_folded(theirs) or self._is_stripped(theirs, there)
-            ):
-                page = replace(page, remote=theirs.digest)
-            if theirs.identity not in {"", page.remote_identity} and (
-                theirs.digest == page.remote or not page.remote_identity
-            ):
-                page = replace(page, remote_identity=theirs.identity)
-        return page
+                continue
+            elif are_alike(await _text(cycle, slug), await _text(cycle, original)):
+                copies[slug] = copy
+    return replace(here, copies={**copies, **here.copies}) if copies else here
 
-    def _is_folded(self, seen: PageState) -> bool:
-        """Whether a text differs from the agreed one by line ends alone."""
-        text = self._cycle.state.text(seen.slug)
-        if text is None:
-            return False
-        return (seen.folded or seen.digest) == digest_of(fold_text(text))
 
-    def _is_stripped(self, seen: PageState, there: Snapshot) -> bool:
-        """Whether a text differs from the agreed one by front matter alone."""
-        page = there.texts.get(seen.slug)
-        formats = self._cycle.state.memory.capabilities.strips_front_matter_of
-        text = self._cycle.state.text(seen.slug)
-        if page is None or text is None or page.format not in formats:
-            return False
-        return bool(front_matter_of(text)) and (
-            fold_text(with_front_matter(page.content, text)) == fold_text(text)
-        )
-
-    # -- who has a say -----------------------------------------------------------
-
-    def _without_renames_under_way(self, there: Snapshot) -> Snapshot:
-        """The wiki without pages that somebody is renaming to a look-alike name.
-
-        Between two writes such a page has a temporary name, which no person gave it; it
-        and those below it are decided on once they have their new names.  One that
-        keeps the name, because nobody finishes the rename, is renamed here, too.
-        """
-        base, now = self._base(), self._cycle.clock()
-        patience = self._cycle.options.patience
-        missing = base.keys() - there.pages.keys()
-        found = renames_under_way(missing, there.pages.keys() - base.keys())
-        before = self._cycle.state.sightings(Side.RENAME)
-        seen = seen_again(before, found.keys(), now)
-        self._cycle.state.record_sightings(Side.RENAME, seen)
-        found = {
-            slug: name
-            for slug, name in found.items()
-            if not is_certain(seen[slug], patience.remote_scans, patience.remote_span_s)
-        }
-        if not found:
-            return there
-        names = tuple(f"{name}/" for name in found.values())
-        slugs = tuple(f"{slug}/" for slug in found)
-        pages = {
-            name: page
-            for name, page in there.pages.items()
-            if name not in found.values() and not name.startswith(names)
-        }
-        waiting = {slug for slug in missing if slug in found or slug.startswith(slugs)}
-        return replace(there, pages=pages, unreadable=there.unreadable | waiting)
-
-    async def _with_likely_copies(self, here: Snapshot, there: Snapshot) -> Snapshot:
-        """The scan with the copies of pages that are here and like them, or missing.
-
-        A file that is the original's own was renamed by a person.  What was left out
-        stays so when the original is deleted.
-        """
-        base = self._base()
-        asked = here.likely_copies.keys() - base.keys() - there.pages.keys()
-        left_out = self._cycle.state.sightings(Side.UNREAD) if asked else {}
-        copies: dict[Slug, Problem] = {}
-        for slug in asked:
-            for original, copy in here.likely_copies[slug].items():
-                if original not in here.pages and slug in left_out:
-                    copies[slug] = copy
-                elif slug not in here.pages or (
-                    original not in here.pages
-                    and (
-                        original not in base
-                        or _is_same_file(here.pages[slug], base[original])
-                    )
-                ):
-                    continue
-                elif are_alike(await self._text(slug), await self._text(original)):
-                    copies[slug] = copy
-        return replace(here, copies={**copies, **here.copies}) if copies else here
-
-    async def _text(self, slug: Slug) -> str:
-        """A page's text here; the agreed one where it is not here."""
-        try:
-            return (await self._cycle.local.read(slug)).content
-        except (NotFound, FolderError):
-            return self._cycle.state.text(slug) or ""
+async def _text(cycle: Cycle, slug: Slug) -> str:
+    """A page's text here; the agreed one where it is not here."""
+    try:
+        return (await cycle.local.read(slug)).content
+    except (NotFound, FolderError):
+        return cycle.state.text(slug) or ""
 
 
 async def without_ignored(

@@ -9,9 +9,8 @@ somebody who has begun to settle it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.core.model import (
@@ -45,7 +44,6 @@ from wikisync.sync.decide.ledger import (
     ConflictFileRecord,
     remote_label,
 )
-from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import BasePage, HoldReason, MoveLocal, Plan
 from wikisync.sync.run.flow import on_texts
 from wikisync.sync.run.parts import Cycle
@@ -64,18 +62,6 @@ IN_ITS_PLACE = "another conflict file was where its own belongs"
 
 SETTLED = "the wiki's text when its conflict was resolved"
 """Why the text is in the trash."""
-
-
-class _Settled(Struct, frozen=True):
-    """What a settled conflict file makes of its page."""
-
-    before: Page | None
-    """The page as it was found here; None where its file was removed."""
-    after: Page
-    agreed: BasePage
-    """The wiki's text of then counts as agreed on."""
-    remote: str
-    """That text."""
 
 
 class Holds:
@@ -135,19 +121,6 @@ class Holds:
             )
         )
 
-    async def resolve(self, slug: Slug, text: str) -> None:
-        """Settle a held page with this text, as if its file had been saved so.
-
-        Raises:
-            NotFound: no conflict file of this page is known.
-            PreconditionFailed: the page was edited while this happened.
-            FolderError: the page cannot be written.
-        """
-        record = self._cycle.state.conflict_file(slug)
-        if record is None:
-            raise NotFound(f"page {slug} has no conflict to resolve")
-        await self.settle(slug, record, text)
-
     async def _resolve(
         self, slug: Slug, record: ConflictFileRecord, text: str, taken: Digest
     ) -> Page | None:
@@ -205,36 +178,32 @@ class Holds:
                 await self._ask_again(page, record, pieces, taken)
                 return None
             text = again.text
-        settled = self._settled(slug, record, page, text)
-        await self._write(settled, record, saved, taken)
-        return settled.after
-
-    def _settled(
-        self, slug: Slug, record: ConflictFileRecord, page: Page | None, text: str
-    ) -> _Settled:
-        # agreed is what the person saw: a later edit there is merged, not pushed over
-        agreed = BasePage.agreed(
-            Page(slug, record.format, record.remote),
-            remote=record.wiki_digest,
-            known=self._cycle.state.base().get(slug),
-        )
-        page_format = record.format if page is None else page.format
-        return _Settled(page, Page(slug, page_format, text), agreed, record.remote)
+        return await self._write(slug, record, page, text, saved, taken)
 
     async def _write(
         self,
-        settled: _Settled,
+        slug: Slug,
         record: ConflictFileRecord,
+        page: Page | None,
+        text: str,
         saved: str,
         taken: Digest | None,
-    ) -> None:
+    ) -> Page:
         """Carry a settlement out.
 
         The page is written first: a crash in between leaves both texts to be merged
         again, never a push of one over the other.
+
+        Args:
+            slug: The page.
+            record: Its conflict; the wiki's text of then counts as agreed on.
+            page: As it was found here; None where its file was removed.
+            text: What it becomes.
+            saved: What the conflict file says.
+            taken: The digest of that.
         """
-        page, text, remote = settled.before, settled.after.content, settled.remote
-        slug = settled.after.slug
+        remote = record.remote
+        after = Page(slug, page.format if page else record.format, text)
         if remote != text:
             # the push replaces it, and the wiki's history is not at hand here; before
             # the page's own text, which is the first that a person wants back
@@ -242,16 +211,22 @@ class Holds:
         # kept also where it stays as it is: a text that a person chose is no save
         # from an old window any more
         if page is None:
-            await self._cycle.local.write(settled.after, expected=None)
+            await self._cycle.local.write(after, expected=None)
         else:
             old, now = page.content, self._cycle.clock()
             kept = self._cycle.state.remember_replaced(slug, old, text, now)
             if old != text:
-                await self._cycle.local.write(settled.after, expected=page.digest)
+                await self._cycle.local.write(after, expected=page.digest)
             self._cycle.state.confirm_replaced([kept])
+        # agreed is what the person saw: a later edit there is merged, not pushed over
+        agreed = BasePage.agreed(
+            Page(slug, record.format, remote),
+            remote=record.wiki_digest,
+            known=self._cycle.state.base().get(slug),
+        )
         with self._cycle.state.together():
-            self._cycle.state.record([Agreed.of(settled.agreed, remote)])
-            self._cycle.state.note_replaced_there(slug, remote, settled.agreed.format)
+            self._cycle.state.record([Agreed.of(agreed, remote)])
+            self._cycle.state.note_replaced_there(slug, remote, record.format)
         try:
             await self._cycle.local.remove_conflict(slug, expected=taken)
         except PreconditionFailed:
@@ -263,6 +238,7 @@ class Holds:
             raise
         self._cycle.state.drop_conflict_file(slug)
         log.info("resolved %s", slug)
+        return after
 
     async def _renamed_here(self, record: ConflictFileRecord) -> Slug | None:
         """The new page that has exactly the text that the conflict was about."""
@@ -401,8 +377,8 @@ class Holds:
         except NotFound:
             is_page = False
             if settled is not None and not is_given_away:
-                outcome = self._settled(slug, record, None, settled)
-                await self._write(outcome, record, settled, digest_of(file.text))
+                taken = digest_of(file.text)
+                await self._write(slug, record, None, settled, settled, taken)
                 self._cycle.tally.superseded += 1  # the plan may have the wiki's text
                 return
         if not is_page:
@@ -434,24 +410,16 @@ class Holds:
             )
         )
 
-    async def show(self, decided: Decided) -> Mapping[Slug, str | FolderError]:
-        """Write the conflict files of held pages that were asked for.
+    async def show(
+        self, decided: Decided, *, writes: bool
+    ) -> Mapping[Slug, str | FolderError]:
+        """Write the conflict files of held pages, or leave all as they are.
 
         Returns:
             The paths of the conflict files that are there to be settled, and what is
             in the way of others.
         """
-        is_pushed = self._cycle.options.direction is Direction.PUSH
-        show = self._shown if is_pushed else self._show
-        return await self._places(decided, show)
-
-    async def shown(self, decided: Decided) -> Mapping[Slug, str | FolderError]:
-        """The same, of the conflict files as they are."""
-        return await self._places(decided, self._shown)
-
-    async def _places(
-        self, decided: Decided, show: Callable[[MergedPage], Awaitable[str]]
-    ) -> Mapping[Slug, str | FolderError]:
+        show = self._show if writes else self._shown
         shown: dict[Slug, str | FolderError] = {}
         for action in decided.plan.held:
             merged = decided.merges.get(action.slug)
@@ -531,17 +499,13 @@ class Holds:
                 )
         except FolderError as error:
             if known is None or not known.has_file or isinstance(error, PlaceTaken):
-                self._note(slug, known, replace(record, conflict_file=NO_DIGEST))
+                record = replace(record, conflict_file=NO_DIGEST)
+                self._cycle.state.record_conflict_file(slug, record)
             raise
         # after the file: a record without its file would pass for a hidden one
-        self._note(slug, known, record)
-        return path
-
-    def _note(
-        self, slug: Slug, known: ConflictFileRecord | None, record: ConflictFileRecord
-    ) -> None:
-        if known is None or not _is_same(known, record):
+        if known is None or replace(known, at=record.at) != record:
             self._cycle.state.record_conflict_file(slug, record)
+        return path
 
     async def _ask_again(
         self,
@@ -607,8 +571,3 @@ def _unsettled(decided: Decided) -> set[Slug]:
     # where a rename is left out, or failed, its conflict file has the old name
     renamed = [pair for move in plan.moves for pair in move.renamed]
     return waiting | {old for old, new in renamed if new in waiting}
-
-
-def _is_same(one: ConflictFileRecord, other: ConflictFileRecord) -> bool:
-    """Whether two records are of one conflict, whenever they were made."""
-    return replace(one, at=other.at) == other

@@ -15,8 +15,14 @@ from wikisync.core.model import Format, Page, PageState, Slug, Snapshot
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, RemoteError
 from wikisync.merging.conflict import Clash, MergedText, Piece
 from wikisync.merging.diff import changes
-from wikisync.merging.merge import Parts, kept_share, merge
-from wikisync.sync.decide.decided import STALE_TEXTS_MAX, MergedPage, stale_ancestor
+from wikisync.merging.merge import Parts, kept_share
+from wikisync.merging.merge import merge as merge_texts
+from wikisync.sync.decide.decided import (
+    STALE_TEXTS_MAX,
+    Decided,
+    MergedPage,
+    stale_ancestor,
+)
 from wikisync.sync.decide.ledger import Replaced
 from wikisync.sync.decide.plan import (
     Action,
@@ -44,21 +50,28 @@ Candidate: TypeAlias = Merge | Push | Hold
 """What may turn out to be a merge or a clash."""
 
 
-async def merge_texts(
-    cycle: Cycle, plan: Plan, there: Snapshot
-) -> tuple[Plan, Mapping[Slug, MergedPage], frozenset[Slug]]:
-    """Find out what comes of the merges of a plan; change nothing.
+async def merge(cycle: Cycle, decided: Decided) -> None:
+    """Find out what comes of the merges of a plan; write nothing.
 
-    Returns:
-        The plan as the texts make it, without superseded pages; the merges by slug,
-        clashes included; and the pages whose text is not the one that the plan was
-        made on.
+    Pages whose text is not the one that the plan was made on are taken out of it.
     """
-    merging = _Merging(cycle, there)
-    plan, merges = await merging.run(plan)
-    superseded = frozenset(merging.superseded)
-    plan = plan.map(lambda a: None if a.slug in superseded else a)
-    return plan, merges, superseded
+    names, outcomes, superseded = _Names(decided.plan), dict[Action, Action](), set()
+    merges: dict[Slug, MergedPage] = {}
+    for action in decided.plan.actions:
+        if not _may_merge(action):
+            continue
+        try:
+            merged = await _merged(cycle, decided.there, action, names)
+        except (NotFound, FolderError, PreconditionFailed):
+            superseded.add(action.slug)
+            continue
+        if merged is not None:
+            merges[action.slug] = merged
+            outcomes[action] = _outcome(action, merged)
+    plan = decided.plan.map(lambda a: outcomes.get(a, a))
+    left = [a for a in plan.actions if a.slug not in superseded]
+    decided.plan = Plan.from_actions([*left, *decided.unmerged])
+    decided.merges, decided.superseded = merges, frozenset(superseded)
 
 
 async def names_taken(
@@ -136,86 +149,63 @@ async def _taken(
     return Taken(renamed, doubtful | ((names.others - renamed.keys()) & edited))
 
 
-class _Merging:
-    def __init__(self, cycle: Cycle, there: Snapshot) -> None:
-        self._cycle = cycle
-        self._there = there
-        self.superseded: set[Slug] = set()
-
-    async def run(self, plan: Plan) -> tuple[Plan, Mapping[Slug, MergedPage]]:
-        """The plan as the texts make it, and the merges by slug, clashes included."""
-        names = _Names(plan)
-        found: dict[Slug, MergedPage] = {}
-        outcomes: dict[Action, Action] = {}
-        for action in plan.actions:
-            if not _may_merge(action):
-                continue
-            try:
-                merged = await self._merged(action, names)
-            except (NotFound, FolderError, PreconditionFailed):
-                self.superseded.add(action.slug)
-                continue
-            if merged is None:
-                continue
-            found[action.slug] = merged
-            outcomes[action] = _outcome(action, merged)
-        return plan.map(lambda action: outcomes.get(action, action)), found
-
-    async def _merged(self, action: Candidate, names: _Names) -> MergedPage | None:
-        """The merge of one page; None for a plain push."""
-        slug = action.slug
-        record = names.record.get(slug, slug)
-        replaced = self._replaced(record) if not isinstance(action, Hold) else []
-        if isinstance(action, Push) and not replaced:
-            return None
-        mine = await self._cycle.local.read(names.here.get(slug, slug))
-        _require(mine, action)
-        now = self._cycle.clock()
-        stale = await on_texts(
-            lambda: stale_ancestor(mine.content, replaced, now), mine.content
+async def _merged(
+    cycle: Cycle, there: Snapshot, action: Candidate, names: _Names
+) -> MergedPage | None:
+    """The merge of one page; None for a plain push."""
+    slug = action.slug
+    record = names.record.get(slug, slug)
+    replaced: list[Replaced] = []
+    if not isinstance(action, Hold):
+        # what really was replaced, and not only about to be when a crash came
+        kept = cycle.state.replaced(record, STALE_TEXTS_MAX)
+        replaced = [one for one in kept if one.is_written]
+    if isinstance(action, Push) and not replaced:
+        return None
+    mine = await cycle.local.read(names.here.get(slug, slug))
+    _require(mine, action)
+    now = cycle.clock()
+    stale = await on_texts(
+        lambda: stale_ancestor(mine.content, replaced, now), mine.content
+    )
+    base = cycle.state.text(record) or ""
+    if isinstance(action, Push) and (stale is None or mine.content == base):
+        # what both sides agreed on is sent for its pictures, and is no save
+        return None
+    theirs = (
+        Page(slug, action.format, base)
+        if isinstance(action, Push)
+        else await cycle.remote_page(
+            names.there.get(slug, slug),
+            there,
+            known=cycle.state.text(record) or "",
+            expected=action.remote if isinstance(action, Merge) else None,
         )
-        base = self._cycle.state.text(record) or ""
-        if isinstance(action, Push) and (stale is None or mine.content == base):
-            # what both sides agreed on is sent for its pictures, and is no save
-            return None
-        theirs = (
-            Page(slug, action.format, base)
-            if isinstance(action, Push)
-            else await self._cycle.remote_page(
-                names.there.get(slug, slug),
-                self._there,
-                known=self._cycle.state.text(record) or "",
-                expected=action.remote if isinstance(action, Merge) else None,
-            )
+    )
+    text = mine.content
+    if isinstance(action, Hold):
+        return MergedPage(slug, mine, theirs, await _side_by_side(mine, theirs))
+    if stale is not None:
+        # The save is an edit of the older text.  Merged with what was written
+        # since, it is an edit of the newest one, and the base decides as usual.
+        repaired = await _merged_text(
+            stale.replaced, text, replaced[0].written, action.format
         )
-        text = mine.content
-        if isinstance(action, Hold):
-            return MergedPage(slug, mine, theirs, await _side_by_side(mine, theirs))
-        if stale is not None:
-            # The save is an edit of the older text.  Merged with what was written
-            # since, it is an edit of the newest one, and the base decides as usual.
-            repaired = await self._merge(
-                stale.replaced, text, replaced[0].written, action.format
-            )
-            if repaired.text is None:
-                beside = await _side_by_side(mine, theirs)
-                return MergedPage(slug, mine, theirs, beside, stale)
-            text = repaired.text
-        result = await self._merge(base, text, theirs.content, action.format)
-        if isinstance(action, Push) and result.text == mine.content:
-            return None
-        return MergedPage(slug, mine, theirs, result, stale)
+        if repaired.text is None:
+            beside = await _side_by_side(mine, theirs)
+            return MergedPage(slug, mine, theirs, beside, stale)
+        text = repaired.text
+    result = await _merged_text(base, text, theirs.content, action.format)
+    if isinstance(action, Push) and result.text == mine.content:
+        return None
+    return MergedPage(slug, mine, theirs, result, stale)
 
-    def _replaced(self, record: Slug) -> list[Replaced]:
-        """What really was replaced, and not only about to be when a crash came."""
-        kept = self._cycle.state.replaced(record, STALE_TEXTS_MAX)
-        return [one for one in kept if one.is_written]
 
-    async def _merge(
-        self, base: str, mine: str, theirs: str, page_format: Format
-    ) -> MergedText:
-        texts = base, mine, theirs
-        return await on_texts(lambda: merge(*texts, page_format=page_format), *texts)
+async def _merged_text(
+    base: str, mine: str, theirs: str, page_format: Format
+) -> MergedText:
+    texts = base, mine, theirs
+    return await on_texts(lambda: merge_texts(*texts, page_format=page_format), *texts)
 
 
 class _Names:

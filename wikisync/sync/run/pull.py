@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -56,10 +56,10 @@ async def pull_pages(cycle: Cycle, plan: Plan, here: Snapshot, there: Snapshot) 
         FolderError: the disk takes no more.
         RemoteError: the service is gone, or refuses the token.
     """
-    lost = cycle.tally.lost_names
-    await _Pulls(cycle, here, there).run(
-        plan.map(lambda a: None if a.slug in lost else a)
-    )
+    lost, pulls = cycle.tally.lost_names, _Pulls(cycle, here, there)
+    left = Plan(tuple(a for a in plan.actions if a.slug not in lost))
+    await pulls.write_pages(left)
+    await pulls.record_equal_pages(left)
 
 
 class _Pulls:
@@ -73,13 +73,9 @@ class _Pulls:
         self._keeping: dict[Slug, int] = {}
         """Numbers of texts that are kept because they are about to be replaced."""
 
-    async def run(self, plan: Plan) -> None:
-        await self._write_pages(plan)
-        await self._record_equal_pages(plan)
-
     # -- pages from the wiki to the folder ---------------------------------------
 
-    async def _write_pages(self, plan: Plan) -> None:
+    async def write_pages(self, plan: Plan) -> None:
         """Write what the plan creates and updates here, in batches."""
         if not plan.writes:
             return
@@ -153,7 +149,9 @@ class _Pulls:
             page = fetched.page
             if isinstance(result, Page):
                 log.info("pulled %s", page.slug)
-                agreed.append(Agreed(self._agreed_on(page, result), *text))
+                there = self._there.pages.get(page.slug)
+                base = BasePage.agreed(page, local=result.digest, there=there)
+                agreed.append(Agreed(base, *text))
             else:
                 self._fail(page.slug, result)
         # ``agreed`` has the pages whose files were written and nothing else: a page
@@ -192,10 +190,6 @@ class _Pulls:
         )
         return Page(page.slug, page.format, content, page.title)
 
-    def _agreed_on(self, theirs: Page, mine: Page) -> BasePage:
-        there = self._there.pages.get(theirs.slug)
-        return BasePage.agreed(theirs, local=mine.digest, there=there)
-
     def _fail(self, slug: Slug, error: errors.WikisyncError) -> None:
         if isinstance(error, errors.PreconditionFailed):
             self._cycle.tally.supersede(slug, error)
@@ -204,9 +198,11 @@ class _Pulls:
 
     # -- the base alone ----------------------------------------------------------
 
-    async def _record_equal_pages(self, plan: Plan) -> None:
+    async def record_equal_pages(self, plan: Plan) -> None:
         """Note what both sides hold already, and forget what neither holds."""
-        for batch in _batches(plan):
+        actions = [a for a in plan.actions if isinstance(a, Adopt | DropRecord)]
+        for start in range(0, len(actions), BATCH_PAGES):
+            batch = actions[start : start + BATCH_PAGES]
             adopted = [a for a in batch if isinstance(a, Adopt)]
             dropped = [a.slug for a in batch if isinstance(a, DropRecord)]
             agreed = [await self._agreed(action) for action in adopted]
@@ -253,9 +249,3 @@ class _Pulls:
 
 def _packed(batch: list[_Fetched]) -> list[tuple[bytes, str]]:
     return [packed_text(fetched.page.content) for fetched in batch]
-
-
-def _batches(plan: Plan) -> Iterator[list[Adopt | DropRecord]]:
-    actions = [a for a in plan.actions if isinstance(a, Adopt | DropRecord)]
-    for start in range(0, len(actions), BATCH_PAGES):
-        yield actions[start : start + BATCH_PAGES]

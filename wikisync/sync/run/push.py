@@ -45,20 +45,12 @@ Pushing = Callable[[plan.RemoteWrite], Awaitable[None]]
 """Carries one action of a plan out on the wiki."""
 
 
-def pushing(cycle: Cycle, here: Snapshot, there: Snapshot) -> Pushing:
-    """What carries out the actions of the plan that was made on these two scans.
+class Pushes:
+    """Carries out the actions of the plan that was made on these two scans.
 
-    Each action is noted as an intent and sent, its answer is examined, and the base
-    learns what the service holds.  A cancelled action ends first, or leaves its intent.
-
-    Raises:
-        RemoteError: from a call: the service is gone or refuses the token.
+    Each is noted as an intent and sent, its answer is examined, and the base learns
+    what the service holds.  A cancelled action ends first, or leaves its intent.
     """
-    return _Pushes(cycle, here, there).run
-
-
-class _Pushes:
-    """What one action leaves for the next ones of its cycle."""
 
     def __init__(self, cycle: Cycle, here: Snapshot, there: Snapshot) -> None:
         self._cycle = cycle
@@ -69,6 +61,11 @@ class _Pushes:
         """Changes of this wiki wait; what can be read of it goes on."""
 
     async def run(self, action: plan.RemoteWrite) -> None:
+        """Carry one action out.
+
+        Raises:
+            RemoteError: the service is gone or refuses the token.
+        """
         if self._is_limited or action.slug in self._cycle.tally.lost_names:
             self._lose(action)  # the first one of them reported why
             return
@@ -389,7 +386,8 @@ class _Pushes:
         window_s = self._cycle.remote.last_window_s
         health = self._cycle.state.memory.health
         if window_s > health.worst_window_s:
-            self._cycle.state.remember(health=health.with_window(window_s, slug))
+            health = replace(health, worst_window_s=window_s, worst_window_slug=slug)
+            self._cycle.state.remember(health=health)
 
     # -- what goes wrong ---------------------------------------------------------
 

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from msgspec import Struct
-
 from wikisync.core.contents import POINTER_BYTES_MAX, is_pointer
 from wikisync.core.model import Digest, Slug, Snapshot, removals_max
 from wikisync.core.system.parallel import each
 from wikisync.errors import FolderError, NotFound, RemoteError
+from wikisync.sync.decide.decided import Absences
 from wikisync.sync.decide.ledger import Side, Sighting
 from wikisync.sync.decide.plan import (
     CreateLocal,
@@ -38,8 +37,6 @@ from wikisync.sync.run.parts import Cycle
 
 CONTROL_READS_MAX = 3
 """Listed pages that are tried before the service counts as out of order."""
-UNCERTAIN = frozenset({SkipReason.GONE_HERE, SkipReason.GONE_THERE})
-"""Why a removal waits for one more scan."""
 
 
 def seen_again(
@@ -58,18 +55,6 @@ def seen_again(
 def is_certain(sighting: Sighting, scans: int, span_s: float) -> bool:
     """Whether something was seen often enough and for long enough."""
     return sighting.count >= scans and sighting.last_at - sighting.first_at >= span_s
-
-
-class Absences(Struct, frozen=True):
-    """What a cycle makes of the pages that its plan would remove."""
-
-    waiting: Mapping[Slug, SkipReason]
-    """Pages whose absence is not certain yet."""
-    doubted: Slug | None = None
-    """A page that the list lacks and the service still has, or the like: then the
-    scan of the wiki was not complete."""
-    due_s: float | None = None
-    """Seconds until one more scan can make an absence certain."""
 
 
 async def watch_absences(

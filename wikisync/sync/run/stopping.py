@@ -1,4 +1,4 @@
-"""What the safety stop takes out of the plan of a cycle, and remembers.
+"""The filters of a plan that stop it until a person decides (see ``filters``).
 
 ``safety`` and ``rewinding`` decide by values; here they get what the state knows, and
 the batches of this cycle become the memory of the next.  A text that only a pointer
@@ -7,16 +7,17 @@ would replace is kept from it, too.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
 from wikisync.core.model import Digest, Slug, Snapshot, digest_of
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import narrowing
-from wikisync.sync.decide.decided import STALE_TEXTS_MAX
+from wikisync.sync.decide.decided import STALE_TEXTS_MAX, Decided
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import (
+    Action,
     BasePage,
     CreateLocal,
     CreateRemote,
@@ -33,7 +34,6 @@ from wikisync.sync.decide.plan import (
 from wikisync.sync.decide.rewinding import (
     NO_REWINDING,
     REWOUND_PAGES_MIN,
-    NotAgreed,
     Rewinding,
     brought_pages,
     folder_rewinding_of,
@@ -42,7 +42,6 @@ from wikisync.sync.decide.rewinding import (
     rewinding_of,
 )
 from wikisync.sync.decide.safety import (
-    ALL_KINDS,
     EMPTIED_PAGES_MIN,
     REMOVALS_WITHIN_S,
     Batch,
@@ -53,18 +52,13 @@ from wikisync.sync.decide.safety import (
     removed_unasked,
     shrunk_pages,
 )
-from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.parts import Cycle
 from wikisync.sync.run.sightings import pointers
 
+REWOUND = BatchKind.REWOUND
 
-async def emptied_pages(
-    local: LocalReplica,
-    plan: Plan,
-    base: Mapping[Slug, BasePage],
-    here: Snapshot,
-    known: WikiState,
-) -> frozenset[Slug]:
+
+async def emptied_pages(cycle: Cycle, decided: Decided) -> frozenset[Slug]:
     """Pages to be deleted on the wiki whose directory here is left empty.
 
     Also those to be written below it, or renamed into it: a disk that comes back would
@@ -73,6 +67,7 @@ async def emptied_pages(
     that they were asked about is missing, whatever somebody saves there meanwhile.
     Held pages count, too, though both sides may never have agreed on them.
     """
+    known, plan, base = cycle.state, decided.plan, decided.base
     kinds = (CreateLocal, DeleteRemote)
     missing = {a.slug: a.format for a in plan.actions if isinstance(a, kinds)}
     moves = [move for move in plan.moves if isinstance(move, MoveLocal)]
@@ -81,7 +76,7 @@ async def emptied_pages(
         return frozenset()
     formats = {slug: page.format for slug, page in known.conflict_files().items()}
     formats |= {slug: page.format for slug, page in base.items()}
-    records = formats.keys() - here.pages.keys()
+    records = formats.keys() - decided.here.pages.keys()
     # of a disk that is known to be away, pages may go on the wiki meanwhile
     away = records & {
         member.slug
@@ -93,7 +88,7 @@ async def emptied_pages(
     if len(records) < least:
         return frozenset()
     missing |= {slug: formats[slug] for slug in records}
-    found = await local.emptied(missing.items())
+    found = await cycle.local.emptied(missing.items())
     gone = found & records | away
     if len(gone) < least:
         return frozenset()
@@ -103,23 +98,13 @@ async def emptied_pages(
     return found | {slug for slug in missing if slug.startswith(asked)}
 
 
-def with_safety_stops(
-    known: WikiState,
-    plan: Plan,
-    base: Mapping[Slug, BasePage],
-    here: Snapshot,
-    there: Snapshot,
-    *,
-    emptied: frozenset[Slug],
-    rewinding: Rewinding,
-    now: float,
-    stops: Collection[BatchKind] = ALL_KINDS,
-) -> tuple[Plan, tuple[Batch, ...]]:
-    """The plan without what must have a person's yes, and what they are asked."""
-    last = known.memory.last_batch
-    shrunk: frozenset[Slug] = frozenset()
-    if plan.actions:
-        shrunk = shrunk_pages(plan, base, here, there)
+async def stop(cycle: Cycle, decided: Decided) -> None:
+    """Hold what must have a person's yes, and remember what they are asked."""
+    known, plan, base, now = cycle.state, decided.plan, decided.base, cycle.clock()
+    if not plan.actions:
+        known.record_batches(())
+        return
+    here, there, rewinding = decided.here, decided.there, decided.rewinding
     # a name that could not be put back at once is one to be put back still
     refused = _refused_renames(plan, known.memory.batches)
     renamed = {**renamed_back(refused, base, there), **rewinding.renamed}
@@ -127,20 +112,20 @@ def with_safety_stops(
         plan,
         base,
         known.memory.batches,
-        shrunk=shrunk,
-        emptied=emptied,
+        shrunk=shrunk_pages(plan, base, here, there),
+        emptied=await emptied_pages(cycle, decided),
         rewinding=replace(rewinding, renamed=renamed),
-        kinds=stops,
+        kinds=cycle.options.stops,
         removed=known.removed_since(now - REMOVALS_WITHIN_S) if plan.removals else {},
-        last_id=last,
+        last_id=known.memory.last_batch,
     )
-    batches = stopped.batches
+    decided.batches = stopped.batches
     known.note_removed(removed_unasked(stopped), now)
-    known.record_batches(batches)
-    if any(batch.kind is BatchKind.REWOUND for batch in batches):
+    known.record_batches(stopped.batches)
+    if any(batch.kind is REWOUND for batch in stopped.batches):
         known.keep_replaced()
     plan = narrowing.without_twins(stopped.plan, there.pages)
-    return Plan.from_actions([*plan.actions, *stopped.skipped]), batches
+    decided.plan = Plan.from_actions([*plan.actions, *stopped.skipped])
 
 
 def _refused_renames(plan: Plan, batches: Sequence[Batch]) -> Sequence[MoveLocal]:
@@ -148,33 +133,36 @@ def _refused_renames(plan: Plan, batches: Sequence[Batch]) -> Sequence[MoveLocal
     refused = {
         member
         for batch in batches
-        if batch.kind is BatchKind.REWOUND and batch.decision is Decision.REFUSED
+        if batch.kind is REWOUND and batch.decision is Decision.REFUSED
         for member in batch.members
     }
     moves = [move for move in plan.moves if isinstance(move, MoveLocal)]
     return [move for move in moves if Member(move.slug, move.local) in refused]
 
 
-def what_goes_back(
-    known: WikiState,
-    plan: Plan,
-    base: Mapping[Slug, BasePage],
-    there: Snapshot,
-    seen: NotAgreed,
-    *,
-    here: Snapshot,
-    is_set_back: bool | None,
-) -> Rewinding:
-    """What a side that went back in time would take back, by what this plan brings."""
-    folder = _folder_rewinding(known, plan, base, here)
-    return replace(
-        _rewinding(known, plan, base, there, seen, is_set_back=is_set_back),
-        texts=seen.texts,
-        shown=seen.shown,
+async def leave_taken_back(cycle: Cycle, decided: Decided) -> None:
+    """Merge nothing with the texts of a side that went back in time.
+
+    Merged with an older text, a page would lose what that lacks; what is in conflict
+    with it stays so, or is held once the merge would be clean.
+    """
+    plan, seen = decided.plan, decided.seen
+    folder = _folder_rewinding(cycle.state, plan, decided.base, decided.here)
+    rewinding = decided.rewinding = replace(
+        _rewinding(cycle.state, decided),
+        seen=seen,
         records=seen.records_in(plan),
         sent=folder.sent,
         renamed_there=folder.renamed_there,
     )
+    unmerged: set[Action] = {
+        merge
+        for merge in plan.merges
+        if rewinding.takes_back(merge) and merge.remote != decided.shown.get(merge.slug)
+    }
+    unmerged |= {a for a in rewinding.sent if isinstance(a, Push | Merge)}
+    decided.unmerged = frozenset(unmerged)
+    decided.plan = plan.map(lambda a: None if a in unmerged else a)
 
 
 def _folder_rewinding(
@@ -222,42 +210,32 @@ def _is_restored(known: WikiState, agreed: BasePage, digest: Digest) -> bool:
     return False
 
 
-def _rewinding(
-    known: WikiState,
-    plan: Plan,
-    base: Mapping[Slug, BasePage],
-    there: Snapshot,
-    seen: NotAgreed,
-    *,
-    is_set_back: bool | None,
-) -> Rewinding:
-    """The same, but for what is the same whether the wiki went back or not.
+def _rewinding(known: WikiState, decided: Decided) -> Rewinding:
+    """What a wiki that went back in time would take back, by what this plan brings.
 
     Texts of before are only a sign where the history is not known: somebody may take
     back any number of pages.  One page is enough while a person has not decided.
     """
-    if is_set_back is False:
+    plan, seen = decided.plan, decided.seen
+    said = {one.decision for one in known.memory.batches if one.kind is REWOUND}
+    if decided.is_set_back is False:
         return NO_REWINDING
-    if is_set_back and not is_followed(known):
-        return rewinding_by_history(plan, seen, base, there)
-    is_known = any(
-        batch.kind is BatchKind.REWOUND and batch.decision is not Decision.APPROVED
-        for batch in known.memory.batches
-    )
+    if decided.is_set_back and Decision.APPROVED not in said:
+        return rewinding_by_history(plan, seen, decided.base, decided.there)
+    is_known = bool(said - {Decision.APPROVED})
     may_be = is_known or len(brought_pages(plan, seen)) >= REWOUND_PAGES_MIN
     if not (seen.texts and may_be):
         return NO_REWINDING
     return rewinding_of(plan, seen, known.earlier(seen.texts), is_known=is_known)
 
 
-async def without_pointers(
-    cycle: Cycle, plan: Plan, here: Snapshot, there: Snapshot
-) -> Plan:
-    """The plan without texts that only a pointer would replace: their pages are held.
+async def hold_pointers(cycle: Cycle, decided: Decided) -> None:
+    """Hold texts that only a pointer would replace.
 
     A text comes back here with the files of git.  One on the wiki is a person's to put
     back, who may also take the text of the other side (``resolve``).
     """
+    plan, here, there = decided.plan, decided.here, decided.there
     ours = {a.slug: a.local for a in plan.actions if isinstance(a, Send | Merge)}
     for held in plan.held:
         if held.reason is HoldReason.CREATED_BOTH and held.slug in here.pages:
@@ -269,12 +247,4 @@ async def without_pointers(
         for slug, text in (await pointers(cycle, digests, seen, side)).items():
             if text != cycle.state.text(records.get(slug, slug)):
                 found[slug] = HoldReason.POINTER
-    return narrowing.holding(plan, found, Send | Pull | Merge | Hold)
-
-
-def is_followed(known: WikiState) -> bool:
-    """Whether a person said to follow the wiki to where it went back."""
-    return any(
-        batch.kind is BatchKind.REWOUND and batch.decision is Decision.APPROVED
-        for batch in known.memory.batches
-    )
+    decided.plan = narrowing.holding(plan, found, Send | Pull | Merge | Hold)

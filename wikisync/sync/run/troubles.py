@@ -9,7 +9,7 @@ that ``status`` and dry runs, which try nothing, know what stands in the way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from wikisync.core.model import Problem, Slug
 from wikisync.sync.base.state import WikiState
@@ -31,9 +31,6 @@ from wikisync.sync.decide.plan import (
 NAMES_SHOWN_MAX = 3
 OF_ONE_PAGE = frozenset({"page-unwritable", "page-unreadable", "page-refused"})
 """Errors that say nothing of other pages, unlike a service that does not answer."""
-
-Since = Callable[[Slug, Slug], bool]
-"""Whether an error with the first page is older than the absence of the second."""
 
 
 def lasting(
@@ -69,11 +66,7 @@ def in_the_way(errors: Iterable[Problem], plan: Plan) -> tuple[Problem, ...]:
 
 
 def waiting_removals(
-    plan: Plan,
-    errors: Sequence[Problem],
-    known: WikiState,
-    texts: Mapping[Slug, str],
-    is_older: Since,
+    plan: Plan, errors: Sequence[Problem], known: WikiState, texts: Mapping[Slug, str]
 ) -> Mapping[Slug, Sequence[Problem]]:
     """Pages that may not be removed or forgotten yet, each with the errors behind it.
 
@@ -83,13 +76,18 @@ def waiting_removals(
         known: What is known of the wiki.
         texts: Of the pages with an error, as far as they are known, from the side
             where they could not be carried over.
-        is_older: Whether an error is older than an absence.
     """
     goings = [one for one in plan.actions if isinstance(one, _Going)]
     if not goings or not errors:
         return {}
     failed = {a.slug: a for a in plan.actions if isinstance(a, _Coming | Send)}
     lines = {slug: frozenset(_lines(text)) for slug, text in texts.items()}
+    sightings = {**known.sightings(Side.LOCAL), **known.sightings(Side.REMOTE)}
+
+    def is_older(error: Slug, absence: Slug) -> bool:
+        """By what the log and the sightings show of their age."""
+        logged, seen = known.events(1, error), sightings.get(absence)
+        return bool(logged) and (seen is None or logged[0].at < seen.first_at)
 
     def waits(going: _Going, error: Problem) -> bool:
         action = failed.get(Slug(error.subject))
@@ -115,17 +113,6 @@ _Coming = Write | Merge
 
 def _lines(text: str) -> set[str]:
     return {line.strip() for line in text.splitlines()} - {""}
-
-
-def is_older_here(known: WikiState) -> Since:
-    """What the log and the sightings show of the age of errors and absences."""
-    sightings = {**known.sightings(Side.LOCAL), **known.sightings(Side.REMOTE)}
-
-    def is_older(error: Slug, absence: Slug) -> bool:
-        logged, seen = known.events(1, error), sightings.get(absence)
-        return bool(logged) and (seen is None or logged[0].at < seen.first_at)
-
-    return is_older
 
 
 def put_off(

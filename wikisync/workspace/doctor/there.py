@@ -146,7 +146,3 @@ def _ways(opened: OpenWorkspace, wiki: WikiSection) -> Iterator[str]:
         )
     if not known.takes_empty:
         yield "the service does not accept empty pages; they are held"
-    if not known.folds_case:
-        yield "names on the service are case-sensitive"
-    if not known.moves_below:
-        yield "a rename on the service does not rename the pages below"
