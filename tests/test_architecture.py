@@ -341,12 +341,11 @@ def test_folders_of_the_sync_import_only_what_stands_below(folder: str) -> None:
 
 def test_runner_knows_no_sync_folder_or_service() -> None:
     """What decides when a wiki has its turn is the same, whatever a cycle does."""
-    paths = [PACKAGE / "workspace" / f"{name}.py" for name in ("runner", "work")]
-    names = {name for path in paths for name in imported_names(path)}
+    names = imported_names(PACKAGE / "workspace" / "runner.py")
     ours = {name.split(".")[1] for name in names if name.startswith("wikisync.")}
     assert ours == {"core", "errors", "workspace"}
     others = {name for name in names if name.startswith("wikisync.workspace.")}
-    assert {name.split(".")[2] for name in others} == {"failures", "work"}
+    assert {name.split(".")[2] for name in others} == {"failures"}
 
 
 def test_what_decides_is_pure() -> None:

@@ -19,9 +19,8 @@ from wikisync.sync.run.options import CycleOptions
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
-from wikisync.workspace.runner import Runner
+from wikisync.workspace.runner import Runner, ScanScope
 from wikisync.workspace.syncing import Synced, WikiCycles
-from wikisync.workspace.work import ScanScope
 
 PICTURE = "uploads/" + "0123456789abcdef" * 2 + "/p.png"
 LEFT = "  here: only here; a first sync uploads it only on request\n"

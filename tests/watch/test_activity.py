@@ -18,7 +18,7 @@ from wikisync.sync.run.options import CycleOptions
 from wikisync.watch.wiki import WIKIS_MIN, WatchedWiki, lists_of
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace
-from wikisync.workspace.work import ScanScope
+from wikisync.workspace.runner import ScanScope
 
 PROJECTS = ("docs/a", "docs/sub/b", "docs/sub/c", "docs/d")
 

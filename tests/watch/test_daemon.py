@@ -13,8 +13,7 @@ from wikisync.errors import AuthenticationFailed, FolderError
 from wikisync.watch import triggers
 from wikisync.workspace import failures, runner
 from wikisync.workspace.failures import Condition
-from wikisync.workspace.runner import CYCLE
-from wikisync.workspace.work import CycleOutcome, ScanScope
+from wikisync.workspace.runner import CYCLE, CycleOutcome, ScanScope
 
 
 def test_first_cycle_scans_at_everything_at_once() -> None:

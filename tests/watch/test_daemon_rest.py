@@ -10,7 +10,7 @@ from wikisync.core.system.parallel import WIKIS_AT_ONCE
 from wikisync.errors import NotFound, RateLimited
 from wikisync.watch import triggers
 from wikisync.workspace import failures, runner
-from wikisync.workspace.work import CycleOutcome, ScanScope
+from wikisync.workspace.runner import CycleOutcome, ScanScope
 
 NO_LIST = NotFound("no such group", url="https://gitlab.example.com")
 LIMITED = RateLimited("slow down", url="https://gitlab.example.com", retry_after_s=None)

@@ -20,7 +20,7 @@ from wikisync.errors import (
 )
 from wikisync.workspace import failures, runner
 from wikisync.workspace.failures import LASTING_TRIES, Condition
-from wikisync.workspace.work import CycleOutcome, ScanScope
+from wikisync.workspace.runner import CycleOutcome, ScanScope
 
 
 def test_lost_service_is_told_once_and_tried_by_one_wiki_alone() -> None:

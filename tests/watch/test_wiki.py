@@ -29,7 +29,7 @@ from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.identity import find_wiki
 from wikisync.workspace.opening import open_workspace
-from wikisync.workspace.work import ScanScope
+from wikisync.workspace.runner import ScanScope
 
 PROJECT = WikiOwner("project", "docs/handbook")
 GROUP = WikiOwner("group", "team")

@@ -12,8 +12,14 @@ from tests.sync.virtual import START_S, VirtualLoop, run_virtually
 from wikisync.errors import Unavailable
 from wikisync.watch.triggers import RemoteHint, Triggers
 from wikisync.workspace.failures import Condition
-from wikisync.workspace.runner import CYCLE, AfterCycle, Outage, Runner
-from wikisync.workspace.work import CycleOutcome, ScanScope
+from wikisync.workspace.runner import (
+    CYCLE,
+    AfterCycle,
+    CycleOutcome,
+    Outage,
+    Runner,
+    ScanScope,
+)
 
 QUIET = CycleOutcome(is_quiet=True)
 AWAY = Unavailable("the service does not answer", url="https://gitlab.example.com")

@@ -12,8 +12,7 @@ import pytest
 from tests.sync.virtual import START_S, VirtualLoop, run_virtually
 from wikisync.errors import AuthenticationFailed, FolderError, Unavailable
 from wikisync.workspace.failures import Condition
-from wikisync.workspace.runner import ROUNDS_MAX, Runner
-from wikisync.workspace.work import CycleOutcome, ScanScope
+from wikisync.workspace.runner import ROUNDS_MAX, CycleOutcome, Runner, ScanScope
 
 AWAY = Unavailable("the service does not answer", url="https://gitlab.example.com")
 DONE = CycleOutcome(is_quiet=True)

@@ -14,11 +14,10 @@ from pathlib import Path
 from wikisync.cli.console import Console
 from wikisync.cli.sync_report import report_sync
 from wikisync.config import WikiSection
-from wikisync.errors import ExitCode
+from wikisync.errors import ExitCode, UsageError
 from wikisync.folder.workspace import holder_of
 from wikisync.sync.decide.ledger import NO_SLUG
-from wikisync.sync.decide.safety import Decision, decide
-from wikisync.workspace.batches import find_batch
+from wikisync.sync.decide.safety import Batch, Decision, decide
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.sync_run import sync_pages
@@ -40,7 +39,7 @@ def decide_batch(
     workspace = find_workspace(start)
     holder = holder_of(workspace.private)
     with open_workspace(workspace, is_held=holder is None) as opened:
-        section, batch = find_batch(opened, name)
+        section, batch = _waiting_batch(opened, name)
         known = opened.known(section)
         with known.together():
             decided = decide(known.memory.batches, batch.id, decision)
@@ -51,6 +50,32 @@ def decide_batch(
             console.note(f"the running wikisync applies it ({holder})")
             return ExitCode.DONE
         return asyncio.run(_sync(console, opened, section, token_file))
+
+
+def _waiting_batch(opened: OpenWorkspace, name: str) -> tuple[WikiSection, Batch]:
+    """The batch that a person names ``FOLDER:ID``, or ``ID`` where that is clear."""
+    folder, _, number = name.rpartition(":")
+    every = [
+        (section, batch)
+        for section in opened.workspace.config.wikis
+        for batch in opened.known(section).memory.batches
+    ]
+    wikis = opened.workspace.wikis([folder] if folder else [])
+    found = [
+        one for one in every if one[0] in wikis and str(one[1].id) == number.strip()
+    ]
+    waiting = [one for one in every if one[1].decision is Decision.WAITING]
+    meant = [one for one in found if one in waiting]
+    if len(meant) == 1:
+        return meant[0]
+    why = f"no batch {name} is waiting for approval"
+    if meant:
+        why = f"{name} is ambiguous: several wikis have a batch with this number"
+    elif found:
+        why = f"{name} is {found[0][1].decision} already"
+    held = "; ".join(f"{one.folder}:{batch.id} ({batch})" for one, batch in waiting)
+    hint = f"held batches: {held}" if held else "no batch is held; see wikisync status"
+    raise UsageError(why, hint=hint)
 
 
 async def _sync(

@@ -47,17 +47,16 @@ class Caller:
         if text == self._shown:
             return
         self._shown = text
-        if text and self._command:
-            await self._run(self._command, text, attention_file)
-
-    async def _run(self, words: Sequence[str], text: str, path: Path) -> None:
+        words = self._command
+        if not (text and words):
+            return
         try:
             process = await start_program_async(
                 words,
                 folder=self._root,
                 environment={
                     **self._environment,
-                    "WIKISYNC_ATTENTION": os.fspath(path),
+                    "WIKISYNC_ATTENTION": os.fspath(attention_file),
                 },
                 stdin=PIPE,
             )

@@ -22,8 +22,9 @@ from wikisync.errors import ExitCode, WikisyncError
 from wikisync.folder.workspace import WATCH, holder_of
 from wikisync.site.preview.server import PreviewOptions, running_preview
 from wikisync.sync.run.options import CycleOptions
+from wikisync.watch.listen import Listener, listening
 from wikisync.watch.log import logging_to
-from wikisync.watch.run import Watch, answering
+from wikisync.watch.run import Watch
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.wiki import WatchedWiki, lists_of
 from wikisync.workspace.attention import noting_halts
@@ -178,7 +179,10 @@ async def _watch_with(
             secret = hook_secret(
                 sync.hook_secret_file, os.environ, "[sync] hook_secret_file"
             )
-            url = await stack.enter_async_context(answering(watch, sync.listen, secret))
+            listener = Listener(
+                secret, watch.note_hook, watch.status, watch.report, watch.note_edit
+            )
+            url = await stack.enter_async_context(listening(listener, sync.listen))
             messages.note(f"webhooks and health: {url}")
         if request.has_preview:
             await stack.enter_async_context(_previewing(messages, workspace, watch))

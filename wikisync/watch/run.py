@@ -14,8 +14,8 @@ import json
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,6 @@ from wikisync.folder.naming import parse_path
 from wikisync.folder.safe_open import folder_error
 from wikisync.folder.watch import is_watched, watch_folders
 from wikisync.sync.decide.ledger import RemoteEdit
-from wikisync.watch.listen import Listener, listening
 from wikisync.watch.person import Caller
 from wikisync.watch.report import (
     WatchedStates,
@@ -61,10 +60,16 @@ from wikisync.workspace.attention import (
 )
 from wikisync.workspace.failures import Condition, guarded
 from wikisync.workspace.opening import OpenWorkspace
-from wikisync.workspace.runner import Outage, Runner, WikiRun
+from wikisync.workspace.runner import (
+    CycleOutcome,
+    Outage,
+    Runner,
+    ScanScope,
+    WikiRun,
+    WikiWork,
+)
 from wikisync.workspace.status import scan, status_as_json
 from wikisync.workspace.syncing import other_folder
-from wikisync.workspace.work import CycleOutcome, ScanScope, WikiWork
 
 log = logging.getLogger(__name__)
 
@@ -420,17 +425,3 @@ def _is_lock(path: str) -> bool:
 
 def _is_gone(path: str) -> bool:
     return not os.path.lexists(path)
-
-
-@asynccontextmanager
-async def answering(watch: Watch, address: str, secret: str) -> AsyncIterator[str]:
-    """Answer webhooks and questions at ``[sync] listen`` until the block ends.
-
-    Raises:
-        UsageError: the port is taken.
-    """
-    listener = Listener(
-        secret, watch.note_hook, watch.status, watch.report, watch.note_edit
-    )
-    async with listening(listener, address) as url:
-        yield url

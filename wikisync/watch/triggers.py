@@ -21,8 +21,7 @@ from msgspec import Struct
 
 from wikisync.errors import RateLimited, WikisyncError
 from wikisync.workspace.failures import guarded
-from wikisync.workspace.runner import FULL_SCAN_S, Runner, WikiRun
-from wikisync.workspace.work import ScanScope, WikiWork
+from wikisync.workspace.runner import FULL_SCAN_S, Runner, ScanScope, WikiRun, WikiWork
 
 log = logging.getLogger(__name__)
 

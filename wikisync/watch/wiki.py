@@ -21,9 +21,8 @@ from wikisync.watch.triggers import RemoteHint
 from wikisync.workspace.attention import sentences
 from wikisync.workspace.identity import find_wiki
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
-from wikisync.workspace.runner import FULL_SCAN_S
+from wikisync.workspace.runner import FULL_SCAN_S, CycleOutcome, ScanScope
 from wikisync.workspace.syncing import WikiCycles
-from wikisync.workspace.work import CycleOutcome, ScanScope
 
 WIKIS_MIN = 4
 """Fewer wikis of a group are asked one by one."""

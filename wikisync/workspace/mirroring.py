@@ -74,7 +74,7 @@ from wikisync.site.mirror import (
 )
 from wikisync.workspace.discovery import FoundWiki, service_of, skipped
 from wikisync.workspace.pulled import Pull, PulledWiki, missing_pages
-from wikisync.workspace.work import CycleOutcome, ScanScope
+from wikisync.workspace.runner import CycleOutcome, ScanScope
 
 CHECK_S = 6 * 3600.0
 """After this time a wiki is asked whether it changed, whatever the list says."""

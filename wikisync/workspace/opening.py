@@ -89,7 +89,6 @@ class SyncedWiki(Sides, frozen=True, kw_only=True):
     found: Located
     """Where it is on the service now."""
     known: WikiState
-    client: Client
     replica: WikiReplica
     """The wiki as it is, behind ``remote``."""
 
@@ -190,45 +189,39 @@ class OpenWorkspace:
             settle_s=settle_s,
         )
 
-    async def planned(self, sides: Sides, options: CycleOptions) -> CycleResult:
-        """Run one cycle of a wiki dry, on a copy of the state.
-
-        Raises:
-            WikisyncError: the cycle could not go on.
-        """
-        section = sides.section
-        with State.copy(self.state.path, is_live=True) as copy:
-            own = DryFolder(self._folder(section))
-            return await run_cycle(
-                sides.remote,
-                AliasedFolder(own, copy.wiki(section.owner)),
-                copy,
-                owner=section.owner,
-                remote_id=sides.remote_id,
-                options=options,
-                linked=sides.remote,
-            )
-
     async def cycle(
-        self, sides: Sides, options: CycleOptions, progress: Progress | None = None
+        self,
+        sides: Sides,
+        options: CycleOptions,
+        progress: Progress | None = None,
+        *,
+        is_planned: bool = False,
     ) -> CycleResult:
         """Run one cycle of a wiki; a dry run where the state is a copy.
+
+        ``is_planned`` makes a copy for this cycle.
 
         Raises:
             Halted: the folder was synced with another wiki.
             WikisyncError: the cycle could not go on.
         """
-        return await run_cycle(
-            sides.remote,
-            sides.local,
-            self.state,
-            owner=sides.section.owner,
-            remote_id=sides.remote_id,
-            options=options,
-            progress=progress,
-            linked=sides.remote,
-            confirm=sides.confirm,
-        )
+        owner, local = sides.section.owner, sides.local
+        path, state = self.state.path, nullcontext(self.state)
+        with State.copy(path, is_live=True) if is_planned else state as known:
+            if is_planned:
+                own = DryFolder(self._folder(sides.section))
+                local = AliasedFolder(own, known.wiki(owner))
+            return await run_cycle(
+                sides.remote,
+                local,
+                known,
+                owner=owner,
+                remote_id=sides.remote_id,
+                options=options,
+                progress=progress,
+                linked=sides.remote,
+                confirm=None if is_planned else sides.confirm,
+            )
 
     def remembered(self, wiki: WikiSection) -> Sides:
         """The wiki as it was last seen, and its folder.
@@ -312,7 +305,6 @@ class OpenWorkspace:
             index=own.index,
             found=found,
             known=known,
-            client=client,
             replica=remote,
             confirm=confirm,
         )

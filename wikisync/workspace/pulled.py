@@ -28,9 +28,8 @@ from wikisync.errors import (
 )
 from wikisync.site.model import PageComment
 from wikisync.workspace.discovery import FoundWiki
-from wikisync.workspace.runner import Runner
+from wikisync.workspace.runner import Runner, WikiWork
 from wikisync.workspace.sentences import problem_as_json
-from wikisync.workspace.work import WikiWork
 
 NAMES_SHOWN_MAX = 10
 LEFT_OUT = "wiki-left-out"

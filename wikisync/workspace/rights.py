@@ -11,7 +11,6 @@ import difflib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from datetime import date
-from itertools import islice
 from typing import TypeVar
 
 from msgspec import Struct
@@ -392,12 +391,23 @@ async def _with_nearest(
     client: Client, error: NotFound, selection: Selection
 ) -> NotFound:
     """The same error with the nearest names in its hint."""
-    wanted = [
-        path
-        for path in (*selection.projects, *selection.groups)
-        if path.strip("/") in error.message
-    ]
-    known = await _known_paths(client)
+    known: list[str] = []
+    # what was seen until an error will do: this is only for a better hint
+    with suppress(RemoteError):
+        async for project in client.projects(membership=client.has_token):
+            known.append(project.path_with_namespace)
+            if len(known) >= NEAREST_SCANNED_MAX:
+                break
+        async for group in client.groups():
+            known.append(group.full_path)
+            if len(known) >= 2 * NEAREST_SCANNED_MAX:
+                break
+        async for project in client.projects():
+            known.append(project.path_with_namespace)
+            if len(known) >= 3 * NEAREST_SCANNED_MAX:
+                break
+    asked = [*selection.projects, *selection.groups]
+    wanted = [path for path in asked if path.strip("/") in error.message]
     near = [name for path in wanted for name in nearest_paths(path, known)]
     if not near:
         return error
@@ -407,42 +417,9 @@ async def _with_nearest(
     )
 
 
-async def _known_paths(client: Client) -> list[str]:
-    """Paths of projects and groups that the token sees, members' own first."""
-    found: dict[str, None] = {}
-    try:
-        async for project in client.projects(membership=client.has_token):
-            found[project.path_with_namespace] = None
-            if len(found) >= NEAREST_SCANNED_MAX:
-                break
-        async for name in _group_paths(client):
-            found[name] = None
-            if len(found) >= 2 * NEAREST_SCANNED_MAX:
-                break
-        if client.has_token:
-            async for project in client.projects():
-                found[project.path_with_namespace] = None
-                if len(found) >= 3 * NEAREST_SCANNED_MAX:
-                    break
-    except RemoteError:
-        # what was seen until then will do: this is only for a better hint
-        return list(found)
-    return list(found)
-
-
-async def _group_paths(client: Client) -> AsyncIterator[str]:
-    async for group in client.groups():
-        yield group.full_path
-
-
 def nearest_paths(path: str, known: Sequence[str]) -> list[str]:
     """Paths that are like one which is not there, the likeliest first."""
-    path = path.strip("/").casefold()
     folded = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(path, folded, n=NEAREST_SHOWN_MAX, cutoff=0.6)
-    leaf = path.rpartition("/")[2]
-    same_leaf = (name for name in folded if name.rpartition("/")[2] == leaf)
-    for name in islice(same_leaf, NEAREST_SHOWN_MAX):
-        if name not in near:
-            near.append(name)
-    return [folded[name] for name in near[:NEAREST_SHOWN_MAX]]
+    asked = path.strip("/").casefold()
+    near = difflib.get_close_matches(asked, folded, n=NEAREST_SHOWN_MAX, cutoff=0.6)
+    return [folded[name] for name in near]

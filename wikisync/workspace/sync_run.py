@@ -331,5 +331,5 @@ async def _only_here(
     """
     if not (await wiki.local.snapshot()).pages:
         return ()
-    seen = await opened.planned(wiki, asked)
+    seen = await opened.cycle(wiki, asked, is_planned=True)
     return [one.slug for one in seen.waiting if one.reason is SkipReason.NOT_ASKED]

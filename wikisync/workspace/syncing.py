@@ -19,7 +19,7 @@ from wikisync.sync.run.options import CycleOptions, FolderMatch
 from wikisync.sync.run.result import CycleResult, Held, problems_of
 from wikisync.workspace.identity import Located
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, WikiMoved
-from wikisync.workspace.work import CycleOutcome, ScanScope
+from wikisync.workspace.runner import CycleOutcome, ScanScope
 
 
 class Synced(Struct):
