@@ -24,13 +24,22 @@ const escapeAttribute = (value) =>
 const idAttribute = (node) => (node.id ? ` id="${escapeAttribute(node.id)}"` : "");
 
 /* Code leaves as the shared filters expect it: a language and plain text. */
-const codeBlock = (language, content) =>
-  `<pre data-canonical-lang="${escapeAttribute(language)}"><code>${content}</code></pre>`;
+const codeBlock = (language, content, meta = "") =>
+  `<pre data-canonical-lang="${escapeAttribute(language)}"${meta}><code>${content}</code></pre>`;
+
+/* How its lines are shown, which the service leaves out: in the words of Markdown. */
+const linesOf = (node) => {
+  const said = ["start", "highlight"].filter((name) => node.hasAttribute(name));
+  const words = said.map((name) => `${name}="${String(node.getAttribute(name)).replace(/"/g, "")}"`);
+  if (node.hasAttribute("linenums") || node.hasAttribute("linenums-option")) words.push("linenums");
+  else if (!node.hasAttribute("highlight")) return "";
+  return ` data-meta="${escapeAttribute(words.join(" "))}"`;
+};
 
 class Highlighter extends asciidoctor.SyntaxHighlighterBase {
   async format(node, language) {
     const content = await node.content();
-    return language ? codeBlock(language, content) : `<pre><code>${content}</code></pre>`;
+    return language ? codeBlock(language, content, linesOf(node)) : `<pre><code>${content}</code></pre>`;
   }
 }
 asciidoctor.SyntaxHighlighter.register(Highlighter, HIGHLIGHTER);

@@ -1,9 +1,10 @@
-"""Blocks of code: the language, the colours, and diagrams."""
+"""Blocks of code: language, colours, title, numbers and marks of lines, diagrams."""
 
 from __future__ import annotations
 
 import html as entities
 import re
+from collections.abc import Iterator
 
 from wikisync.core.model import Format
 from wikisync.markup.diagrams import (
@@ -13,7 +14,7 @@ from wikisync.markup.diagrams import (
     picture_html,
 )
 from wikisync.markup.draft import Draft
-from wikisync.markup.highlight import highlight
+from wikisync.markup.highlight import CODE_CHARS_MAX, highlight
 from wikisync.markup.tokens import Document, escape
 
 DIAGRAMS = {
@@ -38,6 +39,15 @@ CALLOUT = re.compile(
     r'(?:[ \t]{0,8}(?:<i class="conum"></i><b>|<b class="conum">)'
     r"\(\d{1,4}\)</b>){1,20}\Z"
 )
+SETTING = re.compile(
+    r"""([A-Za-z_-]++)(?:=(?:"([^"]*+)"|'([^']*+)'|([^\s{}"']++)))?|\{([\d\s,.-]++)\}"""
+)
+"""One word of what stands behind the language: ``title="run.sh"``, ``{2,4-5}``."""
+TITLES = ("title", "caption", "filename")
+NUMBERS = ("start", "linenums", "linenos", "showlinenumbers")
+"""With the first number, if any."""
+MARKS = ("hl_lines", "highlight")
+RANGE = re.compile(r"(\d{1,6}+)(?:(?:-|\.\.)(\d{1,6}+))?")
 NOT_DRAWN = "the page shows its source; correct the diagram"
 
 
@@ -54,12 +64,14 @@ def filter_code(draft: Draft) -> None:
         if language in DIAGRAMS:
             rewrite_diagram(draft, index, language)
         else:
-            rewrite_code(draft, index, language)
+            rewrite_code(draft, index, language, attributes.get("data-meta", ""))
 
 
 def language_of(attributes: dict[str, str]) -> str:
-    """The language named by a block: ``ruby`` of ``ruby:a b``, lower case."""
+    """The language named by a block: ``ruby`` of ``ruby:a`` or ``{.ruby``, lower case."""
     named = attributes.get("data-canonical-lang") or attributes.get("lang") or ""
+    if named.startswith("{"):
+        named = named.strip("{}.")
     return named.partition(":")[0].strip().lower()
 
 
@@ -108,26 +120,70 @@ def drawn_html(draft: Draft, tool: str, language: str, text: str) -> str | None:
     return None if svg is None else picture_html(text, svg)
 
 
-def rewrite_code(draft: Draft, index: int, language: str) -> None:
+def rewrite_code(draft: Draft, index: int, language: str, meta: str) -> None:
     """Colour a block where its language is known; mark it up for themes in any case."""
     document = draft.document
     draft.features.add("code")
     named = f' data-lang="{escape(language)}"' if language else ""
-    coloured = None
+    kind, code, shown = "code", code_text(document, index), None
     if language and draft.options.highlight:
-        code = code_text(document, index)
         if code:
-            coloured = highlight(code, language)
+            shown = highlight(code, language)
         elif draft.page.format is Format.ASCIIDOC:
-            coloured = coloured_with_callouts(document.inner(index), language)
-    if coloured is None:
-        document.html[index] = f'<pre class="code"{named} tabindex="0">'
+            shown = coloured_with_callouts(document.inner(index), language)
+    if shown is not None:
+        kind = "code highlight"
+    before = after = ""
+    if meta:
+        title, first, marked = settings_of(meta)
+        if title:
+            before = f'<figure class="listing"><figcaption>{escape(title)}</figcaption>'
+            after = "</figure>"
+        plain = escape(code) if code and len(code) <= CODE_CHARS_MAX else None
+        text = plain if shown is None else shown
+        if text is not None and (first is not None or marked):
+            kind += " lines"
+            shown = "\n".join(marked_lines(text, first, marked))
+    opened = f'{before}<pre class="{kind}"{named} tabindex="0">'
+    if shown is None:
+        document.html[index] = opened
+        document.html[document.close[index]] += after
         return
-    document.replace(
-        index,
-        f'<pre class="code highlight"{named} tabindex="0">'
-        f"<code>{coloured}</code></pre>",
-    )
+    document.replace(index, f"{opened}<code>{shown}</code></pre>{after}")
+
+
+def settings_of(meta: str) -> tuple[str, int | None, list[range]]:
+    """Title of a block, the number of its first line, and the lines to be marked.
+
+    They are written as in MkDocs, Docusaurus and Pandoc; AsciiDoc and Org come in the
+    same words.  Lines to be marked are counted from 1 whatever the first number is.
+    """
+    said: dict[str, str] = {}
+    for name, *values, lines in SETTING.findall(meta):
+        said.setdefault(name.lower() or MARKS[0], lines or "".join(values))
+    title = next((said[name] for name in TITLES if said.get(name)), "")
+    first = None
+    for name in NUMBERS:
+        if name in said and first is None:
+            first = int(said[name]) if re.fullmatch("[0-9]{1,6}", said[name]) else 1
+    ranges = RANGE.findall(" ".join(said.get(name, "") for name in MARKS))
+    return title, first, [range(int(a), int(b or a) + 1) for a, b in ranges]
+
+
+def marked_lines(html: str, first: int | None, marked: list[range]) -> Iterator[str]:
+    """Each line of a block in an element of its own, with its number if it has one.
+
+    A span of the colours that goes over several lines is closed and opened anew.
+    """
+    carried = ""
+    for at, line in enumerate(html.removesuffix("\n").split("\n"), start=1):
+        text = carried + line
+        start, end = text.rfind("<span"), text.rfind("</span>")
+        carried = text[start : text.index(">", start) + 1] if start > end else ""
+        kind = "line marked" if any(at in lines for lines in marked) else "line"
+        number = "" if first is None else f' data-line="{first + at - 1}"'
+        closed = "</span>" if carried else ""
+        yield f'<span class="{kind}"{number}>{text}{closed}</span>'
 
 
 def coloured_with_callouts(inner: str, language: str) -> str | None:

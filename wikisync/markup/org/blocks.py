@@ -33,6 +33,8 @@ LONE_PICTURE = re.compile(r"<p><img [^<>]*></p>")
 COUNTER = re.compile(r"^\[@([0-9]{1,6})\]\s*")
 FOOTNOTE = re.compile(r"^\[fn:([\w-]+)\]\s*")
 NAME = re.compile(r"[\w-]+")
+NUMBERS = re.compile(r"(?<!\S)[-+]n(?: +([0-9]{1,6}))?(?!\S)")
+"""The switch of a block whose lines are numbered, with the first number."""
 
 
 class Blocks:
@@ -203,18 +205,23 @@ class Blocks:
         self._shows_results = wanted in RESULTS
         if wanted in {"code", "both"}:
             language = NAME.match(parameters)
-            self._write_pre(uncommaed(content), language[0] if language else "")
+            numbers = NUMBERS.search(parameters)
+            meta = f' data-meta="linenums={numbers[1] or 1}"' if numbers else ""
+            code = undented(uncommaed(content))
+            self._write_code(code, language[0] if language else "", meta)
 
-    def _write_pre(self, content: Sequence[str], language: str = "") -> None:
-        self._write_code(undented(content), language)
+    def _write_pre(self, content: Sequence[str]) -> None:
+        self._write_code(undented(content))
 
-    def _write_code(self, content: Sequence[str], language: str = "") -> None:
+    def _write_code(
+        self, content: Sequence[str], language: str = "", meta: str = ""
+    ) -> None:
         text = escape("\n".join(content))
         if "(ref:" in text:
             names = CODE_REF.findall(text)
             self.html += [anchor(code_ref_id(name)) for name in names]
         attribute = f' data-canonical-lang="{escape(language)}"' if language else ""
-        self.html.append(f"<pre{attribute}><code>{text}\n</code></pre>")
+        self.html.append(f"<pre{attribute}{meta}><code>{text}\n</code></pre>")
 
     def _write_verse(self, content: Sequence[str]) -> None:
         """Lines as they stand; the service drops them, Org shows them."""
