@@ -208,11 +208,11 @@ async def test_print_shows_the_text_alone_and_where_links_lead(
     ("page", "requests"),
     [
         ("getting-started.html", 4),
-        # and a style sheet for its formulas and diagrams, which few pages have
+        # and a style sheet for formulas, diagrams and numbered lines, which few have
         ("formats/markdown.html", 5),
     ],
 )
-async def test_page_costs_few_requests_and_less_than_forty_kilobytes(
+async def test_page_costs_few_requests_and_less_than_fifty_kilobytes(
     chromium: Browser, sample_site: Path, page: str, requests: int
 ) -> None:
     async with (
@@ -227,7 +227,7 @@ async def test_page_costs_few_requests_and_less_than_forty_kilobytes(
         # the pictures of a page are its own, whether they are files or in it
         drawings = re.findall(r"data:image/svg\+xml[^\"]*", await visit.page.content())
         assert len(visit.requests) == requests
-        assert sum(sizes) - sum(map(len, drawings)) <= 40 * 1024
+        assert sum(sizes) - sum(map(len, drawings)) <= 50 * 1024
 
 
 async def test_guard_sees_requests_that_leave_and_errors(

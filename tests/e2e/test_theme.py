@@ -235,7 +235,13 @@ async def test_title_of_a_note_begins_at_the_side_where_its_text_begins(
         }"""
         title, text = await visit.page.locator(".markdown-alert p").all()
         ends = [await one.evaluate(right) for one in (title, text)]
-        assert ends[0] == pytest.approx(ends[1], abs=2)
+        # the icon stands before the title
+        icon = await title.evaluate(
+            "node => { const icon = getComputedStyle(node, '::before');"
+            " return parseFloat(icon.width) + parseFloat(icon.marginInlineEnd) }"
+        )
+        assert icon > 16
+        assert ends[0] + icon == pytest.approx(ends[1], abs=2)
 
 
 async def test_what_is_too_wide_for_a_phone_wraps_or_scrolls(

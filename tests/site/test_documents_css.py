@@ -49,10 +49,9 @@ STYLED = [
 ]
 
 
-def styles() -> str:
-    sheets = load_theme("default").assets().items()
-    (css,) = [css for path, css in sheets if "documents" in path]
-    return css.decode()
+def styles(name: str = "documents.css") -> str:
+    theme = load_theme("default")
+    return theme.assets()[theme.asset_path(name)].decode()
 
 
 @pytest.mark.parametrize("name", STYLED)
@@ -72,7 +71,11 @@ def test_contents_of_asciidoc_have_a_titled_frame() -> None:
 
 
 @pytest.mark.parametrize("kind", ["note", "tip", "important", "warning", "caution"])
-def test_admonition_has_its_icon(kind: str) -> None:
+def test_callout_has_its_icon(kind: str) -> None:
     html = render(f"{kind.upper()}: x", Format.ASCIIDOC).html
     assert f'<i class="fa icon-{kind}" title="{kind.title()}">' in html
-    assert ".admonitionblock i::before {" in styles()
+    sheet = styles("theme.css")
+    for name in ("admonitionblock", "markdown-alert") if kind == "note" else (kind,):
+        rule = re.search(rf"\.{name}\b[^{{}}]*{{--tone: [^;]*; --icon: url\(", sheet)
+        assert rule is not None
+    assert ".markdown-alert-title::before, .admonitionblock i::before {" in sheet

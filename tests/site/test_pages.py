@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.site.sites import Studio
 from wikisync.markup.record import TocEntry
-from wikisync.site.pages import BACKLINKS_MAX, toc_tree
+from wikisync.site.pages import BACKLINKS_MAX, folding, toc_tree
 
 
 def shape(entries: list[tuple[int, str]]) -> str:
@@ -102,3 +104,57 @@ def test_wikis_of_one_title_are_told_apart_by_their_path(studio: Studio) -> None
     assert "wiki='Wiki (b/wiki)'" in studio.read("a/wiki/-/wikis/index.html").replace(
         "&#39;", "'"
     )
+
+
+LIST = "<ul><li>x</li></ul>"
+OPEN, MIDDLE, END = "<details open><summary>", "</summary>", "</details>"
+ENTRY = "<ul><li>{}</li></ul>"
+
+
+@pytest.mark.parametrize(
+    ("html", "folded"),
+    [
+        (
+            ENTRY.format(f"<b>A</b>{LIST}"),
+            ENTRY.format(f"{OPEN}<b>A</b>{MIDDLE}{LIST}{END}"),
+        ),
+        (ENTRY.format(f"<p>A</p>{LIST}"), ENTRY.format(f"{OPEN}A{MIDDLE}{LIST}{END}")),
+        (f"<h3>A</h3>\n{LIST}", f"{OPEN}<h3>A</h3>\n{MIDDLE}{LIST}{END}"),
+        (f"<p><b>A</b></p>{LIST}", f"{OPEN}<b>A</b>{MIDDLE}{LIST}{END}"),
+        (
+            ENTRY.format(f'<a href="a">A &amp; B</a>{LIST}'),
+            ENTRY.format(
+                '<a href="a">A &amp; B</a>'
+                f'<details open><summary aria-label="A &amp; B">{MIDDLE}{LIST}{END}'
+            ),
+        ),
+        (
+            ENTRY.format(f"A<div>{LIST}</div>"),
+            ENTRY.format(f"{OPEN}A{MIDDLE}<div>{LIST}</div>{END}"),
+        ),
+        (LIST, LIST),
+        (f"text{LIST}", f"text{LIST}"),
+        (ENTRY.format(LIST), ENTRY.format(LIST)),
+        (
+            ENTRY.format(f"A{LIST}B{LIST}"),
+            ENTRY.format(f"{OPEN}A{MIDDLE}{LIST}{END}B{LIST}"),
+        ),
+        (f"<hr>{LIST}", f"<hr>{LIST}"),
+    ],
+)
+def test_list_below_a_name_in_a_sidebar_folds(html: str, folded: str) -> None:
+    assert folding(html) == folded
+
+
+def test_folder_without_a_page_has_a_capital_in_the_breadcrumbs(studio: Studio) -> None:
+    studio.add(
+        "-- home.md --\nx\n-- guides/first/a.md --\nx\n-- guides/first.md --\n# One\n"
+    )
+    studio.build()
+    page = studio.read("guides/first/a.html")
+    crumbs = page[
+        page.index('class="breadcrumbs"') : page.index("</nav>", page.index("crumbs"))
+    ]
+    assert "<li>Guides</li>" in crumbs
+    assert '<li><a href="../first.html">One</a></li>' in crumbs
+    assert 'class="breadcrumbs"' not in studio.read("index.html")

@@ -24,6 +24,7 @@ from wikisync.site.context import (
     ListingItem,
     NavNode,
     PageRef,
+    SiteContext,
     TocNode,
     WikiContext,
 )
@@ -36,9 +37,10 @@ BLOCKS = (
     *("article_footer", "backlinks", "pager", "toc", "footer", "scripts"),
 )
 TEMPLATES = ("page", "wiki", "index", "list", "search", "404")
-CSS_BYTES_MAX = 12 * 1024
+CSS_BYTES_MAX = 16 * 1024
 DOCUMENT_CSS_BYTES_MAX = 5 * 1024
-JS_BYTES_MAX = 10 * 1024
+JS_BYTES_MAX = 12 * 1024
+SEARCH_JS_BYTES_MAX = 10 * 1024
 DIAGRAM_JS_BYTES_MAX = 1024
 CHROME_BYTES_MAX = 15 * 1024
 
@@ -213,8 +215,12 @@ def test_style_sheet_finds_the_pictures_of_the_theme(tmp_path: Path) -> None:
 def test_options_reach_the_page_and_its_content_policy() -> None:
     theme = load_theme("default", options={"accent": "#123456", "max_width": 90})
     page = render(theme)
-    style = ":root{--max:90rem;--link:light-dark(#123456,#8fb2ff)}"
+    dark = "color-mix(in srgb,#123456 50%,#fff)"
+    style = f":root{{--max:90rem;--link:light-dark(#123456,{dark});}}"
     assert f"<style>{style}</style>" in page
+    both = {"accent": "#123456", "accent_dark": "#abcdef"}
+    style = "--link:light-dark(#123456,#abcdef);"
+    assert style in render(load_theme("default", options=both))
     policy = re.search(r'content="(default-src[^"]*)"', page)
     assert policy is not None
     assert policy[1].replace("&#39;", "'").count("'sha256-") == 2
@@ -420,7 +426,9 @@ def test_default_theme_keeps_its_budget() -> None:
     assert sizes[".css"] - sum(own) <= CSS_BYTES_MAX
     drawn = [len(js) for path, js in assets.items() if "diagrams" in path]
     assert sum(drawn) <= DIAGRAM_JS_BYTES_MAX
-    assert sizes[".js"] - sum(drawn) <= JS_BYTES_MAX
+    search = [len(js) for path, js in assets.items() if "search" in path]
+    assert sum(search) <= SEARCH_JS_BYTES_MAX
+    assert sizes[".js"] - sum(drawn) - sum(search) <= JS_BYTES_MAX
     assert len(render(load_theme("default")).encode()) <= CHROME_BYTES_MAX
 
 
@@ -492,6 +500,18 @@ def test_landing_page_shows_groups_in_groups() -> None:
     assert '<h2 id="docs">outer</h2>' in page
     assert '<h3 id="docs/inner">inner</h3>' in page
     assert "1,234 pages" in page
+
+
+def test_landing_page_leads_to_the_wiki_that_it_starts_with() -> None:
+    context = full_context(wiki=None, nav=None, page=None)
+    site = context["site"]
+    assert isinstance(site, SiteContext)
+    wiki = site.wikis[0]
+    for start in (wiki.full_path, "docs/none", ""):
+        theme = load_theme("default", options={"start": start})
+        page = theme.render("index.html", context, at="index.html")
+        button = f'<a class="button" href="{wiki.url}">'
+        assert (button in page) is (start == wiki.full_path)
 
 
 # -- what pages of a directory share -------------------------------------------------

@@ -30,9 +30,13 @@ from wikisync.workspace.pulled import Pulled
 GUIDE_FOLDER = "sample-site"
 GUIDE_PAGE = "docs/handbook/-/wikis/index.html"
 """The first page of the guide in the site."""
-NO_SERVICE = {"edit_link": False, "service_link": False}
+OPTIONS = {"start": "docs/handbook", "edit_link": False, "service_link": False}
 """Nobody answers at the service's address by the time that the site is read."""
 SITE_TITLE = "wikisync"
+DESCRIPTION = (
+    "The wikis of a GitLab-compatible service as a folder that you edit with any"
+    " editor, and as a static website."
+)
 
 
 @click.command(name="demo", epilog="Example: wikisync demo -o site")
@@ -62,7 +66,9 @@ def command(console: Console, output: Path) -> int:
                 pulled,
                 output,
                 mirror,
-                SiteOptions(title=SITE_TITLE, theme_options=NO_SERVICE),
+                SiteOptions(
+                    title=SITE_TITLE, description=DESCRIPTION, theme_options=OPTIONS
+                ),
                 progress,
                 keeping=Keeping((), service_of(client), allow_emptying=True),
             )

@@ -24,7 +24,7 @@ from msgspec import Struct, structs
 
 from wikisync.core.model import Problem, Slug, folders_above
 from wikisync.markup.resolve import finish_page
-from wikisync.markup.tokens import TAG
+from wikisync.markup.tokens import TAG, Document
 from wikisync.site.addresses import absolute_url, home_slug, relative_url
 from wikisync.site.context import (
     CommentContext,
@@ -51,6 +51,9 @@ BESIDE_CHARS_MAX = 64 * 1024
 CHILDREN_MAX = 200
 BACKLINKS_MAX = 100
 
+NAMES_OF_LISTS = frozenset([f"/{name}" for name in ("p", "h1", "h2", "h3", "h4", "h5")])
+"""Ends of what may stand above a list of a sidebar as its name."""
+LISTS = frozenset({"ul", "ol", "dl"})
 _ID = re.compile(' (?:id|name)="')
 _FRAGMENT_LINK = re.compile(' href="#([^"]*)"')
 
@@ -460,6 +463,7 @@ class _PageBeside:
         self.problems = (_too_long(kind, page.slug, size),) if is_long else ()
         self._parsed = None if is_long else parsed
         self._prefix = f"site{kind.title()}-"
+        self._is_sidebar = kind == "sidebar"
         self._links, self._table = links, table
         self._by_folder: dict[str, str] = {}
 
@@ -471,6 +475,7 @@ class _PageBeside:
         if folder not in self._by_folder:
             urls = PageUrls(at, self._links.number, self._table)
             html = finish_page(self._parsed, self._links, urls).html
+            html = folding(html) if self._is_sidebar else html
             self._by_folder[folder] = _apart(html, self._parsed.ids, self._prefix)
         own = escape(relative_url(at, at))
         return self._by_folder[folder].replace(
@@ -534,6 +539,40 @@ def _apart(html: str, ids: frozenset[str], prefix: str) -> str:
         return text[: link.start(1)] + prefix + text[link.start(1) :]
 
     return TAG.sub(renamed, html)
+
+
+def folding(html: str) -> str:
+    """A sidebar in which each list below a name can be folded, and is open.
+
+    The name is the text of the entry that the list is in, or the heading or paragraph
+    above it. A link stays beside what folds: it could not be followed inside.
+    """
+    document = Document(html)
+    tokens, names, close = document.html, document.names, document.close
+    starts = {end: start for start, end in close.items()}
+    for inner in sorted(document.starts["ul"] + document.starts["ol"]):
+        index = inner
+        # AsciiDoc puts each list into an element of its own
+        while names[index - 2] == "div" and document.parents.get(index) == index - 2:
+            index -= 2
+        start = document.parents.get(index, 0) + 1
+        if names[start - 1 : start] != ["li"]:
+            is_named = names[index - 2] in NAMES_OF_LISTS
+            start = starts[index - 2] if is_named else index
+        label = document.text_between(start, index).strip() if start < index else ""
+        if not label or LISTS.intersection(names[start:index]):
+            continue
+        tokens[close[index]] += "</details>"
+        if "a" in names[start:index]:
+            opened = f'<details open><summary aria-label="{escape(label)}"></summary>'
+            tokens[index] = opened + tokens[index]
+            continue
+        for at in range(start, index):
+            if names[at] in {"p", "/p"}:
+                tokens[at] = ""
+        tokens[start] = f"<details open><summary>{tokens[start]}"
+        tokens[index] = f"</summary>{tokens[index]}"
+    return "".join(tokens)
 
 
 def _too_long(kind: str, slug: Slug, size: int) -> Problem:

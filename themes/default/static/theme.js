@@ -12,6 +12,32 @@ for (const button of all("[data-mode]")) button.onclick = () => {
 	} catch {} // for this page
 };
 
+const make = (tag) => document.createElement(tag);
+
+function press(word, onclick) {
+	return Object.assign(make("button"), { type: "button", textContent: word, onclick });
+}
+
+// What the reader folded, until the window is closed.
+function saved(key, value) {
+	try {
+		return value === undefined ? sessionStorage[key] : (sessionStorage[key] = value);
+	} catch {} // for this page
+}
+
+// A picture in its own size, until it is pressed.
+function enlarge(img) {
+	const box = make("dialog");
+	const own = Object.assign(make("img"), { src: img.src, alt: img.alt, tabIndex: 0 });
+	box.append(own);
+	box.onclick = box.onclose = () => box.remove();
+	document.body.append(box);
+	box.showModal();
+}
+
+// A table that need not scroll keeps its head in view.
+const fit = () => all(".table-wrap").map((box) => box.classList.toggle("fits", box.scrollWidth <= box.clientWidth));
+
 // The clipboard needs https.
 function copy(pre) {
 	if (navigator.clipboard) return navigator.clipboard.writeText(pre.textContent);
@@ -32,17 +58,42 @@ const showPage = () => all(".site-nav [aria-current]").map(show);
 function dress() {
 	showPage();
 	for (const pre of all("article pre")) {
-		const [box, button] = ["div", "button"].map((tag) => document.createElement(tag));
-		const say = (word) => (button.textContent = word);
-		say(text.copy);
-		button.onclick = async () => {
-			await copy(pre);
-			say(text.copied);
-			setTimeout(say, 2000, text.copy);
-		};
+		const [box, tools] = ["div", "div"].map(make);
 		box.className = "copyable";
+		tools.className = "tools";
 		pre.replaceWith(box);
-		box.append(pre, button);
+		box.append(pre, tools);
+		if (pre.scrollWidth > pre.clientWidth) tools.append(press(text.wrap, () => pre.classList.toggle("wrap")));
+		const button = press(text.copy, async () => {
+			await copy(pre);
+			button.textContent = text.copied;
+			setTimeout(() => (button.textContent = text.copy), 2000);
+		});
+		tools.append(button);
+	}
+	for (const img of all("article img[alt]:not([alt=''], a img)")) {
+		const look = () => {
+			if (img.naturalWidth < img.clientWidth * 1.2) return;
+			Object.assign(img, { className: img.className + " zoom", role: "button", tabIndex: 0 });
+			img.onclick = () => enlarge(img);
+			img.onkeydown = (event) => event.key === "Enter" && enlarge(img);
+		};
+		img.complete ? look() : (img.onload = look);
+	}
+	for (const link of all("article sup a[href*='#']")) {
+		const note = document.getElementById(decodeURIComponent(link.hash.slice(1)));
+		if (!note || !note.closest("li, #footnotes, .footdef, .footnotes") || link.nextSibling?.className === "peek") continue;
+		const peek = make("span");
+		peek.className = "peek";
+		peek.ariaHidden = true;
+		peek.textContent = note.textContent.replace(/^\s*\d+\.?\s|\u21a9.*$/gs, "").trim();
+		link.after(peek);
+	}
+	fit();
+	for (const box of all(".sidebar details")) {
+		const key = "fold " + box.firstChild.textContent;
+		box.open = !saved(key);
+		box.ontoggle = () => saved(key, box.open ? "" : "1");
 	}
 
 	const toc = new Map(all(".contents a").map((a) => [decodeURIComponent(a.hash.slice(1)), a]));
@@ -58,6 +109,7 @@ dress();
 // A preview's new text.
 addEventListener("wikisync:article", dress);
 onchange = showPage; // the menu
+onresize = fit;
 
 onkeydown = (event) => {
 	if (event.key === "Escape") all(".menu-box").map((box) => (box.checked = false));

@@ -68,7 +68,7 @@ def filter_code(draft: Draft) -> None:
 
 
 def language_of(attributes: dict[str, str]) -> str:
-    """The language named by a block: ``ruby`` of ``ruby:a`` or ``{.ruby``, lower case."""
+    """The language of a block: ``ruby`` of ``ruby:a b`` or ``{.ruby``, lower case."""
     named = attributes.get("data-canonical-lang") or attributes.get("lang") or ""
     if named.startswith("{"):
         named = named.strip("{}.")
@@ -137,11 +137,13 @@ def rewrite_code(draft: Draft, index: int, language: str, meta: str) -> None:
     if meta:
         title, first, marked = settings_of(meta)
         if title:
+            draft.features.add("lines")
             before = f'<figure class="listing"><figcaption>{escape(title)}</figcaption>'
             after = "</figure>"
         plain = escape(code) if code and len(code) <= CODE_CHARS_MAX else None
         text = plain if shown is None else shown
         if text is not None and (first is not None or marked):
+            draft.features.add("lines")
             kind += " lines"
             shown = "\n".join(marked_lines(text, first, marked))
     opened = f'{before}<pre class="{kind}"{named} tabindex="0">'
