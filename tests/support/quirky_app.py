@@ -21,7 +21,7 @@ from tests.support.quirky_service import OTHER_PROJECT_ID, QuirkyService
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.core.decoding import json_decoder
 from wikisync.markup.frontmatter import split_front_matter
-from wikisync.service import attachments, git_http, identity, wikis
+from wikisync.service import attachments, git_http, identity, read_pages, wikis
 from wikisync.service.access import Operation
 from wikisync.service.answers import (
     COLLISION,
@@ -347,7 +347,7 @@ _HANDLES: Mapping[object, Handle] = {
     git_http.upload_pack: _git,
     git_http.receive_pack: _git,
     reading.show_project: _project,
-    attachments.show_file: _file,
+    read_pages.show: _file,
     wikis.list_pages: _list,
     wikis.show_page: _show,
     wikis.create_page: _create,

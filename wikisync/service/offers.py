@@ -54,6 +54,7 @@ from wikisync.service import (
     groups,
     identity,
     members,
+    read_pages,
     search,
     wikis,
 )
@@ -284,8 +285,10 @@ def route_table() -> list[tuple[str, str, Target]]:
     ]
     table += [("GET", path, Target(show, show)) for path, show in shows]
     for prefix, kind in (("/groups/{full_path}", "group"), ("/{full_path}", "project")):
-        target = Target(_for(kind, attachments.show_file), attachments.show_file, kind)
-        table.append(("GET", prefix + "/-/wikis/{path}", target))
+        target = Target(_for(kind, read_pages.show), read_pages.show, kind)
+        table += [
+            ("GET", prefix + "/-/wikis" + path, target) for path in ("", "/{path}")
+        ]
     return table
 
 
