@@ -80,7 +80,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> str:
 async def box_of(place: Locator) -> dict[str, float]:
     box = await place.bounding_box()
     assert box is not None
-    return {**box}
+    return {name: box[name] for name in ("x", "y", "width", "height")}
 
 
 @pytest.mark.parametrize("settings", [{}, {"color_scheme": "dark"}, PHONE])
