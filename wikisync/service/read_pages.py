@@ -11,15 +11,16 @@ from contextlib import suppress
 from html import escape
 
 from aiohttp import web
-from msgspec import json
 from msgspec.structs import replace
 
+from wikisync.core.decoding import json_decoder
 from wikisync.core.model import OwnerKind
 from wikisync.service import attachments, wikis
 from wikisync.service.answers import Refusal, unmatched_route
 from wikisync.service.call import Call
 from wikisync.service.pages import ShownPage
 
+_SHOWN = json_decoder(ShownPage)
 HOME = "home"
 EDIT = "/edit"
 _POLICY = (
@@ -71,7 +72,7 @@ async def show(call: Call, kind: OwnerKind) -> web.StreamResponse:
     if answer.status != 200:
         return answer
     assert isinstance(answer.body, bytes)
-    page = json.decode(answer.body, type=ShownPage)
+    page = _SHOWN.decode(answer.body)
     text = _PAGE.format(
         title=escape(page.title), path=escape(owner), content=page.content
     )
