@@ -173,9 +173,13 @@ async def test_file_is_fetched_once_and_read_from_disk_then(
     assert len(packs(cache)) == 1
 
 
-async def test_newest_commit_alone_is_fetched(
-    service: EmbeddedService, repository: RemoteRepository, cache: Path
+async def test_commits_older_than_the_limit_are_not_fetched(
+    service: EmbeddedService,
+    repository: RemoteRepository,
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(git_fetch, "COMMITS_MAX", 1)
     await service.put_file(OWNER, "home.md", b"second")
     await repository.read(PICTURE)
     assert list(cache.glob("*/shallow"))

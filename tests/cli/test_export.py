@@ -44,6 +44,20 @@ async def test_export_makes_a_site(
     assert (site / PICTURE).read_bytes() == b"\x89PNG picture"
 
 
+async def test_site_tells_what_changed_and_who_did_it(
+    handbook: EmbeddedService, run: Run, site: Path
+) -> None:
+    await run("export", handbook.url, *NAMED, "-o", site)
+    await handbook.add_pages(HANDBOOK, {"dir/page": "other words"})
+    await run("export", handbook.url, *NAMED, "-o", site)
+    page = (site / "dir/page.html").read_text()
+    assert "by Tester" in page
+    assert "tester@" not in page
+    versions = (site / "-/history/dir/page.html").read_text()
+    assert "<del>some</del><ins>other</ins> words" in versions
+    assert "<title>page</title>" in (site / "-/changes.atom").read_text()
+
+
 @pytest.mark.parametrize(
     "page", ["docs/handbook", "docs/handbook/-/wikis/dir/page?x=1#part"]
 )

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from tests.support.bending import BendingProxy, bending_proxy
-from tests.support.git import needs_git
+from tests.support.git import clone, needs_git, run_git
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.api.attachments import AttachmentSource
@@ -139,6 +139,58 @@ async def desk(
     await desk.pull()
     assert desk.texts() == {HOME: "welcome\n", PLAN: "a plan\n"}
     return desk
+
+
+# -- the history -------------------------------------------------------------------
+
+
+@needs_git
+async def test_push_tells_who_changed_which_page_when(
+    desk: Desk, tmp_path: Path
+) -> None:
+    clone_ = await clone(desk.service.git_url(OWNER), tmp_path / "clone")
+    (clone_ / "home.md").write_text("welcome all\n")
+    (clone_ / "plan.md").rename(clone_ / "goal.md")
+    await run_git("add", "--all", folder=clone_)
+    words = ("--author=Ada <ada@example.com>", "--date=2026-01-02T03:04:05+02:00")
+    await run_git("commit", "-q", "-m", "edit", *words, folder=clone_)
+    assert (await run_git("push", "-q", folder=clone_)).code == 0
+    await desk.pull()
+    rows = desk.mirror.versions(desk.noted()).rows
+    assert [(row.kind, row.slug, row.was) for row in rows] == [
+        *(("renamed", "goal", "plan"), ("edited", "home", "home")),
+        *(("created", "home", ""), ("created", "plan", "")),
+    ]
+    assert (rows[0].author, rows[0].at) == ("Ada", 1_767_315_845)
+
+
+async def test_git_is_asked_for_a_history_only_after_a_change(desk: Desk) -> None:
+    desk.passed_s = CHECK_S
+    await desk.pull()
+    assert not desk.proxy.requests(r"upload-pack$")
+    await desk.service.add_pages(OWNER, {"home": "new words\n"})
+    await desk.pull()
+    assert desk.proxy.requests(r"handbook.*/git-upload-pack$")
+
+
+async def test_without_git_the_history_is_what_exports_saw(desk: Desk) -> None:
+    """Nobody made these changes, as far as is known, and not before it was seen."""
+    known = desk.mirror.versions(desk.noted())
+    desk.service.quirks = {Quirk.NO_GIT}
+    await desk.service.add_pages(OWNER, {"home": "new words\n", "more": "more\n"})
+    desk.passed_s = 60.0
+    await desk.pull()
+    seen = desk.mirror.versions(desk.noted())
+    assert [(row.kind, row.slug, row.author) for row in seen.rows[:2]] == [
+        ("edited", "home", ""),
+        ("created", "more", ""),
+    ]
+    assert {row.at for row in seen.rows[:2]} == {1_800_000_060}
+    assert seen.rows[2:] == known.rows
+    desk.service.quirks = ()
+    await desk.service.add_pages(OWNER, {"home": "newest\n"})
+    await desk.pull()
+    assert all(row.commit for row in desk.mirror.versions(desk.noted()).rows)
 
 
 # -- who is asked ------------------------------------------------------------------

@@ -4,10 +4,11 @@
 changed since an earlier commit is a second one, answered with the newest commit and
 the directory trees that differ, without files where the server can leave them out; so
 is whether a commit follows another one, answered with the commits between.  The files
-come by git's own protocol into a bare repository of the newest commit alone, kept
-in the workspace (``git_fetch``).  The token is handed to git's library when it asks
-for it, for the service's own origin alone, and stands in no address, no error and no
-log; git follows no redirect to another host.
+come by git's own protocol into a bare repository of the newest commits, kept
+in the workspace (``git_fetch``), which also tells who changed which page when.  The
+token is handed to git's library when it asks for it, for the service's own origin
+alone, and stands in no address, no error and no log; git follows no redirect to
+another host.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync import errors
 from wikisync.api.address import encode_path
@@ -31,6 +33,7 @@ from wikisync.api.tree_cache import TreeCache
 from wikisync.core.contents import is_pointer
 from wikisync.core.git_trees import TreeMissing
 from wikisync.core.model import AttachmentPath, WikiOwner
+from wikisync.core.versions import UNKNOWN, Versions
 
 log = logging.getLogger(__name__)
 
@@ -277,6 +280,19 @@ class RemoteRepository:
         refuse_pointer(content, path, self._owner, self._address)
         return content
 
+    async def versions(self, known: Versions) -> Versions:
+        """The versions of the wiki's pages, of which some may be known.
+
+        Raises:
+            NoRepository, RemoteError, FolderError: as ``read``.
+        """
+        async with self._turn:
+            await self._renew(is_known=True, waits=False)
+            if not self._folder.is_dir():
+                return UNKNOWN
+            found = await asyncio.to_thread(_read_log, self._folder, known)
+            return replace(found, texts=self._folder.name)
+
     async def _read(
         self, path: AttachmentPath, version: str, *, removes_damaged: bool
     ) -> bytes | None:
@@ -288,7 +304,7 @@ class RemoteRepository:
             _read_file, self._folder, path, version, removes_damaged=removes_damaged
         )
 
-    async def _renew(self, *, is_known: bool) -> None:
+    async def _renew(self, *, is_known: bool, waits: bool = True) -> None:
         """Fetch the newest commit if it is not here yet."""
         if self._failure is not None:
             is_refused = isinstance(self._failure, NoRepository)
@@ -298,7 +314,7 @@ class RemoteRepository:
             return
         self._checked_at = self._client.now()
         try:
-            head = (await _advertised(self._client, self._owner, waits=True)).head
+            head = (await _advertised(self._client, self._owner, waits=waits)).head
             held = await asyncio.to_thread(_held_commit, self._folder)
             if head is not None and head != held:
                 await self._fetch()
@@ -395,6 +411,12 @@ def _read_file(
     from wikisync.api.git_fetch import read_file
 
     return read_file(folder, path, version, removes_damaged=removes_damaged)
+
+
+def _read_log(folder: Path, known: Versions) -> Versions:
+    from wikisync.api.git_fetch import read_versions
+
+    return read_versions(folder, known)
 
 
 def _held_commit(folder: Path) -> str | None:

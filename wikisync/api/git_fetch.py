@@ -1,7 +1,8 @@
 """Fetching a wiki's git repository, and reading files out of it: all in threads.
 
-The only module here that calls git's library.  A repository is bare and holds the
-newest commits alone; whatever is wrong with it, it is made anew.
+With ``core.git_log`` the only module on this side that calls git's library.  A
+repository is bare and holds the newest commits (``git_log.COMMITS_MAX``); whatever is
+wrong with it, it is made anew.
 
 The token stays with the service: git follows no redirect to another host, and
 gives the token to nobody but the origin that the fetch is for.
@@ -19,9 +20,11 @@ import pygit2
 
 from wikisync.api.proxy import Proxy
 from wikisync.api.secret import GIT_USER, Secret
+from wikisync.core.git_log import COMMITS_MAX, read_log
 from wikisync.core.model import AttachmentPath
 from wikisync.core.origin import is_same_origin
 from wikisync.core.system.private import make_private_folder
+from wikisync.core.versions import UNKNOWN, Versions
 
 SILENCE_S = 30.0
 """Longest wait for the server to say anything."""
@@ -93,7 +96,7 @@ class Fetching(pygit2.RemoteCallbacks):
 def fetch(
     address: str, folder: Path, fetching: Fetching, proxy: Proxy | None = None
 ) -> None:
-    """Fetch the newest commit of a repository into the folder.
+    """Fetch the newest commits of a repository into the folder.
 
     Git's library sends https through a proxy, and asks http by itself.
 
@@ -114,7 +117,7 @@ def fetch(
             remote.fetch(
                 [f"+HEAD:{REFERENCE}"],
                 callbacks=fetching,
-                depth=1,
+                depth=COMMITS_MAX,
                 proxy=proxy.address if proxy else None,
             )
     except (pygit2.GitError, KeyError, ValueError) as exc:
@@ -157,6 +160,14 @@ def read_file(
         if removes_damaged:
             shutil.rmtree(folder, ignore_errors=True)
     return None
+
+
+def read_versions(folder: Path, known: Versions) -> Versions:
+    """The versions of the pages in the commits that are here."""
+    try:
+        return read_log(folder, REFERENCE, known)
+    except (pygit2.GitError, KeyError, ValueError):
+        return UNKNOWN
 
 
 def _make_anew(folder: Path) -> None:

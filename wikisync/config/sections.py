@@ -178,6 +178,7 @@ class SiteSection(Struct, frozen=True):
     keep: Annotated[int, Key(0, 100)] = 1
     publish: bool = False
     slow_pages_seconds: Annotated[int, Key(0, 86_400)] = 60
+    history: Annotated[int, Key(0, 100)] = 10
     public: bool = False
     report: bool = True
     page_templates: bool = False

@@ -8,12 +8,15 @@ long gives up and calls the whole range changed: coarser, never wrong.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
 
+WORDS_MAX = 4_000
+"""In two texts together, beyond which words are not compared."""
 EDITS_MAX = 200
 """Edits between two anchors beyond which the range counts as changed whole."""
 
@@ -57,6 +60,35 @@ def changes(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[Hunk]:
         else:
             found += _search(old, a, a_end, new, b, b_end)
     return found
+
+
+def word_changes(old: str, new: str) -> Iterator[tuple[str, str]]:
+    """The words of two texts in order: of both (``""``), the old, or the new one.
+
+    The old ones (``-``) come before the new ones (``+``) that took their place.
+    """
+    a, b = _WORDS.findall(old), _WORDS.findall(new)
+    hunks = [Hunk(0, len(a), 0, len(b))]
+    if len(a) + len(b) <= WORDS_MAX:
+        hunks = changes(a, b)
+    at = start = 0
+    for index, hunk in enumerate(hunks):
+        between = [b[hunk.new_end : one.new_start] for one in hunks[index + 1 :][:1]]
+        if between and not "".join(between[0]).strip():
+            continue  # only a space between two changes: they are read as one
+        first = hunks[start]
+        parts = (
+            ("", b[at : first.new_start]),
+            ("-", a[first.old_start : hunk.old_end]),
+            ("+", b[first.new_start : hunk.new_end]),
+        )
+        yield from ((sign, "".join(words)) for sign, words in parts if words)
+        at, start = hunk.new_end, index + 1
+    if at < len(b):
+        yield "", "".join(b[at:])
+
+
+_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def _anchors(

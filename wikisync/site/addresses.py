@@ -37,6 +37,8 @@ REPORT_JSON = "-/report.json"
 WANTED_PAGE = "-/wanted.html"
 ORPHANS_PAGE = "-/orphans.html"
 ALL_PAGE = "-/all.html"
+CHANGES_PAGE = "-/changes.html"
+HISTORY_FOLDER = "-/history/"
 SEARCH_PAGE = "-/search.html"
 SEARCH_FOLDER = "-/search/"
 ASSETS_FOLDER = "-/assets/"
@@ -282,6 +284,17 @@ def absolute_url(base: str, to: str) -> str:
 def wiki_list_path(owner: WikiOwner, *, is_only: bool) -> str:
     """Output path of the list of one wiki's pages."""
     return ALL_PAGE if is_only else f"-/all/{safe_folder(owner.full_path)}.html"
+
+
+def wiki_changes_path(owner: WikiOwner, *, is_only: bool) -> str:
+    """Output path of the list of what changed in one wiki."""
+    folder = safe_folder(owner.full_path)
+    return CHANGES_PAGE if is_only else f"-/changes/{folder}.html"
+
+
+def feed_path(changes: str) -> str:
+    """Output path of the feed of a list of changes."""
+    return f"{changes.removesuffix('.html')}.atom"
 
 
 def list_part(path: str, position: int) -> str:

@@ -47,8 +47,13 @@ class SiteComposer:
         indexer: Indexer,
         table: WikiTable,
         kept: Sequence[PublishedWiki] = (),
+        *,
+        is_preview: bool = False,
     ) -> None:
-        """Take the wikis in the order of their numbers; no page need be read."""
+        """Take the wikis in the order of their numbers; no page need be read.
+
+        A preview has no feeds, and no pages of versions.
+        """
         sources = [wiki.source for wiki in scanned]
         fingerprint = theme.fingerprint
         limit = options.nav_links_max
@@ -60,15 +65,25 @@ class SiteComposer:
             sorted([*made, *kept], key=lambda wiki: wiki.owner.full_path)
         )
         """All wikis of the site."""
-        site = site_context(self.published, options, fingerprint)
+        has_changes = any(wiki.history for wiki in scanned)
+        site = site_context(
+            self.published, options, fingerprint, has_changes=has_changes
+        )
         homes = group_homes(self.published)
-        self.context = site
         self.settings_key = hash_of(program_fingerprint(), fingerprint, site, limit)
         """Hash of what every page of the site depends on."""
-        self.contexts = [wiki_context(wiki, homes) for wiki in made]
+        contexts = [
+            wiki_context(wiki, homes, one)
+            for wiki, one in zip(made, scanned, strict=True)
+        ]
+        if is_preview:
+            site = replace(site, feed_url=None)
+            contexts = [replace(one, feed_url=None) for one in contexts]
+        self.context, self.contexts = site, contexts
         self.kept_contexts = [wiki_context(wiki, homes) for wiki in kept]
-        self._labels = wiki_labels(sources)
+        self.labels = wiki_labels(sources)
         self._nav_limit = limit
+        self._history = 0 if is_preview else options.history
         self._indexer = indexer
         self._table = table
 
@@ -80,8 +95,9 @@ class SiteComposer:
             self.context,
             self._indexer,
             self._table,
-            label=self._labels[wiki.number],
+            label=self.labels[wiki.number],
             nav_limit=self._nav_limit,
+            history=self._history,
             settings_key=self.settings_key,
         )
 
@@ -118,7 +134,9 @@ def composed_site(
 ) -> ComposedSite:
     """A composer of pages for each wiki, around one site."""
     scanned = [wiki.scanned for wiki in wikis]
-    site = SiteComposer(scanned, addresses, options, theme, indexer, table)
+    site = SiteComposer(
+        scanned, addresses, options, theme, indexer, table, is_preview=True
+    )
     composers = tuple(map(site.pages_of, wikis))
     return ComposedSite(site.context, site.settings_key, site.contexts, composers)
 

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 API = 1
 
-ListingKind = Literal["all", "wanted", "orphans", "broken", "wikis"]
+ListingKind = Literal["all", "changes", "wanted", "orphans", "broken", "wikis"]
 
 
 class PageRef(Struct, frozen=True, gc=False):
@@ -96,6 +96,10 @@ class WikiContext(Struct, frozen=True):
     """The groups above its owner, the outermost first; a group's own wiki is its
     address, where that is in the site."""
     changed: str | None = None
+    """When the last page of it changed; None on the wiki's own pages, as above."""
+    changes_url: str | None = None
+    """The list of its changes, and below it their feed; None where none is known."""
+    feed_url: str | None = None
 
 
 class WikiRef(Struct, frozen=True):
@@ -134,6 +138,9 @@ class SiteContext(Struct, frozen=True):
     orphans_url: str | None
     groups: tuple[GroupContext, ...] = ()
     """The same wikis below their groups."""
+    changes_url: str | None = None
+    """What changed in all wikis, and the feed of it; None where nothing is known."""
+    feed_url: str | None = None
 
 
 class PageContext(Struct, frozen=True):
@@ -161,6 +168,32 @@ class PageContext(Struct, frozen=True):
     noindex: bool
     dir: str = "ltr"
     """``ltr`` or ``rtl``, by its text."""
+    changed_by: str = ""
+    """A name; empty where it is not known."""
+    is_seen: bool = False
+    """``changed`` is when wikisync saw it, since no commit tells."""
+    history_url: str | None = None
+    """Its earlier versions; None where the site has none."""
+
+
+class VersionContext(Struct, frozen=True):
+    """One of ``versions`` of a page, the newest first."""
+
+    kind: str
+    """``created``, ``edited`` or ``renamed``."""
+    changed: str | None
+    by: str
+    was: str
+    """What the page was called before, where it was renamed."""
+    commit: str
+    """The first digits of it; empty for what wikisync saw itself."""
+    added: int
+    """Lines."""
+    removed: int
+    html: str
+    """What is different from the version before, word by word."""
+    is_cut: bool
+    """There is more of it."""
 
 
 class CommentContext(Struct, frozen=True):
@@ -186,6 +219,9 @@ class ListingItem(Struct, frozen=True, gc=False):
     """By which the navigation leads to a page in the list of all pages."""
     sources: tuple[PageRef, ...] = ()
     """The pages that are concerned: who links to a wanted page."""
+    changed: str | None = None
+    """When, where that is known, and by whom."""
+    by: str = ""
 
 
 class ListingPart(Struct, frozen=True):
@@ -207,6 +243,8 @@ class Listing(Struct, frozen=True):
     pages: tuple[ListingPart, ...] = ()
     """Empty where the list is whole."""
     problems: tuple[str, ...] = ()
+    since: str | None = None
+    """No change before is known, in a list of changes that may have had more."""
 
 
 class GroupContext(Struct, frozen=True):

@@ -9,14 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from wikisync.core.version import __version__
+from wikisync.core.versions import iso_time
 from wikisync.site.addresses import (
     ALL_PAGE,
+    CHANGES_PAGE,
     INDEX_PAGE,
     ORPHANS_PAGE,
     REPORT_PAGE,
     SEARCH_PAGE,
     WANTED_PAGE,
     WikiAddresses,
+    feed_path,
+    wiki_changes_path,
     wiki_list_path,
 )
 from wikisync.site.context import PageRef, SiteContext, WikiContext, WikiRef
@@ -27,6 +31,7 @@ from wikisync.site.options import options_text
 if TYPE_CHECKING:
     from wikisync.site.model import SiteOptions, WikiSource
     from wikisync.site.published import PublishedWiki
+    from wikisync.site.sources import ScannedWiki
 
 RIGHT_TO_LEFT = frozenset(
     [*("ar", "ckb", "dv", "fa", "he", "ks", "nqo", "ps", "sd", "syr", "ug", "ur"), "yi"]
@@ -51,7 +56,11 @@ def text_direction(text: str, usual: str) -> str:
 
 
 def site_context(
-    wikis: Sequence[PublishedWiki], options: SiteOptions, theme_fingerprint: str
+    wikis: Sequence[PublishedWiki],
+    options: SiteOptions,
+    theme_fingerprint: str,
+    *,
+    has_changes: bool = False,
 ) -> SiteContext:
     """``site`` for the templates; nothing in it changes with a page."""
     named = sorted(map(_reference, wikis), key=lambda one: natural_path(one.full_path))
@@ -75,6 +84,8 @@ def site_context(
         wanted_url=WANTED_PAGE if options.has_report else None,
         orphans_url=ORPHANS_PAGE if options.has_report else None,
         groups=group_tree(named, group_titles(wikis)),
+        changes_url=CHANGES_PAGE if has_changes else None,
+        feed_url=feed_path(CHANGES_PAGE) if has_changes else None,
     )
 
 
@@ -90,8 +101,12 @@ def _reference(wiki: PublishedWiki) -> WikiRef:
     )
 
 
-def wiki_context(wiki: PublishedWiki, homes: Mapping[str, str]) -> WikiContext:
+def wiki_context(
+    wiki: PublishedWiki, homes: Mapping[str, str], scanned: ScannedWiki | None = None
+) -> WikiContext:
     """``wiki`` for the templates; ``homes`` is what ``group_homes`` gives."""
+    pages = scanned.pages.values() if scanned and scanned.history else ()
+    changes = wiki_changes_path(wiki.owner, is_only=not wiki.prefix) if pages else None
     home = wiki.prefix + INDEX_PAGE
     above = wiki.owner.full_path.split("/")[:-1]
     return WikiContext(
@@ -109,6 +124,9 @@ def wiki_context(wiki: PublishedWiki, homes: Mapping[str, str]) -> WikiContext:
             PageRef(name, homes.get("/".join(above[: depth + 1])))
             for depth, name in enumerate(above)
         ),
+        changed=iso_time(max((page.dates.changed for page in pages), default=0)),
+        changes_url=changes,
+        feed_url=feed_path(changes) if changes else None,
     )
 
 

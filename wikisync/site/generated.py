@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.core.model import Slug
+from wikisync.core.versions import iso_time
 from wikisync.site.addresses import (
     ALL_PAGE,
     INDEX_PAGE,
@@ -29,6 +30,7 @@ from wikisync.site.addresses import (
     list_id,
     numbered,
 )
+from wikisync.site.changes import NEWEST_MAX, changed_pages
 from wikisync.site.context import (
     Listing,
     ListingItem,
@@ -106,13 +108,21 @@ class GeneratedPages:
         if wiki.home_is_missing:
             yield self._wiki_home(wiki)
         yield from self._all_pages(wiki)
+        if wiki.context.changes_url:
+            changes = list(changed_pages(wiki, self._translate))
+            yield self._changes(wiki.context.changes_url, changes, wiki)
 
     def around(
-        self, report: LinkReport, problems: Sequence[Problem]
+        self,
+        report: LinkReport,
+        problems: Sequence[Problem],
+        changes: Sequence[ListingItem],
     ) -> Iterator[GeneratedPage]:
         """The generated pages around all wikis, each path once."""
         if self._only is None:
-            yield self._index()
+            yield self._index(changes[:NEWEST_MAX])
+        if self._site.changes_url and self._only is None:
+            yield self._changes(self._site.changes_url, changes, None)
         if self._site.all_url not in {wiki.all_url for wiki in self._wikis}:
             yield from self._all_wikis()
         if self._site.report_url:
@@ -159,10 +169,14 @@ class GeneratedPages:
     def _plain(self, path: str, template: str, title: str) -> GeneratedPage:
         return GeneratedPage(path, template, self._frame(path, title, self._only))
 
-    def _index(self) -> GeneratedPage:
+    def _index(self, changes: Sequence[ListingItem]) -> GeneratedPage:
         frame = self._frame(INDEX_PAGE, self._site.title, None)
         groups = group_tree(self._contexts, self._titles)
-        return GeneratedPage(INDEX_PAGE, "index.html", {**frame, "groups": groups})
+        return GeneratedPage(
+            INDEX_PAGE,
+            "index.html",
+            {**frame, "groups": groups, "changes": tuple(changes)},
+        )
 
     def _wiki_home(self, wiki: WikiPages) -> GeneratedPage:
         path = wiki.context.url
@@ -179,8 +193,20 @@ class GeneratedPages:
             if above is None:
                 names = [one.title for one in wiki.tree.ancestors(slug)]
                 above = in_folder[folder] = " / ".join(names)
-            items.append(ListingItem(title, url, note=above, id=list_id(url)))
+            dates = wiki.wiki.pages[slug].source.dates
+            changed, by = iso_time(dates.changed), dates.by
+            item = ListingItem(
+                title, url, note=above, id=list_id(url), changed=changed, by=by
+            )
+            items.append(item)
         yield from self._list(wiki.context.all_url, "all", "all_pages", items, wiki)
+
+    def _changes(
+        self, path: str, items: Sequence[ListingItem], wiki: WikiPages | None
+    ) -> GeneratedPage:
+        since = wiki.wiki.scanned.versions.since if wiki else 0
+        (page,) = self._list(path, "changes", "changes", items, wiki, since=since)
+        return page
 
     def _all_wikis(self) -> Iterator[GeneratedPage]:
         items = [
@@ -247,6 +273,7 @@ class GeneratedPages:
         wiki: WikiPages | None,
         *,
         problems: tuple[str, ...] = (),
+        since: int = 0,
     ) -> Iterator[GeneratedPage]:
         """A list as one page, or as several where it is long."""
         title = self._translate(title_key)
@@ -264,6 +291,7 @@ class GeneratedPages:
                 count=len(items),
                 pages=pages if len(paths) > 1 else (),
                 problems=problems[:LIST_ITEMS_MAX] if index == 0 else (),
+                since=iso_time(since),
             )
             frame = self._frame(part, title, wiki)
             yield GeneratedPage(part, "list.html", {**frame, "listing": listing})
@@ -271,8 +299,10 @@ class GeneratedPages:
 
 def wiki_paths(wiki: WikiContext, scanned: ScannedWiki) -> list[str]:
     """The paths of the pages that ``of_wiki`` generates for a wiki."""
-    homes = [] if home_slug(scanned.pages) else [wiki.url]
-    return homes + _list_paths(wiki.all_url, scanned.page_count)
+    paths = [] if home_slug(scanned.pages) else [wiki.url]
+    if wiki.changes_url:
+        paths.append(wiki.changes_url)
+    return paths + _list_paths(wiki.all_url, scanned.page_count)
 
 
 def _list_paths(path: str, items: int) -> list[str]:

@@ -1,7 +1,8 @@
 """Copies of wikis in one SQLite file, from which a site is built.
 
-A wiki is one row: what was noted of it, its pages and its files.  Texts are rows by
-wiki and digest; files are in a folder next to the store, by digest.  A copy is replaced
+A wiki is one row: what was noted of it, its pages and its files; its history is
+another.  Texts are rows by wiki and digest; files are in a folder next to the store, by
+digest.  A copy is replaced
 as a whole, in one transaction, so that a reader in any process sees the old one or the
 new one.  A store that is damaged, or of another version, is made anew: losing it costs
 time.
@@ -33,12 +34,13 @@ from wikisync.core.model import (
     Slug,
 )
 from wikisync.core.system.private import make_private_file, make_private_folder
+from wikisync.core.versions import UNKNOWN, PageDates, Versions, dates_of, history_key
 from wikisync.errors import FolderError
 from wikisync.folder.safe_open import folder_error
 
 STORE = "mirror.db"
 FILES = "files"
-VERSION = 1
+VERSION = 2
 READERS_MAX = 4
 """Stores that one process holds open to read."""
 
@@ -48,6 +50,9 @@ CREATE TABLE wiki (
     tag TEXT NOT NULL, read_at REAL NOT NULL, count INTEGER NOT NULL,
     pages BLOB NOT NULL, files BLOB NOT NULL);
 CREATE TABLE text (wiki INTEGER NOT NULL, digest BLOB NOT NULL, content BLOB NOT NULL);
+CREATE TABLE history (
+    wiki INTEGER PRIMARY KEY, digest BLOB NOT NULL, dates BLOB NOT NULL,
+    versions BLOB NOT NULL);
 CREATE TABLE distrust (at REAL NOT NULL);
 CREATE UNIQUE INDEX text_of_wiki ON text (wiki, digest);
 PRAGMA user_version = {VERSION};
@@ -121,6 +126,8 @@ _DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError, msgspec.MsgspecError)
 """What comes of a file that is no store, or a torn one."""
 _PAGES = msgpack_decoder(list[MirrorPage])
 _FILES = msgpack_decoder(list[MirrorFile])
+_VERSIONS = msgpack_decoder(Versions)
+_DATES = msgpack_decoder(dict[Slug, PageDates])
 
 
 class Mirror:
@@ -191,6 +198,20 @@ class Mirror:
         self._noted[name] = noted
         return noted
 
+    def versions(self, noted: Noted) -> Versions:
+        """What is known of the history of a wiki."""
+        return read_versions(self._connection, noted.number)
+
+    def put_versions(self, noted: Noted, versions: Versions) -> None:
+        """Note what is known of the history of a wiki that has a copy."""
+        packed = msgspec.msgpack.encode(versions)
+        dates = msgspec.msgpack.encode(dates_of(versions))
+        with self._connection as connection:
+            connection.execute(
+                "REPLACE INTO history VALUES (?, ?, ?, ?)",
+                (noted.number, history_key(versions), dates, packed),
+            )
+
     def distrust(self, at: float) -> None:
         """Note that what the service says of activity is not true."""
         self.distrusted_at = at
@@ -238,6 +259,7 @@ class Mirror:
             with self._connection as connection:
                 connection.execute("DELETE FROM wiki WHERE number = ?", one)
                 connection.execute("DELETE FROM text WHERE wiki = ?", one)
+                connection.execute("DELETE FROM history WHERE wiki = ?", one)
         self._tidy()
 
     def _tidy(self) -> None:
@@ -320,6 +342,24 @@ def read_copy(connection: sqlite3.Connection, number: int) -> WikiCopy:
     return WikiCopy(
         {page.slug: page for page in pages}, {file.path: file for file in files}
     )
+
+
+def read_versions(connection: sqlite3.Connection, number: int) -> Versions:
+    """What is known of the history of a wiki."""
+    row = connection.execute(
+        "SELECT versions FROM history WHERE wiki = ?", (number,)
+    ).fetchone()
+    return UNKNOWN if row is None else _VERSIONS.decode(row[0])
+
+
+def read_dates(
+    connection: sqlite3.Connection, number: int
+) -> tuple[bytes, Mapping[Slug, PageDates]]:
+    """A hash of what is known of the history of a wiki, and what follows for pages."""
+    row = connection.execute(
+        "SELECT digest, dates FROM history WHERE wiki = ?", (number,)
+    ).fetchone()
+    return (b"", {}) if row is None else (row[0], _DATES.decode(row[1]))
 
 
 def reader(folder: Path) -> sqlite3.Connection:

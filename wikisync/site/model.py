@@ -14,6 +14,7 @@ from msgspec import Struct, field, structs
 
 from wikisync.core.model import Digest, Format, PagePath, Problem, Slug, WikiOwner
 from wikisync.core.origin import web_address
+from wikisync.core.versions import NO_DATES, UNKNOWN, PageDates, Versions
 from wikisync.markup.record import MarkupOptions
 from wikisync.site.titles import DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX, shortened
 
@@ -29,6 +30,7 @@ class SourcePage(Struct, frozen=True, array_like=True, gc=False):
     path: PagePath
     """Inside the wiki's folder."""
     digest: Digest
+    dates: PageDates = NO_DATES
 
 
 class WikiOrigin(Struct, frozen=True, omit_defaults=True):
@@ -99,10 +101,12 @@ class WikiSource(WikiInfo, frozen=True, kw_only=True):
     shown in the site's report."""
     copy: int = 0
     """Number of its copy in the mirror in ``folder``; 0 where that has its files."""
+    versions: Versions = UNKNOWN
+    """Its history as syncs saw it, of a folder that git knows nothing of."""
 
     def fingerprint(self) -> bytes:
-        """All that is known of the wiki, to be hashed; no path of this machine."""
-        text = repr(structs.replace(self, folder=Path(), copy=0))
+        """What facts of its pages depend on, to be hashed; no path of this machine."""
+        text = repr(structs.replace(self, folder=Path(), copy=0, versions=UNKNOWN))
         return text.encode("utf-8", "surrogatepass")
 
 
@@ -130,6 +134,8 @@ class SiteOptions(Struct, frozen=True):
     """Try such pages again before their time."""
     has_report: bool = True
     """Make the pages that list broken links, wanted pages and orphans."""
+    history: int = 10
+    """Versions of each page that have a page of their own; 0: there is none."""
     page_templates: bool = False
     """Publish the service's templates for new pages as well."""
     is_public: bool = False

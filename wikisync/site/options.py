@@ -21,5 +21,6 @@ def options_text(options: SiteOptions) -> str:
             options.nav_links_max,
             options.markup,
             options.has_report,
+            options.history,
         )
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from html import escape, unescape
 from re import Match
@@ -23,6 +23,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from wikisync.core.model import Problem, Slug, folders_above
+from wikisync.core.versions import Version, iso_time, pages_of
 from wikisync.markup.resolve import finish_page
 from wikisync.markup.tokens import TAG, Document
 from wikisync.site.addresses import absolute_url, home_slug, relative_url
@@ -37,10 +38,13 @@ from wikisync.site.context import (
 from wikisync.site.crosslinks import PageUrls, SiteLinks, WikiTable, service_address
 from wikisync.site.facts import decoded_view
 from wikisync.site.frame import text_direction
+from wikisync.site.history import history_path, shown_versions
 from wikisync.site.navigation import ReadingOrder, Tree, natural_key, reading_order
 from wikisync.site.titles import TITLE_CHARS_MAX, shortened
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from wikisync.markup.record import ParsedPage, TocEntry
     from wikisync.site.bodies import Bodies, Place
     from wikisync.site.facts import IndexedPage, IndexedWiki
@@ -75,15 +79,29 @@ class Beside(NamedTuple):
     comments: tuple[CommentContext, ...] = ()
 
 
+class PageHistory(Struct, frozen=True):
+    """The versions of a page that a site shows."""
+
+    rows: tuple[Version, ...]
+    """The newest first; one more than is shown, if there is one."""
+    shown: int
+    texts: Path
+    """The repository that has their texts."""
+    since: str | None
+    """No version before is known."""
+
+
 class PageJob(Struct, frozen=True):
     """A page that has to be rendered."""
 
     composed: ComposedPage
-    view: Place
-    """Of its packed ``PageView``."""
+    view: Place | None
+    """Of its packed ``PageView``; None for its versions."""
     beside: Beside
     number: int
     """Of its new file in staging."""
+    history: PageHistory | None = None
+    """Its versions, where these are the page."""
 
 
 class WikiFrame(Struct, frozen=True, dict=True):
@@ -117,7 +135,15 @@ class WikiFrame(Struct, frozen=True, dict=True):
     def template_context(
         self, site: SiteContext, job: PageJob, bodies: Bodies
     ) -> dict[str, object]:
-        """Everything that ``page.html`` sees."""
+        """Everything that ``page.html`` or ``history.html`` sees."""
+        if (history := job.history) is not None:
+            versions = shown_versions(history.rows, history.shown, history.texts)
+            around = {"wiki": self.wiki, "versions": versions, "site": site}
+            around["since"] = (
+                history.since if len(versions) == len(history.rows) else None
+            )
+            return {**job.composed.parts, **around}
+        assert job.view is not None
         view = decoded_view(bodies.read(job.view))
         page = job.composed.parts["page"]
         assert isinstance(page, PageContext)
@@ -150,6 +176,7 @@ class WikiPages:
         label: str,
         nav_limit: int,
         settings_key: bytes,
+        history: int = 0,
     ) -> None:
         self.wiki = wiki
         self.label = label
@@ -164,7 +191,8 @@ class WikiPages:
         self._home = home_slug(wiki.pages)
         self._urls = table.addresses[wiki.number].pages
         titles = {slug: page.parsed.title for slug, page in wiki.pages.items()}
-        shown = structs.replace(context, page_count=None)
+        shown = structs.replace(context, page_count=None, changed=None)
+        self._history = history
         self._titles = titles
         scanned = wiki.scanned
         in_tree = {s: title for s, title in titles.items() if s not in scanned.beside}
@@ -319,6 +347,7 @@ class WikiPages:
             after and self.reference(after),
             self.tree.children(slug, CHILDREN_MAX),
             backlinks,
+            page.source.dates,
         )
         if comments := self.wiki.scanned.source.comments.get(slug):
             # their links are resolved when they are shown
@@ -328,6 +357,36 @@ class WikiPages:
         key.update(self.tree.branch_key(slug, self.wiki_frame.nav_limit))
         key.update(msgspec.msgpack.encode(own))
         return key.digest()
+
+    def history_url(self, slug: Slug) -> str | None:
+        """Output path of the versions of a page; None where none are shown."""
+        page = self.wiki.pages[slug].source
+        return history_path(self._urls[slug], page, self._history)
+
+    @cached_property
+    def _versions(self) -> Mapping[Slug, Sequence[Version]]:
+        return pages_of(self.wiki.scanned.versions)
+
+    def history_key(self, slug: Slug) -> bytes:
+        """Hash of everything that the page with the versions of a page shows."""
+        own = slug, self._urls[slug], self._page_context(self.wiki.pages[slug])
+        key = self.wiki.pages[slug].source.dates.key
+        packed = msgspec.msgpack.encode(own, enc_hook=sorted)
+        return hashlib.sha256(self._key + key + packed).digest()
+
+    def history_job(self, slug: Slug, number: int) -> PageJob:
+        """The versions of a page, to be rendered into the staged file of a number."""
+        path = self.history_url(slug)
+        assert path is not None
+        page = structs.replace(
+            self._page_context(self.wiki.pages[slug]), canonical_url=None, noindex=True
+        )
+        rows = tuple(self._versions[slug][: self._history + 1])
+        known = self.wiki.scanned.versions
+        since = iso_time(known.since) if rows[-1].kind != "created" else None
+        history = PageHistory(rows, self._history, self.wiki.scanned.texts, since)
+        composed = ComposedPage(slug, path, {"page": page})
+        return PageJob(composed, None, Beside(None, None), number, history)
 
     def composed(self, slug: Slug, backlinks: tuple[PageRef, ...]) -> ComposedPage:
         """A page with all that follows from its wiki, not yet with its text.
@@ -360,11 +419,13 @@ class WikiPages:
     def frame(self, slug: Slug, at: str) -> dict[str, object]:
         """What surrounds a generated page: site, wiki, tree or sidebar."""
         around = self.wiki_frame.around(slug, self._beside(slug, at))
-        return {**around, "site": self._site, "wiki": self.context}
+        wiki = structs.replace(self.context, changed=None)
+        return {**around, "site": self._site, "wiki": wiki}
 
     def _page_context(self, page: IndexedPage) -> PageContext:
         slug, url = page.slug, self._urls[page.slug]
         web_url = f"{self._service}/{quote(slug)}" if self._service else None
+        dates = page.source.dates
         return PageContext(
             title=page.parsed.page_title,
             slug=slug,
@@ -377,8 +438,8 @@ class WikiPages:
             summary=page.parsed.summary,
             meta={},
             tags=(),
-            changed=None,
-            first_seen=None,
+            changed=iso_time(dates.changed),
+            first_seen=iso_time(dates.first),
             is_home=slug == self._home,
             is_section=self.tree.is_section(slug),
             features=frozenset(),
@@ -386,6 +447,9 @@ class WikiPages:
             dir=text_direction(
                 f"{page.parsed.page_title} {page.parsed.summary}", self._site.dir
             ),
+            changed_by=dates.by,
+            is_seen=dates.is_seen,
+            history_url=self.history_url(slug),
         )
 
 

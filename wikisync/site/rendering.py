@@ -27,7 +27,7 @@ from wikisync.site.bodies import Bodies, BodyDamaged
 from wikisync.site.context import SiteContext
 from wikisync.site.output_place import Staging
 from wikisync.site.pages import PageJob, WikiFrame
-from wikisync.site.theme import PAGE_TEMPLATE, Theme
+from wikisync.site.theme import HISTORY_TEMPLATE, PAGE_TEMPLATE, Theme
 
 RENDERS = "wikisync.site.render_worker"
 """The module that a process runs."""
@@ -128,9 +128,9 @@ class Renderer:
         """
         context = frame.template_context(self._setting.site, job, self._bodies)
         path = job.composed.path
-        content = self._setting.theme.render(PAGE_TEMPLATE, context, at=path).encode(
-            "utf-8", "replace"
-        )
+        template = HISTORY_TEMPLATE if job.history else PAGE_TEMPLATE
+        text = self._setting.theme.render(template, context, at=path)
+        content = text.encode("utf-8", "replace")
         digest = self._staging.put(job.number, content)
         return Written(path, len(content), digest, job.number)
 

@@ -136,6 +136,10 @@ class WikiNote(Struct, frozen=True, array_like=True):
     """The loose files that its pages link to, sorted."""
     references: Mapping[Slug, PageRef]
     """Pages that other wikis and the lists around all of them name."""
+    history: bytes = b""
+    """Hash of what was known of its history."""
+    changes: bytes = b""
+    """Its last changes, packed: those of all wikis would fill the memory."""
 
 
 NO_NOTE = WikiNote(b"", b"", b"", b"", NO_ADDRESSES, (), 0, WikiLinks(), (), (), {})

@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from wikisync.core.layout import CACHE_FOLDER
 from wikisync.core.model import AttachmentPath, Digest, Problem, Slug
+from wikisync.core.versions import NO_DATES, UNKNOWN, Versions, dates_of, history_key
 from wikisync.errors import FolderError
 from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.naming import is_unlisted, parse_path
@@ -28,8 +30,16 @@ from wikisync.folder.safe_open import Folders, opened_below, opened_root, read_a
 from wikisync.folder.scan import scan_pages
 from wikisync.markup.resolve import REASONS
 from wikisync.site.addresses import FOOTER, SIDEBAR, pages_named
+from wikisync.site.folder_log import folder_log
 from wikisync.site.loose import LooseStates
-from wikisync.site.mirror import FILES, read_copy, read_text, reader
+from wikisync.site.mirror import (
+    FILES,
+    read_copy,
+    read_dates,
+    read_text,
+    read_versions,
+    reader,
+)
 from wikisync.site.model import SourcePage, WikiSource
 
 if TYPE_CHECKING:
@@ -101,6 +111,22 @@ class ScannedWiki(Struct, frozen=True, dict=True):
     """Every file is old enough to be believed the next time."""
     notes: tuple[Problem, ...] = ()
     """Folders that are left out."""
+    history: bytes = b""
+    """Hash of what is known of its history; empty where nothing is."""
+    log: Versions = UNKNOWN
+    """That history, of a folder."""
+
+    @cached_property
+    def versions(self) -> Versions:
+        """What is known of its history, a copy's read when somebody asks."""
+        if not self.source.copy:
+            return self.log
+        return read_versions(reader(self.source.folder), self.source.copy)
+
+    @property
+    def texts(self) -> Path:
+        """The repository that has the texts of its versions."""
+        return self.source.folder / CACHE_FOLDER / self.versions.texts
 
     @cached_property
     def files(self) -> WikiFiles:
@@ -162,7 +188,7 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         ]
         loose = "\0".join(sorted(self.loose.names))
         text = "".join([*lines, f"\n{loose}\n", repr(self.problems)])
-        digest = hashlib.sha256(self.source.fingerprint())
+        digest = hashlib.sha256(self.source.fingerprint() + self.history)
         digest.update(text.encode("utf-8", "surrogatepass"))
         return digest.digest()
 
@@ -223,6 +249,10 @@ def scan_wiki(
                 problems.append(_vanished(path))
                 continue
             files[path] = attachments[path] = state
+    log = folder_log(source, cache)
+    dates = dates_of(log)
+    for slug, page in pages.items() if dates else ():
+        pages[slug] = replace(page, dates=dates.get(slug, NO_DATES))
     known = index.files
     unlisted = set(filter(is_unlisted, known.keys() - files.keys()))
     linked = {path: known[path] for path in known.keys() & (scanned.loose | unlisted)}
@@ -251,17 +281,23 @@ def scan_wiki(
         has_news=index.has_read,
         is_settled=all(file.is_settled for file in files.values()),
         notes=tuple(one for one in scanned.left_out if one.is_note),
+        history=history_key(log),
+        log=log,
     )
 
 
 def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
     """What a mirror has of a wiki: nothing of it is read or hashed."""
     copy = read_copy(reader(source.folder), source.copy)
+    history, dates = read_dates(reader(source.folder), source.copy)
     pages: dict[Slug, SourcePage] = {}
     templates = pages if page_templates else {}
     for page in copy.pages.values():
         found = templates if is_template(page.slug) else pages
-        found[page.slug] = SourcePage(page.slug, page.format, page.path, page.digest)
+        found[page.slug] = SourcePage(
+            *(page.slug, page.format, page.path, page.digest),
+            dates.get(page.slug, NO_DATES),
+        )
     files: dict[str, IndexedFile] = {
         path: IndexedFile(file.digest, file.size) for path, file in copy.files.items()
     }
@@ -278,6 +314,7 @@ def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
         {} if page_templates else templates,
         {} if page_templates else dict.fromkeys(templates, "template"),
         has_news=True,  # a build that has nothing to do asks nobody
+        history=history,
     )
 
 

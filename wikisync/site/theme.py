@@ -58,6 +58,7 @@ _FILE_OPTIONS = frozenset({"extra_css", "extra_js", "logo", "favicon"})
 """Options of any theme that name static files."""
 _PROJECT = "project"
 PAGE_TEMPLATE = "page.html"
+HISTORY_TEMPLATE = "history.html"
 PAGES_APART = 100
 """Are rendered before their templates are put together, which takes as long."""
 _CSS_URL = re.compile(r"""url\(\s*(["']?)([^"')]+)\1\s*\)""")
@@ -78,6 +79,9 @@ _EMPTY: Mapping[str, Any] = {
     "translations": (),
     "listing": None,
     "groups": (),
+    "changes": (),
+    "versions": (),
+    "since": None,
 }
 """What a template finds where the build has nothing to say."""
 
@@ -219,6 +223,10 @@ class Theme:
         full["comments"] = [
             structs.replace(one, html=Markup(one.html))  # noqa: S704 - same
             for one in full["comments"]
+        ]
+        full["versions"] = [
+            structs.replace(one, html=Markup(one.html))  # noqa: S704 - escaped text
+            for one in full["versions"]
         ]
         full |= {
             "api": THEME_API,

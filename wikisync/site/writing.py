@@ -23,6 +23,7 @@ from wikisync.markup.file_types import is_drawing
 from wikisync.site.addresses import NO_JEKYLL, REPORT_JSON, ROBOTS
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache
+from wikisync.site.changes import atom_feed, changed_pages, newest
 from wikisync.site.composing import (
     SiteComposer,
     load_document,
@@ -30,7 +31,7 @@ from wikisync.site.composing import (
     site_addresses,
     wiki_problems,
 )
-from wikisync.site.context import PageRef
+from wikisync.site.context import ListingItem, PageRef
 from wikisync.site.crosslinks import ItemKey, WikiTable, service_address
 from wikisync.site.facts import IndexedPage, IndexedWiki
 from wikisync.site.fingerprint import hash_of, program_fingerprint
@@ -43,6 +44,7 @@ from wikisync.site.generated import (
     wiki_paths,
 )
 from wikisync.site.groups import group_titles
+from wikisync.site.history import history_path
 from wikisync.site.index import Indexer
 from wikisync.site.kept import kept_documents, kept_paths
 from wikisync.site.last_build import BuildNote, LastBuild
@@ -68,6 +70,7 @@ from wikisync.site.theme import Theme
 
 _NOTES = msgpack_decoder(WikiNote)
 _PAGES = msgpack_decoder(IndexedPage)
+_ITEMS = msgpack_decoder(list[ListingItem])
 
 
 class SiteWriting:
@@ -126,6 +129,10 @@ class SiteWriting:
         self._documents: list[DocumentKey] = []
         self.search = b""
         """What to note of the search index."""
+        self._changes: list[ListingItem] = []
+        """The last ones of all wikis."""
+        self._has_same_history: list[bool] = []
+        """Of each wiki: whether its history is that of the last build."""
         self._linked: list[Sequence[str]] = []
         """The loose files that the pages of each wiki link to."""
         self._problems: list[Problem] = []
@@ -156,7 +163,9 @@ class SiteWriting:
             output.put_staged(*written)
         report = self._sums.report()
         self._broken_links = report.broken
-        self._put_generated(output, generated.around(report, self._problems))
+        self._put_generated(
+            output, generated.around(report, self._problems, self._changes)
+        )
         deque(search, 0)
         if self._options.has_report:
             names = [wiki.source.owner.full_path for wiki in self._scanned]
@@ -168,6 +177,7 @@ class SiteWriting:
     def _read_wiki(self, number: int, scanned: ScannedWiki) -> None:
         """Know the pages of a wiki, and take from them what others need."""
         note, self._notes[number] = self._notes[number], NO_NOTE
+        self._has_same_history.append(note.history == scanned.history)
         inputs = self._inputs_of(number, scanned)
         if note.inputs == inputs and not self._attempts.is_due(note.retry_at):
             self._stale.append(Stale())
@@ -178,6 +188,11 @@ class SiteWriting:
         self._problems += note.problems
         self._documents += note.documents
         self._linked.append(note.linked)
+        if note.changes:
+            name = self._site.labels[number] if len(self._scanned) > 1 else ""
+            items = _ITEMS.decode(note.changes)
+            named = (replace(one, wiki=name) for one in items)
+            self._changes = newest(chain(self._changes, named))
         times = filter(None, (self._retry_at, note.retry_at))
         self._retry_at = min(times, default=0.0)
         for slug, page in note.references.items():
@@ -202,6 +217,7 @@ class SiteWriting:
     ) -> WikiNote:
         """What there is to know of a wiki that is not as the last build noted it."""
         indexer, name = self._indexer, scanned.source.owner.full_path
+        encoded = msgspec.msgpack.encode
         reading, table = indexer.reading_key(scanned), indexer.table_key
         before: dict[Slug, IndexedPage] = {}
         if last.reading == reading:
@@ -244,8 +260,9 @@ class SiteWriting:
             tuple(search_keys([composer])),
             tuple(wiki.linked),
             {slug: composer.reference_elsewhere(slug) for slug in sorted(named)},
+            scanned.history,
+            encoded(list(changed_pages(composer, self._translate))),
         )
-        encoded = msgspec.msgpack.encode
         changed = [
             (slug, encoded(page))
             for slug, page in pages.items()
@@ -283,6 +300,7 @@ class SiteWriting:
             yield from self._page_jobs(output, composer, slugs)
             if not has_lists:
                 self._put_generated(output, generated.of_wiki(composer))
+                self._put_feed(output, composer)
         scanned = self._scanned[number]
         for name in (*scanned.attachments, *self._linked[number]):
             path = self._addresses[number].file(name)
@@ -307,6 +325,10 @@ class SiteWriting:
             if not output.keep(composer.url(slug), key):
                 page = composer.composed(slug, backlinks)
                 yield composer.wiki_frame, composer.job(page, output.new_number())
+            history = composer.history_url(slug)
+            if history and not output.keep(history, composer.history_key(slug)):
+                job = composer.history_job(slug, output.new_number())
+                yield composer.wiki_frame, job
 
     def _to_compose(self, output: Output, number: int) -> list[Slug]:
         """The pages of a wiki that may have another key; all others are kept."""
@@ -317,14 +339,25 @@ class SiteWriting:
         return [
             slug
             for slug, path in pages.items()
-            if slug in stale or not output.keep_as_made(path)
+            if slug in stale or not self._keeps_page(output, number, slug, path)
         ]
+
+    def _keeps_page(self, output: Output, number: int, slug: Slug, path: str) -> bool:
+        """Keep a page, and the one with its versions."""
+        page = self._scanned[number].pages[slug]
+        history = history_path(path, page, self._options.history)
+        has_history = history is None or output.keep_as_made(history)
+        return has_history and output.keep_as_made(path)
 
     def _keeps_lists(self, output: Output, number: int) -> bool:
         """Keep the generated pages of a wiki, which show no more than its frame."""
-        if not self._stale[number].has_same_lists:
+        stale = self._stale[number]
+        if not (stale.has_same_lists and self._has_same_history[number]):
             return False
-        paths = wiki_paths(self._site.contexts[number], self._scanned[number])
+        wiki = self._site.contexts[number]
+        paths = wiki_paths(wiki, self._scanned[number])
+        if wiki.feed_url and wiki.feed_url != self._site.context.feed_url:
+            paths.append(wiki.feed_url)
         return all(map(output.keep_as_made, paths))
 
     def _generated(self) -> GeneratedPages:
@@ -334,11 +367,24 @@ class SiteWriting:
             site,
             composer.contexts,
             lambda place: replace(self._references[place], wiki=""),
-            lambda key: self._theme.text(key, self._options.lang),
+            self._translate,
             group_titles(composer.published),
             only=self._composer_of(0) if is_top(self._addresses) else None,
             kept=composer.kept_contexts,
         )
+
+    def _translate(self, key: str) -> str:
+        return self._theme.text(key, self._options.lang)
+
+    def _put_feed(self, output: Output, composer: WikiPages) -> None:
+        """The feed of one wiki among others."""
+        wiki, site = composer.context, self._site.context
+        if wiki.feed_url and wiki.changes_url and wiki.feed_url != site.feed_url:
+            items = list(changed_pages(composer, self._translate))
+            title = f"{site.title}: {composer.label}"
+            at = {"at": wiki.feed_url, "page": wiki.changes_url}
+            text = atom_feed(title, items, **at, base=site.url)
+            output.put(wiki.feed_url, text.encode(), hash_of("feed"))
 
     def _put_generated(self, output: Output, pages: Iterable[GeneratedPage]) -> None:
         for page in pages:
@@ -371,6 +417,11 @@ class SiteWriting:
         for path, content in self._theme.assets().items():
             output.put(path, content)
         output.put(NO_JEKYLL, b"")
+        site = self._site.context
+        if site.feed_url and site.changes_url:
+            at = {"at": site.feed_url, "page": site.changes_url}
+            text = atom_feed(site.title, self._changes, **at, base=site.url)
+            output.put(site.feed_url, text.encode())
         wikis = [
             (addresses, wiki.source.visibility == "public")
             for addresses, wiki in zip(self._addresses, self._scanned, strict=True)

@@ -157,6 +157,7 @@ def _workspace_site(
         markup=markup_options(config.markup),
         slow_pages_seconds=site.slow_pages_seconds,
         has_report=site.report,
+        history=site.history,
         page_templates=site.page_templates,
     )
 

@@ -13,6 +13,7 @@ held (``removals_max``), and each page that is missing is asked for by itself.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import (
     AsyncIterator,
@@ -54,6 +55,7 @@ from wikisync.core.model import (
     removals_max,
 )
 from wikisync.core.system.parallel import each
+from wikisync.core.versions import UNKNOWN, Versions, seen_versions
 from wikisync.errors import (
     AuthenticationFailed,
     FolderError,
@@ -75,6 +77,8 @@ from wikisync.site.mirror import (
 from wikisync.workspace.discovery import FoundWiki, service_of, skipped
 from wikisync.workspace.pulled import Pull, PulledWiki, missing_pages
 from wikisync.workspace.runner import CycleOutcome, ScanScope
+
+log = logging.getLogger(__name__)
 
 CHECK_S = 6 * 3600.0
 """After this time a wiki is asked whether it changed, whatever the list says."""
@@ -226,6 +230,27 @@ async def _files(
     return files
 
 
+async def _versions(
+    repository: RemoteRepository,
+    known: Versions,
+    before: WikiCopy,
+    copy: WikiCopy,
+    at: float,
+) -> Versions:
+    """The history of a wiki: as its git tells it, else what this look adds."""
+    try:
+        versions = await repository.versions(known)
+    except RemoteError as error:
+        log.info("%s", error.message)
+        versions = UNKNOWN
+    if versions.head:
+        return versions
+    texts = (
+        {slug: one.digest for slug, one in c.pages.items()} for c in (before, copy)
+    )
+    return seen_versions(known, int(at), *texts)
+
+
 class Mirroring:
     """The wikis of one export and their copies."""
 
@@ -261,9 +286,10 @@ class Mirroring:
         step = Step(NOTHING)
         if not (is_same and self._believes and 0 <= passed_s < CHECK_S):
             before, read_at = self._mirror.copy(noted), self._now()
+            repository = self._repository(wiki)
             step = await mirror_wiki(
                 wiki.owner,
-                self._replica(wiki, noted, before),
+                self._replica(wiki, noted, before, repository),
                 before,
                 self._mirror.keep_file,
                 progress,
@@ -279,6 +305,12 @@ class Mirroring:
                 read_at=read_at,
             )
             noted = self._mirror.put(name, noted, step.copy, step.texts)
+            known = self._mirror.versions(noted)
+            if step.copy is not before or known == UNKNOWN:
+                versions = await _versions(
+                    repository, known, before, step.copy, read_at
+                )
+                self._mirror.put_versions(noted, versions)
         if not (wiki.is_named or noted.count or step.problems):
             return skipped(wiki.owner, "its wiki has no pages")
         return PulledWiki(
@@ -292,11 +324,19 @@ class Mirroring:
             copy=noted.number,
         )
 
-    def _replica(self, wiki: FoundWiki, noted: Noted, copy: WikiCopy) -> WikiReplica:
+    def _repository(self, wiki: FoundWiki) -> RemoteRepository:
+        cache = self._mirror.folder / CACHE_FOLDER
+        return RemoteRepository(self._client, wiki.owner, cache)
+
+    def _replica(
+        self,
+        wiki: FoundWiki,
+        noted: Noted,
+        copy: WikiCopy,
+        repository: RemoteRepository,
+    ) -> WikiReplica:
         """The wiki, with what was seen last time."""
         remote = Wiki(self._client, wiki.owner, wiki.id)
-        cache = self._mirror.folder / CACHE_FOLDER
-        repository = RemoteRepository(self._client, wiki.owner, cache)
         states = {slug: page.state for slug, page in copy.pages.items()}
         return WikiReplica(
             remote,

@@ -55,7 +55,17 @@ function show(entry) {
 
 const showPage = () => all(".site-nav [aria-current]").map(show);
 
+// "3 days ago", which is true only while somebody reads it.
+const ago = new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: "auto" });
+const UNITS = [["year", 31536e6], ["month", 2592e6], ["week", 6048e5], ["day", 864e5], ["hour", 36e5], ["minute", 6e4]];
+function age(time) {
+	const passed = new Date(time.dateTime) - Date.now();
+	const [unit, ms] = UNITS.find((it) => it[1] <= -passed) || UNITS.at(-1);
+	if (passed < 0) time.after(` (${ago.format(Math.round(passed / ms), unit)})`);
+}
+
 function dress() {
+	all("time[title]").map(age);
 	showPage();
 	for (const pre of all("article pre")) {
 		const [box, tools] = ["div", "div"].map(make);

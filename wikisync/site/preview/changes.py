@@ -14,6 +14,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from wikisync.core.model import PagePath, digest_of, split_extension
+from wikisync.core.versions import NO_DATES
 from wikisync.folder.ignore import CONFLICT_MARK, is_ignored_folder
 from wikisync.folder.naming import parse_path
 from wikisync.site.crosslinks import ItemKey
@@ -39,7 +40,7 @@ def changed_wiki(wiki: ScannedWiki, changed: frozenset[str]) -> ScannedWiki | No
     for page in filter(None, old.values()):
         del pages[page.slug]
     for path, content in contents.items():
-        now = _page_of(path, content) if content is not None else None
+        now = _page_of(wiki, path, content) if content is not None else None
         is_gone = old[path] is not None and not os.path.lexists(top + path)
         if (now.slug in pages) if now is not None else not is_gone:
             return None
@@ -59,11 +60,13 @@ def page_at(wiki: ScannedWiki, path: str) -> SourcePage | None:
     return page if page is not None and page.path == path else None
 
 
-def _page_of(path: str, content: bytes) -> SourcePage | None:
+def _page_of(wiki: ScannedWiki, path: str, content: bytes) -> SourcePage | None:
     found = parse_path(path)
     if found is None or not is_text(found[0]):
         return None
-    return SourcePage(*found, PagePath(path), digest_of(content))
+    known = wiki.pages.get(found[0])
+    dates = known.dates if known else NO_DATES
+    return SourcePage(*found, PagePath(path), digest_of(content), dates)
 
 
 def _is_plain(wiki: ScannedWiki, touched: Iterable[str]) -> bool:

@@ -22,6 +22,7 @@ from wikisync.core.model import Problem, Slug, digest_of
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.site.addresses import INDEX_PAGE, NOT_FOUND_PAGE, WikiAddresses
 from wikisync.site.attempts import Attempts
+from wikisync.site.changes import changed_pages, newest
 from wikisync.site.composing import (
     ComposedSite,
     composed_site,
@@ -133,7 +134,12 @@ class World(Struct, frozen=True, dict=True):
     @cached_property
     def generated(self) -> Mapping[str, GeneratedPage]:
         """Lists, reports and other pages that no wiki has, by output path."""
-        pages = list(self._generating.around(self.report, self.problems))
+        changes = newest(
+            replace(one, wiki=wiki.label if len(self.site.wikis) > 1 else "")
+            for wiki in self.site.wikis
+            for one in changed_pages(wiki, self.text)
+        )
+        pages = list(self._generating.around(self.report, self.problems, changes))
         for composer in self.site.wikis:
             pages += self._generating.of_wiki(composer)
         return {page.path: page for page in pages}

@@ -1,0 +1,268 @@
+"""Who changed a page when, on its page, in lists and feeds, and version by version."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urljoin
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.site.sites import Studio
+from tests.support.commits import committed
+from wikisync.core.model import Slug
+from wikisync.core.versions import Version, Versions
+
+ATOM = "{http://www.w3.org/2005/Atom}"
+TEXT = "# Home\n\nThe quick brown fox.\n\nSee [plan](plan).\n"
+
+
+def history(folder: Path) -> None:
+    """Five commits of three persons."""
+    committed(
+        folder, {"home.md": TEXT, "plan.md": "# Plan\n\none\n"}, "2026-01-02T03:04:05"
+    )
+    committed(
+        folder,
+        {"home.md": TEXT.replace("quick", "slow <b>")},
+        "2026-02-03T10:00:00",
+        "Bob",
+    )
+    committed(
+        folder, {"old.md": "gone\n"}, "2026-02-04T10:00:00", "Cid cid@example.com"
+    )
+    committed(folder, {"old.md": None}, "2026-02-05T10:00:00", "eve@example.com")
+    committed(
+        folder,
+        {"plan.md": None, "work/plan.md": "# Plan\n\none\n"},
+        "2026-03-04T10:00:00",
+    )
+
+
+@pytest.fixture
+def dated(studio: Studio) -> Studio:
+    """A wiki with a history, built."""
+    history(studio.add("-- draft.md --\nnot in git\n", visibility="public"))
+    (studio.sources[0].folder / "draft.md").unlink()
+    studio.build()
+    return studio
+
+
+def footer(studio: Studio, path: str) -> str:
+    page = studio.read(path)
+    text = page[page.index('<footer class="about">') :]
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", text[: text.index("</footer>")]))
+
+
+def test_page_says_who_changed_it_when(dated: Studio) -> None:
+    assert "Last changed on 3 February 2026 by Bob" in footer(dated, "index.html")
+    assert "Created on 2 January 2026" in footer(dated, "index.html")
+    assert '<time datetime="2026-02-03T10:00:00Z"' in dated.read("index.html")
+
+
+def test_renamed_page_keeps_its_history(dated: Studio) -> None:
+    shown = footer(dated, "work/plan.html")
+    assert "Last changed on 4 March 2026 by Ada Lovelace" in shown
+    assert "Created on 2 January 2026" in shown
+
+
+def test_address_of_a_person_is_nowhere(dated: Studio) -> None:
+    whole = b"".join(dated.files().values())
+    assert b"example.com" not in whole.replace(b"gitlab.example.com", b"")
+    assert b"eve" in whole
+
+
+def test_page_that_no_commit_has_bears_no_date(dated: Studio) -> None:
+    """The time of a file is another one in each copy."""
+    (dated.sources[0].folder / "new.md").write_text("new\n")
+    dated.build()
+    assert "<time" not in dated.read("new.html")
+
+
+def test_list_of_changes_has_one_line_for_a_rename(dated: Studio) -> None:
+    article = dated.article("-/changes.html")
+    lines = [
+        re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", one)).strip()
+        for one in re.findall(r"<li>(.*?)</li>", article, re.DOTALL)
+    ]
+    assert lines == [
+        "Plan renamed from plan · 4 March 2026 · Ada Lovelace",
+        "old deleted · 5 February 2026 · eve",
+        "old created · 4 February 2026 · Cid cid",
+        "Home edited +1 −1 · 3 February 2026 · Bob",
+        "Home created · 2 January 2026 · Ada Lovelace",
+        "Plan created · 2 January 2026 · Ada Lovelace",
+    ]
+    assert '<a href="../work/plan.html">Plan</a>' in article
+
+
+def test_versions_show_the_words_that_changed(dated: Studio) -> None:
+    shown = dated.read("-/history/index.html")
+    assert "The <del>quick</del><ins>slow &lt;b&gt;</ins> brown fox." in shown
+    assert 'href="../../index.html"' in shown
+    assert '<a href="-/history/index.html">History</a>' in dated.read("index.html")
+
+
+def test_history_that_is_cut_says_since_when_it_is_known(dated: Studio) -> None:
+    cut = committed(dated.sources[0].folder, {}, "2026-03-05T10:00:00")
+    text = TEXT.replace("quick", "fast")
+    committed(dated.sources[0].folder, {"home.md": text}, "2026-03-06T10:00:00")
+    committed(dated.sources[0].folder, {"home.md": TEXT}, "2026-03-07T10:00:00")
+    (dated.sources[0].folder / ".git/shallow").write_text(f"{cut}\n")
+    shutil.rmtree(dated.root / "cache")
+    dated.build()
+    for path in ("-/changes.html", "-/history/index.html"):
+        text = re.sub("<[^>]*>", "", dated.article(path))
+        assert "The history is known since 5 March 2026" in text
+    assert "Created on" not in footer(dated, "index.html")
+    assert "<time" not in dated.read("work/plan.html")
+
+
+def test_history_can_be_left_out(dated: Studio) -> None:
+    dated.set(history=0)
+    dated.build()
+    assert not (dated.site / "-/history").exists()
+    assert "History" not in dated.read("index.html")
+    dated.set(history=1)
+    dated.build()
+    assert dated.read("-/history/index.html").count('class="version"') == 1
+
+
+def test_build_after_commits_equals_a_clean_one(dated: Studio) -> None:
+    folder = dated.sources[0].folder
+    committed(folder, {"work/plan.md": "# Plan\n\ntwo\n"}, "2026-04-01T00:00:00", "Dan")
+    assert dated.build().written < 12
+    assert dated.files() == dated.clean_build()
+    committed(folder, {"home.md": None, "start.md": TEXT}, "2026-04-02T00:00:00", "Dan")
+    dated.build()
+    assert dated.files() == dated.clean_build()
+    shutil.rmtree(folder / ".git")
+    dated.build()
+    assert dated.files() == dated.clean_build()
+    assert "<time" not in dated.read("work/plan.html")
+
+
+def test_commit_of_what_was_there_dates_the_page(dated: Studio) -> None:
+    """No text changed, and yet the page has something new to say."""
+    folder = dated.sources[0].folder
+    (folder / "new.md").write_text("new\n")
+    dated.build()
+    committed(folder, {}, "2026-04-01T00:00:00", "Dan")
+    dated.build()
+    assert "by Dan" in footer(dated, "new.html")
+    assert dated.files() == dated.clean_build()
+
+
+def test_nothing_is_written_again_where_nothing_changed(dated: Studio) -> None:
+    assert dated.build().written == 0
+
+
+def test_what_syncs_saw_is_named_so(studio: Studio) -> None:
+    rows = (Version(1_770_000_000, "", Slug("home"), "home", "edited"),)
+    studio.add("-- home.md --\nhome\n", versions=Versions(rows, since=1_760_000_000))
+    studio.build()
+    assert "Change seen on 2 February 2026" in footer(studio, "index.html")
+    assert "by" not in footer(studio, "index.html")
+    assert not (studio.site / "-/history").exists()
+
+
+def test_sites_of_other_languages_say_it_in_theirs(dated: Studio) -> None:
+    dated.set(lang="de")
+    dated.build()
+    assert "Zuletzt geändert am 3. Februar 2026 von Bob" in footer(dated, "index.html")
+
+
+# -- feeds -------------------------------------------------------------------------
+
+
+def entries(feed: ElementTree.Element) -> Iterator[ElementTree.Element]:
+    return feed.iter(f"{ATOM}entry")
+
+
+def checked_feed(studio: Studio, path: str) -> ElementTree.Element:
+    """A feed that keeps the rules of RFC 4287."""
+    feed = ElementTree.fromstring(studio.read(path))
+    assert feed.tag == f"{ATOM}feed"
+    ids = []
+    for one in (feed, *entries(feed)):
+        for name in ("id", "title", "updated"):
+            assert len(one.findall(f"{ATOM}{name}")) == 1
+        ids.append(one.findtext(f"{ATOM}id") or "")
+        updated = one.findtext(f"{ATOM}updated") or ""
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", updated)
+        links = one.findall(f"{ATOM}link")
+        assert len({(link.get("rel"), link.get("type")) for link in links}) == len(
+            links
+        )
+        for link in links:
+            at = urljoin(f"https://site.example/{path}", link.get("href"))
+            name = at.removeprefix("https://site.example/") or "index.html"
+            assert (studio.site / name).is_file()
+    assert all(name.startswith("urn:uuid:") for name in ids)
+    assert len(set(ids)) == len(ids)
+    # each entry has an author, its own or that of the feed
+    assert feed.findtext(f"{ATOM}author/{ATOM}name")
+    return feed
+
+
+@pytest.mark.parametrize("url", [None, "https://site.example"])
+def test_feed_keeps_the_rules(dated: Studio, url: str | None) -> None:
+    dated.set(url=url, title="Docs & <more>")
+    dated.build()
+    feed = checked_feed(dated, "-/changes.atom")
+    first = next(entries(feed))
+    assert first.findtext(f"{ATOM}title") == "Plan"
+    assert first.findtext(f"{ATOM}author/{ATOM}name") == "Ada Lovelace"
+    assert feed.findtext(f"{ATOM}updated") == "2026-03-04T10:00:00Z"
+    assert feed.findtext(f"{ATOM}title") == "Docs & <more>"
+    assert '<link rel="alternate" type="application/atom+xml"' in dated.read(
+        "index.html"
+    )
+
+
+def test_entry_of_a_feed_keeps_its_id(dated: Studio) -> None:
+    """A reader would show all of it as new."""
+    before = {
+        one.findtext(f"{ATOM}id")
+        for one in entries(checked_feed(dated, "-/changes.atom"))
+    }
+    folder = dated.sources[0].folder
+    committed(folder, {"work/plan.md": "two\n"}, "2026-04-01T00:00:00")
+    dated.build()
+    after = {
+        one.findtext(f"{ATOM}id")
+        for one in entries(checked_feed(dated, "-/changes.atom"))
+    }
+    assert before < after
+
+
+def test_each_wiki_and_all_of_them_have_a_feed(studio: Studio) -> None:
+    history(studio.add("-- x.bin --\n", "docs/handbook"))
+    other = studio.add("-- home.md --\nother\n", "docs/tools")
+    committed(other, {"home.md": "# Tools\n"}, "2026-02-20T00:00:00", "Gus")
+    studio.add("-- home.md --\nno history\n", "docs/plain")
+    studio.build()
+    assert len(list(entries(checked_feed(studio, "-/changes/docs/handbook.atom")))) == 6
+    titles = [
+        one.findtext(f"{ATOM}title")
+        for one in entries(checked_feed(studio, "-/changes.atom"))
+    ]
+    assert titles[:2] == ["Handbook: Plan", "Tools: Tools"]
+    assert "renamed from plan" in studio.article("index.html")
+    assert not (studio.site / "-/changes/docs/plain.atom").exists()
+    committed(other, {"home.md": "# Tools\n\nmore\n"}, "2026-05-01T00:00:00", "Gus")
+    studio.build()
+    assert studio.files() == studio.clean_build()
+    assert studio.article("index.html").index("Gus") < studio.article(
+        "index.html"
+    ).index("Ada")
+
+
+def test_last_hundred_changes_are_listed(studio: Studio) -> None:
+    folder = studio.add("-- home.md --\nhome\n")
+    committed(folder, {f"p{n}.md": "x\n" for n in range(120)}, "2026-01-01T00:00:00")
+    studio.build()
+    assert len(list(entries(checked_feed(studio, "-/changes.atom")))) == 100

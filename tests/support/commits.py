@@ -1,0 +1,37 @@
+"""Commits of named persons at named times, as git's library makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+import pygit2
+
+
+def committed(
+    folder: Path,
+    files: Mapping[str, str | None],
+    at: str,
+    author: str = "Ada Lovelace",
+    email: str = "ada@example.com",
+) -> str:
+    """Write files into a work tree, None to remove one, and commit all; its id."""
+    if not (folder / ".git").exists():
+        pygit2.init_repository(str(folder), initial_head="main").free()
+    for name, text in files.items():
+        if text is None:
+            (folder / name).unlink()
+        else:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(text.encode())
+    repository = pygit2.Repository(str(folder))
+    repository.index.add_all()
+    repository.index.write()
+    tree = repository.index.write_tree()
+    time = int(datetime.fromisoformat(f"{at}+00:00").timestamp())
+    person = pygit2.Signature(author, email, time, 0)
+    parents = [] if repository.head_is_unborn else [repository.head.target]
+    commit = repository.create_commit("HEAD", person, person, "edit", tree, parents)
+    repository.free()
+    return str(commit)

@@ -1,0 +1,181 @@
+"""The versions of pages in a git repository, as its commits tell them.
+
+A commit is compared with its parent; what a merge joins was changed before.  Of each
+page only names and ids are kept: its texts stay in the repository (``read_blob``).
+Imported by who needs it, since git's library is large.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import DeltaStatus, DiffFind, SortMode
+
+from wikisync.core.model import Slug, split_extension
+from wikisync.core.versions import UNKNOWN, Version, VersionKind, Versions
+
+COMMITS_MAX = 2000
+"""Of a wiki; what is older is not known."""
+ROWS_MAX = 100_000
+RENAMES_MAX = 200
+"""Files of one commit that are compared to find out which were renamed."""
+TEXT_BYTES_MAX = 1024 * 1024
+NAME_CHARS_MAX = 80
+TIME_MAX = 253_402_300_799
+"""The last second of the year 9999."""
+
+PageOf = Callable[[str], Slug | None]
+_ADDRESS = re.compile(r"<[^<>]*@[^<>]*>|(?<=\S)@\S+")
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def page_of_wiki(path: str) -> Slug | None:
+    """The page of a wiki that a file of its repository is."""
+    split = split_extension(path)
+    return Slug(split[0]) if split and not path.startswith("uploads/") else None
+
+
+def read_log(
+    folder: Path,
+    reference: str = "HEAD",
+    known: Versions = UNKNOWN,
+    *,
+    below: str = "",
+    page_of: PageOf = page_of_wiki,
+    commits_max: int = COMMITS_MAX,
+) -> Versions:
+    """The versions of the pages in a repository, as far as they are known.
+
+    Args:
+        folder: The repository.
+        reference: Its newest commit.
+        known: What was read before; only commits since then are read.
+        below: The folder of the pages in the repository.
+        page_of: The page that a path inside that folder is.
+        commits_max: How many are read.
+
+    Raises:
+        pygit2.GitError, KeyError, ValueError: there is no such history.
+    """
+    repository = pygit2.Repository(str(folder))
+    try:
+        head = repository.revparse_single(reference).peel(pygit2.Commit)
+        known = known.of_git
+        if str(head.id) == known.head:
+            return known
+        walk = repository.walk(head.id, SortMode.TOPOLOGICAL | SortMode.TIME)
+        if known.head and _follows(repository, head.id, known.head):
+            walk.hide(known.head)
+        else:
+            known = UNKNOWN
+        cut, since = _cut(repository), known.since
+        rows: list[Version] = []
+        for number, commit in enumerate(walk):
+            if number == commits_max or len(rows) > ROWS_MAX:
+                # what was known before is older still
+                return Versions(tuple(rows), str(head.id), since=rows[-1].at)
+            if str(commit.id) in cut:
+                since = max(since, _time(commit))
+            elif len(commit.parent_ids) < 2:
+                rows += _changes(repository, commit, below, page_of)
+        kept = known.rows[: ROWS_MAX - len(rows)]
+        if len(kept) < len(known.rows):
+            since = kept[-1].at if kept else rows[-1].at
+        return Versions((*rows, *kept), str(head.id), since)
+    finally:
+        repository.free()
+
+
+def read_blobs(folder: Path, blobs: list[str]) -> list[str | None]:
+    """Texts by git's ids; None for one that is not here, or no text."""
+    texts: list[str | None] = []
+    repository = pygit2.Repository(str(folder))
+    try:
+        for blob in blobs:
+            found = repository.get(blob) if blob else None
+            if isinstance(found, pygit2.Blob) and found.size <= TEXT_BYTES_MAX:
+                texts.append(found.data.decode("utf-8", "replace"))
+            else:
+                texts.append(None)
+    finally:
+        repository.free()
+    return texts
+
+
+def shown_name(name: str) -> str:
+    """An author's name as a page may show it: without an address."""
+    name = _UNSEEN.sub(" ", _ADDRESS.sub("", name))
+    return " ".join(name.split())[:NAME_CHARS_MAX]
+
+
+def _follows(repository: pygit2.Repository, head: pygit2.Oid, earlier: str) -> bool:
+    with suppress(pygit2.GitError, KeyError, ValueError):
+        return repository.descendant_of(head, earlier)
+    return False
+
+
+def _cut(repository: pygit2.Repository) -> frozenset[str]:
+    """The commits whose parents are not here, because nobody asked for them."""
+    with suppress(OSError):
+        return frozenset((Path(repository.path) / "shallow").read_text().split())
+    return frozenset()
+
+
+def _time(commit: pygit2.Commit) -> int:
+    return min(max(commit.author.time, 0), TIME_MAX)
+
+
+def _changes(
+    repository: pygit2.Repository, commit: pygit2.Commit, below: str, page_of: PageOf
+) -> Iterator[Version]:
+    """What a commit made of pages."""
+    parents = commit.parents
+    old = _tree(parents[0], below) if parents else None
+    new = _tree(commit, below)
+    if (old and old.id) == (new and new.id):
+        return
+    empty = repository.get(repository.TreeBuilder().write())
+    assert isinstance(empty, pygit2.Tree)
+    diff = (old or empty).diff_to_tree(new or empty, context_lines=0)
+    deltas = list(diff.deltas)
+    kinds = {delta.status for delta in deltas}
+    if {DeltaStatus.ADDED, DeltaStatus.DELETED} <= kinds:
+        diff.find_similar(DiffFind.FIND_RENAMES, rename_limit=RENAMES_MAX)
+        deltas = list(diff.deltas)
+    author = shown_name(commit.author.raw_name.decode("utf-8", "replace"))
+    at, name = _time(commit), str(commit.id)
+    for index, delta in enumerate(deltas):
+        before = after = None
+        with suppress(UnicodeDecodeError):
+            if delta.status != DeltaStatus.ADDED:
+                before = page_of(delta.old_file.raw_path.decode())
+            if delta.status != DeltaStatus.DELETED:
+                after = page_of(delta.new_file.raw_path.decode())
+        kind: VersionKind
+        if before and after:
+            kind = "edited" if before == after else "renamed"
+        elif before or after:
+            kind = "created" if after else "deleted"
+        else:
+            continue
+        added = removed = 0
+        if before and after and (patch := diff[index]) is not None:
+            _, added, removed = patch.line_stats
+        yield Version(
+            *(at, author, after or before or Slug(""), before or "", kind),
+            *(added, removed, name, str(delta.new_file.id) if after else ""),
+        )
+
+
+def _tree(commit: pygit2.Commit, below: str) -> pygit2.Tree | None:
+    tree: pygit2.Object = commit.tree
+    if below:
+        try:
+            tree = commit.tree[below]
+        except KeyError:
+            return None
+    return tree if isinstance(tree, pygit2.Tree) else None

@@ -1,0 +1,132 @@
+"""What changed last in the wikis of a site: lists and Atom feeds (RFC 4287).  Pure."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from wikisync.core.model import Slug
+from wikisync.core.versions import iso_time
+from wikisync.site.addresses import FOOTER, SIDEBAR, absolute_url, relative_url
+from wikisync.site.context import ListingItem
+from wikisync.site.navigation import folder_title
+from wikisync.site.sources import is_template
+from wikisync.site.titles import TITLE_CHARS_MAX, display_title, shortened
+
+if TYPE_CHECKING:
+    from wikisync.core.versions import Version
+    from wikisync.site.pages import WikiPages
+
+CHANGES_MAX = 100
+"""Of a list or feed."""
+NEWEST_MAX = 8
+"""On the landing page."""
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def changed_pages(
+    wiki: WikiPages, translate: Callable[[str], str]
+) -> Iterator[ListingItem]:
+    """The last changes of a wiki, the newest first."""
+    scanned = wiki.wiki.scanned
+    seed = scanned.source.origin.service + scanned.source.owner.full_path
+    names: dict[str, Slug | None] = {}
+    """What is called now what had these names at the time; None: it is deleted."""
+    count = 0
+    for row in scanned.versions.rows:
+        now = None if row.kind == "deleted" else names.get(row.slug, row.slug)
+        names.pop(row.slug, None)
+        if row.kind != "created":
+            names[row.was] = now
+        is_there = now in scanned.pages and now not in scanned.beside
+        if not (is_there if now else _is_shown(row.slug, scanned.left_out)):
+            continue
+        count += 1
+        title = wiki.title(now) if now else _title(row.slug)
+        name = f"{seed} {row.commit or row.at} {row.slug}"
+        yield ListingItem(
+            title,
+            wiki.url(now) if now else None,
+            note=_note(row, translate),
+            id=str(uuid.uuid5(uuid.NAMESPACE_URL, name)),
+            changed=iso_time(row.at),
+            by=row.author,
+        )
+        if count == CHANGES_MAX:
+            return
+
+
+def newest(items: Iterable[ListingItem]) -> list[ListingItem]:
+    """The last changes of several wikis."""
+    return sorted(items, key=lambda one: one.changed or "", reverse=True)[:CHANGES_MAX]
+
+
+def atom_feed(
+    title: str, items: Sequence[ListingItem], *, at: str, page: str, base: str | None
+) -> str:
+    """A feed of changes.
+
+    Args:
+        title: Of the feed.
+        items: The newest first.
+        at: Output path of the feed.
+        page: Of the list of the same changes.
+        base: Address of the site; links are relative without it.
+    """
+
+    def link(path: str) -> str:
+        return escape(absolute_url(base, path) if base else relative_url(at, path))
+
+    name = uuid.uuid5(uuid.NAMESPACE_URL, f"{base or title} {at}")
+    updated = max((one.changed or "" for one in items), default="")
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<feed xmlns="http://www.w3.org/2005/Atom">',
+        f"<id>urn:uuid:{name}</id>",
+        f"<title>{_text(title)}</title>",
+        f"<updated>{updated or '1970-01-01T00:00:00Z'}</updated>",
+        # entries without an author have that of the feed
+        f"<author><name>{_text(title)}</name></author>",
+        f'<link rel="alternate" type="text/html" href="{link(page)}"/>',
+    ]
+    if base:
+        lines.append(
+            f'<link rel="self" type="application/atom+xml" href="{link(at)}"/>'
+        )
+    for one in items:
+        author = f"<author><name>{_text(one.by)}</name></author>" if one.by else ""
+        where = f"{one.wiki}: " if one.wiki else ""
+        lines += [
+            "<entry>",
+            f"<id>urn:uuid:{one.id}</id>",
+            f"<title>{_text(where + one.title)}</title>",
+            f"<updated>{one.changed}</updated>{author}",
+            f'<link rel="alternate" type="text/html" href="{link(one.url or page)}"/>',
+            f"<summary>{_text(one.note)}</summary>",
+            "</entry>",
+        ]
+    return "\n".join([*lines, "</feed>", ""])
+
+
+def _text(text: str) -> str:
+    return escape(_NOT_XML.sub(" ", text))
+
+
+def _is_shown(slug: str, left_out: Iterable[str]) -> bool:
+    """Whether a page that is gone would be in the site."""
+    is_beside = slug.rpartition("/")[2] in {SIDEBAR, FOOTER}
+    return not (is_beside or is_template(slug) or slug in left_out)
+
+
+def _title(slug: str) -> str:
+    title = display_title(folder_title(slug), Slug(slug))
+    return shortened(title, TITLE_CHARS_MAX)
+
+
+def _note(row: Version, translate: Callable[[str], str]) -> str:
+    lines = f" +{row.added} \u2212{row.removed}" if row.added or row.removed else ""
+    note = translate(f"change_{row.kind}").format(was=_title(row.was))
+    return note + lines
