@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from wikisync.core.decoding import msgpack_decoder
+from wikisync.core.system.private import make_private_folder
 from wikisync.core.versions import UNKNOWN, Versions
 from wikisync.folder.naming import parse_path
 
@@ -53,7 +54,7 @@ def folder_log(source: WikiSource, cache: Cache) -> Versions:
     if not state or noted.state != state:
         noted = _Noted(state, _read(git.parent, folder, noted.versions))
         with suppress(OSError):
-            place.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(place.parent)
             place.write_bytes(msgspec.msgpack.encode(noted))
     return noted.versions if noted.versions.rows else source.versions
 
