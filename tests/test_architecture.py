@@ -653,6 +653,7 @@ MAKERS_OF_FOLDERS = {
     "folder.private",
     "folder.trash",
     "core.system.private",
+    "site.book.one_file",  # beside the file that it writes
     "site.output",
     "site.linked_copy",  # of the version of a site
     "site.publish",

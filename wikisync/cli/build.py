@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from wikisync.cli.books import book_options
 from wikisync.cli.console import Console, show_problems
 from wikisync.cli.options import (
     folder_argument,
@@ -22,6 +23,7 @@ from wikisync.cli.site_report import (
 )
 from wikisync.cli.theming import theme_choice, theme_options
 from wikisync.errors import ExitCode
+from wikisync.site.book.request import BookRequest
 from wikisync.workspace.building import Built, build, site_folder
 from wikisync.workspace.folders import find_shown
 from wikisync.workspace.sentences import counted, problem_as_json
@@ -44,6 +46,7 @@ from wikisync.workspace.sentences import counted, problem_as_json
     is_flag=True,
     help="Replace the published site atomically, then run [site] after.",
 )
+@book_options
 @theme_options
 @replace_option
 @retry_option
@@ -57,6 +60,7 @@ def command(
     theme_options: tuple[str, ...],
     templates: Path | None,
     output: Path | None,
+    books: BookRequest,
     *,
     has_report: bool,
     page_templates: bool,
@@ -66,7 +70,7 @@ def command(
     strict: bool,
     as_json: bool,
 ) -> int:
-    """Build a static website from FOLDER; it needs no server.
+    """Build a static website from FOLDER, or one file of all its pages.
 
     FOLDER is a workspace, one wiki of it, or any folder with pages; the default is the
     current folder.  No service is contacted.
@@ -80,13 +84,15 @@ def command(
     )
     shown = find_shown(folder, choice)
     config = shown.config()
-    site = output or site_folder(shown, config)
+    has_site = output or is_published or not books.files
+    site = (output or site_folder(shown, config)) if has_site else None
     with console.progress() as progress:
         built = build(
             shown,
             config,
             site,
             progress,
+            books=books,
             publishes=is_published,
             replaces=replaces,
             retries=retry,
@@ -108,7 +114,8 @@ def show_report(
     else:
         show_broken_links(console, report, is_strict=is_strict)
         pages = counted(report.pages, "page")
-        console.result(site_summary(report, pages, len(problems), built.index))
+        places = [built.index, *(path for _, path in built.books.files)]
+        console.result(site_summary(report, pages, len(problems), places))
     if is_strict and (problems or report.broken_links):
         return int(ExitCode.FAILED)
     return int(ExitCode.HELD if problems else ExitCode.DONE)
@@ -118,6 +125,7 @@ def _as_json(built: Built) -> dict[str, object]:
     report = built.report
     return {
         "index": str(built.index),
+        "books": [str(path) for _, path in built.books.files],
         "pages": report.pages,
         "switched": built.is_switched,
         "files": files_as_json(report),

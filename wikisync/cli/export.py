@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from wikisync.cli.books import book_options
 from wikisync.cli.console import Console, show_problems
 from wikisync.cli.context import service_options
 from wikisync.cli.findings import findings_option, findings_text, of_link, of_problem
@@ -31,7 +32,8 @@ from wikisync.cli.site_report import (
 )
 from wikisync.cli.theming import theme_choice, theme_options
 from wikisync.core.model import Problem
-from wikisync.errors import ExitCode
+from wikisync.errors import ExitCode, UsageError
+from wikisync.site.book.request import BookRequest
 from wikisync.site.model import SiteOptions
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.exporting import (
@@ -56,11 +58,11 @@ from wikisync.workspace.sentences import counted, problem_as_json
 @click.option(
     "-o",
     "--output",
-    required=True,
     type=click.Path(path_type=Path),
     metavar="FOLDER",
     help="Output folder of the site: a new folder or an earlier export.",
 )
+@book_options
 @click.option("--title", help="Title of the site. [default: the title of the wiki]")
 @theme_options
 @click.option("--comments", is_flag=True, help="Show the comments on pages below them.")
@@ -100,7 +102,8 @@ def command(
     groups: tuple[str, ...],
     excluded: tuple[str, ...],
     token_file: Path | None,
-    output: Path,
+    output: Path | None,
+    books: BookRequest,
     title: str | None,
     theme: str | None,
     theme_options: tuple[str, ...],
@@ -121,11 +124,16 @@ def command(
     is_anonymous: bool,
     as_json: bool,
 ) -> int:
-    """Export wikis of the service at URL as a static website.
+    """Export wikis of the service at URL as a static website, or as one file.
 
     URL may also be the address of a wiki, a project or a group, which selects that
     wiki.
     """
+    if output is None and not books.files:
+        raise UsageError(
+            "nothing says where the export goes",
+            hint="name a folder with -o, or a file with --single, --pdf or --epub",
+        )
     choice = theme_choice(theme, theme_options, templates)
     request = ExportRequest(
         url=url,
@@ -142,6 +150,7 @@ def command(
             page_templates=page_templates,
             retries=retry,
         ),
+        books=books,
         cache=cache,
         allow_emptying=allow_emptying,
         replaces=replaces,
@@ -202,7 +211,10 @@ def _summary(exported: Exported) -> str:
         wikis += f", {len(exported.kept)} of them kept from the last export"
     problems = len(exported.problems)
     return site_summary(
-        exported.report, f"{pages} of {wikis}", problems, exported.index
+        exported.report,
+        f"{pages} of {wikis}",
+        problems,
+        [exported.index, *(path for _, path in exported.books.files)],
     )
 
 
@@ -210,6 +222,7 @@ def _as_json(exported: Exported) -> dict[str, object]:
     report = exported.report
     return {
         "index": str(exported.index),
+        "books": [str(path) for _, path in exported.books.files],
         "pages": report.pages,
         "files": files_as_json(report),
         "wikis": [wiki_as_json(wiki) for wiki in exported.pulled.wikis],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec.structs import asdict
@@ -15,13 +16,16 @@ from wikisync.workspace.sentences import counted
 BROKEN_LINKS_SHOWN_MAX = 20
 
 
-def site_summary(report: BuildReport, pages: str, problems: int, index: Path) -> str:
-    """Two lines: what was done, and where the site is."""
+def site_summary(
+    report: BuildReport, pages: str, problems: int, places: Iterable[Path]
+) -> str:
+    """What was done, and each place where something is, once."""
     links = counted(len(report.broken_links), "broken link")
     return (
         f"{pages}: {counted(report.written, 'file')} written,"
         f" {report.unchanged} unchanged, {report.removed} removed;"
-        f" {links}, {counted(problems, 'problem')}\n{index}"
+        f" {links}, {counted(problems, 'problem')}\n"
+        + "\n".join(dict.fromkeys(map(str, places)))
     )
 
 

@@ -28,8 +28,11 @@ from wikisync.site.sources import folder_notes, scan_wiki, settle
 from wikisync.site.theme import Theme, load_theme
 
 if TYPE_CHECKING:
+    from wikisync.site.addresses import WikiAddresses
+    from wikisync.site.composing import ComposedSite
     from wikisync.site.facts import IndexedWiki
     from wikisync.site.model import SiteOptions, WikiSource
+    from wikisync.site.sources import ScannedWiki
 
 
 class CheckedLink(Struct, frozen=True):
@@ -88,6 +91,31 @@ def _checked(
     progress: Progress,
     store: Cache,
 ) -> CheckReport:
+    found = read_wikis(sources, options, theme, progress, store)
+    problems = tuple(site_problems(found.addresses, found.site.wikis, theme))
+    for wiki in found.scanned:
+        settle(wiki, store)
+    return _report(found.wikis, problems)
+
+
+class ReadWikis(Struct, frozen=True):
+    """Wikis that make a site together, all of whose pages are read."""
+
+    scanned: Sequence[ScannedWiki]
+    addresses: Sequence[WikiAddresses]
+    indexer: Indexer
+    wikis: Sequence[IndexedWiki]
+    site: ComposedSite
+
+
+def read_wikis(
+    sources: Sequence[WikiSource],
+    options: SiteOptions,
+    theme: Theme,
+    progress: Progress,
+    store: Cache,
+) -> ReadWikis:
+    """Read every page of some wikis and resolve every link."""
     scanned = [
         scan_wiki(source, store, page_templates=options.page_templates)
         for source in sources
@@ -99,12 +127,9 @@ def _checked(
     attempts = Attempts(options.slow_pages_seconds, retries=options.retries)
     indexer = Indexer(store, table, progress, options.markup, attempts)
     progress.start("reading pages", sum(len(wiki.pages) for wiki in scanned))
-    indexed = [indexer.index(number, wiki) for number, wiki in enumerate(scanned)]
-    site = composed_site(indexed, addresses, options, theme, indexer, table)
-    problems = tuple(site_problems(addresses, site.wikis, theme))
-    for wiki in scanned:
-        settle(wiki, store)
-    return _report(indexed, problems)
+    wikis = [indexer.index(number, wiki) for number, wiki in enumerate(scanned)]
+    site = composed_site(wikis, addresses, options, theme, indexer, table)
+    return ReadWikis(scanned, addresses, indexer, wikis, site)
 
 
 def _report(wikis: Sequence[IndexedWiki], problems: tuple[Problem, ...]) -> CheckReport:

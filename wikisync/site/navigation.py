@@ -331,7 +331,8 @@ class ReadingOrder:
     """Which page comes before another one, and which after it."""
 
     def __init__(self, order: Sequence[Slug]) -> None:
-        self._pages = (None, *order, None)
+        self.pages = tuple(order)
+        self._around = (None, *order, None)
         self._positions = dict(zip(order, count(1)))
 
     def __contains__(self, slug: Slug) -> bool:
@@ -343,7 +344,7 @@ class ReadingOrder:
         position = self._positions.get(slug)
         if position is None:
             return None, None
-        return self._pages[position - 1], self._pages[position + 1]
+        return self._around[position - 1], self._around[position + 1]
 
 
 def reading_order(linked: Iterable[Slug], known: Iterable[Slug]) -> tuple[Slug, ...]:

@@ -216,6 +216,19 @@ class WikiPages:
     def _tree_order(self) -> ReadingOrder:
         return ReadingOrder(self.tree.order)
 
+    @property
+    def order(self) -> tuple[Slug, ...]:
+        """All pages as the navigation of the home has them: sidebar, then tree."""
+        sidebar, titles = self._sidebars.of(Slug("")), self.wiki_frame.titles
+        listed = sidebar.order.pages if sidebar is not None else ()
+        home = () if self._home is None or self._home in listed else (self._home,)
+        found = dict.fromkeys([*home, *listed, *self.tree.order])
+        return tuple(slug for slug in found if slug in titles)
+
+    def depth(self, slug: Slug) -> int:
+        """How many pages of the tree stand above a page."""
+        return sum(1 for one in self.tree.ancestors(slug) if one.url)
+
     def _around(self, slug: Slug) -> tuple[Slug | None, Slug | None]:
         """The pages before and after a page: in its sidebar, else in the tree."""
         sidebar = self._sidebars.of(slug)

@@ -19,7 +19,7 @@ import posixpath
 import re
 import traceback
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -158,18 +158,8 @@ class Theme:
         Raises:
             SiteError: The template fails; file and line are named.
         """
-        from jinja2 import TemplateError
-
         values = self._full_context(context, at)
-        errors = (
-            TemplateError,
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        )
+        errors = _errors_of_templates()
         with contextlib.suppress(*errors):  # only the template itself has its lines
             if template == PAGE_TEMPLATE and self._is_flat_worth():
                 lang = str(values["site"].lang)
@@ -177,8 +167,21 @@ class Theme:
         try:
             return self._environment.get_template(template).render(values)
         except errors as exc:
-            # A template can raise any of these with an expression of its own.
             raise self._template_error(exc, template, at) from exc
+
+    def stream(
+        self, template: str, context: Mapping[str, object], *, at: str
+    ) -> Iterator[str]:
+        """The same text in pieces, for one that is too long for memory."""
+        values = self._full_context(context, at)
+        try:
+            yield from self._environment.get_template(template).generate(values)
+        except _errors_of_templates() as exc:
+            raise self._template_error(exc, template, at) from exc
+
+    def style(self, name: str) -> str:
+        """The text of a style sheet, to stand inside a document."""
+        return decoded(self._static[name][1], name)
 
     def _is_flat_worth(self) -> bool:
         """Whether the template of pages may be one, and that is done for many."""
@@ -290,6 +293,21 @@ class Theme:
             f"{where}: {message}",
             hint=f"found while rendering {at}; wikisync theme docs lists the names",
         )
+
+
+def _errors_of_templates() -> tuple[type[Exception], ...]:
+    """What a template can raise with an expression of its own."""
+    from jinja2 import TemplateError
+
+    return (
+        TemplateError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    )
 
 
 def load_theme(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -15,6 +16,7 @@ from wikisync.config.trust import refuse_unagreed
 from wikisync.core.messages import Progress
 from wikisync.core.model import Problem
 from wikisync.errors import UsageError
+from wikisync.site.book.request import NO_BOOKS, BookRequest
 from wikisync.site.build import build_site
 from wikisync.site.model import BuildReport
 from wikisync.site.publish import KEEP_DEFAULT, AfterCommand, Published, publish
@@ -26,8 +28,10 @@ class Built(Struct, frozen=True):
     """What one build did."""
 
     index: Path
+    """Of the site, or the first file where only books are written."""
     report: BuildReport
     problems: tuple[Problem, ...]
+    books: BookRequest = NO_BOOKS
     is_switched: bool | None = None
     """Whether a new version took the site's place; None where that is not asked."""
 
@@ -49,14 +53,15 @@ def site_folder(shown: ShownFolder, config: Config | None) -> Path:
 def build(
     shown: ShownFolder,
     config: Config | None,
-    output: Path,
+    output: Path | None,
     progress: Progress,
     *,
+    books: BookRequest = NO_BOOKS,
     publishes: bool = False,
     replaces: bool = False,
     retries: bool = False,
 ) -> Built:
-    """Bring the site in a folder up to date.
+    """Bring the site in a folder up to date, and write the books asked for.
 
     Published, a new version takes the old one's place at once and what follows is run;
     else the files in the folder change one by one.
@@ -66,15 +71,24 @@ def build(
         ConfigError: the configuration is wrong.
         SiteError, FolderError: it cannot be built; the site stays as it was.
     """
+    from wikisync.site.book.writing import with_books  # slow to load
+
     wikis, options = shown.site()
     options = replace(options, retries=retries)
     cache = cache_folder(shown, "site", os.environ)
+    add_books = partial(
+        with_books, wikis=wikis, request=books, options=options, cache=cache
+    )
+    if output is None:
+        report = add_books(None, progress=progress)
+        return Built(books.files[0][1], report, report.problems, books)
     may_leave, index = leave(replaces=replaces), output / "index.html"
     if not publishes:
         report = build_site(
             wikis, output, options, cache=cache, may_leave=may_leave, progress=progress
         )
-        return Built(index, report, report.problems)
+        report = add_books(report, progress=progress)
+        return Built(index, report, report.problems, books)
     published: Published = asyncio.run(
         publish(
             wikis,
@@ -87,9 +101,9 @@ def build(
             progress=progress,
         )
     )
-    report = published.report
+    report = add_books(published.report, progress=progress)
     problems = (*report.problems, *published.problems)
-    return Built(index, report, problems, published.is_switched)
+    return Built(index, report, problems, books, published.is_switched)
 
 
 def after_command(

@@ -20,6 +20,7 @@ from wikisync.core.messages import Messages, Progress
 from wikisync.core.model import Problem, Slug
 from wikisync.core.system.parallel import gather
 from wikisync.errors import NotFound, RemoteError, UsageError, WikisyncError
+from wikisync.site.book.request import NO_BOOKS, BookRequest
 from wikisync.site.build import build_site
 from wikisync.site.groups import common_group, group_titles
 from wikisync.site.manifest import published_wikis
@@ -50,6 +51,7 @@ class Exported(Struct, frozen=True):
     """What one export did."""
 
     index: Path
+    """Of the site, or the first file where only books are written."""
     pulled: Pulled
     kept: list[KeptWiki]
     """Wikis of the site that could not be read, and are as they were read last."""
@@ -57,6 +59,7 @@ class Exported(Struct, frozen=True):
     """Wikis that are not in the site because there is nothing to publish."""
     report: BuildReport
     problems: tuple[Problem, ...]
+    books: BookRequest = NO_BOOKS
 
 
 class ExportRequest(Struct, frozen=True):
@@ -64,11 +67,13 @@ class ExportRequest(Struct, frozen=True):
 
     url: str
     """The service, or a page of a wiki, project or group there."""
-    output: Path
+    output: Path | None
+    """None: no site is made, only books."""
     selection: Selection = Selection()
     token_file: Path | None = None
     site: SiteOptions = SiteOptions(title="")
     """Without a title for the wiki's own, or that of their group."""
+    books: BookRequest = NO_BOOKS
     cache: Path | None = None
     """None for a folder of this service and output below the user's cache."""
     allow_emptying: bool = False
@@ -96,21 +101,26 @@ def export_wikis(
         SiteError, FolderError: the theme, output or cache cannot be used.
         Halted: a safety stop left no wiki to show.
     """
+    from wikisync.site.book.writing import check_books  # slow to load
+
     output = request.output
-    check_output(output)
+    if output:
+        check_output(output)
+    check_books(request.books)
     client, selection = open_selected(
         request.url, request.token_file, request.selection, messages, env
     )
     keeping = Keeping(
-        published_wikis(output),
+        published_wikis(output) if output else (),
         service_of(client),
         replaces=request.replaces,
         allow_emptying=request.allow_emptying,
     )
     keeping.refuse_without_token(client, is_anonymous=request.is_anonymous)
     check_theme(request.site)
-    cache = request.cache or default_cache(str(client.address), output, env)
-    check_apart(output, cache)
+    made = output or request.books.files[0][1]
+    cache = request.cache or default_cache(str(client.address), made, env)
+    check_apart(made, cache)
     with (
         messages.progress() as progress,
         held_cache(cache),
@@ -130,7 +140,14 @@ def export_wikis(
             )
         )
         return build(
-            client, pulled, output, mirror, request.site, progress, keeping=keeping
+            client,
+            pulled,
+            output,
+            mirror,
+            request.site,
+            progress,
+            keeping=keeping,
+            books=request.books,
         )
 
 
@@ -219,12 +236,13 @@ def _in_utc(stamp: str | None) -> str:
 def build(
     client: Client,
     pulled: Pulled,
-    output: Path,
+    output: Path | None,
     mirror: Mirror,
     options: SiteOptions,
     progress: Progress,
     *,
     keeping: Keeping | None = None,
+    books: BookRequest = NO_BOOKS,
 ) -> Exported:
     """Make the site of what was pulled.
 
@@ -233,8 +251,10 @@ def build(
         UsageError: there is no wiki with pages.
         SiteError: the theme or the output folder cannot be used.
     """
+    from wikisync.site.book.writing import with_books  # slow to load
+
     keeping = keeping or Keeping((), service_of(client))
-    kept = keeping.kept(pulled, mirror, output)
+    kept = keeping.kept(pulled, mirror, output) if output else []
     if not pulled.wikis and pulled.failed:
         raise pulled.failed[0].error
     if not pulled.wikis and not kept:
@@ -252,15 +272,19 @@ def build(
             hint="the site was not changed; fix the cause and export again",
         )
     title = options.title or site_title([*sources, *published], client)
-    report = build_site(
-        sources,
-        output,
-        replace(options, title=title),
-        cache=mirror.folder / SITE_FOLDER,
-        may_leave=keeping.may_leave,
-        kept=published,
-        progress=progress,
-    )
+    options, cache = replace(options, title=title), mirror.folder / SITE_FOLDER
+    site = None
+    if output:
+        site = build_site(
+            sources,
+            output,
+            options,
+            cache=cache,
+            may_leave=keeping.may_leave,
+            kept=published,
+            progress=progress,
+        )
+    report = with_books(site, sources, books, options, cache=cache, progress=progress)
     mirror.sweep()
     now = time.time()
     # the build's problems hold those of its sources, each with its wiki's name
@@ -273,12 +297,13 @@ def build(
         ]
     )
     return Exported(
-        index=output / "index.html",
+        index=output / "index.html" if output else books.files[0][1],
         pulled=pulled,
         kept=kept,
         notes=(*pulled.skipped, *keeping.notes),
         report=report,
         problems=tuple(problems),
+        books=books,
     )
 
 

@@ -1,0 +1,218 @@
+"""All pages as a book for e-readers: EPUB 3, https://www.w3.org/TR/epub-33/.
+
+The same pages are the same bytes: no file has a time, and their order is fixed.
+"""
+
+from __future__ import annotations
+
+import base64
+import posixpath
+import re
+import uuid
+import zipfile
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+from urllib.parse import quote, unquote_to_bytes
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from wikisync.core.model import digest_of
+from wikisync.markup.file_types import file_type
+from wikisync.site.book.linking import quoted_fragment
+from wikisync.site.book.one_file import written_whole
+from wikisync.site.book.xhtml import as_xhtml
+
+if TYPE_CHECKING:
+    from wikisync.site.book.chapters import Book
+
+TEXT = "application/xhtml+xml"
+PICTURES = frozenset(
+    {"image/gif", "image/jpeg", "image/png", "image/svg+xml", "image/webp"}
+)
+"""What every reader shows."""
+_SVG_TAG = re.compile(rb"<[a-zA-Z][^<>]*>")
+_NO_SVG = re.compile(rb'\s(?:name|role)="[^"]*"')
+"""Attributes for browsers that drawings of books may not have."""
+_FIRST_DAY = (1980, 1, 1, 0, 0, 0)
+"""A ZIP file knows none before."""
+_CONTAINER = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<container version="1.0" xmlns="urn:oasis:names:tc:opendocument:xmlns:container">
+<rootfiles><rootfile full-path="EPUB/package.opf" \
+media-type="application/oebps-package+xml"/></rootfiles>
+</container>
+"""
+
+
+class _Item(Struct, frozen=True):
+    """A file of the book, as its manifest lists it."""
+
+    name: str
+    kind: str
+    properties: str = ""
+
+
+class _Package:
+    """The document of ``--epub``: a file for each page, and for each picture."""
+
+    plays_media = False
+    has_web = False
+
+    def __init__(self, book: Book, archive: zipfile.ZipFile) -> None:
+        self._book, self._archive = book, archive
+        self.items: list[_Item] = []
+        self._pictures: dict[str, str] = {}
+
+    def ident(self, path: str, own: str) -> str:  # noqa: ARG002 - the protocol's
+        """Each page is a file, whose ids are its own."""
+        return own.replace(" ", "-")
+
+    def page_link(self, path: str, fragment: str) -> str | None:
+        """Address of a page or heading; None for what is no page."""
+        place = self._book.place(path)
+        if place is None:
+            is_file = self._book.file(path) is not None
+            return None if is_file else self._book.outside(path, quote(fragment))
+        name = page_name(place.number)
+        if not self._book.has_id(place, fragment):
+            return name
+        return name + quoted_fragment(self.ident(path, fragment))
+
+    def file_link(self, path: str, *, is_shown: bool) -> str | None:
+        """Address of a picture in the book, or of a linked file on the web."""
+        file = self._book.file(path)
+        if file is None or not is_shown:
+            return self._book.outside(path) if file else None
+        content = file.read() if file_type(path) in PICTURES else None
+        return None if content is None else self._picture(content, file_type(path))
+
+    def data_link(self, address: str) -> str:
+        """Address of a picture that the page has in itself: a file of the book."""
+        head, _, coded = address.removeprefix("data:").partition(",")
+        content = unquote_to_bytes(coded)
+        if head.endswith(";base64"):
+            content = base64.b64decode(content)
+        return self._picture(content, head.partition(";")[0])
+
+    def _picture(self, content: bytes, kind: str) -> str:
+        if kind == "image/svg+xml":
+            content = _SVG_TAG.sub(lambda tag: _NO_SVG.sub(b"", tag[0]), content)
+        digest = digest_of(content)
+        if digest not in self._pictures:
+            suffix = kind.rpartition("/")[2].partition("+")[0]
+            name = f"pictures/{len(self._pictures) + 1}.{suffix}"
+            self._pictures[digest] = name
+            self.put(_Item(name, kind), content)
+        return self._pictures[digest]
+
+    def put(self, item: _Item, content: bytes) -> None:
+        """Add a file that the manifest lists."""
+        self.items.append(item)
+        put(self._archive, f"EPUB/{item.name}", content)
+
+    def put_page(
+        self, name: str, context: Mapping[str, object], *, own: str = ""
+    ) -> None:
+        """Add a page, made by the template of pages."""
+        full = {"site": self._book.site, **context}
+        pieces = self._book.theme.stream("epub.xhtml", full, at=name)
+        text = "".join(pieces)
+        found = [
+            own,
+            *(
+                one
+                for one in ("mathml", "svg")
+                if f"<{one.removesuffix('ml')} " in text
+            ),
+        ]
+        self.put(_Item(name, TEXT, " ".join(filter(None, found))), text.encode())
+
+
+def put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    """Add a file without a time; pictures are compressed already."""
+    entry = zipfile.ZipInfo(name, _FIRST_DAY)
+    is_stored = name == "mimetype" or posixpath.splitext(name)[1] in {".png", ".jpeg"}
+    entry.compress_type = zipfile.ZIP_STORED if is_stored else zipfile.ZIP_DEFLATED
+    entry.external_attr = 0o644 << 16
+    archive.writestr(entry, content)
+
+
+def page_name(number: int) -> str:
+    """The file of a page in the book."""
+    return f"page-{number}.xhtml"
+
+
+def write_epub(book: Book, target: Path) -> None:
+    """Write the pages as EPUB.
+
+    Raises:
+        SiteError: it cannot be written.
+    """
+    book.start(f"writing {target.name}")
+    with written_whole(target) as file:
+        _write(book, file)
+
+
+def _write(book: Book, file: IO[bytes]) -> None:
+    from markupsafe import Markup
+
+    with zipfile.ZipFile(file, "w") as archive:
+        put(archive, "mimetype", b"application/epub+zip")
+        put(archive, "META-INF/container.xml", _CONTAINER.encode())
+        package = _Package(book, archive)
+        style = "".join(book.theme.stream("book.css", {"site": book.site}, at=""))
+        package.put(_Item("book.css", "text/css"), style.encode())
+        about = {"parts": book.parts, "changed": book.changed}
+        package.put_page("cover.xhtml", {"kind": "cover", **about})
+        pages = {
+            book.ident(place.path): page_name(place.number)
+            for part in book.parts
+            for place in part.places
+        }
+        contents = {"kind": "contents", **about, "pages": pages}
+        package.put_page("contents.xhtml", contents, own="nav")
+        for part in book.parts:
+            for chapter in book.chapters(part, package):
+                content = Markup(as_xhtml(chapter.content))  # noqa: S704 - sanitised
+                shown = {"kind": "page", "chapter": replace(chapter, content=content)}
+                package.put_page(page_name(chapter.number), shown)
+        text = _package_file(book, package.items)
+        put(archive, "EPUB/package.opf", text.encode())
+
+
+def _package_file(book: Book, items: Sequence[_Item]) -> str:
+    """What the book is, its files, and the order in which they are read."""
+    site = book.site
+    names = ",".join(place.path for part in book.parts for place in part.places)
+    about = site.url or ",".join(part.wiki.full_path for part in book.parts)
+    ident = uuid.uuid5(uuid.NAMESPACE_URL, f"{about} {site.title} {names}")
+    day = book.changed[:10] or "1980-01-01"
+    rows = "".join(
+        f'<item id="i{number}" href="{item.name}" media-type="{item.kind}"'
+        + (f' properties="{item.properties}"' if item.properties else "")
+        + "/>\n"
+        for number, item in enumerate(items)
+    )
+    spine = "".join(
+        f'<itemref idref="i{number}"/>\n'
+        for number, item in enumerate(items)
+        if item.kind == TEXT
+    )
+    return f"""\
+<?xml version="1.0" encoding="UTF-8"?>
+<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="id">
+<metadata xmlns:dc="http://purl.org/dc/elements/1.1/">
+<dc:identifier id="id">urn:uuid:{ident}</dc:identifier>
+<dc:title>{escape(site.title)}</dc:title>
+<dc:language>{escape(site.lang)}</dc:language>
+<meta property="dcterms:modified">{day}T00:00:00Z</meta>
+</metadata>
+<manifest>
+{rows}</manifest>
+<spine{' page-progression-direction="rtl"' if site.dir == "rtl" else ""}>
+{spine}</spine>
+</package>
+"""

@@ -1,0 +1,141 @@
+"""The HTML of a page as a chapter of one document: ids, links and pictures.  Pure.
+
+A page's links are relative to its place in the site.  In the document they lead to
+other chapters; what is not in it is reached where the site or the wiki is on the web,
+and is plain text where neither is known.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from html import unescape
+from re import Match
+from typing import Protocol
+from urllib.parse import quote, unquote
+
+from wikisync.markup.tokens import TAG, escape_marks
+
+_LINKING = re.compile(r' (id|name|for|headers|href|src|aria-[a-z]+)="([^"]*)"')
+_NAMES_IDS = frozenset({"for", "headers", "aria-labelledby", "aria-describedby"})
+_ALT = re.compile(r' alt="([^"]*)"')
+_HEADING = re.compile(r"h[1-6]")
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
+_IN_FRAGMENTS = "-._~!$&()*+,;=:@/?"
+LEVEL_MAX = 6
+"""The deepest level of a heading."""
+
+
+class Document(Protocol):
+    """What the chapters of a document have to know of it."""
+
+    plays_media: bool
+    """Whether it may hold players of videos and sounds."""
+    has_web: bool
+    """Whether it shows pictures of other hosts."""
+
+    def ident(self, path: str, own: str) -> str:
+        """The id in the document of an id in the page at an output path."""
+
+    def page_link(self, path: str, fragment: str) -> str | None:
+        """Address of a page or heading of the site; None for one that has none."""
+
+    def file_link(self, path: str, *, is_shown: bool) -> str | None:
+        """Address of a file of the site, to be shown or to be linked."""
+
+    def data_link(self, address: str) -> str:
+        """Address of a picture that is written into the page."""
+
+
+def chapter_html(html: str, path: str, level: int, document: Document) -> str:
+    """The text of the page at an output path, as a chapter of the document.
+
+    Args:
+        html: What the sanitiser let through, with the site's links.
+        path: Output path of the page.
+        level: 0 for a page at the top of the document; headings are so much deeper.
+        document: The document that it becomes part of.
+    """
+    return TAG.sub(lambda tag: _Tag(path, level, document).rewritten(tag), html)
+
+
+def quoted_fragment(ident: str) -> str:
+    """An id as the fragment of a link."""
+    return "#" + quote(ident, safe=_IN_FRAGMENTS)
+
+
+class _Tag:
+    """Rewrites tags of one page."""
+
+    def __init__(self, path: str, level: int, document: Document) -> None:
+        self._path, self._level, self._document = path, level, document
+        self._is_lost = False
+        """The tag is a picture that the document cannot show."""
+        self._saved_as = ""
+        """Name of the file that the tag holds, and that its link saves."""
+
+    def rewritten(self, found: Match[str]) -> str:
+        """A tag as the document has it."""
+        tag, name = found[1], found[2]
+        document = self._document
+        if name.lstrip("/") in {"video", "audio"} and not document.plays_media:
+            # the link to the file stands behind it
+            return ""
+        if name[0] == "/":
+            return tag
+        self._is_lost, self._saved_as = False, ""
+        # what is printed never comes into view
+        tag = tag.replace(' loading="lazy"', "")
+        is_picture_link = name == "a" and 'class="picture"' in tag
+        tag = _LINKING.sub(
+            lambda one: (
+                "" if is_picture_link and one[1] == "href" else self._value(one)
+            ),
+            tag,
+        )
+        if self._is_lost:
+            alt = _ALT.search(tag)
+            return f'<span class="missing-media">{alt[1] if alt else ""}</span>'
+        if self._saved_as:
+            # of two such attributes the first one counts
+            return f'<a download="{escape_marks(self._saved_as)}"{tag[2:]}'
+        if self._level and _HEADING.fullmatch(name):
+            level = min(int(name[1]) + self._level, LEVEL_MAX)
+            return f'<{name} aria-level="{level}"{tag[len(name) + 1 :]}'
+        return tag
+
+    def _value(self, attribute: Match[str]) -> str:
+        """An attribute that names an id or an address."""
+        name, value = attribute[1], unescape(attribute[2])
+        if name in {"id", "name"}:
+            return f' {name}="{escape_marks(self._document.ident(self._path, value))}"'
+        if name in _NAMES_IDS:
+            idents = [self._document.ident(self._path, one) for one in value.split()]
+            return f' {name}="{escape_marks(" ".join(idents))}"'
+        if name.startswith("aria-"):
+            return attribute[0]
+        address = self._address(value, is_shown=name == "src")
+        if address is None:
+            self._is_lost = name == "src"
+            return ""
+        return f' {name}="{escape_marks(address)}"'
+
+    def _address(self, address: str, *, is_shown: bool) -> str | None:
+        document = self._document
+        if address.startswith("data:"):
+            return document.data_link(address)
+        if _SCHEME.match(address):
+            return address if document.has_web or not is_shown else None
+        way, _, fragment = address.partition("#")
+        path = self._path
+        if way:
+            folder = posixpath.dirname(path)
+            path = posixpath.normpath(posixpath.join(folder, unquote(way)))
+        if is_shown:
+            return document.file_link(path, is_shown=True)
+        link = document.page_link(path, unquote(fragment))
+        if link is None:
+            link = document.file_link(path, is_shown=False)
+            if link and link.startswith("data:"):
+                self._saved_as = posixpath.basename(path)
+        return link

@@ -1,0 +1,189 @@
+"""All pages in one HTML file, which a browser reads or prints."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from msgspec import Struct
+
+from wikisync.core.model import Problem
+from wikisync.errors import SiteError
+from wikisync.markup.file_types import file_type
+from wikisync.site.book.linking import quoted_fragment
+
+if TYPE_CHECKING:
+    from wikisync.site.book.chapters import Book, FileOfBook
+
+INLINE_BYTES_MAX = 4 * 1024 * 1024
+"""A larger file lies beside the one that shows it."""
+_NOT_IN_STRINGS = re.compile(r"[^\w ]")
+
+
+class OneFile:
+    """The document of ``--single``: files are inside it, large ones beside it."""
+
+    plays_media = True
+
+    def __init__(self, book: Book, target: Path) -> None:
+        self._book = book
+        self._beside = target.with_name(f"{target.stem}.files")
+        self.has_web = bool(book.site.options.get("external_media", True))
+        self.left_beside: dict[str, int] = {}
+        """Files that are too large to be inside."""
+
+    def ident(self, path: str, own: str) -> str:
+        """The id in the document of an id in the page at an output path."""
+        return self._book.ident(path, own)
+
+    def page_link(self, path: str, fragment: str) -> str | None:
+        """Address of a page or heading of the site; None for one that has none."""
+        if place := self._book.place(path):
+            own = fragment if self._book.has_id(place, fragment) else ""
+            return quoted_fragment(self._book.ident(path, own))
+        return None if self._book.file(path) else self._book.outside(path, fragment)
+
+    def file_link(self, path: str, *, is_shown: bool) -> str | None:  # noqa: ARG002
+        """Address of a file of the site: its bytes, or its place beside."""
+        file = self._book.file(path)
+        content = file.read() if file else None
+        if file is None or content is None:
+            return None
+        if file.size > INLINE_BYTES_MAX:
+            return self._kept_beside(file, content)
+        return f"data:{file_type(path)};base64,{base64.b64encode(content).decode()}"
+
+    def data_link(self, address: str) -> str:
+        """Address of a picture that is written into the page."""
+        return address
+
+    def _kept_beside(self, file: FileOfBook, content: bytes) -> str:
+        name = f"{file.digest[:16]}-{file.path.rpartition('/')[2]}"
+        if name not in self.left_beside:
+            self._beside.mkdir(exist_ok=True)
+            (self._beside / name).write_bytes(content)
+            self.left_beside[name] = file.size
+        return Path(self._beside.name, name).as_posix()
+
+
+def write_single(book: Book, target: Path) -> tuple[Problem, ...]:
+    """Write the document of ``--single``; what lies beside it is said."""
+    document = OneFile(book, target)
+    write_html(book, "single.html", document, target)
+    return tuple(
+        Problem(
+            "left-beside",
+            name,
+            f"has {size // 1024**2} MiB; it lies in {target.stem}.files beside"
+            f" {target.name}",
+            "hand both on together",
+        )
+        for name, size in document.left_beside.items()
+    )
+
+
+class _Printed(OneFile):
+    """The document that an engine prints: its pictures lie in the same folder."""
+
+    plays_media = False
+
+    def __init__(self, book: Book, target: Path) -> None:
+        super().__init__(book, target)
+        self.has_web = False
+        self._folder = target.parent
+        self._copied: dict[str, str] = {}
+
+    def file_link(self, path: str, *, is_shown: bool) -> str | None:
+        """Address of a picture in the folder, or of a linked file on the web."""
+        file = self._book.file(path)
+        if file is None or not is_shown:
+            return self._book.outside(path) if file else None
+        if path not in self._copied:
+            content = file.read()
+            if content is None:
+                return None
+            name = f"{len(self._copied) + 1}{Path(path).suffix.lower()}"
+            (self._folder / name).write_bytes(content)
+            self._copied[path] = name
+        return self._copied[path]
+
+
+def write_print(book: Book, target: Path, numbers: Mapping[str, int]) -> None:
+    """Write the document to be printed.
+
+    Args:
+        book: Its pages.
+        target: A file in a folder of its own, where pictures are put.
+        numbers: The printed page of each chapter, by id, as far as known.
+    """
+    write_html(book, "print.html", _Printed(book, target), target, numbers)
+
+
+class RunningHead(Struct, frozen=True):
+    """What stands above each printed page of a chapter, as a style sheet has it."""
+
+    number: int
+    title: str
+    wiki: str
+
+
+def write_html(
+    book: Book,
+    template: str,
+    document: OneFile,
+    target: Path,
+    numbers: Mapping[str, int] | None = None,
+) -> None:
+    """Write all pages by one template, piece by piece."""
+    from markupsafe import Markup
+
+    book.start(f"writing {target.name}")
+    context: dict[str, object] = {
+        "site": book.site,
+        "parts": book.parts,
+        "changed": book.changed,
+        "numbers": numbers or {},
+        "running_heads": [
+            RunningHead(
+                place.number, _css_text(place.title), _css_text(part.wiki.title)
+            )
+            for part in book.parts
+            for place in part.places
+        ],
+        "chapters": lambda part: book.chapters(part, document),
+        # a style sheet of the theme is no text of a page
+        "style": lambda name: Markup(book.theme.style(name)),  # noqa: S704
+    }
+    with written_whole(target) as file:
+        for piece in book.theme.stream(template, context, at="index.html"):
+            file.write(piece.encode("utf-8", "replace"))
+
+
+def _css_text(text: str) -> str:
+    """Text for a quoted string of a style sheet, harmless in HTML as well."""
+    return _NOT_IN_STRINGS.sub(lambda one: f"\\{ord(one[0]):x} ", text)
+
+
+@contextmanager
+def written_whole(target: Path) -> Iterator[IO[bytes]]:
+    """A file that takes the place of the one before when it is whole.
+
+    Raises:
+        SiteError: it cannot be written.
+    """
+    part = target.with_name(f".{target.name}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(target)
+    except OSError as exc:
+        raise SiteError(
+            f"{target} cannot be written: {exc.strerror or exc}",
+            hint="name a file in a folder that exists and that you may write to",
+        ) from exc
+    finally:
+        part.unlink(missing_ok=True)

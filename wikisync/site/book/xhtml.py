@@ -1,0 +1,117 @@
+"""The sanitiser's HTML as XHTML of a book: well-formed, and without what left HTML.
+
+Pure.  The sanitiser closes every tag and quotes every value; what is left is the
+difference between the two notations, and attributes and elements that its pages may
+still have but books may not.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+from wikisync.markup.tokens import TAG, VOID, escape_marks
+
+MATHML = "http://www.w3.org/1998/Math/MathML"
+SVG = "http://www.w3.org/2000/svg"
+_NAMESPACES = {"math": MATHML, "svg": SVG}
+_NAMES = {
+    "h7": "h6",
+    "h8": "h6",
+    "big": "span",
+    "strike": "s",
+    "tt": "code",
+    "font": "span",
+    "center": "div",
+}
+_ATTRIBUTE = re.compile(r"""\s+([a-zA-Z_][\w:.-]*)(?:="([^"]*)")?""")
+_TAG_NAME = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]*)")
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_ALIGNED = frozenset({"left", "right", "center", "justify"})
+_GLOBAL = frozenset({"class", "dir", "hidden", "id", "lang", "role", "style", "title"})
+_OWN = {
+    "a": {"href", "hreflang", "rel", "type"},
+    "blockquote": {"cite"},
+    "col": {"span"},
+    "colgroup": {"span"},
+    "del": {"cite", "datetime"},
+    "details": {"open"},
+    "img": {"alt", "height", "src", "width"},
+    "input": {"checked", "disabled", "type", "value"},
+    "ins": {"cite", "datetime"},
+    "li": {"value"},
+    "ol": {"reversed", "start", "type"},
+    "q": {"cite"},
+    "td": {"colspan", "headers", "rowspan"},
+    "th": {"abbr", "colspan", "headers", "rowspan", "scope"},
+    "time": {"datetime"},
+}
+_NUMBERS = frozenset(
+    {"colspan", "height", "rowspan", "span", "start", "value", "width"}
+)
+
+
+def as_xhtml(html: str) -> str:
+    """The same text in the notation of XML."""
+    pieces = TAG.split(html)
+    out: list[str] = []
+    foreign: list[str] = []
+    """The outermost element of MathML or SVG that is open."""
+    for text, tag in zip(pieces[::3], [*pieces[1::3], ""], strict=True):
+        out.append(_text(text))
+        found = _TAG_NAME.match(tag)
+        if found is None:
+            continue
+        name = found[1]
+        is_end = tag[1] == "/"
+        if is_end:
+            out.append(f"</{_NAMES.get(name, name)}>")
+            if foreign and name == foreign[-1]:
+                foreign.pop()
+            continue
+        if name in _NAMESPACES:
+            foreign.append(name)
+        is_empty = name in VOID or tag.endswith("/>")
+        out.append(
+            _start_tag(
+                name, tag[found.end() :], is_foreign=bool(foreign), is_empty=is_empty
+            )
+        )
+        if is_empty and foreign and name == foreign[-1]:
+            foreign.pop()
+    return "".join(out)
+
+
+def _text(text: str) -> str:
+    return escape_marks(_NO_XML.sub("", unescape(text)))
+
+
+def _start_tag(name: str, rest: str, *, is_foreign: bool, is_empty: bool) -> str:
+    given = {key: unescape(value) for key, value in _ATTRIBUTE.findall(rest)}
+    if not is_foreign:
+        given = _kept(name, given)
+    elif name in _NAMESPACES:
+        given["xmlns"] = _NAMESPACES[name]
+    shown = "".join(f' {key}="{_text(value)}"' for key, value in given.items())
+    return f"<{_NAMES.get(name, name)}{shown}{'/' if is_empty else ''}>"
+
+
+def _kept(name: str, given: dict[str, str]) -> dict[str, str]:
+    """The attributes that an element of a book may have."""
+    kept = {
+        key: value
+        for key, value in given.items()
+        if (key in _GLOBAL or key in _OWN.get(name, ()) or key.startswith("aria-"))
+        and (key not in _NUMBERS or value.isdecimal())
+    }
+    align = given.get("align", "").lower()
+    if align in _ALIGNED and name != "img":
+        style = kept.get("style", "")
+        kept["style"] = f"{style.rstrip('; ')}; text-align: {align}".lstrip("; ")
+    if name == "a" and "name" in given:
+        kept.setdefault("id", given["name"])
+    if name == "img":
+        kept.setdefault("alt", "")
+    return {
+        key: value for key, value in kept.items() if value or key not in {"id", "lang"}
+    }
