@@ -27,11 +27,11 @@ from wikisync.markup.drawings import static_drawing
 from wikisync.markup.frontmatter import split_front_matter
 from wikisync.markup.page import MarkupOptions, parse_page
 from wikisync.markup.record import MarkdownEngine
+from wikisync.markup.redirects import parse_redirects
 from wikisync.merging.conflict import git_conflicts, read_conflict_file
 from wikisync.merging.front_matter import with_front_matter
 from wikisync.merging.merge import merge
 from wikisync.merging.metadata import merge_metadata
-from wikisync.service.editing import parse_redirects
 from wikisync.service.pages import front_matter_of
 from wikisync.service.tree import path_of_new_title
 from wikisync.site.preview.checks import page_checks

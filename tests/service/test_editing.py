@@ -8,13 +8,12 @@ import pytest
 
 from tests.support.flat_tree import FlatTree
 from wikisync.core.model import Format
+from wikisync.markup.redirects import REDIRECTS_PATH, parse_redirects
 from wikisync.service.answers import Refusal
 from wikisync.service.editing import (
-    REDIRECTS_PATH,
     CommitPlan,
     EditRequest,
     find_page,
-    parse_redirects,
     plan_create,
     plan_delete,
     plan_edit,

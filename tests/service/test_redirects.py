@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wikisync.service.editing import parse_redirects, render_redirects
+from wikisync.markup.redirects import parse_redirects, render_redirects
 
 SLUGS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 

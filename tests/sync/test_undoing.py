@@ -374,6 +374,13 @@ async def test_a_page_that_came_and_went_in_one_sync_is_no_step(state: State) ->
     assert step == Step(Slug(""), Slug("home"), base.format, PAGES["home"], Digest(""))
 
 
+async def test_renames_of_pages_that_are_left_are_told(state: State) -> None:
+    copies = await in_sync(state)
+    all_at_once(copies)
+    await copies.rest()
+    assert copies.known.renames() == {"guide": "manual"}
+
+
 async def test_a_dry_run_changes_nothing(state: State) -> None:
     copies = await in_sync(state)
     all_at_once(copies)

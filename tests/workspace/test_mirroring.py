@@ -22,9 +22,18 @@ from wikisync.api.replica import WikiReplica
 from wikisync.api.settings import ClientSettings
 from wikisync.api.wikis import Wiki
 from wikisync.core.messages import SilentProgress
-from wikisync.core.model import AttachmentPath, Digest, Slug, WikiOwner, digest_of
+from wikisync.core.model import (
+    AttachmentPath,
+    Digest,
+    Format,
+    Slug,
+    WikiOwner,
+    digest_of,
+)
 from wikisync.errors import FolderError, Unavailable
+from wikisync.markup.redirects import REDIRECTS_PATH
 from wikisync.service.projects import tables as project_tables
+from wikisync.site.cache import open_cache
 from wikisync.site.mirror import (
     FILES,
     NOTHING,
@@ -34,7 +43,8 @@ from wikisync.site.mirror import (
     name_of,
     open_mirror,
 )
-from wikisync.site.sources import WikiFiles
+from wikisync.site.model import WikiSource
+from wikisync.site.sources import WikiFiles, scan_wiki
 from wikisync.workspace.discovery import Selection
 from wikisync.workspace.exporting import pull
 from wikisync.workspace.mirroring import CHECK_S, Mirroring, mirror_wiki
@@ -371,6 +381,25 @@ async def test_file_beside_the_pages_follows_the_wiki(desk: Desk) -> None:
     await desk.service.remove_file(OWNER, "pictures/map.png")
     await desk.pull()
     assert desk.files() == {}
+
+
+@needs_git
+async def test_redirects_of_a_rename_come_with_the_copy(desk: Desk) -> None:
+    async with Client(desk.service.url, desk.service.token) as client:
+        wiki = Wiki(client, OWNER, desk.ids[OWNER])
+        title, text = "later/plan", "p\n"
+        await wiki.edit_page(PLAN, title=title, content=text, format=Format.MARKDOWN)
+    await desk.pull()
+    number = desk.noted().number
+    folder = desk.mirror.folder
+    source = WikiSource(OWNER, "Handbook", folder=folder, copy=number)
+    with open_cache(folder / "site") as cache:
+        scanned = scan_wiki(source, cache)
+    assert scanned.redirects == {"plan": "later/plan"}
+    assert scanned.loose.named(REDIRECTS_PATH) is None
+    await desk.service.add_pages(OWNER, {"plan": "another\n"})
+    await desk.pull()
+    assert desk.files() == {REDIRECTS_PATH: desk.files()[REDIRECTS_PATH]}
 
 
 async def test_file_that_was_missing_is_asked_for_without_activity(desk: Desk) -> None:

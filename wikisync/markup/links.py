@@ -173,6 +173,7 @@ class LinkIndex:
             or None is given, fragments into it are not checked.
         web_url: address of the wiki on the service, ending in ``/-/wikis``; full
             links to it lead to the page here.
+        redirects: pages by their old names; none of these is a page's name.
     """
 
     def __init__(
@@ -182,7 +183,9 @@ class LinkIndex:
         headings: Mapping[Slug, frozenset[str]] | None = None,
         *,
         web_url: str = "",
+        redirects: Mapping[str, Slug] | None = None,
     ) -> None:
+        self._redirects = redirects or {}
         self.pages = frozenset(pages)
         self.attachments = frozenset(attachments)
         self.headings = {} if headings is None else headings
@@ -196,7 +199,7 @@ class LinkIndex:
         """The page that the service's lookup finds for a path.
 
         Exact spelling first, then spaces as hyphens and any case; each of them
-        also without the extension of a page.
+        also without the extension of a page.  The old name of a page comes last.
         """
         bare = split_extension(path)
         tries = (path,) if bare is None else (path, bare[0])
@@ -231,7 +234,8 @@ class LinkIndex:
         """The lookup's table, made for the first link that is spelled otherwise."""
         if self._by_fold is None:
             slugs = sorted(self.pages, reverse=True)
-            self._by_fold = {fold(slug): slug for slug in slugs}
+            old = {fold(name): slug for name, slug in self._redirects.items()}
+            self._by_fold = old | {fold(slug): slug for slug in slugs}
         return self._by_fold
 
     def resolve(

@@ -4,23 +4,19 @@ Pure: nothing is written here.  Each function takes the tree as it is and gives
 the ``CommitPlan`` that one commit makes of it, or raises the ``Refusal`` that the
 service answers instead.  ``repository`` carries changes out.
 
-A rename leaves a line in the redirects file: the real service writes one flat YAML
-mapping of plain or quoted scalars, so this reads those and skips what it cannot read;
-it writes every scalar in double quotes, which any YAML reader takes.
+A rename leaves a line in the redirects file (``markup.redirects``).
 
 Rules: ``docs/service.md`` "Slugs and titles", "Edits" and "Differences".
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-import msgspec
 from msgspec import Struct, field
 
-from wikisync.core.decoding import json_decoder
 from wikisync.core.model import Format, folders_above, path_of_title
+from wikisync.markup.redirects import REDIRECTS_PATH, parse_redirects, render_redirects
 from wikisync.service.answers import COLLISION, invalid, not_found
 from wikisync.service.settings import MIB, Limits
 from wikisync.service.tree import (
@@ -226,48 +222,3 @@ def _redirects_with(
     if len(rendered) > limits.redirects_bytes_max:
         raise invalid("base", "Redirects file is too large")
     return {REDIRECTS_PATH: rendered}
-
-
-REDIRECTS_PATH = ".gitlab/redirects.yml"
-
-_QUOTED = json_decoder(str)
-_QUOTES = r""" "(?:[^"\\]++|\\.)*+" | '(?:[^']++|\'\')*+' """
-_KEY = re.compile(
-    rf"""(?: (?P<quoted> {_QUOTES} ) \s*+ : | (?P<plain> [^\s"'\#\-&*!|>%@`{{}}\[\],?:]
-    (?: [^:\#] | :(?!\s) | (?<!\s)\# )*+ ) : ) \s++""",
-    re.VERBOSE,
-)
-
-
-def parse_redirects(source: bytes) -> dict[str, str]:
-    """The mapping in a redirects file; lines that are none are left out."""
-    found: dict[str, str] = {}
-    for line in source.decode("utf-8", "replace").split("\n"):
-        match = _KEY.match(line)
-        if match is None:
-            continue
-        key = _scalar(match["quoted"] or match["plain"].rstrip())
-        value = _scalar(line[match.end() :].rstrip())
-        if key and value:
-            found[key] = value
-    return found
-
-
-def render_redirects(redirects: dict[str, str]) -> bytes:
-    """The file that holds a mapping."""
-    lines = [
-        msgspec.json.encode(old) + b": " + msgspec.json.encode(new)
-        for old, new in redirects.items()
-    ]
-    return b"---\n" + b"".join(line + b"\n" for line in lines)
-
-
-def _scalar(text: str) -> str | None:
-    if text.startswith("'"):
-        return text[1:-1].replace("''", "'") if text.endswith("'") else None
-    if not text.startswith('"'):
-        return text
-    try:
-        return _QUOTED.decode(text.encode())
-    except msgspec.DecodeError:
-        return None

@@ -18,11 +18,11 @@ from wikisync.markup.frontmatter import (
     text_without,
     title_block,
 )
+from wikisync.markup.redirects import REDIRECTS_PATH
 from wikisync.service import answers
 from wikisync.service.access import Operation
 from wikisync.service.call import Call, Caller, Owner
 from wikisync.service.editing import (
-    REDIRECTS_PATH,
     CommitPlan,
     EditRequest,
     find_page,

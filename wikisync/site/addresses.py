@@ -16,6 +16,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -24,6 +25,7 @@ from msgspec import Struct, field
 from wikisync.core.model import AttachmentPath, Problem, Slug, folders_above
 from wikisync.markup.file_types import inert_name, without_run_names
 from wikisync.markup.links import STARTS, LinkIndex
+from wikisync.markup.redirects import settle_redirects
 
 if TYPE_CHECKING:
     from wikisync.core.model import WikiOwner
@@ -48,6 +50,8 @@ NOT_FOUND_PAGE = "404.html"
 ROBOTS = "robots.txt"
 SITEMAP = "sitemap.xml"
 NO_JEKYLL = ".nojekyll"
+REDIRECTS = "_redirects"
+REDIRECTS_MAP = "-/redirects.map"
 
 LIST_ITEMS_MAX = 2000
 """Entries of one part of a list."""
@@ -59,7 +63,9 @@ NAMES_CACHED = 16_384
 TWIN_DIGITS = 6
 LOOSE_DIGITS = 32
 
-ROOT_FILES = frozenset({INDEX_PAGE, NOT_FOUND_PAGE, ROBOTS, SITEMAP, NO_JEKYLL})
+ROOT_FILES = frozenset(
+    {INDEX_PAGE, NOT_FOUND_PAGE, ROBOTS, SITEMAP, NO_JEKYLL, REDIRECTS}
+)
 """Files at the top of a site that no page may take, nor a folder replace."""
 
 _UNSAFE = re.compile(r'[<>:"|?*\\/\x00-\x1f\x7f-\x9f\ud800-\udfff]')
@@ -149,6 +155,10 @@ class WikiAddresses(Struct, frozen=True):
     """What the site has not got, by slug or path: why, a word of ``REASONS``."""
     names: bytes = b""
     """Hash of all that the paths follow from."""
+    redirects: Mapping[str, Slug] = field(default_factory=dict)
+    """The pages that old names lead to."""
+    stubs: Mapping[str, Slug] = field(default_factory=dict)
+    """The same by the output paths of the old names, where nothing else lies."""
 
     def why_left_out(self, path: str) -> str:
         """Why the site has not got a file, if more is known of it or its folders."""
@@ -162,6 +172,7 @@ class WikiAddresses(Struct, frozen=True):
 
 
 NO_ADDRESSES = WikiAddresses("", "", {}, {})
+NO_REDIRECTS: Mapping[str, str] = MappingProxyType({})
 
 
 def assign_addresses(
@@ -170,6 +181,7 @@ def assign_addresses(
     attachments: Iterable[AttachmentPath],
     beside: Collection[Slug] = (),
     known: WikiAddresses = NO_ADDRESSES,
+    redirects: Mapping[str, str] = NO_REDIRECTS,
 ) -> WikiAddresses:
     """Give every page and attachment of a wiki a path of its own.
 
@@ -177,10 +189,13 @@ def assign_addresses(
     be kept would be one file somewhere: the later one in sorted order gets a
     short hash and a problem.  Pages ``beside`` others come first: one that is
     called like a sidebar and is none is named.  Depends on the names alone, so it
-    is stable, and what is ``known`` is taken as it is where they are the same.
+    is stable, and what is ``known`` is taken as it is where they are the same.  The
+    page of a redirect gets a path only where nothing else wants it.
     """
     slugs, attachments = sorted(slugs), sorted(attachments)
-    listed = repr((prefix, slugs, attachments, sorted(beside)))
+    listed = repr(
+        (prefix, slugs, attachments, sorted(beside), sorted(redirects.items()))
+    )
     names = hashlib.sha256(listed.encode("utf-8", "surrogatepass")).digest()
     if names == known.names:
         return known
@@ -198,9 +213,18 @@ def assign_addresses(
         else claims.claim(slug, page_path(prefix, slug))
         for slug in slugs
     }
-    problems = tuple(claims.problems)
+    index = LinkIndex(slugs, attachment_paths)
+    settled = settle_redirects(redirects, index.find_page)
+    problems = (*claims.problems, *settled.problems)
     return WikiAddresses(
-        prefix, claims.home, page_paths, attachment_paths, problems, names=names
+        *(prefix, claims.home, page_paths, attachment_paths, problems),
+        names=names,
+        redirects=settled.pages,
+        stubs={
+            path: slug
+            for old, slug in settled.pages.items()
+            if claims.has_room(path := page_path(prefix, old))
+        },
     )
 
 
@@ -246,9 +270,19 @@ class _Claims:
             digits += 1
         if path != wanted:
             self.problems.append(_twin(subject, path))
+        self._take(folded, above)
+        return path
+
+    def has_room(self, path: str) -> bool:
+        """Take a path only if nothing else has it."""
+        folded, above = _fold(path), _folded_above(path)
+        if is_free := self._is_free(folded, above):
+            self._take(folded, above)
+        return is_free
+
+    def _take(self, folded: str, above: tuple[str, ...]) -> None:
         self._files.add(folded)
         self._folders.update(above)
-        return path
 
     def _is_free(self, folded: str, above: tuple[str, ...]) -> bool:
         """Whether a file may have a path, folded like the folders above it."""

@@ -161,6 +161,7 @@ def site_addresses(
             wiki.attachments,
             wiki.beside,
             last,
+            wiki.redirects,
         )
         for wiki, last in zip(
             scanned, known or [NO_ADDRESSES] * len(scanned), strict=True

@@ -205,7 +205,9 @@ class WikiTable:
         if number not in self._indexes:
             known = self.addresses[number]
             slugs = [*known.pages, *map(Slug, known.left_out)]
-            self._indexes[number] = WikiIndex(slugs, known.attachments)
+            self._indexes[number] = WikiIndex(
+                slugs, known.attachments, redirects=known.redirects
+            )
         return self._indexes[number]
 
 
@@ -234,6 +236,7 @@ class SiteLinks(WikiIndex):
             known.attachments,
             headings,
             web_url=table.web_urls[number],
+            redirects=known.redirects,
         )
         self.number = number
         self._folders = folders or {}

@@ -21,6 +21,8 @@ from wikisync.site.addresses import (
     LIST_ITEMS_MAX,
     NOT_FOUND_PAGE,
     ORPHANS_PAGE,
+    REDIRECTS,
+    REDIRECTS_MAP,
     REPORT_PAGE,
     SEARCH_PAGE,
     SITEMAP,
@@ -29,6 +31,7 @@ from wikisync.site.addresses import (
     home_slug,
     list_id,
     numbered,
+    relative_url,
 )
 from wikisync.site.changes import NEWEST_MAX, changed_pages
 from wikisync.site.context import (
@@ -331,6 +334,48 @@ def robots_text(site: SiteContext, wikis: Sequence[tuple[str, bool]]) -> str:
     if site.url and len(closed) < len(wikis):
         lines.append(f"Sitemap: {absolute_url(site.url, SITEMAP)}")
     return "\n".join(lines) + "\n"
+
+
+def stub_page(site: SiteContext, at: str, to: str, moved: str) -> str:
+    """What lies at the old address of a page: it leads on, from a file system too."""
+    link = relative_url(at, to)
+    base = site.url
+    canonical = (
+        f'<link rel="canonical" href="{escape(absolute_url(base, to))}">\n'
+        if base
+        else ""
+    )
+    return (
+        f'<!doctype html>\n<html lang="{escape(site.lang)}" dir="{site.dir}">\n'
+        '<meta charset="utf-8">\n<meta name="robots" content="noindex">\n'
+        f'<meta http-equiv="refresh" content="0; url={escape(link)}">\n{canonical}'
+        f"<title>{escape(moved)}</title>\n"
+        f'<p><a href="{escape(link)}">{escape(moved)}</a></p>\n</html>\n'
+    )
+
+
+def redirect_rules(
+    site: SiteContext, stubs: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """The redirects for web servers: ``_redirects``, and a map for nginx.
+
+    Args:
+        site: the site; where its address is known, its folder on the host is part of
+            every rule.
+        stubs: old output path to new one.
+    """
+    base = urlsplit(site.url).path.rstrip("/") if site.url else ""
+    rules, entries = [], []
+    for old, new in sorted(stubs.items()):
+        target = f"{base}/{quote(new)}"
+        # a host that leaves out .html has both addresses
+        for one in (old, old.removesuffix(".html")):
+            rules.append(f"{base}/{quote(one)} {target} 301\n")
+            key = f"{base}/{one}".replace("\\", "\\\\").replace('"', '\\"')
+            entries.append(f'"{key}" "{target}";\n')
+    if rules:
+        yield REDIRECTS, "".join(rules)
+        yield REDIRECTS_MAP, "".join(entries)
 
 
 def sitemaps(base: str, paths: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -103,10 +103,13 @@ class WikiSource(WikiInfo, frozen=True, kw_only=True):
     """Number of its copy in the mirror in ``folder``; 0 where that has its files."""
     versions: Versions = UNKNOWN
     """Its history as syncs saw it, of a folder that git knows nothing of."""
+    renames: Mapping[str, str] = field(default_factory=dict)
+    """New names of pages by old ones, as the syncs of the folder saw them."""
 
     def fingerprint(self) -> bytes:
         """What facts of its pages depend on, to be hashed; no path of this machine."""
-        text = repr(structs.replace(self, folder=Path(), copy=0, versions=UNKNOWN))
+        shown = {"folder": Path(), "copy": 0, "versions": UNKNOWN, "renames": {}}
+        text = repr(structs.replace(self, **shown))
         return text.encode("utf-8", "surrogatepass")
 
 

@@ -26,8 +26,19 @@ from wikisync.errors import FolderError
 from wikisync.folder.index import FolderIndex, IndexedFile
 from wikisync.folder.naming import is_unlisted, parse_path
 from wikisync.folder.pattern_file import read_patterns
-from wikisync.folder.safe_open import Folders, opened_below, opened_root, read_all
+from wikisync.folder.safe_open import (
+    Folders,
+    opened_below,
+    opened_root,
+    read_all,
+    read_below,
+)
 from wikisync.folder.scan import scan_pages
+from wikisync.markup.redirects import (
+    REDIRECTS_BYTES_MAX,
+    REDIRECTS_PATH,
+    parse_redirects,
+)
 from wikisync.markup.resolve import REASONS
 from wikisync.site.addresses import FOOTER, SIDEBAR, pages_named
 from wikisync.site.folder_log import folder_log
@@ -128,6 +139,9 @@ class ScannedWiki(Struct, frozen=True, dict=True):
         """The repository that has the texts of its versions."""
         return self.source.folder / CACHE_FOLDER / self.versions.texts
 
+    redirects: Mapping[str, str] = field(default_factory=dict)
+    """Other names by old names of pages, as they are noted."""
+
     @cached_property
     def files(self) -> WikiFiles:
         """What reads its pages and files, here or in another process."""
@@ -187,7 +201,8 @@ class ScannedWiki(Struct, frozen=True, dict=True):
             f"\n{path}\0{state.digest}" for path, state in self.attachments.items()
         ]
         loose = "\0".join(sorted(self.loose.names))
-        text = "".join([*lines, f"\n{loose}\n", repr(self.problems)])
+        rest = repr((self.problems, sorted(self.redirects.items())))
+        text = "".join([*lines, f"\n{loose}\n", rest])
         digest = hashlib.sha256(self.source.fingerprint() + self.history)
         digest.update(text.encode("utf-8", "surrogatepass"))
         return digest.digest()
@@ -283,6 +298,7 @@ def scan_wiki(
         notes=tuple(one for one in scanned.left_out if one.is_note),
         history=history_key(log),
         log=log,
+        redirects=_redirects(source, log, _noted_redirects(source.folder)),
     )
 
 
@@ -301,6 +317,10 @@ def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
     files: dict[str, IndexedFile] = {
         path: IndexedFile(file.digest, file.size) for path, file in copy.files.items()
     }
+    noted = files.pop(REDIRECTS_PATH, None)
+    redirects = b""
+    if noted and noted.size <= REDIRECTS_BYTES_MAX:
+        redirects = read_file(source.folder / FILES, noted.digest) or b""
     uploads = {path: one for path, one in files.items() if path.startswith("uploads/")}
     loose = files.keys() - uploads.keys()
     return ScannedWiki(
@@ -315,7 +335,22 @@ def _scan_copy(source: WikiSource, *, page_templates: bool) -> ScannedWiki:
         {} if page_templates else dict.fromkeys(templates, "template"),
         has_news=True,  # a build that has nothing to do asks nobody
         history=history,
+        redirects=_redirects(source, UNKNOWN, redirects),
     )
+
+
+def _noted_redirects(folder: Path) -> bytes:
+    """The service's redirects, where the folder is the wiki's own work tree."""
+    try:
+        return read_below(folder, REDIRECTS_PATH, REDIRECTS_BYTES_MAX)
+    except (OSError, FolderError):
+        return b""
+
+
+def _redirects(source: WikiSource, log: Versions, noted: bytes) -> Mapping[str, str]:
+    """The redirects of a wiki; what the service says of a name counts."""
+    renamed = {row.was: row.slug for row in reversed(log.rows) if row.kind == "renamed"}
+    return {**renamed, **source.renames, **parse_redirects(noted)}
 
 
 def settle(

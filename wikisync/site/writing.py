@@ -39,8 +39,10 @@ from wikisync.site.frame import is_top
 from wikisync.site.generated import (
     GeneratedPage,
     GeneratedPages,
+    redirect_rules,
     robots_text,
     sitemaps,
+    stub_page,
     wiki_paths,
 )
 from wikisync.site.groups import group_titles
@@ -422,6 +424,7 @@ class SiteWriting:
             at = {"at": site.feed_url, "page": site.changes_url}
             text = atom_feed(site.title, self._changes, **at, base=site.url)
             output.put(site.feed_url, text.encode())
+        self._write_redirects(output)
         wikis = [
             (addresses, wiki.source.visibility == "public")
             for addresses, wiki in zip(self._addresses, self._scanned, strict=True)
@@ -448,6 +451,18 @@ class SiteWriting:
         if self._site.context.url and public:
             for path, text in sitemaps(self._site.context.url, public):
                 output.put(path, text.encode())
+
+    def _write_redirects(self, output: Output) -> None:
+        """What leads from the old addresses of pages to the new ones."""
+        moved = self._theme.text("moved", self._options.lang)
+        site = self._site.context
+        ways: dict[str, str] = {}
+        for wiki in self._addresses:
+            ways |= {path: wiki.pages[slug] for path, slug in wiki.stubs.items()}
+        for path, to in ways.items():
+            output.put(path, stub_page(site, path, to, moved).encode())
+        for path, text in redirect_rules(site, ways):
+            output.put(path, text.encode())
 
     def _write_file(
         self, output: Output, scanned: ScannedWiki, name: str, path: str

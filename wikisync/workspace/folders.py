@@ -11,7 +11,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,12 +21,14 @@ from msgspec.structs import replace
 from wikisync.config import FILE_NAME, Config, WikiSection
 from wikisync.config.reading import overlap
 from wikisync.config.trust import refuse_unagreed
-from wikisync.core.layout import CACHE_FOLDER, PRIVATE_FOLDER
+from wikisync.core.layout import CACHE_FOLDER, PRIVATE_FOLDER, STATE_FILE
 from wikisync.core.model import WikiOwner
 from wikisync.core.terminal import path_text
-from wikisync.errors import ConfigError, UsageError
+from wikisync.errors import ConfigError, UsageError, WikisyncError
+from wikisync.folder.workspace import holder_of
 from wikisync.site.model import SiteOptions, WikiOrigin, WikiSource
 from wikisync.site.preview.world import PreviewInputs
+from wikisync.sync.base.state import State
 from wikisync.workspace.cache import default_cache
 from wikisync.workspace.configured import no_wiki, read_config, workspace_above
 from wikisync.workspace.rendering import markup_options
@@ -143,7 +145,11 @@ def _workspace_site(
     if not wikis:
         raise no_wiki(workspace)
     refuse_unagreed(workspace, config, os.environ, keys={"markup.kroki"})
-    sources = tuple(_source(workspace, wiki, config) for wiki in wikis)
+    renames = _renames(workspace, wikis)
+    sources = tuple(
+        replace(_source(workspace, wiki, config), renames=of_wiki)
+        for wiki, of_wiki in zip(wikis, renames, strict=True)
+    )
     site = config.site
     default = sources[0].title if len(sources) == 1 else path_text(workspace.name)
     return sources, SiteOptions(
@@ -160,6 +166,19 @@ def _workspace_site(
         history=site.history,
         page_templates=site.page_templates,
     )
+
+
+def _renames(workspace: Path, wikis: Sequence[WikiSection]) -> list[Mapping[str, str]]:
+    """The renames that the syncs of each wiki saw; none where the state is no help."""
+    private = workspace / PRIVATE_FOLDER
+    if not (private / STATE_FILE).exists():
+        return [{}] * len(wikis)
+    try:
+        is_live = holder_of(private) is not None
+        with State.copy(private / STATE_FILE, is_live=is_live) as state:
+            return [state.wiki(wiki.owner).renames() for wiki in wikis]
+    except WikisyncError:
+        return [{}] * len(wikis)
 
 
 def _source(workspace: Path, wiki: WikiSection, config: Config) -> WikiSource:

@@ -65,6 +65,7 @@ from wikisync.errors import (
 )
 from wikisync.folder.naming import check_attachment, path_of
 from wikisync.folder.text import encode_page
+from wikisync.markup.redirects import REDIRECTS_PATH
 from wikisync.site.mirror import (
     NOTHING,
     Mirror,
@@ -190,15 +191,18 @@ async def _files(
     keep_file: KeepFile,
     progress: Progress,
 ) -> Mapping[AttachmentPath, MirrorFile]:
-    """The files that the pages show or link to."""
+    """The files that the pages show or link to, and that of the redirects."""
     uploads = {path for page in pages.values() for path in page.mentions}
     linked = {way for page in pages.values() for way in page.ways}.difference(pages)
-    found = await replica.other_files() if linked else {}
+    # a wiki that is as it was has no other redirects
+    is_asked = bool(linked) or pages.keys() != before.pages.keys()
+    found = await replica.other_files() if is_asked else None
     if found is None:
         # nobody tells: what is here stays
         others = {one.path: one.version for one in before.files.values() if one.version}
     else:
         others = {AttachmentPath(path): version for path, version in found.items()}
+    linked |= {REDIRECTS_PATH}
     versions = {path: one for path, one in others.items() if in_form_c(path) in linked}
     files = {
         path: one
@@ -208,7 +212,8 @@ async def _files(
 
     async def fetch(path: AttachmentPath) -> Unfetched | None:
         try:
-            check_attachment(path)
+            if path != REDIRECTS_PATH:
+                check_attachment(path)
         except FolderError as error:
             hint = error.hint or MISSING_HINT
             problem = Problem("attachment-unwritable", path, error.message, hint)

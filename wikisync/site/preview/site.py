@@ -39,6 +39,7 @@ from wikisync.markup.links import LinkIndex
 from wikisync.site.addresses import page_path
 from wikisync.site.bodies import BodyDamaged
 from wikisync.site.composing import search_digest, search_documents
+from wikisync.site.generated import stub_page
 from wikisync.site.manifest import content_type
 from wikisync.site.preview.checks import located, page_checks
 from wikisync.site.preview.pages import Rendered, RenderedPages, drafted
@@ -265,6 +266,9 @@ class LiveSite:
             return Rendered("", content, content_type(path))
         if path in world.linked:
             return world.linked[path]
+        if to := world.layout.moved.get(path):
+            text = stub_page(world.site.context, path, to, world.text("moved"))
+            return Rendered("", text.encode(), "text/html")
         return self._pages.page(self._read(world, path), path)
 
     def searched(self, known: bytes) -> Searched | None:

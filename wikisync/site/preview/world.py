@@ -78,6 +78,15 @@ class Layout(Struct, frozen=True, dict=True):
         }
 
     @cached_property
+    def moved(self) -> Mapping[str, str]:
+        """Output path of a page by what would be that of its old name."""
+        return {
+            path: wiki.pages[slug]
+            for wiki in self.addresses
+            for path, slug in wiki.stubs.items()
+        }
+
+    @cached_property
     def attachments(self) -> Mapping[str, SourceFile]:
         """Output path to file of an attachment."""
         return {
@@ -338,6 +347,7 @@ def _has_same_names(one: ScannedWiki, other: ScannedWiki) -> bool:
     return (
         one.pages.keys() == other.pages.keys()
         and one.left_out == other.left_out
+        and one.redirects == other.redirects
         and one.attachments.keys() == other.attachments.keys()
         and one.loose.names == other.loose.names
         # a file that a link names may come where no scan lists it

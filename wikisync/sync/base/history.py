@@ -265,6 +265,14 @@ class History(WikiRows):
             )
         return LastSync(rows[0][0], min(row[1] for row in rows), steps)
 
+    def renames(self) -> Mapping[str, str]:
+        """New names of pages by their old ones, as far back as syncs are known."""
+        rows = self._rows(
+            "SELECT was, slug FROM history WHERE wiki = ? AND sync > 0"
+            " AND was NOT IN ('', slug) AND after <> '' ORDER BY id"
+        )
+        return dict(rows)
+
     def note_replaced_there(self, slug: Slug, text: str, page_format: Format) -> None:
         """Remember what the wiki has of a page that is about to be replaced there.
 
