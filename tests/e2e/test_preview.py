@@ -282,8 +282,10 @@ async def test_edit_opens_the_file(chromium: Browser, desk: Desk) -> None:
     editor = (sys.executable, "-c", script, str(opened))
     async with writing(chromium, desk, PreviewOptions(editor=editor)) as visit:
         await visit.go("guide.html")
+        await visit.page.get_by_role("button", name="Edit").click()
+        await visit.page.get_by_role("button", name="More").click()
         async with visit.page.expect_response("**/-/preview/edit") as answer:
-            await visit.page.get_by_role("button", name="Edit").click()
+            await visit.page.get_by_role("button", name="Open in a program").click()
         assert (await answer.value).status == 204
 
 
@@ -296,7 +298,9 @@ async def test_an_editor_that_does_not_open_is_told(
     ):
         await visit.go("guide.html")
         await visit.page.get_by_role("button", name="Edit").click()
-        await visit.page.get_by_role("alert").get_by_text("no editor").wait_for()
+        await visit.page.get_by_role("button", name="More").click()
+        await visit.page.get_by_role("button", name="Open in a program").click()
+        await visit.page.get_by_text("no editor is known").wait_for()
 
 
 async def test_conflicts_and_states_are_marked_on_the_page_and_in_the_tree(
@@ -315,7 +319,7 @@ async def test_conflicts_and_states_are_marked_on_the_page_and_in_the_tree(
         await status.get_by_text("on the service", exact=True).wait_for()
         (desk.root / "handbook" / "home.conflict.md").write_text("both")
         await status.get_by_text("in conflict").wait_for()
-        assert await status.get_by_role("button", name="both texts").is_visible()
+        assert await status.get_by_role("button", name="Edit").is_visible()
 
 
 async def test_the_panel_has_nothing_that_axe_finds_wrong(

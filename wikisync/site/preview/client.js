@@ -86,6 +86,11 @@
 		const other = answer && new DOMParser().parseFromString(await answer.text(), "text/html");
 		const script = other && other.querySelector("script[data-frame]");
 		if (!script || script.dataset.run !== own.run || script.dataset.frame !== own.frame) return reload();
+		own.key = script.dataset.key;
+		exchange(other);
+	}
+
+	function exchange(other) {
 		const fresh = sourcesOf(other);
 		const place = placeNow();
 		parts(document).forEach((part, index) => {
@@ -95,7 +100,6 @@
 		});
 		document.title = other.title;
 		sources = fresh;
-		own.key = script.dataset.key;
 		markLinks();
 		goTo(place);
 	}
@@ -131,16 +135,14 @@
 	const dot = make("span", { className: "dot" });
 	const word = make("span");
 	const edit = make("button", { type: "button", textContent: "Edit", hidden: true });
-	const both = make("button", { type: "button", textContent: "Edit both texts", hidden: true });
-	const bar = make("div", { className: "bar", role: "status" }, dot, word, both, edit);
+	const bar = make("div", { className: "bar", role: "status" }, dot, word, edit);
 	const list = make("dl");
 	const title = make("h2");
 	const close = make("button", { type: "button", className: "close", textContent: "Close" });
 	const panel = make("section", { className: "panel", role: "alert", hidden: true }, close, title, list);
 	root.append(panel, bar);
 
-	edit.onclick = () => openEditor(false);
-	both.onclick = () => openEditor(true);
+	edit.onclick = () => write();
 	close.onclick = () => {
 		dismissed = panel.dataset.shown;
 		panel.hidden = true;
@@ -167,9 +169,9 @@
 		const state = news.is_conflict ? "conflict" : news.state;
 		dot.className = `dot ${state || ""}`;
 		word.textContent = [state ? WORDS[state] : "live", news.note].filter(Boolean).join(": ");
-		edit.hidden = !news.file;
-		edit.title = news.file || "";
-		both.hidden = !news.is_conflict;
+		edit.hidden = !own.write || writer || !(news.file || news.key === MISSING);
+		edit.title = news.file;
+		edit.textContent = news.file ? "Edit" : "Create";
 	}
 
 	function markLinks() {
@@ -185,25 +187,42 @@
 			sign.dataset.state = state;
 			link.append(sign);
 		}
+		if (own.write) for (const link of document.querySelectorAll(red)) Object.assign(link, { tabIndex: 0, role: "button" });
 	}
 
-	async function openEditor(isConflict) {
-		const answer = await fetch("/-/preview/edit", {
-			method: "POST",
-			headers: { "Content-Type": "application/json", "X-Wikisync-Token": own.token },
-			body: JSON.stringify({ at: own.at, is_conflict: isConflict }),
-		}).catch(() => null);
-		if (answer?.ok) return;
-		const said = await answer?.json().catch(() => null);
-		showProblems("The editor did not open", [said || { where: "", message: "the preview does not answer", hint: "" }], true);
+	// The editor is loaded when somebody writes; a link to no page begins that page.
+	const red = "main a.broken-link:not([href])";
+	let writer = null;
+
+	async function write(how) {
+		if (writer) return;
+		writer = { hear() {} };
+		const { write } = await import(own.write);
+		edit.hidden = true;
+		writer = await write({ own, root, host, make, exchange, showProblems, left }, how);
 	}
+
+	function left() {
+		writer = null;
+		edit.hidden = false;
+		renewing = renewing.then(renew);
+	}
+
+	addEventListener("click", ({ target }) => {
+		const link = own.write && target.closest?.(red);
+		if (link) write({ href: link.title.split(": ")[0] });
+	});
+	addEventListener("keydown", (event) => {
+		if (event.key === "Enter" && event.target.matches?.(red)) event.target.click();
+	});
 
 	// What the server says -------------------------------------------------------------
 
 	function hear(news) {
 		tries = 0;
-		if (news.run !== own.run) return reload();
-		if (news.key && news.key !== own.key && !news.is_failing) {
+		if (writer) writer.hear(news);
+		else if (news.run !== own.run) return reload();
+		else if (news.key && news.key !== own.key && !news.is_failing) {
 			// one after the other; the last decides
 			const isSame = isLive && (news.file || news.key === MISSING) && news.frame === own.frame;
 			renewing = renewing.then(() => (news.key === own.key ? null : isSame ? renew() : reload()));
@@ -231,6 +250,7 @@
 		document.body.append(host);
 		takePlace();
 		connect();
+		if (sessionStorage.getItem("wikisync-writing") === own.at && own.write) write();
 	};
 	if (document.body && document.readyState !== "loading") begin();
 	else addEventListener("DOMContentLoaded", begin);

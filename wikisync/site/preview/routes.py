@@ -237,7 +237,10 @@ class WriteRoutes:
         return {"html": await self._in_thread(self._site.draft, wish.at, wish.text)}
 
     async def _save(self, wish: SaveWish) -> Written:
-        page, desk = await self._page(wish.at)
+        page = await self._in_thread(self._site.writable, wish.at)
+        if page is None:
+            return Written("gone", "")
+        desk = self._desk(page)
         path = page.conflict if wish.is_conflict else page.path
         if not path:
             raise NotFound(f"{page.path} has no conflict any more")

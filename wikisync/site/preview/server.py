@@ -183,16 +183,19 @@ class Preview:
         self._scripts: dict[str, bytes] = {}
         """The scripts of our pages, by their addresses."""
         self._write_url = "" if self._is_read_only else self._editor_script()
-        self._client_url = self._own_script("wikisync.site.preview", CLIENT_FILE)
+        self._client_url = self._own_script(__package__, CLIENT_FILE)
 
     def _editor_script(self) -> str:
         library = self._own_script("wikisync.vendor", "codemirror.js")
-        modes = self._own_script("wikisync.site.preview", "modes.js", library)
-        return self._own_script("wikisync.site.preview", "write.js", library, modes)
+        modes = self._own_script(__package__, "modes.js", library)
+        return self._own_script(__package__, "write.js", library, modes)
 
     def _own_script(self, package: str, name: str, *imported: str) -> str:
         """Answer with a script, which imports others; gives its address."""
         script = resources.files(package).joinpath(name).read_bytes()
+        if package == __package__:
+            # comments and indents are for those who read the file
+            script = re.sub(rb"(?m)^\s*//.*\n|^\t+", b"", script)
         for url in imported:
             plain = re.sub(r"-[0-9a-f]+(?=\.js$)", "", url.removeprefix(OWN))
             script = script.replace(f'"./{plain}"'.encode(), f'"{url}"'.encode())

@@ -1,0 +1,729 @@
+// The editor in the page: the source beside the page that it makes.  It is loaded when
+// somebody edits.  A text that no file holds yet lies in the browser's storage, under the
+// page and the tab, until one does.  What the server is asked for, and what it refuses,
+// is in routes.py; how a save is merged, in writing.py.
+import { autocompletion, Compartment, completionKeymap, defaultKeymap, drawSelection, EditorSelection, EditorState, EditorView, highlightActiveLine, highlightSpecialChars, history, historyKeymap, indentLess, indentMore, keymap, openSearchPanel, redo, search, searchKeymap, syntaxHighlighting, undo } from "./codemirror.js";
+import { FORMATS, style as highlighting } from "./modes.js";
+
+const DRAFT = "wikisync-draft-";
+const OPEN = "wikisync-writing";
+const TAB = "wikisync-tab";
+const RENDER_MS = 200;
+const KEEP_MS = 250;
+
+const SHEET = `
+	.write { position: fixed; inset: 0 50% 0 0; z-index: 2147483645; box-sizing: border-box; display: flex; flex-direction: column; background: var(--page); color: var(--ink); border-right: 1px solid var(--line); font: 14px/1.45 system-ui, sans-serif;
+		--page: #fff; --ink: #1b1b1f; --line: #73737d; --button: #eeeef2; --soft: #55555e; --link: #0b57b0; --code: #7a3e00; --sel: #b8d4f5; --own: #e6f4ea; --other: #fdecea; }
+	.write.dark, dialog.dark { --page: #1d1d22; --ink: #ececf1; --line: #8a8a95; --button: #33333b; --soft: #b5b5c0; --link: #8ab8ff; --code: #f0b878; --sel: #264a78; --own: #17351f; --other: #43201d; color-scheme: dark; }
+	dialog { --page: #fff; --ink: #1b1b1f; --line: #73737d; --button: #eeeef2; --soft: #55555e; --own: #e6f4ea; --other: #fdecea; background: var(--page); color: var(--ink); border: 1px solid var(--line); border-radius: 8px; padding: 16px 20px; max-width: min(92vw, 1000px); max-height: 88vh; overflow: auto; box-sizing: border-box; }
+	dialog.wide { width: min(92vw, 1000px); }
+	dialog::backdrop { background: #0006; }
+	dialog label { display: block; margin: 8px 0 2px; }
+	dialog input[type=text], dialog select, dialog textarea { font: inherit; width: 100%; box-sizing: border-box; padding: 5px 8px; color: inherit; background: var(--page); border: 1px solid var(--line); border-radius: 5px; }
+	dialog textarea { font: 13px/1.4 ui-monospace, monospace; min-height: 5em; }
+	dialog pre { margin: 0; padding: 8px; white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.4 ui-monospace, monospace; border-radius: 5px; }
+	fieldset { border: 1px solid var(--line); border-radius: 6px; margin: 10px 0; }
+	.two { display: grid; grid-template-columns: 1fr 1fr; gap: 10px; }
+	.mine pre { background: var(--own); } .other pre { background: var(--other); }
+	.row { display: flex; flex-wrap: wrap; gap: 8px; margin-top: 12px; }
+	h2 { font-size: 16px; margin: 0 0 8px; } p { margin: 6px 0; } .soft { color: var(--soft); }
+	.tools { display: flex; flex-wrap: wrap; gap: 3px; padding: 6px; border-bottom: 1px solid var(--line); }
+	.write button, dialog button { font: inherit; color: inherit; background: var(--button); border: 1px solid var(--line); border-radius: 5px; padding: 3px 7px; min-height: 28px; min-width: 28px; cursor: pointer; }
+	.write button:focus-visible, dialog button:focus-visible, input:focus-visible, select:focus-visible, textarea:focus-visible { outline: 2px solid var(--link, #0b57b0); outline-offset: 1px; }
+	.write button[disabled], dialog button[disabled] { opacity: 1; color: var(--soft); cursor: default; }
+	.write .main-button, dialog .main-button { background: #0b57b0; color: #fff; border-color: #0b57b0; }
+	.write .main-button[disabled], dialog .main-button[disabled] { background: var(--button); color: var(--soft); border-color: var(--line); }
+	.gap { flex: 1; }
+	.source { flex: 1; min-height: 0; position: relative; }
+	.said { padding: 4px 10px; border-top: 1px solid var(--line); min-height: 1.5em; overflow-wrap: anywhere; padding-right: 10px; }
+	.said.bad { border-left: 5px solid #c1121f; }
+	.switch { display: none; }
+	@media (max-width: 800px) {
+		.write { right: 0; } .write.page { bottom: auto; border-bottom: 1px solid var(--line); } .write.page .source, .write.page .said, .write.page .only-text, .write:not(.page) ~ .bar { display: none; }
+		.switch { display: inline-block; } .two { grid-template-columns: 1fr; }
+	}
+	.cm-editor { height: 100%; } .cm-editor.cm-focused { outline: 2px solid var(--link); outline-offset: -2px; }
+	.cm-scroller { font: 14px/1.5 ui-monospace, SFMono-Regular, Menlo, monospace; overflow: auto; }
+	.cm-content { padding: 10px 4px 24px; caret-color: var(--ink); }
+	.cm-editor .cm-cursor { border-left-color: var(--ink); border-left-width: 2px; }
+	.cm-editor .cm-activeLine { background: transparent; }
+	.cm-editor .cm-selectionBackground, .cm-editor.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground { background: var(--sel); }
+	.cm-editor .cm-panels { background: var(--button); color: var(--ink); border-color: var(--line); }
+	.cm-editor .cm-panel.cm-search label { font-size: 13px; } .cm-editor .cm-textfield { color: var(--ink); background: var(--page); border: 1px solid var(--line); font-size: 13px; }
+	.cm-editor .cm-button { color: var(--ink); background: var(--page); border: 1px solid var(--line); border-radius: 5px; font-size: 13px; }
+	.cm-editor .cm-panel.cm-search [name=close] { color: var(--ink); }
+	.cm-editor .cm-tooltip { background: var(--page); color: var(--ink); border: 1px solid var(--line); }
+	.cm-editor .cm-tooltip-autocomplete ul li[aria-selected] { background: #0b57b0; color: #fff; }
+	.hl-heading, .hl-strong { font-weight: 700; } .hl-emphasis { font-style: italic; } .hl-code { color: var(--code); } .hl-link { color: var(--link); } .hl-mark { color: var(--link); font-weight: 700; } .hl-comment { color: var(--soft); }
+	@media print { .write { display: none; } }
+`;
+const PAGE_SHEET = `
+	html.wikisync-writing, html.wikisync-writing body { overflow: hidden; }
+	html.wikisync-writing main { position: fixed !important; inset: 0 0 0 50% !important; z-index: 2147483644; display: block !important; box-sizing: border-box; margin: 0 !important; max-width: none !important; width: auto !important; padding: 20px 28px 80px !important; overflow: auto !important; }
+	html.wikisync-writing main :is(nav, aside, details:has(nav)) { display: none; }
+	@media (max-width: 800px) { html.wikisync-writing main { inset: 3.4rem 0 0 0 !important; padding: 12px 16px 80px !important; z-index: 2147483643; } }
+`;
+
+export async function write(page, how = {}) {
+	const editor = new Editor(page);
+	try {
+		return await editor.open(how);
+	} catch (refusal) {
+		editor.close();
+		page.showProblems("The page cannot be edited here", [refusal], true);
+		return null;
+	}
+}
+
+class Editor {
+	constructor(page) {
+		this.page = page;
+		this.own = page.own;
+		this.make = page.make;
+		this.place = { writable: false };
+	}
+
+	// What the server is asked --------------------------------------------------------
+
+	async ask(action, wish = {}) {
+		const send = () => fetch(`/-/preview/${action}`, {
+			method: "POST",
+			headers: { "Content-Type": "application/json", "X-Wikisync-Token": this.own.token },
+			body: JSON.stringify({ at: this.own.at, ...wish }),
+		}).catch(() => null);
+		let answer = await send();
+		// the preview was started again: its page has the secret of that run
+		if (answer?.status === 403 && (await this.renewRun())) answer = await send();
+		if (!answer) throw { where: "", message: "the preview does not answer", hint: "your text is kept in this browser; start the preview again" };
+		if (answer.status === 204) return null;
+		const said = await answer.json().catch(() => ({ message: `answer ${answer.status}` }));
+		if (!answer.ok) throw { where: "", hint: "", ...said };
+		return said;
+	}
+
+	async renewRun() {
+		const answer = await fetch(location.href, { cache: "no-store" }).catch(() => null);
+		const other = answer && new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("script[data-run]");
+		if (!other || other.dataset.run === this.own.run) return false;
+		Object.assign(this.own, { run: other.dataset.run, token: other.dataset.token, key: other.dataset.key, frame: other.dataset.frame });
+		return true;
+	}
+
+	// Opening and closing -----------------------------------------------------------
+
+	async open({ href = "" }) {
+		this.dark = isDark(getComputedStyle(document.body).backgroundColor);
+		this.sheet = new CSSStyleSheet();
+		this.sheet.replaceSync(SHEET);
+		this.page.root.adoptedStyleSheets = [...this.page.root.adoptedStyleSheets, this.sheet];
+		const source = await this.ask("source", { href });
+		if (!source.file) {
+			await this.begin(source, href);
+			this.close();
+			return null;
+		}
+		Object.assign(this, source);
+		this.base = source.text;
+		this.show();
+		sessionStorage.setItem(OPEN, this.own.at);
+		await this.takeTab();
+		await this.takeDraft();
+		if (source.conflict !== null) await this.settle(source.parts, "here", "on the wiki");
+		this.view?.focus();
+		return this;
+	}
+
+	show() {
+		const { make } = this;
+		const format = (this.syntax = FORMATS[this.format] || { ...FORMATS.markdown, mode: [], isHeading: /$^/ });
+		const button = (label, text, act, props = {}) => make("button", { type: "button", textContent: text, title: label, ariaLabel: label, onclick: act, ...props });
+		const wrap = (pair) => () => this.wrap(...pair);
+		this.saveButton = button("Save (Ctrl+S)", "Save", () => this.save(), { className: "main-button", disabled: true });
+		this.picker = make("input", { type: "file", multiple: true, hidden: true, tabIndex: -1, onchange: () => this.addFiles(this.picker.files) });
+		const limit = `${this.bytes_max >> 20} MiB`;
+		this.switcher = button("Show the page", "Page", () => this.turn(), { className: "switch" });
+		const onlyText = [
+			button("Bold (Ctrl+B)", "B", wrap(format.bold)), button("Italic (Ctrl+I)", "I", wrap(format.italic)), button("Code", "<>", wrap(format.code)),
+			button("Link (Ctrl+K)", "Link", () => this.link()), button("Heading", "H", () => this.prefix(format.heading)), button("List", "List", () => this.prefix(format.list)), button("Task list", "☑", () => this.prefix(format.task)),
+			button(`Image or file, up to ${limit}; or paste or drop it`, "Image", () => this.picker.click()),
+			button("Undo (Ctrl+Z)", "↶", () => undo(this.view)), button("Redo (Ctrl+Y)", "↷", () => redo(this.view)), button("Find and replace (Ctrl+F)", "Find", () => openSearchPanel(this.view)),
+		];
+		for (const one of onlyText) one.classList.add("only-text");
+		const tools = make("div", { className: "tools", role: "toolbar", ariaLabel: "Editing" },
+			...onlyText, this.picker, make("span", { className: "gap" }), this.switcher,
+			button("More: new page, rename, delete", "⋯", () => this.more()), this.saveButton, button("Close the editor", "Close", () => this.leave()));
+		const source = make("div", { className: "source" });
+		this.said = make("div", { className: "said", role: "status" });
+		this.box = make("section", { className: `write${this.dark ? " dark" : ""}`, ariaLabel: `Editor of ${this.file}` }, tools, source, this.said);
+		this.page.root.prepend(this.box);
+		this.view = new EditorView({ root: this.page.root, parent: source, state: this.state(this.text) });
+		this.arrange();
+		this.say(`${this.file}: Ctrl+S saves. The text is kept in this browser until the file holds it.`);
+	}
+
+	state(text) {
+		return EditorState.create({
+			doc: text,
+			extensions: [
+				// a lone carriage return in a file is a character, and stays
+				EditorState.lineSeparator.of("\n"),
+				EditorView.clipboardInputFilter.of((pasted) => pasted.replace(/\r\n?/g, "\n")),
+				history(), drawSelection(), highlightSpecialChars(), highlightActiveLine(), EditorView.lineWrapping, search({ top: true }),
+				this.syntax.mode, syntaxHighlighting(highlighting),
+				autocompletion({ override: [(context) => this.complete(context)], icons: false }),
+				keymap.of([
+					{ key: "Mod-s", run: () => (this.save(), true), preventDefault: true },
+					{ key: "Mod-b", run: () => this.wrap(...this.syntax.bold), preventDefault: true },
+					{ key: "Mod-i", run: () => this.wrap(...this.syntax.italic), preventDefault: true },
+					{ key: "Mod-k", run: () => this.link(), preventDefault: true },
+					{ key: "Enter", run: (view) => continueList(view) },
+					{ key: "Tab", run: (view) => tab(view, true), shift: (view) => tab(view, false) },
+					...completionKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap,
+				]),
+				EditorView.contentAttributes.of({ spellcheck: "true", autocapitalize: "sentences", "aria-label": `Source of ${this.file}` }),
+				EditorView.updateListener.of((update) => update.docChanged && this.changed()),
+				EditorView.domEventHandlers({
+					paste: (event) => this.addFiles(event.clipboardData?.files, event),
+					drop: (event) => this.addFiles(event.dataTransfer?.files, event),
+				}),
+			],
+		});
+	}
+
+	// The rest of the page stays where it is, out of sight and reach.
+	arrange() {
+		const main = document.querySelector("main");
+		this.pageSheet = new CSSStyleSheet();
+		this.pageSheet.replaceSync(PAGE_SHEET);
+		document.adoptedStyleSheets = [...document.adoptedStyleSheets, this.pageSheet];
+		document.documentElement.classList.add("wikisync-writing");
+		this.inert = [];
+		for (let one = main; one && one !== document.body; one = one.parentElement)
+			for (const other of one.parentElement.children) if (other !== one && other !== this.page.host && !other.inert) this.inert.push(other);
+		for (const other of this.inert) other.inert = true;
+		this.main = main;
+		main.style.background = getComputedStyle(document.body).backgroundColor;
+		this.leader = null;
+		const lead = (one) => () => (this.leader = one);
+		this.listening = new AbortController();
+		const { signal } = this.listening;
+		const { scrollDOM } = this.view;
+		for (const kind of ["pointerenter", "wheel", "touchstart", "keydown", "focusin"]) {
+			scrollDOM.addEventListener(kind, lead("text"), { signal, passive: true });
+			main.addEventListener(kind, lead("page"), { signal, passive: true });
+		}
+		scrollDOM.addEventListener("scroll", () => this.leader !== "page" && this.follow(), { signal });
+		main.addEventListener("scroll", () => this.leader === "page" && this.follow(), { signal });
+		addEventListener("pagehide", () => this.keep(), { signal });
+		addEventListener("keydown", (event) => {
+			if ((event.ctrlKey || event.metaKey) && event.key === "s") {
+				event.preventDefault();
+				this.save();
+			}
+		}, { signal });
+	}
+
+	close(isLeaving = false) {
+		if (this.isClosed) return;
+		this.isClosed = true;
+		clearTimeout(this.rendering);
+		clearTimeout(this.keeping);
+		this.freeTab?.();
+		this.listening?.abort();
+		this.view?.destroy();
+		this.box?.remove();
+		for (const other of this.inert || []) other.inert = false;
+		if (this.main) this.main.style.background = "";
+		document.documentElement.classList.remove("wikisync-writing");
+		document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== this.pageSheet);
+		this.page.root.adoptedStyleSheets = this.page.root.adoptedStyleSheets.filter((one) => one !== this.sheet);
+		sessionStorage.removeItem(OPEN);
+		if (!isLeaving) this.page.left();
+	}
+
+	async leave() {
+		if (this.isDirty) {
+			const answer = await this.dialog("The text is not saved", [], { save: "Save", keep: "Keep it in this browser", drop: "Drop it" });
+			if (!answer) return;
+			if (answer.did === "save") {
+				await this.save();
+				if (this.isDirty) return;
+			}
+			if (answer.did === "keep") this.keep();
+			if (answer.did === "drop") this.forget();
+		}
+		this.close();
+	}
+
+	turn() {
+		const isPage = this.box.classList.toggle("page");
+		this.switcher.textContent = isPage ? "Text" : "Page";
+		this.switcher.title = this.switcher.ariaLabel = isPage ? "Show the text" : "Show the page";
+		if (!isPage) this.view.requestMeasure();
+	}
+
+	say(text, isBad = false) {
+		this.said.textContent = text;
+		this.said.classList.toggle("bad", isBad);
+	}
+
+	// The page follows the text -----------------------------------------------------
+
+	get text_() {
+		return this.view.state.doc.toString();
+	}
+
+	get isDirty() {
+		return this.view !== undefined && this.text_ !== this.base;
+	}
+
+	changed() {
+		this.saveButton.disabled = !this.isDirty;
+		clearTimeout(this.keeping);
+		this.keeping = setTimeout(() => this.keep(), KEEP_MS);
+		this.render(RENDER_MS);
+	}
+
+	render(delay) {
+		clearTimeout(this.rendering);
+		this.rendering = setTimeout(async () => {
+			if (this.isRendering) return void (this.isStale = true);
+			this.isRendering = true;
+			do {
+				this.isStale = false;
+				const draft = await this.ask("draft", { text: this.text_ }).catch(() => null);
+				if (this.isClosed) return;
+				if (draft?.html) {
+					const top = this.main.scrollTop;
+					this.page.exchange(new DOMParser().parseFromString(draft.html, "text/html"));
+					this.main.scrollTop = top;
+					if (this.leader !== "page") this.follow();
+				}
+			} while (this.isStale);
+			this.isRendering = false;
+		}, delay);
+	}
+
+	// Headings are the same in both, in order: between two of them the way is even.
+	anchors() {
+		const { view, main } = this;
+		// a title that no line of the text makes has no id
+		const inPage = [...main.querySelectorAll("article :is(h1, h2, h3, h4, h5, h6)[id]")];
+		const inText = [];
+		let isCode = false;
+		const { doc } = view.state;
+		for (let number = 1; number <= doc.lines; number++) {
+			const line = doc.line(number);
+			if (this.format === "markdown" && /^\s{0,3}(```|~~~)/.test(line.text)) isCode = !isCode;
+			if (!isCode && this.syntax.isHeading.test(line.text)) inText.push(line.from);
+		}
+		const pairs = [[0, 0]];
+		const end = [view.scrollDOM, main].map((one) => Math.max(1, one.scrollHeight - one.clientHeight));
+		const base = main.getBoundingClientRect().top - main.scrollTop;
+		for (let index = 0; index < inText.length && inPage[index]; index++) {
+			const pair = [view.lineBlockAt(inText[index]).top, inPage[index].getBoundingClientRect().top - base];
+			const last = pairs.at(-1);
+			if (pair.every((at, side) => at > last[side] && at < end[side])) pairs.push(pair);
+		}
+		return [...pairs, end];
+	}
+
+	follow() {
+		const { scrollDOM } = this.view;
+		const [from, to, side] = this.leader === "page" ? [this.main, scrollDOM, 1] : [scrollDOM, this.main, 0];
+		const pairs = this.anchors();
+		let next = pairs.findIndex((pair) => pair[side] > from.scrollTop);
+		if (next < 1) next = pairs.length - 1;
+		const [low, high] = [pairs[next - 1], pairs[next]];
+		const share = Math.min(1, (from.scrollTop - low[side]) / (high[side] - low[side]));
+		to.scrollTop = low[1 - side] + share * (high[1 - side] - low[1 - side]);
+	}
+
+	// What the preview says of the page, while somebody writes it.
+	async hear(news) {
+		if (news.run !== this.own.run) await this.renewRun();
+		if (news.key === this.own.key) return;
+		this.own.key = news.key;
+		if (this.isSaving) return;
+		const source = await this.ask("source").catch(() => null);
+		if (this.isClosed) return;
+		if (!source?.file) return this.say("The file of this page is gone. Your text is kept in this browser; Save writes it again.", true);
+		const wasDirty = this.isDirty;
+		if (source.text !== this.base && !wasDirty) {
+			this.take(source.text);
+			this.say("The file was changed; this is its text.");
+		} else if (source.text !== this.base) {
+			this.say("The file was changed meanwhile. Save merges both texts.");
+		}
+		this.render(0);
+	}
+
+	// Saving -----------------------------------------------------------------------
+
+	async save() {
+		if (this.isSaving || !this.isDirty) return;
+		this.isSaving = true;
+		const text = this.text_;
+		this.say("Saving");
+		try {
+			const written = await this.ask("save", { text, base: this.base });
+			await this.wrote(written, text);
+		} catch (refusal) {
+			this.say(`Not saved: ${refusal.message}${refusal.hint ? `; ${refusal.hint}` : ""}`, true);
+		}
+		this.isSaving = false;
+		this.keep();
+		this.saveButton.disabled = !this.isDirty;
+		this.view.focus();
+	}
+
+	async wrote(written, text) {
+		if (written.outcome === "gone") return this.gone(text);
+		if (written.outcome === "clash") {
+			this.isSaving = false;
+			return this.settle(written.parts, "mine", "in the file", written.text);
+		}
+		if (written.outcome === "merged" && this.text_ === text) {
+			const lines = this.take(written.text);
+			this.say(`Saved, merged with another change of the file: ${lines}.`);
+		} else if (written.outcome === "merged") {
+			// more was typed meanwhile: the next save merges it, from what was sent
+			this.base = text;
+			return this.say("Saved, merged with another change of the file; save again for what you typed meanwhile.");
+		} else {
+			this.base = text;
+			this.say("Saved.");
+		}
+	}
+
+	async gone(text) {
+		const answer = await this.dialog("The file of this page is gone", [], { again: "Write it again", keep: "Keep the text in this browser" });
+		if (answer?.did !== "again") return this.say("Not saved: the file is gone; your text is kept in this browser.", true);
+		try {
+			await this.ask("create", { name: this.file, text });
+			this.base = text;
+			this.say("Saved as a new file.");
+		} catch (refusal) {
+			this.say(`Not saved: ${refusal.message}`, true);
+		}
+	}
+
+	// Another text in the editor, where only what differs is exchanged; says where.
+	take(text) {
+		const old = this.text_;
+		let start = 0;
+		while (start < old.length && start < text.length && old[start] === text[start]) start++;
+		let end = 0;
+		while (end < old.length - start && end < text.length - start && old.at(-1 - end) === text.at(-1 - end)) end++;
+		this.base = text;
+		this.view.dispatch({ changes: { from: start, to: old.length - end, insert: text.slice(start, text.length - end) } });
+		const line = (at) => this.view.state.doc.lineAt(Math.min(at, this.view.state.doc.length)).number;
+		const [from, to] = [line(start), line(Math.max(start, text.length - end))];
+		return from === to ? `line ${from}` : `lines ${from} to ${to}`;
+	}
+
+	// Both texts of each clash, to be settled in the page.
+	async settle(parts, mineName, otherName, fileText) {
+		const { make } = this;
+		const clashes = parts.filter((part) => part.mine !== undefined && part.mine !== null);
+		const fields = clashes.map((part, index) => {
+			const result = make("textarea", { value: "", ariaLabel: `Text for place ${index + 1}` });
+			part.result = result;
+			const whole = (text) => (!text || text.endsWith("\n") ? text : `${text}\n`);
+			const choose = (label, text) => make("button", { type: "button", textContent: label, onclick: () => { result.value = text; result.dataset.done = "1"; check(); } });
+			result.oninput = () => { result.dataset.done = "1"; check(); };
+			return make("fieldset", {}, make("legend", { textContent: `Place ${index + 1} of ${clashes.length}` }),
+				make("div", { className: "two" },
+					make("div", { className: "mine" }, make("p", { textContent: mineName === "mine" ? "My text" : "Text here" }), make("pre", { tabIndex: 0, textContent: part.mine || "(nothing)" })),
+					make("div", { className: "other" }, make("p", { textContent: `Text ${otherName}` }), make("pre", { tabIndex: 0, textContent: part.other || "(nothing)" }))),
+				make("div", { className: "row" }, choose("Keep mine", part.mine), choose(otherName === "on the wiki" ? "Take the wiki's" : "Take the file's", part.other), choose("Both", whole(part.other) + part.mine)),
+				make("label", { textContent: "What the page will say" }), result);
+		});
+		let button;
+		const check = () => button && (button.disabled = !clashes.every((part) => part.result.dataset.done));
+		const settled = this.dialog("Two texts for the same place", [make("p", { textContent: "Nothing is lost: choose for each place, or write what it will say." }), ...fields], { settle: "Use these texts" }, (buttons) => { button = buttons[0]; check(); }, true);
+		const answer = await settled;
+		if (!answer) return this.say("Not saved: both texts are kept. Save asks again.", true);
+		const text = parts.map((part) => (part.result ? part.result.value : part.text)).join("");
+		if (fileText === undefined) {
+			try {
+				const written = await this.ask("save", { text, base: this.conflict, is_conflict: true });
+				this.say(written.outcome === "saved" ? "The conflict is settled; the next sync takes it to the page." : "The conflict file was changed meanwhile: open the editor again.", written.outcome !== "saved");
+			} catch (refusal) {
+				this.say(refusal.message, true);
+			}
+			return;
+		}
+		this.take(text);
+		this.base = fileText;
+		await this.save();
+	}
+
+	// Texts that no file holds ---------------------------------------------------------
+
+	get key() {
+		return `${DRAFT}${this.id}-${this.tab}`;
+	}
+
+	// A tab holds a lock for as long as it lives, so that its draft is its own.
+	async takeTab() {
+		this.tab = sessionStorage.getItem(TAB) || crypto.randomUUID();
+		const held = (await navigator.locks.query()).held.map((lock) => lock.name);
+		if (held.includes(this.key)) this.tab = crypto.randomUUID();
+		sessionStorage.setItem(TAB, this.tab);
+		navigator.locks.request(this.key, () => new Promise((free) => (this.freeTab = free)));
+	}
+
+	keep() {
+		if (this.isClosed || !this.view || !this.tab) return;
+		try {
+			if (this.isDirty) localStorage.setItem(this.key, JSON.stringify({ text: this.text_, base: this.base, at: Date.now() }));
+			else this.forget();
+		} catch {
+			this.say("This browser has no room to keep the text: save it.", true);
+		}
+	}
+
+	forget() {
+		localStorage.removeItem(this.key);
+	}
+
+	// Texts of tabs that are closed: this one's comes back, others are offered.
+	async takeDraft() {
+		const held = (await navigator.locks.query()).held.map((lock) => lock.name);
+		const keys = Object.keys(localStorage).filter((key) => key.startsWith(`${DRAFT}${this.id}-`) && (key === this.key || !held.includes(key)));
+		for (const key of keys) {
+			const draft = JSON.parse(localStorage.getItem(key));
+			if (draft.text === this.base) {
+				localStorage.removeItem(key);
+				continue;
+			}
+			const when = new Date(draft.at).toLocaleString();
+			const answer = key === this.key ? { did: "take" } : await this.dialog(`A text of ${when} was not saved`, [this.make("pre", { tabIndex: 0, textContent: draft.text.slice(0, 2000) })], { take: "Take it", drop: "Drop it", later: "Not now" });
+			if (answer?.did === "drop") localStorage.removeItem(key);
+			if (answer?.did !== "take") continue;
+			const isNewer = draft.base !== this.base;
+			this.take(draft.text);
+			this.base = draft.base;
+			this.changed();
+			this.keep();
+			if (key !== this.key) localStorage.removeItem(key);
+			this.say(`This is the text of ${when}, which is not saved yet.${isNewer ? " The file was changed since; Save merges both." : ""}`);
+			break;
+		}
+	}
+
+	// What the toolbar does ------------------------------------------------------------
+
+	wrap(open, end) {
+		this.view.dispatch(this.view.state.changeByRange((range) => ({
+			changes: [{ from: range.from, insert: open }, { from: range.to, insert: end }],
+			range: EditorSelection.range(range.from + open.length, range.to + open.length),
+		})), { userEvent: "input", scrollIntoView: true });
+		this.view.focus();
+		return true;
+	}
+
+	link() {
+		const { state } = this.view;
+		const { from, to } = state.selection.main;
+		const chosen = state.sliceDoc(from, to);
+		const isUrl = /^\w+:\/\/\S+$/.test(chosen);
+		const text = this.syntax.link(isUrl ? "\0" : chosen || "\0", isUrl ? chosen : chosen ? "\0" : "");
+		const at = text.indexOf("\0");
+		this.view.dispatch({ changes: { from, to, insert: text.replace("\0", "") }, selection: { anchor: from + at }, scrollIntoView: true, userEvent: "input" });
+		this.view.focus();
+		return true;
+	}
+
+	prefix(mark) {
+		const { state } = this.view;
+		const { from, to } = state.selection.main;
+		const [first, last] = [state.doc.lineAt(from).number, state.doc.lineAt(to).number];
+		const changes = [];
+		for (let number = first; number <= last; number++) changes.push({ from: state.doc.line(number).from, insert: mark });
+		this.view.dispatch({ changes, selection: { anchor: to + mark.length * changes.length }, userEvent: "input" });
+		this.view.focus();
+	}
+
+	addFiles(files, event) {
+		if (!files?.length) return false;
+		event?.preventDefault();
+		const at = event?.type === "drop" ? this.view.posAtCoords({ x: event.clientX, y: event.clientY }) : null;
+		if (at !== null) this.view.dispatch({ selection: { anchor: at } });
+		this.addEach([...files]);
+		return true;
+	}
+
+	async addEach(files) {
+		for (const file of files) {
+			if (file.size > this.bytes_max) {
+				this.say(`${file.name} has more than ${this.bytes_max >> 20} MiB, and was not added.`, true);
+				continue;
+			}
+			this.say(`Adding ${file.name}`);
+			try {
+				const url = await new Promise((done, failed) => {
+					const reader = new FileReader();
+					reader.onload = () => done(reader.result);
+					reader.onerror = () => failed({ message: "the file cannot be read" });
+					reader.readAsDataURL(file);
+				});
+				const kept = await this.ask("file", { name: file.name || "picture.png", content: url.slice(url.indexOf(",") + 1) });
+				const name = file.name.replace(/\.\w+$/, "").replace(/[[\]]/g, "");
+				const text = file.type.startsWith("image/") ? this.syntax.picture(kept.path, name) : this.syntax.link(name, kept.path);
+				this.view.dispatch(this.view.state.replaceSelection(text), { scrollIntoView: true, userEvent: "input.paste" });
+				this.say(`${file.name} is in ${kept.path}.`);
+			} catch (refusal) {
+				this.say(`${file.name} was not added: ${refusal.message}`, true);
+			}
+		}
+		this.picker.value = "";
+		this.view.focus();
+	}
+
+	// Names for links: pages by slug and title, files, and the headings of this page.
+	async complete(context) {
+		const { opens } = this.syntax;
+		const line = context.state.doc.lineAt(context.pos);
+		const found = opens.exec(line.text.slice(0, context.pos - line.from));
+		if (!found) return null;
+		this.names ??= this.ask("names").catch(() => ({ pages: [], files: [] }));
+		const { pages, files } = await this.names;
+		const headings = [...this.main.querySelectorAll("article :is(h1, h2, h3, h4, h5, h6)[id]")];
+		return {
+			from: context.pos - found[1].length,
+			validFor: /^[^\s\])]*$/,
+			options: [
+				...pages.map(([slug, title]) => ({ label: slug, detail: title === slug ? "" : title })),
+				...files.map((path) => ({ label: path, boost: -1 })),
+				...headings.map((one) => ({ label: `#${one.id}`, detail: one.textContent.trim(), boost: -2 })),
+			],
+		};
+	}
+
+	// Pages that come, go and get other names --------------------------------------------
+
+	// A question in front of everything; gives which button, and what was typed.
+	dialog(title, inside, buttons, ready = () => {}, isWide = false) {
+		const { make } = this;
+		return new Promise((done) => {
+			let did = null;
+			const made = Object.entries(buttons).map(([name, text], index) => make("button", { type: "submit", textContent: text, className: index ? "" : "main-button", onclick: () => (did = name) }));
+			const form = make("form", { method: "dialog" }, make("h2", { textContent: title }), ...inside, make("div", { className: "row" }, ...made, make("button", { type: "button", textContent: "Cancel", onclick: () => box.close() })));
+			const box = make("dialog", { className: `${this.dark ? "dark" : ""}${isWide ? " wide" : ""}`, ariaLabel: title }, form);
+			box.onclose = () => {
+				box.remove();
+				done(did ? { did, ...Object.fromEntries(new FormData(form)) } : null);
+			};
+			this.page.root.append(box);
+			box.showModal();
+			ready(made);
+		});
+	}
+
+	field(label, props) {
+		const input = this.make("input", { type: "text", autocomplete: "off", ...props });
+		return this.make("label", {}, label, input);
+	}
+
+	goTo(address) {
+		this.close(true);
+		sessionStorage.setItem(OPEN, address);
+		location.assign(`/${address.split("/").map(encodeURIComponent).join("/")}`);
+	}
+
+	async begin(source, href = "") {
+		const { make } = this;
+		const templates = source.templates.length
+			? [make("label", {}, "Begin with", make("select", { name: "template" }, make("option", { value: "", textContent: "an empty page" }), ...source.templates.map((one) => make("option", { value: one, textContent: one }))))]
+			: [];
+		const buttons = source.is_trashed ? { create: "Create", restore: "Restore the deleted page" } : { create: "Create" };
+		const answer = await this.dialog(`Create ${source.new}`, [make("p", { className: "soft", textContent: "There is no such page yet." }), ...templates], buttons);
+		if (!answer) return;
+		const made = answer.did === "restore" ? await this.ask("restore") : await this.ask("create", { href, template: answer.template || "" });
+		this.goTo(made.address);
+	}
+
+	async more() {
+		const answer = await this.dialog(this.file, [this.make("p", { className: "soft", textContent: "What shall happen with this page?" })], { create: "New page…", rename: "Rename…", remove: "Delete…", program: "Open in a program" });
+		const acts = { create: () => this.newPage(), rename: () => this.rename(), remove: () => this.remove(), program: () => this.ask("edit") };
+		if (!answer) return;
+		try {
+			await acts[answer.did]();
+		} catch (refusal) {
+			this.say(`${refusal.message}${refusal.hint ? `; ${refusal.hint}` : ""}`, true);
+		}
+	}
+
+	async newPage() {
+		const folder = this.file.includes("/") ? this.file.slice(0, this.file.lastIndexOf("/") + 1) : "";
+		const answer = await this.dialog("New page", [this.field("Name, with the folder", { name: "name", value: folder, required: true })], { create: "Create" });
+		if (!answer?.name) return;
+		const made = await this.ask("create", { name: answer.name });
+		this.keep();
+		this.goTo(made.address);
+	}
+
+	async rename() {
+		if (this.isDirty) await this.save();
+		if (this.isDirty) return;
+		const stem = this.file.replace(/\.[^./]+$/, "");
+		const answer = await this.dialog("Rename the page", [this.field("New name, with the folder", { name: "name", value: stem, required: true })], { next: "Next" });
+		if (!answer?.name || answer.name === stem) return;
+		const plan = await this.ask("rename", { name: answer.name, is_dry: true });
+		const count = Object.values(plan.links).reduce((sum, one) => sum + one, 0);
+		const lines = [...plan.files.map(([from, to]) => `${from} → ${to}`), ...Object.entries(plan.links).map(([path, links]) => `${path}: ${links} ${links === 1 ? "link" : "links"}`), ...plan.left.map((path) => `${path}: a link that you have to change yourself`)];
+		const sure = await this.dialog(`Rename it, and ${count} ${count === 1 ? "link" : "links"} to it?`, [this.make("pre", { tabIndex: 0, textContent: lines.join("\n") })], { rename: "Rename" });
+		if (!sure) return;
+		const done = await this.ask("rename", { name: answer.name });
+		this.goTo(done.address);
+	}
+
+	async remove() {
+		const answer = await this.dialog(`Delete ${this.file}?`, [this.make("p", { textContent: "It goes to the trash, from where it can be restored." })], { remove: "Delete" });
+		if (!answer) return;
+		await this.ask("delete", { text: this.base });
+		this.forget();
+		this.close(true);
+		location.reload();
+	}
+}
+
+function isDark(color) {
+	const [red, green, blue] = color.match(/[\d.]+/g).map(Number);
+	return red * 0.3 + green * 0.6 + blue * 0.1 < 128;
+}
+
+const ITEM = /^(\s*)(?:([-+]|[*.]+)|(\d+)([.)]))(\s+)(\[[ xX]\]\s+)?/;
+
+// Enter in a list goes on with it; in an empty item it ends the list.
+function continueList(view) {
+	const { state } = view;
+	const { main } = state.selection;
+	const line = state.doc.lineAt(main.head);
+	const found = ITEM.exec(line.text);
+	if (!main.empty || !found || main.head < line.from + found[0].length) return false;
+	if (line.length === found[0].length) {
+		view.dispatch({ changes: { from: line.from, to: line.to }, userEvent: "delete" });
+		return true;
+	}
+	const [, indent, mark, number, end, space, task] = found;
+	const next = `\n${indent}${mark || Number(number) + 1 + end}${space}${task ? "[ ] " : ""}`;
+	view.dispatch(state.replaceSelection(next), { scrollIntoView: true, userEvent: "input" });
+	return true;
+}
+
+// Tab moves items of a list in and out, and goes from cell to cell; elsewhere it leaves.
+function tab(view, isForward) {
+	const { state } = view;
+	const { main } = state.selection;
+	const line = state.doc.lineAt(main.head);
+	if (ITEM.test(line.text)) return (isForward ? indentMore : indentLess)(view);
+	if (!line.text.trimStart().startsWith("|")) return false;
+	const at = main.head - line.from;
+	const cell = isForward ? line.text.indexOf("|", at) : line.text.lastIndexOf("|", Math.max(0, line.text.lastIndexOf("|", at - 1) - 1));
+	if (cell < 0 || (isForward && cell >= line.text.trimEnd().length - 1)) return false;
+	view.dispatch({ selection: { anchor: Math.min(line.to, line.from + cell + 2) }, scrollIntoView: true });
+	return true;
+}
