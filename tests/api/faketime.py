@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from wikisync.api.address import ServiceAddress
 from wikisync.api.budget import Budget, Sleep
-from wikisync.api.pace import ProcessPace
 from wikisync.api.settings import ClientSettings
 
 
@@ -39,7 +38,6 @@ def budget_at(
     return Budget(
         address,
         settings or ClientSettings(),
-        ProcessPace(clock),
         clock=clock,
         wall=wall or clock,
         sleep=sleep,

@@ -8,7 +8,7 @@ Every request takes a turn.  It waits
   all of the API waits.  After the pause one request is made alone; the others of its
   area wait for what becomes of it;
 - for one of the slots, which are halved by a refusal and grow back slowly;
-- for the pace of the token (``pace``).
+- for the window that the service announces (``pace``).
 
 However long the service asks to wait, one request is made after a while, which shows
 whether that still is so.
@@ -35,7 +35,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.api.address import ServiceAddress
-from wikisync.api.pace import PaceStore, window_of
+from wikisync.api.pace import Pace, window_of
 from wikisync.api.refusals import LIMIT_HINT
 from wikisync.api.request import Request
 from wikisync.api.settings import ClientSettings
@@ -124,7 +124,6 @@ class Budget:
         self,
         address: ServiceAddress,
         settings: ClientSettings,
-        pace: PaceStore,
         *,
         clock: Clock = time.monotonic,
         sleep: Sleep = asyncio.sleep,
@@ -135,15 +134,13 @@ class Budget:
         """Note nothing yet."""
         self._address = address
         self._settings = settings
-        self._pace = pace
+        self._pace = Pace()
         self._clock, self._wall, self._sleep = clock, wall, sleep
         self._notify_pause, self._random = notify_pause, random
         self._waits: dict[Area, Wait] = {}
         self._trials: dict[Area, asyncio.Event] = {}
         """Areas in which one request is made alone after a pause."""
-        self._slots = _Slots(
-            lambda: min(int(pace.known.slots), self._settings.reads_max)
-        )
+        self._slots = _Slots(lambda: min(int(self._pace.slots), settings.reads_max))
         self._queue = asyncio.Lock()
         """Requests take their turn in the order in which they came."""
         self._made = 0
@@ -228,19 +225,17 @@ class Budget:
             return
         window = window_of(headers, self._clock(), date=datetime.now(UTC))
         if window is not None:
-            with self._pace.held() as pace:
-                pace.heard(
-                    Area.of(request).window,
-                    window,
-                    in_flight=self._slots.used - 1,
-                    slots_max=self._settings.reads_max,
-                )
+            self._pace.heard(
+                Area.of(request).window,
+                window,
+                in_flight=self._slots.used - 1,
+                slots_max=self._settings.reads_max,
+            )
 
     def forget(self) -> None:
         """Let every request be made now: a person knows better."""
         self._waits.clear()
-        with self._pace.held() as pace:
-            pace.begin_anew(self._clock())
+        self._pace = Pace()
 
     def is_everywhere(self, area: Area) -> bool:
         """Whether this area waits for what all wikis of the service wait for."""
@@ -299,21 +294,14 @@ class Budget:
 
     async def _paced(self, area: Area) -> None:
         async with self._queue:
-            while wait_s := self._take(area):
-                has_turn = not self._is_long
-                await self._sleep(wait_s)
-                if has_turn:
-                    break  # long work asks again: a command may have come first
-        self._made += 1
-
-    def _take(self, area: Area) -> float:
-        with self._pace.held() as pace:
-            return pace.take(
+            while wait_s := self._pace.take(
                 area.window,
                 self._clock(),
                 is_long=self._is_long,
                 slots_max=self._settings.reads_max,
-            )
+            ):
+                await self._sleep(wait_s)
+        self._made += 1
 
     @property
     def _is_long(self) -> bool:
@@ -325,8 +313,7 @@ class Budget:
         waits = [self._waits[area]] if area in self._waits else []
         if self.is_everywhere(area):
             waits += [replace(wait, what="requests") for wait in self._of_reads()]
-        pace = self._pace.known
-        until = pace.closed_until(area.window, now, is_long=self._is_long)
+        until = self._pace.closed_until(area.window, now, is_long=self._is_long)
         if until is not None:
             ends_at = self._wall() + until - now
             waits.append(Wait("requests", until - now, until, ends_at, until))
@@ -363,8 +350,7 @@ class Budget:
         is_new = before is None or sent_at >= before.until
         refusals = (before.refusals if before else 0) + is_new
         pause_s = self._pause_s(asked_s, refusals)
-        with self._pace.held() as pace:
-            pace.refused(area.window, sent_at, pause_s, now, is_long=self._is_long)
+        self._pace.refused(sent_at, now)
         if before is None or before.asked_until <= now:
             before = Wait(str(area), pause_s, now + pause_s, self._wall() + pause_s, 0)
         until = now + min(pause_s, self._settings.limit_wait_max_s)

@@ -32,7 +32,6 @@ from wikisync.api.listing import (
     says_end,
     total_of,
 )
-from wikisync.api.pace import ProcessPace
 from wikisync.api.pool import Pool
 from wikisync.api.proxy import proxy_for
 from wikisync.api.refusals import in_words
@@ -97,7 +96,6 @@ class Client:
         self.budget = Budget(
             self.address,
             settings,
-            ProcessPace(clock),
             clock=clock,
             sleep=sleep,
             notify_pause=self._notify_pause,
