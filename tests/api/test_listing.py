@@ -1,8 +1,7 @@
-"""Lists: parts, totals, and where offset paging ends."""
+"""Lists: parts and totals."""
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import pytest
@@ -11,13 +10,12 @@ from tests.api.conftest import SERVICE
 from tests.support.network import PlayedNetwork
 from wikisync.api.answers import Purpose
 from wikisync.api.client import Client
-from wikisync.api.listing import Listing, OffsetLimit
+from wikisync.api.listing import Listing
 from wikisync.api.request import Request
 from wikisync.contract.schema import UserRecord
 from wikisync.errors import ProtocolViolation, Rejected
 
 PATH = "/api/v4/users"
-TOO_FAR = {"error": "Offset pagination has a maximum allowed offset of 4"}
 
 
 def users(*numbers: int) -> list[dict[str, object]]:
@@ -32,10 +30,6 @@ def play(
         payload=users(*numbers),
         headers={name.replace("_", "-"): str(value) for name, value in headers.items()},
     )
-
-
-def behind(user: UserRecord) -> str:
-    return f"pagination=keyset&id_after={user.id}"
 
 
 def listing(
@@ -83,55 +77,6 @@ async def test_one_page_is_not_followed(client: Client, network: PlayedNetwork) 
     assert await ids(listing(client, "page=7", is_one_page=True)) == [1, 2]
 
 
-async def test_it_goes_on_by_id_where_offset_paging_ends(
-    client: Client, network: PlayedNetwork, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.INFO)
-    link = f'<{SERVICE}{PATH}?pagination=keyset&id_after=6>; rel="next"'
-    play(network, "page=1", 1, 2, X_Next_Page=2)
-    play(network, "page=2", 3, 4, X_Next_Page=3)
-    play(network, "pagination=keyset&id_after=4", 5, 6, Link=link)
-    play(network, "pagination=keyset&id_after=6")
-
-    found = listing(client, limit=OffsetLimit(4, behind))
-
-    assert await ids(found) == [1, 2, 3, 4, 5, 6]
-    assert "offset paging ends after 4 records, going on by id" in caplog.text
-
-
-async def test_a_list_as_long_as_the_limit_is_whole(
-    client: Client, network: PlayedNetwork
-) -> None:
-    play(network, "page=1", 1, 2)
-
-    assert await ids(listing(client, limit=OffsetLimit(2))) == [1, 2]
-
-
-async def test_it_goes_on_by_id_where_the_service_ends_earlier(
-    client: Client, network: PlayedNetwork
-) -> None:
-    play(network, "page=1", 1, 2, X_Next_Page=2)
-    network.get(f"{SERVICE}{PATH}?page=2", status=405, payload=TOO_FAR)
-    play(network, "pagination=keyset&id_after=2", 3)
-
-    assert await ids(listing(client, limit=OffsetLimit(50_000, behind))) == [1, 2, 3]
-
-
-async def test_an_order_without_keyset_ends_with_an_error_that_says_so(
-    client: Client, network: PlayedNetwork
-) -> None:
-    play(network, "page=1", 1, 2, X_Next_Page=2)
-    found = listing(client, limit=OffsetLimit(2))
-    seen = [(await anext(found)).id, (await anext(found)).id]
-
-    with pytest.raises(Rejected, match="list the users beyond 2 records") as refused:
-        await anext(found)
-
-    assert seen == [1, 2]
-    assert refused.value.hint is not None
-    assert "order the list by id" in refused.value.hint
-
-
 async def test_other_refusals_are_no_end_of_paging(
     client: Client, network: PlayedNetwork
 ) -> None:
@@ -139,17 +84,7 @@ async def test_other_refusals_are_no_end_of_paging(
     network.get(f"{SERVICE}{PATH}?page=2", status=400, payload={"error": "page"})
 
     with pytest.raises(Rejected, match="it says: page"):
-        await ids(listing(client, limit=OffsetLimit(50_000, behind)))
-
-
-async def test_a_list_too_long_for_its_order_warns_before_it_is_read(
-    client: Client, network: PlayedNetwork, caplog: pytest.LogCaptureFixture
-) -> None:
-    play(network, "page=1", 1, X_Total=9)
-
-    await listing(client, limit=OffsetLimit(4)).total()
-
-    assert "there are 9 records, but in this order" in caplog.text
+        await ids(listing(client))
 
 
 async def test_keyset_paging_has_no_end(client: Client, network: PlayedNetwork) -> None:
@@ -157,7 +92,7 @@ async def test_keyset_paging_has_no_end(client: Client, network: PlayedNetwork) 
     play(network, "pagination=keyset", 1, 2, Link=link)
     play(network, "pagination=keyset&id_after=2", 3)
 
-    found = listing(client, "pagination=keyset", limit=OffsetLimit(1))
+    found = listing(client, "pagination=keyset")
 
     assert await ids(found) == [1, 2, 3]
 

@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.api.conftest import ClientMaker
 from tests.api.played import API, RECORD, asked, sorted_query
 from tests.support.network import PlayedNetwork
 from wikisync.api.projects import Projects
-from wikisync.api.settings import ClientSettings
 from wikisync.contract.project_schema import ProjectRecord
-from wikisync.errors import NotFound, Rejected, UsageError
+from wikisync.errors import NotFound, UsageError
 
 LIST_CALLS: list[tuple[Callable[[Projects], Any], str]] = [
     (lambda p: p.list_projects(), "/projects?order_by=id&per_page=100"),
@@ -128,36 +126,6 @@ async def test_a_list_refuses_a_filter_before_anything_is_sent(
         projects.list_contributed_projects(5, topic="a")
 
     assert asked(network) == []
-
-
-@pytest.mark.parametrize(
-    ("sort", "bound"), [("asc", "id_after"), ("desc", "id_before")]
-)
-async def test_a_list_by_id_goes_on_where_offset_paging_ends(
-    sort: Any, bound: str, make_client: ClientMaker, network: PlayedNetwork
-) -> None:
-    first = f"{API}/projects?sort={sort}&order_by=id&per_page=1"
-    network.get(first, payload=[RECORD], headers={"X-Next-Page": "2"})
-    network.get(f"{first}&pagination=keyset&{bound}=7", payload=[])
-
-    async with make_client(settings=ClientSettings(offset_records_max=1)) as client:
-        found = Projects(client).list_projects(sort=sort, per_page=1)
-
-        assert [project.id async for project in found] == [7]
-
-
-async def test_a_list_in_another_order_says_that_it_cannot_go_on(
-    make_client: ClientMaker, network: PlayedNetwork
-) -> None:
-    url = f"{API}/projects?order_by=name&per_page=100"
-    network.get(url, payload=[RECORD], headers={"X-Next-Page": "2"})
-
-    async with make_client(settings=ClientSettings(offset_records_max=1)) as client:
-        found = Projects(client).list_projects(order_by="name")
-        await anext(found)
-
-        with pytest.raises(Rejected, match="beyond 1 records"):
-            await anext(found)
 
 
 async def test_a_missing_user_is_called_a_user(

@@ -16,9 +16,9 @@ from tests.support.commands import Run
 from tests.support.quirks import Quirk
 from tests.support.service import EmbeddedService
 from tests.support.site_links import doubled_ids
-from wikisync.cli.theming import theme_choice
 from wikisync.errors import FolderError, UsageError
 from wikisync.workspace.cache import default_cache, held_cache
+from wikisync.workspace.rendering import parse_settings
 
 
 @pytest.fixture
@@ -394,7 +394,7 @@ def test_cache_lies_in_the_home_folder_otherwise(value: str) -> None:
 
 def test_theme_options_are_toml_where_they_can_be() -> None:
     given = ("a=true", "b=7", 'c=["x"]', "d=teal", "e=#ff0000", 'f="9"', "g=x=y")
-    assert theme_choice(None, given, None).options == {
+    assert parse_settings(given, "--theme-option") == {
         "a": True,
         "b": 7,
         "c": ["x"],
@@ -408,7 +408,7 @@ def test_theme_options_are_toml_where_they_can_be() -> None:
 @pytest.mark.parametrize("text", ["name", "=value", ""])
 def test_theme_option_without_a_name_or_value_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="NAME=VALUE"):
-        theme_choice(None, (text,), None)
+        parse_settings((text,), "--theme-option")
 
 
 def test_cache_that_cannot_be_made_is_told_with_its_option(tmp_path: Path) -> None:

@@ -28,14 +28,6 @@ async def test_unknown_route_is_told_in_json(api: Api, path: str) -> None:
     assert (answer.status, answer.json) == (404, {"error": "404 Not Found"})
 
 
-@pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_version_before_this_one_is_gone(api: Api, method: str) -> None:
-    answer = await api(method, "/api/v3/projects")
-
-    text = "API V3 is no longer supported. Use API V4 instead."
-    assert (answer.status, answer.json) == (410, {"error": text})
-
-
 async def test_wrong_method_names_the_right_ones(api: Api) -> None:
     answer = await api("PATCH", f"{WIKIS}/home")
 

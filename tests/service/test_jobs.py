@@ -20,7 +20,6 @@ from wikisync.core.model import WikiOwner
 from wikisync.service import jobs
 from wikisync.service.jobs import BUILT_IN
 from wikisync.service.settings import Imports, Settings
-from wikisync.service.tables import Tables
 
 PROJECTS = "/api/v4/projects"
 SECRET = "glpat-EXAMPLE"
@@ -380,20 +379,3 @@ async def test_unfinished_template_goes_on_at_the_next_start(tmp_path: Path) -> 
         done = await shown(Api(http, service.url, service.token), made["id"])
 
     assert (done["import_status"], done["empty_repo"]) == ("finished", False)
-
-
-async def test_plans_go_by_how_large_the_tables_are(
-    service: EmbeddedService, api: Api
-) -> None:
-    """Lists for members cost ten times as much in a large service without it."""
-    for number in range(30):
-        await service.add_project(f"docs/book-{number}", visibility="public")
-    await api.get(f"{PROJECTS}?search=book&order_by=name")
-
-    def noted(tables: Tables) -> set[str]:
-        rows = tables.db.execute("SELECT tbl FROM sqlite_stat1")
-        return {row["tbl"] for row in rows}
-
-    await jobs.measure_all(service.running.service)
-
-    assert "project" in await service.ask(noted)

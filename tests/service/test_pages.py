@@ -13,13 +13,7 @@ from wikisync.core.model import Format
 from wikisync.service import pages as pages_module
 from wikisync.service.committing import Author
 from wikisync.service.editing import CommitPlan
-from wikisync.service.pages import (
-    FullList,
-    PageCache,
-    decode_text,
-    encode_list,
-    front_matter_of,
-)
+from wikisync.service.pages import FullList, decode_text, encode_list, front_matter_of
 from wikisync.service.repository import WikiRepository
 from wikisync.service.tree import PageFile
 
@@ -38,12 +32,9 @@ def parts_of(full: FullList) -> list[bytes]:
 
 
 def encode_full_list(
-    repository: WikiRepository,
-    pages: Sequence[PageFile],
-    cache: PageCache,
-    shown_bytes_max: int,
+    repository: WikiRepository, pages: Sequence[PageFile], shown_bytes_max: int
 ) -> bytes:
-    return b"".join(parts_of(FullList(repository, pages, cache, shown_bytes_max)))
+    return b"".join(parts_of(FullList(repository, pages, shown_bytes_max)))
 
 
 @pytest.fixture
@@ -58,7 +49,7 @@ def test_lists_are_what_the_client_reads(repository: WikiRepository) -> None:
     pages = repository.tree().pages
 
     short = encode_list(pages)
-    full = encode_full_list(repository, pages, PageCache(10_000), 1000)
+    full = encode_full_list(repository, pages, 1000)
 
     records = msgspec.json.decode(full, type=list[WikiPageRecord])
     assert [record.content for record in records] == [f"text {n}" for n in range(5)]
@@ -68,70 +59,22 @@ def test_lists_are_what_the_client_reads(repository: WikiRepository) -> None:
 
 
 @pytest.mark.parametrize("part_bytes", [1, 60, 130, 10_000])
-@pytest.mark.parametrize("at_once", [1, 2, 500])
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_list_in_parts_is_the_whole_list(
     repository: WikiRepository,
     monkeypatch: pytest.MonkeyPatch,
     part_bytes: int,
-    at_once: int,
     count: int,
 ) -> None:
     pages = repository.tree().pages[:count]
     monkeypatch.setattr(pages_module, "PART_BYTES", part_bytes)
-    monkeypatch.setattr(pages_module, "PAGES_AT_ONCE", at_once)
 
-    parts = parts_of(FullList(repository, pages, PageCache(10_000), 1000))
+    parts = parts_of(FullList(repository, pages, 1000))
 
     records = msgspec.json.decode(b"".join(parts), type=list[WikiPageRecord])
     assert [record.slug for record in records] == [page.slug for page in pages]
     # one page more than asked for at most
     assert max(map(len, parts)) <= part_bytes + 150
-
-
-def test_list_from_the_cache_is_the_same(
-    repository: WikiRepository, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cache = PageCache(10_000)
-    pages = repository.tree().pages
-    first = encode_full_list(repository, pages, cache, 1000)
-    asked: list[bytes] = []
-    monkeypatch.setattr(repository, "read", asked.append)
-
-    assert encode_full_list(repository, pages, cache, 1000) == first
-    assert asked == []
-
-
-def test_only_the_changed_page_is_read_again(repository: WikiRepository) -> None:
-    cache = PageCache(10_000)
-    encode_full_list(repository, repository.tree().pages, cache, 1000)
-
-    change = CommitPlan("m", writes={"p3.md": b"new"})
-    repository.change(lambda _tree: change, AUTHOR)
-    pages = repository.tree().pages
-
-    assert [at for at, held in enumerate(cache.find(pages)) if held is None] == [3]
-
-
-def test_cache_stays_under_its_limit_and_forgets_the_oldest() -> None:
-    cache = PageCache(30)
-    cache.keep([(page("a"), b"x" * 10), (page("b"), b"x" * 10)])
-    cache.find([page("a")])
-
-    cache.keep([(page("c"), b"x" * 15)])
-
-    assert cache.size == 25
-    held = cache.find([page("a"), page("b"), page("c")])
-    assert [encoded is not None for encoded in held] == [True, False, True]
-
-
-def test_page_kept_twice_counts_once() -> None:
-    cache = PageCache(100)
-
-    cache.keep([(page("a"), b"x" * 10)])
-    cache.keep([(page("a"), b"x" * 10)])
-
-    assert cache.size == 10
 
 
 @pytest.mark.parametrize(

@@ -212,30 +212,20 @@ class Client:
 
         Keyset paging, because offset paging ends at 50,000 records.
         """
-        query = encode_query(
-            {
-                "pagination": "keyset",
-                "order_by": "id",
-                "sort": "asc",
-                "per_page": self.settings.per_page,
-                "membership": membership or None,
-                "search": search,
-            }
-        )
-        purpose = self.purpose("list the projects")
-        return self.walk(
-            Request("GET", routes.PROJECTS.path(), purpose, query), ProjectRecord
+        return self._paged(
+            routes.PROJECTS,
+            ProjectRecord,
+            "list the projects",
+            pagination="keyset",
+            order_by="id",
+            sort="asc",
+            membership=membership or None,
+            search=search,
         )
 
     def groups(self, *, search: str | None = None) -> Listing[GroupRecord]:
         """Every group the token may see, by name."""
-        query = encode_query({"per_page": self.settings.per_page, "search": search})
-        return self.walk(
-            Request(
-                "GET", routes.GROUPS.path(), self.purpose("list the groups"), query
-            ),
-            GroupRecord,
-        )
+        return self._paged(routes.GROUPS, GroupRecord, "list the groups", search=search)
 
     def group_projects(
         self, group: Id, *, include_subgroups: bool = True
@@ -244,25 +234,33 @@ class Client:
 
         Projects that are only shared with the group are not listed.
         """
-        query = encode_query(
-            {
-                "include_subgroups": include_subgroups,
-                "with_shared": False,
-                "order_by": "id",
-                "sort": "asc",
-                "per_page": self.settings.per_page,
-            }
+        return self._paged(
+            routes.GROUP_PROJECTS,
+            ProjectRecord,
+            f"list the projects of group {group}",
+            group,
+            include_subgroups=include_subgroups,
+            with_shared=False,
+            order_by="id",
+            sort="asc",
         )
-        purpose = self.purpose(f"list the projects of group {group}", "group", group)
-        path = routes.GROUP_PROJECTS.path(id=group)
-        return self.walk(Request("GET", path, purpose, query), ProjectRecord)
 
     def group_descendants(self, group: Id) -> Listing[GroupRecord]:
         """Every group below a group, at any depth."""
-        query = encode_query({"per_page": self.settings.per_page})
-        purpose = self.purpose(f"list the groups below {group}", "group", group)
-        path = routes.GROUP_DESCENDANTS.path(id=group)
-        return self.walk(Request("GET", path, purpose, query), GroupRecord)
+        action = f"list the groups below {group}"
+        return self._paged(routes.GROUP_DESCENDANTS, GroupRecord, action, group)
+
+    def _paged(
+        self,
+        route: routes.Route,
+        kind: type[T],
+        action: str,
+        group: Id = "",
+        **filters: str | bool | None,
+    ) -> Listing[T]:
+        query = encode_query({**filters, "per_page": self.settings.per_page})
+        purpose = self.purpose(action, "group" if group else None, group)
+        return self.walk(Request("GET", route.path(id=group), purpose, query), kind)
 
     async def _one(self, route: routes.Route, kind: type[T], action: str) -> T:
         request = Request("GET", route.path(), self.purpose(action))

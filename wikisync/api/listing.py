@@ -6,17 +6,14 @@ is not the one that answers (``docs/service.md`` "Paging").  A proxy may drop bo
 headers; then a part is not taken for the whole list unless it is too small to be one of
 several.
 
-Offset paging ends at 50,000 records; a list that is ordered by id goes on with
-keyset paging by itself there.  Links of keyset paging are followed, never made
-(``docs/service.md`` "Paging").
+Links of keyset paging are followed, never made (``docs/service.md`` "Paging").
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from http import HTTPStatus
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from typing import Generic, Protocol, Self, TypeVar
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -26,7 +23,7 @@ from msgspec.structs import replace
 from wikisync.api.answers import NOT_THE_API_HINT
 from wikisync.api.request import Request
 from wikisync.api.settings import ClientSettings
-from wikisync.errors import ProtocolViolation, Rejected
+from wikisync.errors import ProtocolViolation
 
 COUNT_DIGITS_MAX = 16
 PART_RECORDS_MIN = 20
@@ -135,14 +132,6 @@ class PartSource(Protocol):
         """The URL of a request for messages."""
 
 
-class OffsetLimit(Struct, Generic[T], frozen=True):
-    """Where offset paging ends, and how the list goes on behind it."""
-
-    records_max: int
-    after: Callable[[T], str] | None = None
-    """Query of the keyset part behind a record; None where the order has none."""
-
-
 class Listing(AsyncIterator[T]):
     """The records of a paged list; nothing is asked before the first is wanted."""
 
@@ -152,14 +141,12 @@ class Listing(AsyncIterator[T]):
         request: Request,
         kind: type[T],
         *,
-        limit: OffsetLimit[T] | None = None,
         is_one_page: bool = False,
     ) -> None:
         """Describe a list."""
         self.request = request
         self._source = source
         self._kind = kind
-        self._limit = limit
         self._is_one_page = is_one_page
         self._opening: Part[T] | None = None
         self._records = self._walk()
@@ -182,7 +169,6 @@ class Listing(AsyncIterator[T]):
     async def _first(self) -> Part[T]:
         if self._opening is None:
             self._opening = await self._source.part(self.request, self._kind)
-            self._warn_of_end(self._opening.total)
         return self._opening
 
     async def _walk(self) -> AsyncGenerator[T, None]:
@@ -191,10 +177,9 @@ class Listing(AsyncIterator[T]):
         Raises:
             ProtocolViolation: the parts lead round in a circle or never end, or one
                 of them does not say whether it was the last.
-            Rejected: the list is longer than offset paging goes.
         """
         asked = {(here := self.request.query)}
-        part, count, limit = await self._first(), 0, self._limit
+        part, count = await self._first(), 0
         before: list[T] = []
         while True:
             if part.records and part.records == before:
@@ -203,25 +188,16 @@ class Listing(AsyncIterator[T]):
             for record in part.records:
                 yield record
             count += len(part.records)
-            query = None if self._is_one_page else part.following
-            if query is None and not self._is_one_page:
+            if self._is_one_page:
+                return
+            query = part.following
+            if query is None:
                 query = self._beyond(part, here, count)
                 before = part.records
             if query is None:
                 return
-            if limit is not None and is_keyset(query):
-                limit = None
-            if limit is not None and count >= limit.records_max:
-                query, limit = self._behind(part, limit, count), None
             here = query
-            try:
-                part = await self._next(query, asked)
-            except Rejected as refused:
-                # services may set another limit than the usual one
-                if limit is None or refused.status != HTTPStatus.METHOD_NOT_ALLOWED:
-                    raise
-                here, limit = self._behind(part, limit, count, refused), None
-                part = await self._next(here, asked)
+            part = await self._next(query, asked)
 
     def _beyond(self, part: Part[T], query: str, count: int) -> str | None:
         """The query of what may follow a part that names nothing; None for the end."""
@@ -257,44 +233,3 @@ class Listing(AsyncIterator[T]):
             )
         asked.add(query)
         return await self._source.part(replace(self.request, query=query), self._kind)
-
-    def _behind(
-        self,
-        part: Part[T],
-        limit: OffsetLimit[T],
-        count: int,
-        cause: Rejected | None = None,
-    ) -> str:
-        """The query of what follows where offset paging ends."""
-        if limit.after is None or not part.records:
-            raise Rejected(
-                f"cannot {self.request.purpose.action} beyond {count} records: "
-                "offset paging ends there, and this order supports no other paging",
-                url=self._source.shown(self.request),
-                status=cause.status if cause else None,
-                hint="order the list by id where possible, or narrow it with filters",
-            ) from cause
-        log.info(
-            "%s: offset paging ends after %d records, going on by id",
-            self.request.purpose.action,
-            count,
-        )
-        return limit.after(part.records[-1])
-
-    def _warn_of_end(self, total: int | None) -> None:
-        limit = self._limit
-        if limit is None or limit.after is not None or self._is_one_page:
-            return
-        if total is not None and total > limit.records_max:
-            log.warning(
-                "%s: there are %d records, but in this order the service gives "
-                "only the first %d; order by id for all of them",
-                self.request.purpose.action,
-                total,
-                limit.records_max,
-            )
-
-
-def is_keyset(query: str) -> bool:
-    """Whether an encoded query asks for keyset paging."""
-    return ("pagination", "keyset") in parse_qsl(query)

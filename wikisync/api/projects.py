@@ -4,14 +4,13 @@ The methods are named as in ``routes.Endpoint`` and take the parameters of its t
 name; what is newer than the table goes through ``also``.  A name that an endpoint does
 not take is refused before anything is sent; a value is judged by the service.
 
-Lists are paged by offset, with a total where the service counts.  Ordered by id,
-``list_projects`` and ``list_user_projects`` go on past the 50,000 records where
-offset paging ends; that is why they order by id when no order is asked for.
+Lists are paged by offset, with a total where the service counts, and by id where no
+order is asked for.  Beyond 50,000 records ``pagination="keyset"`` is needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
@@ -21,7 +20,7 @@ from msgspec.structs import replace
 
 from wikisync.api.answers import About, Purpose, decode
 from wikisync.api.client import Client, Id
-from wikisync.api.listing import Listing, OffsetLimit
+from wikisync.api.listing import Listing
 from wikisync.api.request import Request
 from wikisync.api.upload import upload_form
 from wikisync.api.values import check_values, fields_of, json_of, query_of
@@ -133,8 +132,7 @@ class Projects:
         """A list; ``owner`` is the user or the project that its path names, if any."""
         known = parameters_of(endpoint)
         given = {name: value for name, value in filters.items() if value is not None}
-        by_id = "pagination" in known
-        if by_id:
+        if "pagination" in known:
             is_timed = bool({"updated_after", "updated_before"} & given.keys())
             is_timed = is_timed and endpoint == Endpoint.LIST
             given.setdefault("order_by", "updated_at" if is_timed else "id")
@@ -145,12 +143,10 @@ class Projects:
         about: About = "user" if is_of_user else "project" if owner else "service"
         path = endpoint.route.path(**{"user_id" if is_of_user else "id": owner})
         purpose = self._purpose(f"list {what}", owner, about=about)
-        after = _behind(values) if by_id and values["order_by"] == "id" else None
         return Listing(
             self.client,
             Request("GET", path, purpose, query_of(values)),
             record,
-            limit=OffsetLimit(self.client.settings.offset_records_max, after),
             is_one_page="page" in values,
         )
 
@@ -509,12 +505,6 @@ def _values(endpoint: Endpoint, given: Values) -> dict[str, object]:
     also = cast("Values | None", given.get("also"))
     named = {name: value for name, value in given.items() if name != "also"}
     return check_values(endpoint, named, also)
-
-
-def _behind(values: Values) -> Callable[[Any], str]:
-    """How a list by id goes on behind a record where offset paging ends."""
-    bound = "id_after" if values.get("sort") == "asc" else "id_before"
-    return lambda record: query_of({**values, "pagination": "keyset", bound: record.id})
 
 
 def _uploading(

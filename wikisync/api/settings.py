@@ -48,8 +48,6 @@ class ClientSettings(Struct, frozen=True):
     redirects_max: int = 5
     list_requests_max: int = 10_000
     per_page: int = 100
-    offset_records_max: int = 50_000
-    """Where offset paging ends; behind it a list goes on by id."""
 
     answer_bytes_max: int = 256 * MEBIBYTE
     """Largest JSON answer, decompressed."""

@@ -1,8 +1,7 @@
 """The trees of a wiki's commit that the last scan saw, in memory and in a file.
 
 The file is a cache: without it, or where it is damaged, the list of pages is read once
-more.  What a scan adds is appended, and the file is written anew when more of it is
-outdated than not.
+more.
 """
 
 from __future__ import annotations
@@ -29,20 +28,17 @@ from wikisync.core.system.private import (
 log = logging.getLogger(__name__)
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
-GARBAGE_BYTES_MIN = 256 * 1024
-"""Less than this of outdated trees is never removed."""
-_LENGTH = 4
 
 
-class _Step(Struct, frozen=True, array_like=True):
-    """One commit, and those of its trees that no earlier step has."""
+class _Kept(Struct, frozen=True, array_like=True):
+    """One commit and its trees."""
 
     head: str
     root: bytes
-    trees: Mapping[bytes, bytes]
+    trees: dict[bytes, bytes]
 
 
-_STEP = msgpack_decoder(_Step)
+_KEPT = msgpack_decoder(_Kept)
 
 
 class TreeCache:
@@ -62,11 +58,7 @@ class TreeCache:
         """The commit; empty where none is known."""
         self.root = b""
         self.trees: dict[bytes, bytes] = {}
-        """Those of the commit, and some of earlier ones."""
-        self._live_bytes = self._bytes = 0
-        """Of the trees when the file was last written anew, and of all of it."""
-        self._is_sound = False
-        """Whether the file is such that something may be appended."""
+        """Those of the commit, and of the one before it."""
 
     def load(self, head: str) -> bytes:
         """The id of the tree of this commit, from memory or from the file.
@@ -93,28 +85,19 @@ class TreeCache:
         """
         fresh = {one: more[one] for one in more.keys() - self.trees.keys()}
         root = require_whole(self.trees | fresh, root, fresh)
-        size = sum(map(len, fresh.values()))
-        room = 2 * self._live_bytes + GARBAGE_BYTES_MIN
-        is_anew = not (self.head and self._is_sound) or self._bytes + size > room
-        trees = self.trees | fresh
-        if is_anew:
-            trees = fresh = reachable(trees, root)
-            self._live_bytes = size = sum(map(len, trees.values()))
-            self._bytes = 0
-        self._bytes += size
-        self.head, self.root, self.trees = head, root, trees
-        self._is_sound = True
+        trees = reachable(self.trees | fresh, root)
+        before = reachable(self.trees, self.root) if self.head else {}
+        self.head, self.root, self.trees = head, root, before | trees
         if self._file is not None and self._is_kept:
             try:
-                _write(self._file, _Step(head, root, fresh), is_anew=is_anew)
+                _write(self._file, _Kept(head, root, trees))
             except OSError as error:
                 log.info("%s cannot be written: %s", self._file, error)
-                self._is_sound = False
 
     def forget(self) -> None:
         """Keep nothing; the file is written anew by the next commit."""
         self.head, self.root, self.trees = "", b"", {}
-        self._is_loaded, self._is_sound = True, False
+        self._is_loaded = True
 
     def _read(self, head: str) -> None:
         assert self._file is not None, "there is nothing to read"
@@ -122,41 +105,25 @@ class TreeCache:
             content = read_private_file(self._file, FILE_BYTES_MAX)
         except OSError:
             return
-        at, trees = 0, dict[bytes, bytes]()
-        while at < len(content):
-            end = at + _LENGTH + int.from_bytes(content[at : at + _LENGTH])
-            try:
-                step = _STEP.decode(content[at + _LENGTH : end])
-            except msgspec.DecodeError:
-                return
-            size = sum(map(len, step.trees.values()))
-            self._live_bytes = self._live_bytes or size
-            self._bytes += size
-            trees |= step.trees
-            at = end
-            if step.head == head and _are_whole(trees):
-                self.head, self.root, self.trees = head, step.root, trees
-        self._is_sound = True
+        try:
+            kept = _KEPT.decode(content)
+        except msgspec.DecodeError:
+            return
+        trees = kept.trees
+        if kept.head == head and all(
+            id_of(b"tree", trees[one], len(one)) == one for one in trees
+        ):
+            self.head, self.root, self.trees = head, kept.root, trees
 
 
-def _are_whole(trees: Mapping[bytes, bytes]) -> bool:
-    return all(id_of(b"tree", trees[one], len(one)) == one for one in trees)
-
-
-def _write(file: Path, step: _Step, *, is_anew: bool) -> None:
-    content = msgspec.msgpack.encode(step)
-    frame = len(content).to_bytes(_LENGTH) + content
-    if not is_anew:
-        with open(file, "ab", opener=private_opener) as stream:
-            stream.write(frame)
-        return
+def _write(file: Path, kept: _Kept) -> None:
     make_private_folder(file.parent)
     made = file.with_suffix(".new")
     with suppress(FileNotFoundError):
         made.unlink()
     try:
         with open(made, "wb", opener=private_opener) as stream:
-            stream.write(frame)
+            stream.write(msgspec.msgpack.encode(kept))
         made.replace(file)
     except OSError:
         with suppress(OSError):

@@ -21,11 +21,11 @@ from wikisync.cli.site_report import (
     show_broken_links,
     site_summary,
 )
-from wikisync.cli.theming import theme_choice, theme_options
+from wikisync.cli.theming import theme_options
 from wikisync.errors import ExitCode
 from wikisync.site.book.request import BookRequest
 from wikisync.workspace.building import Built, build, site_folder
-from wikisync.workspace.folders import find_shown
+from wikisync.workspace.folders import ThemeChoice, find_shown
 from wikisync.workspace.sentences import counted, problem_as_json
 
 
@@ -56,14 +56,10 @@ from wikisync.workspace.sentences import counted, problem_as_json
 def command(
     console: Console,
     folder: Path,
-    theme: str | None,
-    theme_options: tuple[str, ...],
-    templates: Path | None,
     output: Path | None,
     books: BookRequest,
     *,
-    has_report: bool,
-    page_templates: bool,
+    choice: ThemeChoice,
     is_published: bool,
     replaces: bool,
     retry: bool,
@@ -75,13 +71,6 @@ def command(
     FOLDER is a workspace, one wiki of it, or any folder with pages; the default is the
     current folder.  No service is contacted.
     """
-    choice = theme_choice(
-        theme,
-        theme_options,
-        templates,
-        has_report=has_report,
-        page_templates=page_templates,
-    )
     shown = find_shown(folder, choice)
     config = shown.config()
     has_site = output or is_published or not books.files

@@ -30,7 +30,7 @@ from wikisync.cli.site_report import (
     show_broken_links,
     site_summary,
 )
-from wikisync.cli.theming import theme_choice, theme_options
+from wikisync.cli.theming import theme_options
 from wikisync.core.model import Problem
 from wikisync.errors import ExitCode, UsageError
 from wikisync.site.book.request import BookRequest
@@ -42,6 +42,7 @@ from wikisync.workspace.exporting import (
     ExportRequest,
     export_wikis,
 )
+from wikisync.workspace.folders import ThemeChoice
 from wikisync.workspace.keeping import KeptWiki
 from wikisync.workspace.pulled import wiki_as_json
 from wikisync.workspace.rendering import chosen_markup
@@ -105,15 +106,11 @@ def command(
     output: Path | None,
     books: BookRequest,
     title: str | None,
-    theme: str | None,
-    theme_options: tuple[str, ...],
-    templates: Path | None,
     markup: tuple[str, ...],
     cache: Path | None,
     findings: str | None,
     *,
-    has_report: bool,
-    page_templates: bool,
+    choice: ThemeChoice,
     comments: bool,
     is_all: bool,
     retry: bool,
@@ -134,7 +131,6 @@ def command(
             "nothing says where the export goes",
             hint="name a folder with -o, or a file with --single, --pdf or --epub",
         )
-    choice = theme_choice(theme, theme_options, templates)
     request = ExportRequest(
         url=url,
         output=output,
@@ -142,12 +138,12 @@ def command(
         token_file=token_file,
         site=SiteOptions(
             title=title or "",
-            theme=theme or DEFAULT_THEME,
+            theme=choice.theme or DEFAULT_THEME,
             theme_options=choice.options,
-            templates=templates,
+            templates=choice.templates,
             markup=chosen_markup(markup),
-            has_report=has_report,
-            page_templates=page_templates,
+            has_report=choice.has_report,
+            page_templates=choice.page_templates,
             retries=retry,
         ),
         books=books,

@@ -11,7 +11,7 @@ import click
 
 from wikisync.cli.console import Console
 from wikisync.cli.options import folder_argument
-from wikisync.cli.theming import theme_choice, theme_options
+from wikisync.cli.theming import theme_options
 from wikisync.config import PreviewSection
 from wikisync.core.system import processes
 from wikisync.core.system.running import beside, give_back_memory, stop_signal
@@ -19,6 +19,7 @@ from wikisync.errors import ExitCode
 from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
 from wikisync.workspace.folders import (
     ShownFolder,
+    ThemeChoice,
     cache_folder,
     editor_command,
     find_shown,
@@ -48,14 +49,10 @@ from wikisync.workspace.folders import (
 def command(
     console: Console,
     folder: Path,
-    theme: str | None,
-    theme_options: tuple[str, ...],
-    templates: Path | None,
     port: int | None,
     editor: str | None,
     *,
-    has_report: bool,
-    page_templates: bool,
+    choice: ThemeChoice,
     is_opened: bool,
     is_read_only: bool,
 ) -> int:
@@ -65,13 +62,6 @@ def command(
     current folder.  Pages can be written in the browser, too.  No service is
     contacted.  Stop it with Ctrl-C.
     """
-    choice = theme_choice(
-        theme,
-        theme_options,
-        templates,
-        has_report=has_report,
-        page_templates=page_templates,
-    )
     shown = find_shown(folder, choice)
     config = shown.config()
 

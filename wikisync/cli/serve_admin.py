@@ -24,7 +24,7 @@ from wikisync.service.removal import remove, to_remove
 from wikisync.service.rows import User
 from wikisync.service.tables import Tables
 
-SCOPES = ("api", "read_api", "read_user", "read_repository", "write_repository", "sudo")
+SCOPES = ("api", "read_api", "read_user", "read_repository", "write_repository")
 LISTED = ("users", "tokens", "groups", "members", "topics")
 TOPIC_CHARS_MAX = 255
 

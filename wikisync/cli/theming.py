@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from wikisync.workspace.rendering import parse_settings
 
 
 def theme_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a site's theme; see ``theme_choice``."""
+    """The options of a site's theme; the command gets them as one ``choice``."""
     decorators = [
         click.option(
             "--theme",
@@ -48,21 +49,19 @@ def theme_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Also publish the templates for new pages, in templates/.",
         ),
     ]
-    return decorated(command, decorators)
 
+    @wraps(command)
+    def run(
+        *words: Any,
+        theme: str | None,
+        theme_options: tuple[str, ...],
+        templates: Path | None,
+        has_report: bool,
+        page_templates: bool,
+        **options: Any,
+    ) -> Any:
+        given = parse_settings(theme_options, "--theme-option")
+        choice = ThemeChoice(theme, given, templates, has_report, page_templates)
+        return command(*words, choice=choice, **options)
 
-def theme_choice(
-    theme: str | None,
-    given: tuple[str, ...],
-    templates: Path | None,
-    *,
-    has_report: bool = True,
-    page_templates: bool = False,
-) -> ThemeChoice:
-    """The values of these options.
-
-    Raises:
-        UsageError: an option of the theme has no ``=``, or no name.
-    """
-    options = parse_settings(given, "--theme-option")
-    return ThemeChoice(theme, options, templates, has_report, page_templates)
+    return decorated(run, decorators)

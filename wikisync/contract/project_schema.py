@@ -274,53 +274,6 @@ class BranchRecord(msgspec.Struct, frozen=True, kw_only=True):
     default: bool = False
 
 
-class EventPage(msgspec.Struct, frozen=True, kw_only=True):
-    """The page of the wiki that an event is about."""
-
-    format: str
-    slug: str
-    title: str
-
-
-class EventPush(msgspec.Struct, frozen=True, kw_only=True):
-    """What an event brought to a branch."""
-
-    commit_to: str
-    ref: str
-    commit_from: str | None = None
-    commit_title: str = ""
-    commit_count: int = 1
-    action: str = "pushed"
-    ref_type: str = "branch"
-
-
-class EventRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that was done in a project."""
-
-    id: int
-    project_id: int
-    action_name: str
-    created_at: str
-    target_id: int | None = None
-    target_iid: int | None = None
-    target_type: str | None = None
-    target_title: str | None = None
-    author_id: int | None = None
-    author_username: str | None = None
-    author: UserRecord | msgspec.UnsetType = msgspec.UNSET
-    """Absent where nobody here has the address of the commit."""
-    wiki_page: EventPage | msgspec.UnsetType = msgspec.UNSET
-    push_data: EventPush | msgspec.UnsetType = msgspec.UNSET
-
-    def by(self, author: UserRecord | None) -> EventRecord:
-        """The same with its author."""
-        if author is None:
-            return self
-        return msgspec.structs.replace(
-            self, author_id=author.id, author_username=author.username, author=author
-        )
-
-
 class StarrerRecord(AnsweredRecord, frozen=True, kw_only=True):
     """Who starred a project, and since when."""
 

@@ -126,12 +126,6 @@ def unmatched_route() -> Refusal:
     return Refusal(404, {"error": "404 Not Found"})
 
 
-def old_version() -> Refusal:
-    """A path of the version before this API, which ended long ago."""
-    text = "API V3 is no longer supported. Use API V4 instead."
-    return Refusal(410, {"error": text})
-
-
 def wrong_method(allowed: Sequence[str]) -> Refusal:
     """The path exists for other methods."""
     allow = ", ".join(allowed)

@@ -38,7 +38,6 @@ from wikisync.service.settings import MIB, Limits
 log = logging.getLogger(__name__)
 
 _GZIP_WBITS = 31
-OLD_PREFIX = "/api/v3/"
 
 
 class App:
@@ -101,8 +100,6 @@ class App:
     async def _dispatch(self, request: web.BaseRequest) -> web.StreamResponse:
         limits = self.service.limits
         match await self._router.match(request):
-            case None if request.rel_url.raw_path.startswith(OLD_PREFIX):
-                raise answers.old_version()
             case None:
                 raise answers.unmatched_route()
             case OtherMethods(allowed) if request.method == "OPTIONS":
@@ -172,7 +169,10 @@ async def _dress(
         if _wants_gzip(request, PART_BYTES + 1, service.settings.limits):
             response.headers["Content-Encoding"] = "gzip"
             response.body = _compressed(response.parts)
-    elif len(body) >= service.settings.limits.gzip_bytes_min:
+    elif (
+        response.content_type == answers.JSON_TYPE
+        and len(body) >= service.settings.limits.gzip_bytes_min
+    ):
         response.headers["Vary"] = "Accept-Encoding"
         if _wants_gzip(request, len(body), service.settings.limits):
             response.headers["Content-Encoding"] = "gzip"

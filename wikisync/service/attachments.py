@@ -21,7 +21,6 @@ from wikisync.contract.schema import AttachmentLink, AttachmentRecord
 from wikisync.core.model import OwnerKind, split_extension
 from wikisync.service.access import Operation, Verdict
 from wikisync.service.answers import (
-    add_cross_origin,
     bad_request,
     json_answer,
     unmatched_route,
@@ -29,11 +28,9 @@ from wikisync.service.answers import (
 )
 from wikisync.service.call import Call, Caller, Owner, judge
 from wikisync.service.editing import CommitPlan
-from wikisync.service.settings import KIB
 from wikisync.service.tables import Tables
 from wikisync.service.tree import RepositoryFile, WikiTree, is_regular
 
-CHUNK_BYTES = 256 * KIB
 SIGN_IN_PATH = "/users/sign_in"
 
 _UNCLEAN = re.compile(r"[^\w.\-+]")
@@ -87,12 +84,8 @@ async def show_file(call: Call, kind: OwnerKind) -> web.StreamResponse:
     if file is None or is_page or not is_regular(file.mode):
         raise unmatched_route()
     etag = weak_etag(file.path, file.blob)
-    if call.is_unchanged(etag):
-        return web.Response(status=304, headers={"ETag": etag})
     content = await wiki.read(file.blob)
-    return await send_content(
-        call.request, content, file_headers(file.path) | {"ETag": etag}
-    )
+    return web.Response(body=content, headers=file_headers(file.path) | {"ETag": etag})
 
 
 async def readable_owner(call: Call, kind: OwnerKind, caller: Caller) -> Owner | None:
@@ -154,42 +147,12 @@ def file_headers(path: str) -> dict[str, str]:
     }
 
 
-async def send_file(call: Call, path: Path) -> web.StreamResponse:
-    """A file from disk, in parts, as whoever uploaded it wants it seen.
+async def send_file(path: Path) -> web.StreamResponse:
+    """A file from disk, as whoever uploaded it wants it seen.
 
     Raises:
         Refusal: 404 when it is not there any more.
     """
-    try:
-        size = (await asyncio.to_thread(path.stat)).st_size
-        file = await asyncio.to_thread(path.open, "rb")
-    except (FileNotFoundError, NotADirectoryError):
-        raise unmatched_route() from None
-    with file:
-        etag = weak_etag(str(path), str(size))
-        if call.is_unchanged(etag):
-            return web.Response(status=304, headers={"ETag": etag})
-        response = web.StreamResponse(headers=file_headers(path.name) | {"ETag": etag})
-        add_cross_origin(call.request, response.headers)
-        response.content_length = size
-        await response.prepare(call.request)
-        if call.request.method != "HEAD":
-            while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
-                await response.write(chunk)
-        await response.write_eof()
-        return response
-
-
-async def send_content(
-    request: web.BaseRequest, content: bytes, headers: dict[str, str]
-) -> web.StreamResponse:
-    """A file that is in memory, in parts."""
-    response = web.StreamResponse(headers=headers)
-    response.content_length = len(content)
-    await response.prepare(request)
-    if request.method != "HEAD":
-        view = memoryview(content)
-        for start in range(0, len(view), CHUNK_BYTES):
-            await response.write(view[start : start + CHUNK_BYTES])
-    await response.write_eof()
-    return response
+    if not await asyncio.to_thread(path.is_file):
+        raise unmatched_route()
+    return web.FileResponse(path, headers=file_headers(path.name))

@@ -38,9 +38,6 @@ Need = Literal["api", "user", "any"]
 
 Owner = Project | Group
 
-SUDO_SCOPE = "sudo"
-"""What an administrator's token must be good for to act as another user."""
-
 
 class Caller(Struct, frozen=True):
     """Who sent a request; no user for an anonymous one."""
@@ -117,40 +114,17 @@ class Call(Struct, frozen=True):
 
         Raises:
             Refusal: 401 for a token that is unknown or dead, even where nobody
-                need be; 403 for a blocked user or a scope that is too small;
-                what ``_acting`` refuses.
+                need be; 403 for a blocked user, a scope that is too small, or a
+                wish to act as another user.
         """
-        secret = self._secret()
+        if "sudo" in self.raw or "Sudo" in self.request.headers:
+            # done in the caller's own name it would be another act
+            raise answers.forbidden("sudo is not available")
+        secret = find_secret(self.request.headers, self.raw)
         if secret is None:
-            return await self._acting(Caller())
+            return Caller()
         found = await self.service.records.ask(Tables.token_and_user, secret)
-        return await self._acting(self._admitted(found, need))
-
-    async def _acting(self, caller: Caller) -> Caller:
-        """The user that an administrator acts as (``sudo``), or the caller itself.
-
-        Raises:
-            Refusal: 401 or 403 for a caller who may not, 404 for an unknown user,
-                403 for a blocked one.
-        """
-        named = find_sudo(self.request.headers, self.raw)
-        if named is None:
-            return caller
-        if caller.user is None or caller.token is None:
-            raise answers.unauthorized()
-        if not caller.user.is_admin:
-            raise answers.forbidden("Must be admin to use sudo")
-        if SUDO_SCOPE not in caller.token.scopes:
-            raise answers.insufficient_scope(SUDO_SCOPE)
-        user = await self._find_user(named)
-        if user is None:
-            raise answers.not_found(f"User with ID or username '{named}'")
-        if user.is_blocked:
-            raise answers.blocked()
-        return Caller(user, caller.token)
-
-    def _secret(self) -> str | None:
-        return find_secret(self.request.headers, self.raw)
+        return self._admitted(found, need)
 
     def _admitted(self, found: tuple[Token, User] | None, need: Need) -> Caller:
         """Whom a token stands for, if it is good for this request."""
@@ -232,9 +206,6 @@ class Call(Struct, frozen=True):
         found = await self.service.records.ask(
             Tables.project, self.segments["id"], caller.user_id
         )
-        return await self._known_project(found, caller)
-
-    async def _known_project(self, found: Project | None, caller: Caller) -> Project:
         if found is None:
             await self._lead_on(caller)
             raise answers.not_found("Project")
@@ -278,37 +249,14 @@ class Call(Struct, frozen=True):
         self, kind: OwnerKind, operation: Operation
     ) -> tuple[Caller, Owner, WikiStorage]:
         """The wiki named in the path, if the caller may do this to it."""
-        secret = self._secret()
-        holder, found = await self.service.records.ask(
-            _holder_and_owner, secret, kind, self.segments["id"]
-        )
-        caller = Caller() if secret is None else self._admitted(holder, "api")
-        if (acting := await self._acting(caller)) is not caller:
-            caller = acting
-            find = Tables.project if kind == "project" else Tables.group
-            found = await self.service.records.ask(
-                find, self.segments["id"], caller.user_id
-            )
+        caller = await self.caller()
         owner: Owner
-        if isinstance(found, Group):
-            answers.refuse(caller.judge(found), "Group")
-            owner = found
-        elif kind == "project":
-            owner = await self._known_project(found, caller)
+        if kind == "group":
+            owner = await self.group(caller)
         else:
-            raise answers.not_found("Group")
+            owner = await self.project(caller)
         answers.refuse(judge(self.service, owner, caller, operation), kind.capitalize())
         return caller, owner, self.service.wiki(kind, owner.id)
-
-
-def _holder_and_owner(
-    tables: Tables, secret: str | None, kind: OwnerKind, id_or_path: str
-) -> tuple[tuple[Token, User] | None, Owner | None]:
-    """Whose token it is, and what is named to them, in one question."""
-    holder = None if secret is None else tables.token_and_user(secret)
-    user_id = None if holder is None else holder[1].id
-    find = tables.project if kind == "project" else tables.group
-    return holder, find(id_or_path, user_id)
 
 
 def judge(
@@ -335,12 +283,6 @@ def find_secret(headers: Mapping[str, str], raw: Mapping[str, object]) -> str | 
         if isinstance(value, str) and value:
             return value
     return None
-
-
-def find_sudo(headers: Mapping[str, str], raw: Mapping[str, object]) -> str | None:
-    """The id or name of the user to act as; an empty one is one that is unknown."""
-    named = raw.get("sudo", headers.get("Sudo"))
-    return None if named is None else str(named)
 
 
 def _reaches(token: Token, need: Need, *, is_reading: bool) -> bool:

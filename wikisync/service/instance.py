@@ -14,11 +14,9 @@ from wikisync.core.model import OwnerKind
 from wikisync.service.committing import DEFAULT_BRANCH
 from wikisync.service.git_process import GitRunner
 from wikisync.service.hooks import Deliveries
-from wikisync.service.pages import PageCache
 from wikisync.service.projects.tables import note_write
 from wikisync.service.records import Records
 from wikisync.service.render_pool import RenderPool
-from wikisync.service.repacking import Repacking
 from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import Limits, Settings
 from wikisync.service.storage import WikiStorage
@@ -33,17 +31,17 @@ class Service:
         self.settings = settings or Settings()
         """Replaced as a whole to change limits."""
         self.git = GitRunner(self.settings.git)
-        self.repacking = Repacking(self.git, self.settings.packing)
         self.deliveries = Deliveries(
             self.settings.hook_limits, self.settings.profile.version
         )
         self.records = Records(data / "records.db")
         self.url = "http://127.0.0.1"
         """Where it answers, without a trailing slash; known once it listens."""
-        self.pages = PageCache(self.settings.limits.page_cache_bytes_max)
         self.renderer = RenderPool(self.settings.rendering)
         self._wikis: dict[tuple[OwnerKind, int], WikiStorage] = {}
         self._codes: dict[int, WikiStorage] = {}
+        self.grown: set[WikiRepository] = set()
+        """Repositories that changed and may have to be packed."""
         self._copies: asyncio.Queue[int] = asyncio.Queue()
         self._fetches: asyncio.Queue[int] = asyncio.Queue()
         self._purge_wanted = asyncio.Event()
@@ -79,8 +77,7 @@ class Service:
             repository = WikiRepository(path, limits=self.tree_limits)
             # a group has no activity
             note = partial(self._note_write, owner_id) if kind == "project" else None
-            grown = self.repacking.note_change
-            self._wikis[key] = WikiStorage(repository, note, grown)
+            self._wikis[key] = WikiStorage(repository, note, self.grown.add)
         return self._wikis[key]
 
     def code(self, project_id: int, first_branch: str = DEFAULT_BRANCH) -> WikiStorage:
@@ -89,8 +86,7 @@ class Service:
             folder = self.code_folder(project_id)
             repository = WikiRepository(folder, first_branch, self.tree_limits)
             note = partial(self._note_write, project_id)
-            grown = self.repacking.note_change
-            self._codes[project_id] = WikiStorage(repository, note, grown)
+            self._codes[project_id] = WikiStorage(repository, note, self.grown.add)
         return self._codes[project_id]
 
     def code_folder(self, project_id: int) -> Path:
@@ -117,17 +113,6 @@ class Service:
             self.uploads_folder(project_id),
             self.avatar_folder(project_id),
         )
-
-    def projects_with_files(self) -> frozenset[int]:
-        """The projects that have a repository, a wiki or uploads."""
-        samples = (self.code_folder(0), self.wiki_folder(0), self.uploads_folder(0))
-        names = [
-            file.name.removesuffix(".git")
-            for sample in samples
-            if sample.parent.exists()
-            for file in sample.parent.iterdir()
-        ]
-        return frozenset(int(name) for name in names if name.isdigit())
 
     def forget(self, project_id: int) -> None:
         """Let go of the repositories of a project that is gone."""

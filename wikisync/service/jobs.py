@@ -20,10 +20,11 @@ from pathlib import Path
 
 from wikisync.core.packaged import packaged_toml
 from wikisync.core.system.running import beside
-from wikisync.service.answers import Refusal
+from wikisync.service.answers import PlainRefusal, Refusal
 from wikisync.service.code import folder_size, is_sound, read_facts
 from wikisync.service.committing import Author, GitRefused
 from wikisync.service.editing import CommitPlan
+from wikisync.service.git_process import GitFailed, GitInput
 from wikisync.service.import_fetch import FetchFailed, fetch_repository, shown
 from wikisync.service.instance import Service
 from wikisync.service.listing import read_projects
@@ -40,6 +41,8 @@ URL_TYPE = "git"
 BUILT_IN_TYPE = "gitlab_built_in_project_template"
 IMPORTS_AT_ONCE = 2
 """Of each kind: those copied from here, and those fetched from elsewhere."""
+PACK = ("-c", "gc.auto=5000", "-c", "gc.pruneExpire=never", "gc", "--auto", "--quiet")
+"""Unreachable objects stay: a change that is under way may be about to use them."""
 MEASURED_MAX = 100
 """Projects that are measured before others may ask again."""
 
@@ -53,7 +56,7 @@ async def running_jobs(service: Service) -> AsyncIterator[None]:
     async with beside(
         purge_now_and_then(service),
         measure_now_and_then(service),
-        service.repacking.run(),
+        pack_now_and_then(service),
         service.deliveries.run(),
         *(
             import_one_by_one(service, service.imports(is_fetched=is_fetched))
@@ -174,12 +177,10 @@ async def measure_now_and_then(service: Service) -> None:
 
 
 async def measure_all(service: Service) -> None:
-    """Measure every project that changed, and how the records are spread."""
+    """Measure every project that changed."""
     await service.records.ask(project_facts.forget_measures)
-    await settle_empty(service)
     while await measure(service):
         pass
-    await service.records.ask(Tables.note_sizes)
 
 
 async def measure(service: Service, ids: list[int] | None = None) -> bool:
@@ -197,11 +198,6 @@ async def measure(service: Service, ids: list[int] | None = None) -> bool:
     return bool(taken)
 
 
-async def settle_empty(service: Service) -> None:
-    """Note at once that projects without any files take nothing."""
-    await service.records.ask(project_facts.settle_empty, service.projects_with_files)
-
-
 def _figures(code: Path, wiki: Path) -> dict[str, int]:
     return {
         "repository_size": folder_size(code),
@@ -209,6 +205,26 @@ def _figures(code: Path, wiki: Path) -> dict[str, int]:
         "repository_checksum_failed": int(not is_sound(code)),
         "wiki_checksum_failed": int(not is_sound(wiki)),
     }
+
+
+async def pack_now_and_then(service: Service) -> None:
+    """Let git pack repositories that changed and have many files, for ever."""
+    given = GitInput(memory_bytes_max=service.settings.git.push_memory_bytes_max)
+    while True:
+        await asyncio.sleep(service.settings.measure_interval_s)
+        while service.grown:
+            repository = service.grown.pop()
+            try:
+                await service.git.run(PACK, repository.path, _ignore, given)
+            except (GitFailed, PlainRefusal, OSError) as error:
+                # one repository's trouble must not end the packing of all others
+                log.warning("%s is not packed: %s", repository.path.name, error)
+            # else it holds the removed packs open, and their room on the disk
+            await asyncio.to_thread(repository.close_packs)
+
+
+async def _ignore(_chunk: bytes) -> None:
+    """Git is asked to be quiet."""
 
 
 async def purge_now_and_then(service: Service) -> None:

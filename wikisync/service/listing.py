@@ -30,12 +30,10 @@ SEARCH_CHARS_MIN = 3
 """Shorter words are only found when they are the whole value."""
 
 
-DEFAULT_STORAGE = "default"
-RARE_ROWS_MAX = 20_000
-"""A topic or language of more projects than this is common."""
+_TOPIC = "project_topic pt JOIN topic t ON t.id = pt.topic_id WHERE t"
 
-_TOPIC = "FROM project_topic pt JOIN topic t ON t.id = pt.topic_id"
-_LANGUAGE = "FROM language l"
+
+DEFAULT_STORAGE = "default"
 
 
 class ProjectQuery(Struct, frozen=True):
@@ -85,7 +83,7 @@ def find_project_ids(
     values["ids_max"] = ids_max
     conditions = [
         *_of_base(query, values),
-        *_of_labels(tables, query, values),
+        *_of_labels(query, values),
         *_visible(caller, values),
         *_of_caller(query, values),
         *_of_record(query, values),
@@ -195,13 +193,10 @@ def _of_record(query: ProjectQuery, values: dict[str, object]) -> list[str]:
         conditions.append(is_active if query.active else f"NOT ({is_active})")
     if query.archived is not None:
         conditions.append(f"p.is_archived = {int(query.archived)}")
-    # what is rare has an index of its own, which a question of its own finds
-    for wanted, column in (
-        (query.is_repository_broken, "repository_checksum_failed"),
-        (query.is_wiki_broken, "wiki_checksum_failed"),
-    ):
-        if wanted:
-            conditions.append(f"p.id IN (SELECT id FROM project WHERE {column} = 1)")
+    if query.is_repository_broken:
+        conditions.append("p.repository_checksum_failed = 1")
+    if query.is_wiki_broken:
+        conditions.append("p.wiki_checksum_failed = 1")
     for name, value, condition in (
         ("id_after", query.id_after, "p.id > :id_after"),
         ("id_before", query.id_before, "p.id < :id_before"),
@@ -210,18 +205,11 @@ def _of_record(query: ProjectQuery, values: dict[str, object]) -> list[str]:
         ("updated_after", query.updated_after, "p.updated_at >= :updated_after"),
         ("updated_before", query.updated_before, "p.updated_at <= :updated_before"),
         ("visibility", query.visibility, "p.visibility = :visibility"),
+        ("storage", query.repository_storage, "p.repository_storage = :storage"),
     ):
         if value is not None:
             values[name] = value
             conditions.append(condition)
-    if query.repository_storage == DEFAULT_STORAGE:
-        conditions.append(f"p.repository_storage = '{DEFAULT_STORAGE}'")
-    elif query.repository_storage is not None:
-        values["storage"] = query.repository_storage
-        conditions.append(
-            "p.id IN (SELECT id FROM project WHERE repository_storage = :storage"
-            f" AND repository_storage <> '{DEFAULT_STORAGE}')"
-        )
     for at, (key, text) in enumerate(query.custom_attributes.items()):
         values |= {f"key{at}": key, f"value{at}": text}
         conditions.append(
@@ -231,33 +219,20 @@ def _of_record(query: ProjectQuery, values: dict[str, object]) -> list[str]:
     return conditions
 
 
-def _of_labels(
-    tables: Tables, query: ProjectQuery, values: dict[str, object]
-) -> list[str]:
-    """Topics and the language.
-
-    The projects of a rare one are gathered and read; for a common one each
-    project is asked in turn, because the walk ends before it has seen them all.
-    """
-    wanted: list[tuple[str, str, object]] = []
-    names = [("t.name", name) for name in query.topics]
+def _of_labels(query: ProjectQuery, values: dict[str, object]) -> list[str]:
+    """Topics and the language."""
+    wanted: list[tuple[str, object]] = [
+        (f"{_TOPIC}.name", name) for name in query.topics
+    ]
     if query.topic_id is not None:
-        wanted.append((_TOPIC, "t.id", query.topic_id))
-    wanted += [(_TOPIC, column, name) for column, name in names]
+        wanted.append((f"{_TOPIC}.id", query.topic_id))
     if query.language is not None:
-        wanted.append((_LANGUAGE, "l.name", query.language))
-    conditions: list[str] = []
-    for at, (source, column, value) in enumerate(wanted):
-        values[f"label{at}"] = value
-        held = f"{source} WHERE {column} = :label{at}"
-        rows = tables.db.execute(
-            f"SELECT count(*) FROM (SELECT 1 {held} LIMIT {RARE_ROWS_MAX + 1})", values
-        )
-        if rows.fetchone()[0] > RARE_ROWS_MAX:
-            conditions.append(f"EXISTS (SELECT 1 {held} AND project_id = p.id)")
-        else:
-            conditions.append(f"p.id IN (SELECT project_id {held})")
-    return conditions
+        wanted.append(("language l WHERE l.name", query.language))
+    values |= {f"label{at}": value for at, (_, value) in enumerate(wanted)}
+    return [
+        f"p.id IN (SELECT project_id FROM {source} = :label{at})"
+        for at, (source, _) in enumerate(wanted)
+    ]
 
 
 def _of_search(query: ProjectQuery, values: dict[str, object]) -> list[str]:

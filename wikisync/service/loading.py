@@ -106,7 +106,7 @@ async def load_folder(
             )
         except (OSError, GitRefused) as error:
             raise ServiceError(f"cannot load {root / entry.wiki}: {error}") from error
-        service.repacking.note_change(wiki.repository)
+        service.grown.add(wiki.repository)
         if is_changed:
             wiki.note_write(author.id)
         kept += [f"{entry.path}: {path}" for path in edited]

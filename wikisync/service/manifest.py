@@ -1,12 +1,11 @@
 """``service.toml``: which users, groups and projects a folder brings.  Pure.
 
 The file lists tables ``[[user]]``, ``[[group]]`` and ``[[project]]``; every key
-is checked, and a wrong one is named with its key path and the nearest right name.
+is checked, and a wrong one is named with its key path.
 """
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from typing import Literal
@@ -24,9 +23,6 @@ Role = Literal["guest", "planner", "reporter", "developer", "maintainer", "owner
 
 PATH_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*")
 """What a group, project or user may be called in addresses."""
-
-_UNKNOWN = re.compile(r"Object contains unknown field `(?P<key>[^`]*)`")
-_PATH = re.compile(r" - at `\$?\.?(?P<path>[^`]*)`$")
 
 
 class UserEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,7 +74,7 @@ def parse_manifest(text: str, source: str) -> ServiceManifest:
     try:
         manifest = convert(values, ServiceManifest)
     except msgspec.ValidationError as error:
-        raise _explain(str(error), source) from error
+        raise ServiceError(f"{source}: {error}") from error
     _check(manifest, source)
     return manifest
 
@@ -109,29 +105,3 @@ def _check(manifest: ServiceManifest, source: str) -> None:
                         f"{source}: {path}.members.{username}: no such user",
                         hint=f'add [[user]] with username = "{username}"',
                     )
-
-
-def _explain(text: str, source: str) -> ServiceError:
-    """Our words for msgspec's: the key path first, then what is wrong with it."""
-    match = _PATH.search(text)
-    path = match["path"] if match else ""
-    reason = text[: match.start()] if match else text
-    hint = None
-    unknown = _UNKNOWN.search(reason)
-    if unknown is not None:
-        key = unknown["key"]
-        near = difflib.get_close_matches(key, _keys(path), 1, 0.5)
-        path = f"{path}.{key}" if path else key
-        reason = "no such key"
-        hint = f"did you mean {near[0]}?" if near else None
-    prefix = f"{source}: {path}: " if path else f"{source}: "
-    return ServiceError(prefix + reason[:1].lower() + reason[1:], hint=hint)
-
-
-def _keys(path: str) -> tuple[str, ...]:
-    tables: dict[str, type[msgspec.Struct]] = {
-        "user": UserEntry,
-        "group": GroupEntry,
-        "project": ProjectEntry,
-    }
-    return tables.get(path.partition("[")[0], ServiceManifest).__struct_fields__

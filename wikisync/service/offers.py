@@ -20,7 +20,6 @@ from wikisync.contract.parameters import parameters_of
 from wikisync.contract.project_schema import (
     BranchRecord,
     CustomAttributeRecord,
-    EventRecord,
     ImportRecord,
     MemberRecord,
     MembersImportRecord,
@@ -31,7 +30,7 @@ from wikisync.contract.project_schema import (
     StarrerRecord,
     UploadRecord,
 )
-from wikisync.contract.routes import ENDPOINTS, Endpoint
+from wikisync.contract.routes import ENDPOINTS, Endpoint, OtherEndpoint
 from wikisync.contract.schema import (
     AttachmentRecord,
     BlobRecord,
@@ -49,7 +48,6 @@ from wikisync.core.model import OwnerKind
 from wikisync.service import (
     attachments,
     comments,
-    events,
     git_http,
     groups,
     identity,
@@ -118,6 +116,13 @@ PROJECT = msgspec.defstruct(
 PROJECTS = list[PROJECT]  # type: ignore[valid-type]
 NONE = tuple[()]
 """The answer of a list that is always empty."""
+_EMPTY = (
+    OtherEndpoint.EVENTS,
+    OtherEndpoint.ISSUES,
+    OtherEndpoint.MERGE_REQUESTS,
+    OtherEndpoint.LABELS,
+    OtherEndpoint.CLUSTER_AGENTS,
+)
 _WIKI_ROUTES: tuple[tuple[routes.Route, WikiHandler, object], ...] = (
     (routes.WIKI_LIST, wikis.list_pages, list[WikiPageRecord]),
     (routes.WIKI_CREATE, wikis.create_page, WikiPageRecord),
@@ -153,11 +158,7 @@ _API_ROUTES: tuple[tuple[routes.Route, Handler, object], ...] = (
     (routes.PROJECT_EDIT, project_edits.edit_project, PROJECT),
     (routes.PROJECT_DELETE, project_acts.delete_project, MessageRecord),
     (routes.PROJECT_BRANCHES, project_parts.list_branches, list[BranchRecord]),
-    (routes.PROJECT_EVENTS, events.list_events, list[EventRecord]),
-    (routes.PROJECT_ISSUES, project_parts.list_issues, NONE),
-    (routes.PROJECT_MERGE_REQUESTS, project_parts.list_merge_requests, NONE),
-    (routes.PROJECT_LABELS, project_parts.list_labels, NONE),
-    (routes.PROJECT_CLUSTER_AGENTS, project_parts.list_cluster_agents, NONE),
+    *((one.route, project_parts.empty_list(one), NONE) for one in _EMPTY),
     (routes.PROJECT_USERS, projects.list_users, list[UserRecord]),
     (routes.PROJECT_GROUPS, projects.list_groups, list[ProjectGroupRecord]),
     (

@@ -1,14 +1,8 @@
-"""Pages as the API shows them: bytes of a file to the JSON of a page.
-
-The cache holds encoded pages by path and blob id, which together decide every
-byte of them, so it is never stale; it forgets the least recently listed.
-"""
+"""Pages as the API shows them: bytes of a file to the JSON of a page."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -21,8 +15,6 @@ _ENCODER = msgspec.json.Encoder()
 _SNIFF_BYTES = 8000
 PART_BYTES = MIB
 """Of a list; larger lists are sent in several parts."""
-PAGES_AT_ONCE = 500
-"""Looked up in the cache together."""
 
 
 class ListedPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,39 +31,6 @@ class ShownPage(ListedPage, frozen=True, kw_only=True):
     content: str
     encoding: str
     front_matter: Mapping[str, object]
-
-
-class PageCache:
-    """Encoded pages, up to a number of bytes in all."""
-
-    def __init__(self, bytes_max: int) -> None:
-        self.bytes_max = bytes_max
-        self.size = 0
-        """Bytes held now."""
-        self._held: OrderedDict[tuple[str, bytes], bytes] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def find(self, pages: Sequence[PageFile]) -> list[bytes | None]:
-        """What is held of each page."""
-        with self._lock:
-            held, found = self._held, []
-            for page in pages:
-                key = (page.path, page.blob)
-                encoded = held.get(key)
-                if encoded is not None:
-                    held.move_to_end(key)
-                found.append(encoded)
-            return found
-
-    def keep(self, pages: Iterable[tuple[PageFile, bytes]]) -> None:
-        """Remember encoded pages, at the cost of those not asked for in a while."""
-        with self._lock:
-            for page, encoded in pages:
-                key = (page.path, page.blob)
-                self.size += len(encoded) - len(self._held.pop(key, b""))
-                self._held[key] = encoded
-            while self.size > self.bytes_max and self._held:
-                self.size -= len(self._held.popitem(last=False)[1])
 
 
 def encode_list(pages: Sequence[PageFile]) -> bytes:
@@ -92,12 +51,10 @@ class FullList:
         self,
         repository: WikiRepository,
         pages: Sequence[PageFile],
-        cache: PageCache,
         shown_bytes_max: int,
     ) -> None:
         self._repository = repository
         self._pages = pages
-        self._cache = cache
         self._shown_bytes_max = shown_bytes_max
         self._next = 0
 
@@ -113,33 +70,17 @@ class FullList:
         while self._next < len(self._pages):
             if len(out) >= PART_BYTES and self._next > begun:
                 break
-            some = self._pages[self._next : self._next + PAGES_AT_ONCE]
-            count, texts = self._encoded(some, PART_BYTES - len(out))
-            out += texts + b","
-            self._next += count
+            page = self._pages[self._next]
+            content = self._repository.read(page.blob)
+            out += _ENCODER.encode(shown_page(page, content, self._shown_bytes_max))
+            out += b","
+            self._next += 1
         if self._next < len(self._pages):
             return bytes(out[:-1])
         # a list without pages has no comma at its end
         last = out[:-1] if self._pages else out
         self._next = len(self._pages) + 1
         return bytes(last + b"]")
-
-    def _encoded(self, pages: Sequence[PageFile], wanted: int) -> tuple[int, bytes]:
-        """How many of the first pages were encoded, and their JSON."""
-        texts: list[bytes] = []
-        fresh: list[tuple[PageFile, bytes]] = []
-        for page, held in zip(pages, self._cache.find(pages), strict=True):
-            if held is None:
-                content = self._repository.read(page.blob)
-                shown = shown_page(page, content, self._shown_bytes_max)
-                held = _ENCODER.encode(shown)  # noqa: PLW2901
-                fresh.append((page, held))
-            texts.append(held)
-            wanted -= len(held)
-            if wanted <= 0:
-                break
-        self._cache.keep(fresh)
-        return len(texts), b",".join(texts)
 
 
 def shown_page(page: PageFile, content: bytes, shown_bytes_max: int) -> ShownPage:

@@ -12,7 +12,6 @@ import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 
 import pygit2
@@ -23,7 +22,6 @@ from wikisync.service.committing import (
     Author,
     CommitNote,
     GitRefused,
-    changed_files,
     commit_change,
     copy_repository,
     edit_tree,
@@ -181,34 +179,6 @@ class WikiRepository:
                     break
                 commit = commit.parents[0]
             return str(commit.id) if wanted is not None else None
-
-    def changes(
-        self, commits_max: int, files_max: int = 0
-    ) -> list[tuple[CommitNote, list[tuple[str, str]]]]:
-        """The latest commits of the default branch, and what each did to files.
-
-        Nobody who reads or writes waits for it.
-
-        Returns:
-            The newest first; each file's status in git's letters (A, D, M, R) with
-            its path, the new one of a renamed file.
-        """
-        with self._lock:
-            shared = self._open()
-            tip = None if shared is None else tip_of(shared, self.branch())
-        if tip is None:
-            return []
-        bare = pygit2.enums.RepositoryOpenFlag.BARE
-        repository = pygit2.Repository(str(self.path), bare)
-        found: list[tuple[CommitNote, list[tuple[str, str]]]] = []
-        left = files_max
-        for commit in islice(repository.walk(pygit2.Oid(hex=tip)), commits_max):
-            files = changed_files(commit) if files_max else []
-            found.append((note_of(commit), files))
-            left -= len(files)
-            if left < 0:
-                break
-        return found
 
     def count_commits(self) -> int:
         """Commits on the default branch."""

@@ -58,8 +58,6 @@ class Limits(Struct, frozen=True):
     gzip_loopback_bytes_max: int = 1 * MIB
     """Larger bodies are not compressed for this machine itself, where it costs
     three times what it saves."""
-    page_cache_bytes_max: int = 96 * MIB
-    """Encoded pages kept in memory between lists, for all wikis together."""
 
 
 class Profile(Struct, frozen=True):
@@ -119,18 +117,7 @@ class GitService(Struct, frozen=True):
     files_bytes_max: int = 4096 * MIB
     """Of all files of all commits in a push, unpacked."""
     push_memory_bytes_max: int = 1024 * MIB
-    """Of each process that unpacks a push."""
-
-
-class Packing(Struct, frozen=True):
-    """When a repository is packed in the background, and with how much memory."""
-
-    loose_objects_max: int = 5000
-    """Above that they are packed."""
-    packs_max: int = 3
-    """From that number on all packs become one."""
-    memory_bytes_max: int = 1024 * MIB
-    """Of git."""
+    """Of each process that unpacks a push, or packs a repository."""
 
 
 class Rendering(Struct, frozen=True):
@@ -175,11 +162,10 @@ class Settings(Struct, frozen=True):
     deletion: Deletion = field(default_factory=Deletion)
     imports: Imports = field(default_factory=Imports)
     git: GitService = field(default_factory=GitService)
-    packing: Packing = field(default_factory=Packing)
     rendering: Rendering = field(default_factory=Rendering)
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
     """Of the moment in which the service begins to listen."""
     hooks: tuple[Hook, ...] = ()
     measure_interval_s: float = 60.0
-    """How often the sizes of projects that changed are measured."""
+    """How often what changed is measured and packed."""
     hook_limits: HookLimits = field(default_factory=HookLimits)

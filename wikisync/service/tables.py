@@ -129,10 +129,6 @@ FROM namespace n LEFT JOIN group_level g ON g.id = n.id
 """
 
 
-ANALYZED_ROWS_MAX = 400
-"""Rows of an index that are read for SQLite's plans."""
-
-
 class Tables:
     """All SQL.  Belongs to the thread that made it."""
 
@@ -149,7 +145,6 @@ class Tables:
             "synchronous = NORMAL",
             "foreign_keys = ON",
             "busy_timeout = 5000",
-            f"analysis_limit = {ANALYZED_ROWS_MAX}",
         ):
             self.db.execute(f"PRAGMA {pragma}")
         self._create(path)
@@ -157,13 +152,6 @@ class Tables:
     def close(self) -> None:
         """Close the connection."""
         self.db.close()
-
-    def note_sizes(self) -> None:
-        """Let SQLite note how large tables have become, which its plans go by.
-
-        A sample of each index is read, and only of tables that grew much.
-        """
-        self.db.execute("PRAGMA optimize")
 
     # people
 

@@ -16,7 +16,6 @@ Problems = dict[str, list[str]]
 
 NAME_CHARS_MAX = 255
 TOPIC_CHARS_MAX = 255
-PATTERN_CHARS_MAX = 255
 BUILD_TIMEOUT_S = range(600, 31 * 24 * 3600 + 1)
 RANKS: Mapping[Visibility, int] = {"private": 0, "internal": 10, "public": 20}
 RESERVED_PATHS = frozenset(
@@ -42,17 +41,6 @@ _NAME = (
     "can contain only letters, digits, emoji, '_', '.', '+', dashes, or spaces."
     " It must start with a letter, digit, emoji, or '_'."
 )
-_POLICY = "container_expiration_policy"
-_POLICY_CHOICES: Mapping[str, frozenset[object]] = {
-    "cadence": frozenset({"1d", "7d", "14d", "1month", "3month"}),
-    "keep_n": frozenset({1, 5, 10, 25, 50, 100}),
-    "older_than": frozenset({"7d", "14d", "30d", "60d", "90d"}),
-}
-_POLICY_PATTERNS = {
-    "name_regex_delete": "name_regex",
-    "name_regex_keep": "name_regex_keep",
-}
-"""Patterns by the name they are sent under, and the one that problems have."""
 # what joins the parts of one emoji
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f\u20e3")
 
@@ -132,35 +120,7 @@ def attribute_problems(
         len(str(topic)) > TOPIC_CHARS_MAX for topic in topics
     ):
         problems["topics"] = [_too_long(TOPIC_CHARS_MAX)]
-    policy = values.get("container_expiration_policy_attributes")
-    if isinstance(policy, Mapping):
-        problems |= policy_problems(policy)
     return problems
-
-
-def policy_problems(policy: Mapping[str, object]) -> Problems:
-    """What is wrong with a policy for old container images; None says nothing."""
-    problems: Problems = {}
-    for name, choices in _POLICY_CHOICES.items():
-        value = policy.get(name)
-        is_blank_cadence = name == "cadence" and name in policy and not value
-        if is_blank_cadence or (value is not None and value not in choices):
-            problems[f"{_POLICY}.{name}"] = ["is not included in the list"]
-    for sent, name in _POLICY_PATTERNS.items():
-        pattern = policy.get(sent)
-        if isinstance(pattern, str) and (problem := _pattern_problem(pattern)):
-            problems[f"{_POLICY}.{name}"] = [problem]
-    return problems
-
-
-def _pattern_problem(pattern: str) -> str | None:
-    if len(pattern) > PATTERN_CHARS_MAX:
-        return _too_long(PATTERN_CHARS_MAX)
-    try:
-        re.compile(pattern)
-    except (re.error, RecursionError, OverflowError) as exc:
-        return f"not valid RE2 syntax: {exc}"
-    return None
 
 
 def taken_problems(fields: Sequence[str]) -> Problems:

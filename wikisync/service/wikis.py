@@ -66,7 +66,7 @@ async def list_pages(call: Call, kind: OwnerKind) -> web.Response:
         body = await asyncio.to_thread(encode_list, tree.pages)
         return answers.bytes_answer(body, headers=headers)
     most = service.settings.limits.shown_bytes_max
-    full = FullList(visit.wiki.repository, tree.pages, service.pages, most)
+    full = FullList(visit.wiki.repository, tree.pages, most)
     body = await asyncio.to_thread(full.part)
     if full.is_done:
         return answers.bytes_answer(body, headers=headers)

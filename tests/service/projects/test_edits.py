@@ -395,35 +395,6 @@ async def test_only_administrators_name_a_storage_and_only_one_that_is(
     assert "repository_storage" not in made
 
 
-@pytest.mark.parametrize(
-    ("policy", "name", "text"),
-    [
-        ({"cadence": "nonsense"}, "cadence", "is not included in the list"),
-        ({"cadence": None}, "cadence", "is not included in the list"),
-        ({"keep_n": 7}, "keep_n", "is not included in the list"),
-        ({"older_than": "8d"}, "older_than", "is not included in the list"),
-        ({"name_regex": "["}, "name_regex", "not valid RE2 syntax"),
-        ({"name_regex_delete": "("}, "name_regex", "not valid RE2 syntax"),
-        ({"name_regex_keep": "["}, "name_regex_keep", "not valid RE2 syntax"),
-        ({"name_regex_keep": "a" * 256}, "name_regex_keep", "is too long"),
-    ],
-)
-async def test_policy_that_cannot_be_is_refused(
-    api: Api, policy: dict[str, object], name: str, text: str
-) -> None:
-    made = (await create(api, name="a")).json
-    sent = {"container_expiration_policy_attributes": policy}
-
-    edited = await api.put(f"{PROJECTS}/{made['id']}", json=sent)
-    created = await create(api, name="b", **sent)
-
-    assert (edited.status, created.status) == (400, 400)
-    assert edited.json == created.json
-    problems = edited.json["message"][f"container_expiration_policy.{name}"]
-    assert len(problems) == 1
-    assert problems[0].startswith(text)
-
-
 async def test_policy_that_can_be_is_kept(api: Api) -> None:
     policy = {
         "cadence": "1month",

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pygit2
 import pytest
 
-from tests.service.conftest import PROJECT, WIKIS, Api
-from tests.support.git import clone, commit_and_push, needs_git
+from tests.service.conftest import PROJECT, Api
 from tests.support.service import EmbeddedService
 from wikisync.contract.project_schema import AccessLevel
-from wikisync.service import events
 
 SHOWN = "/api/v4/projects/docs%2Fhandbook"
 README = "/docs/handbook/-/blob/main/README.md"
@@ -149,77 +146,6 @@ async def test_members_are_those_of_the_project_itself(
     assert [(one["username"], one["access_level"]) for one in found] == [("anna", 20)]
 
 
-# events
-
-
-@pytest.mark.usefixtures("project")
-async def test_edits_of_pages_are_events(service: EmbeddedService, api: Api) -> None:
-    await api.post(WIKIS, json={"title": "dir/new", "content": "1"})
-    await api.put(f"{WIKIS}/dir%2Fnew", json={"content": "2"})
-    await api.delete(f"{WIKIS}/dir%2Fnew")
-
-    found = (await api.get(f"{SHOWN}/events")).json
-    told = [
-        (one["action_name"], one["wiki_page"]["slug"], one["author"]["username"])
-        for one in found
-        if one.get("author")
-    ]
-
-    assert sorted(told) == [
-        ("created", "dir/new", "root"),
-        ("destroyed", "dir/new", "root"),
-        ("updated", "dir/new", "root"),
-    ]
-    assert len({one["id"] for one in found}) == len(found)
-    again = (await api.get(f"{SHOWN}/events")).json
-    assert again == found
-    assert found[0]["target_type"] in {"WikiPage::Meta", None}
-    assert service.token not in str(found)
-
-
-@pytest.mark.parametrize(
-    ("query", "count"),
-    [
-        ("", 2),
-        ("?action=created", 1),
-        ("?action=pushed%20to", 1),
-        ("?after=2099-01-01", 0),
-        ("?before=2000-01-01", 0),
-        ("?before=2099-01-01&sort=asc", 2),
-    ],
-)
-@pytest.mark.usefixtures("project")
-async def test_events_are_chosen(api: Api, query: str, count: int) -> None:
-    assert len((await api.get(f"{SHOWN}/events{query}")).json) == count
-
-
-@pytest.mark.usefixtures("project")
-async def test_events_of_what_one_may_not_read_are_not_told(
-    service: EmbeddedService, api: Api
-) -> None:
-    anna = api.as_user(await service.add_user("anna"))
-    await service.add_member("docs/handbook", "anna", AccessLevel.GUEST)
-    await service.add_project("docs/handbook", wiki_access_level="disabled")
-
-    assert (await anna.get(f"{SHOWN}/events")).json == []
-
-
-@needs_git
-@pytest.mark.usefixtures("project")
-async def test_push_to_a_wiki_is_an_event(
-    service: EmbeddedService, api: Api, tmp_path: Path
-) -> None:
-    address = service.git_url(PROJECT)
-    copy = await clone(address, tmp_path / "c")
-    (copy / "home.md").rename(copy / "start.md")
-    await commit_and_push(copy)
-
-    found = (await api.get(f"{SHOWN}/events?action=updated")).json
-
-    assert [one["wiki_page"]["slug"] for one in found] == ["start"]
-    assert found[0]["author_id"] is None
-
-
 @pytest.mark.usefixtures("project")
 async def test_commit_with_odd_bytes_and_times_is_told(
     service: EmbeddedService, api: Api
@@ -237,9 +163,8 @@ async def test_commit_with_odd_bytes_and_times_is_told(
         git.references.create("refs/heads/main", commit, force=True)
 
     branches = await api.get(f"{SHOWN}/repository/branches")
-    told = await api.get(f"{SHOWN}/events")
 
-    assert (branches.status, told.status) == (200, 200)
+    assert branches.status == 200
     assert branches.json[0]["commit"]["author_name"] == "J\ufffdrg"
 
 
@@ -251,17 +176,3 @@ async def test_file_that_is_too_large_is_not_shown(
 
     assert (await api.get(README)).status == 413
     assert (await api.get("/docs/handbook/-/raw/main/a.bin")).status == 200
-
-
-async def test_events_of_a_commit_with_very_many_files_are_bounded(
-    service: EmbeddedService, api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(events, "FILES_MAX", 5)
-    await service.add_project("docs/handbook", {"first": "x"})
-    await service.add_pages(PROJECT, {f"p{number}": str(number) for number in range(9)})
-    await service.add_pages(PROJECT, {"last": "x"})
-
-    found = (await api.get(f"{SHOWN}/events?per_page=100")).json
-
-    slugs = {one["wiki_page"]["slug"] for one in found}
-    assert slugs == {"last", *(f"p{number}" for number in range(9))}

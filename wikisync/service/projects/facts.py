@@ -7,7 +7,7 @@ Each function takes the ``Tables`` first and is called through ``Records.ask``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -85,25 +85,6 @@ def set_sizes(tables: Tables, project_id: int, figures: Mapping[str, int]) -> No
         " FROM (SELECT coalesce(sum(size), 0) AS uploads FROM upload"
         " WHERE project_id = :id) WHERE id = :id",
         {**figures, "id": project_id},
-    )
-
-
-def settle_empty(
-    tables: Tables, projects_with_files: Callable[[], Iterable[int]]
-) -> None:
-    """Note that unmeasured projects without any files take nothing.
-
-    The files are listed here, between two changes of the records: of a file that
-    comes later the records hear later, and its project is unmeasured again.
-    """
-    if tables.one("SELECT 1 FROM project WHERE is_measured = 0", ()) is None:
-        return
-    tables.db.execute(
-        "UPDATE project SET is_measured = 1, repository_size = 0, wiki_size = 0,"
-        " uploads_size = 0, storage_size = 0, repository_checksum_failed = 0,"
-        " wiki_checksum_failed = 0 WHERE is_measured = 0"
-        " AND id NOT IN (SELECT value FROM json_each(?))",
-        (json_list(projects_with_files()),),
     )
 
 

@@ -68,7 +68,7 @@ async def show_upload(call: Call) -> web.StreamResponse:
     if found is None:
         raise unmatched_route()
     folder = call.service.uploads_folder(project.id)
-    return await send_file(call, folder / found.secret / found.name)
+    return await send_file(folder / found.secret / found.name)
 
 
 # by the file's first bytes; what calls itself a picture and is none goes nowhere
@@ -140,7 +140,7 @@ async def show_avatar(call: Call) -> web.StreamResponse:
     name = call.segments["file_name"]
     if project.avatar != name:
         raise unmatched_route()
-    return await send_file(call, call.service.avatar_folder(project.id) / name)
+    return await send_file(call.service.avatar_folder(project.id) / name)
 
 
 async def _seen_project(call: Call) -> Project:

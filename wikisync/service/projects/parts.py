@@ -1,13 +1,13 @@
 """What a project's links lead to: its branches and files, and empty lists.
 
-This service has no issues, merge requests, labels or agents; a project has none of
-them, and says so.
+This service has no events, issues, merge requests, labels or agents; a project has none
+of them, and says so.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from aiohttp import web
 
@@ -15,7 +15,7 @@ from wikisync.contract.project_schema import BranchRecord, CommitRecord
 from wikisync.contract.routes import OtherEndpoint
 from wikisync.service.access import Verdict, judge_code
 from wikisync.service.answers import forbidden, too_large, unmatched_route, weak_etag
-from wikisync.service.attachments import file_headers, send_content
+from wikisync.service.attachments import file_headers
 from wikisync.service.call import Call, Caller
 from wikisync.service.committing import CommitNote
 from wikisync.service.projects.reading import answer_part, read_part
@@ -40,24 +40,15 @@ async def list_branches(call: Call) -> web.Response:
     return answer_part(call, found, window)
 
 
-async def list_issues(call: Call) -> web.Response:
-    """``GET /projects/:id/issues``: none."""
-    return await _answer_nothing(call, OtherEndpoint.ISSUES)
+def empty_list(endpoint: OtherEndpoint) -> Callable[[Call], Awaitable[web.Response]]:
+    """What answers a list of things that this service has not."""
 
+    async def answer(call: Call) -> web.Response:
+        """A list that is always empty."""
+        _values, _caller, _project, window = await read_part(call, endpoint)
+        return answer_part(call, (), window)
 
-async def list_merge_requests(call: Call) -> web.Response:
-    """``GET /projects/:id/merge_requests``: none."""
-    return await _answer_nothing(call, OtherEndpoint.MERGE_REQUESTS)
-
-
-async def list_labels(call: Call) -> web.Response:
-    """``GET /projects/:id/labels``: none."""
-    return await _answer_nothing(call, OtherEndpoint.LABELS)
-
-
-async def list_cluster_agents(call: Call) -> web.Response:
-    """``GET /projects/:id/cluster_agents``: none."""
-    return await _answer_nothing(call, OtherEndpoint.CLUSTER_AGENTS)
+    return answer
 
 
 async def show_code_file(call: Call) -> web.StreamResponse:
@@ -83,27 +74,20 @@ async def show_code_file(call: Call) -> web.StreamResponse:
     file = tree.file(path.removeprefix(branch)) if path.startswith(branch) else None
     if file is None or not is_regular(file.mode):
         raise unmatched_route()
-    etag = weak_etag(file.path, file.blob)
-    if call.is_unchanged(etag):
-        return web.Response(status=304, headers={"ETag": etag})
     repository = code.repository
     (size,) = await asyncio.to_thread(repository.sizes, [file.blob])
     if size > call.service.settings.limits.shown_bytes_max:
         # git itself brings larger ones
         raise too_large()
     content = await code.read(file.blob)
-    headers = file_headers(file.path) | {"ETag": etag}
+    headers = file_headers(file.path)
+    headers["ETag"] = weak_etag(file.path, file.blob)
     if _is_text(content):
         headers |= {
             "Content-Type": "text/plain; charset=utf-8",
             "Content-Disposition": "inline",
         }
-    return await send_content(call.request, content, headers)
-
-
-async def _answer_nothing(call: Call, endpoint: OtherEndpoint) -> web.Response:
-    _values, _caller, _project, window = await read_part(call, endpoint)
-    return answer_part(call, (), window)
+    return web.Response(body=content, headers=headers)
 
 
 def judge_repository(project: Project, caller: Caller, *, is_push: bool) -> Verdict:

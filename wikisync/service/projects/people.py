@@ -226,16 +226,6 @@ def remove_member(tables: Tables, kind: OwnerKind, owner_id: int, user_id: int) 
     )
 
 
-def users_by_email(tables: Tables, emails: Iterable[str]) -> dict[str, User]:
-    """The users with these addresses, by the address in lower case."""
-    wanted = json_list(email.lower() for email in emails)
-    rows = tables.db.execute(
-        "SELECT * FROM user WHERE lower(email) IN (SELECT value FROM json_each(?))",
-        (wanted,),
-    )
-    return {row["email"].lower(): from_row(row, User) for row in rows}
-
-
 def import_members(
     tables: Tables, source_id: int, target_id: int, level_max: int
 ) -> None:

@@ -206,7 +206,6 @@ async def answer_list(
         raise offset_refused(limits.offset_rows_max)
     if query.order_by in _ADMIN_ORDERS:
         # of very many that changed the rest is measured soon, and not waited for
-        await jobs.settle_empty(service)
         await jobs.measure(service)
     most = max(limits.counted_rows_max, window.page * window.per_page) + 1
     ids = await service.records.ask(
