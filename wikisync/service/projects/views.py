@@ -52,6 +52,10 @@ _PAID = frozenset(
         "marked_for_deletion_on",
     }
 )
+_NO_SIZES = (
+    *("lfs_objects_size", "job_artifacts_size", "pipeline_artifacts_size"),
+    *("packages_size", "snippets_size"),
+)
 _ON_FOR_ALL = frozenset({"enabled", "public"})
 _ON_FOR_MEMBERS = _ON_FOR_ALL | {"private"}
 _SIMPLE_TEXT = re.compile(r"[\w ,;()'\"/?!-]*(?:[\w ,;()'\"/?!-]|\.(?= |$))*")
@@ -135,7 +139,13 @@ def project_view(
         "import_status": project.origin.status,
         "public_jobs": attributes["public_builds"],
         "shared_with_groups": [
-            _share_view(share)
+            {
+                "group_id": share.group_id,
+                "group_name": share.group_name,
+                "group_full_path": share.group_full_path,
+                "group_access_level": share.access_level,
+                "expires_at": share.expires_on,
+            }
             for share in extras.shares.get(project.id, ())
             if share.group_id in extras.visible_groups
         ],
@@ -146,7 +156,11 @@ def project_view(
     body |= _for_roles(project, membership, attributes)
     if caller.user is not None:
         body["permissions"] = {
-            "project_access": _access(_own_level(project, caller.user)),
+            "project_access": _access(
+                AccessLevel.OWNER
+                if project.owner_id == caller.user.id
+                else project.project_level
+            ),
             "group_access": _access(project.group_level),
         }
     owner = extras.owners.get(project.owner_id or 0)
@@ -304,29 +318,12 @@ def _links(
     }
 
 
-def _share_view(share: Share) -> dict[str, object]:
-    return {
-        "group_id": share.group_id,
-        "group_name": share.group_name,
-        "group_full_path": share.group_full_path,
-        "group_access_level": share.access_level,
-        "expires_at": share.expires_on,
-    }
-
-
 def _statistics(project: Project) -> dict[str, int]:
     figures = project.statistics
     return {
-        "commit_count": figures.commit_count,
+        **msgspec.structs.asdict(figures),
         "storage_size": figures.storage_size,
-        "repository_size": figures.repository_size,
-        "wiki_size": figures.wiki_size,
-        "lfs_objects_size": 0,
-        "job_artifacts_size": 0,
-        "pipeline_artifacts_size": 0,
-        "packages_size": 0,
-        "snippets_size": 0,
-        "uploads_size": figures.uploads_size,
+        **dict.fromkeys(_NO_SIZES, 0),
     }
 
 
@@ -339,11 +336,8 @@ def _license(call: Call, project: Project) -> dict[str, object]:
     return {
         "license_url": f"{call.service.url}/{project.full_path}{file}",
         "license": {
-            "key": known.key,
-            "name": known.name,
-            "nickname": known.nickname,
-            "html_url": known.html_url,
-            "source_url": known.source_url,
+            name: getattr(known, name)
+            for name in ("key", "name", "nickname", "html_url", "source_url")
         },
     }
 
@@ -368,11 +362,6 @@ def _reads_code(project: Project, membership: Membership) -> bool:
 def reads_code(project: Project, caller: Caller) -> bool:
     """Whether the caller may see the files of a project's repository."""
     return _reads_code(project, project.membership(caller.user))
-
-
-def _own_level(project: Project, user: User) -> int:
-    """The level by the project itself; who has the namespace owns what is in it."""
-    return AccessLevel.OWNER if project.owner_id == user.id else project.project_level
 
 
 def _access(level: int) -> dict[str, int] | None:
