@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.commands import Run
 from tests.support.service import EmbeddedService
-from tests.support.workspaces import Cloned, clone_handbook
+from tests.support.workspaces import HANDBOOK, Cloned, clone_handbook
 
 
 @pytest.fixture
@@ -106,3 +106,26 @@ async def test_new_workspace_has_an_empty_log(
     assert (await run(*words, "--project", "docs/handbook")).code == 0
     ran = await run("log", "-C", tmp_path / "new")
     assert (ran.out, ran.err) == ("", "nothing has been done yet\n")
+
+
+async def test_revisions_of_a_page_come_from_the_history_of_the_wiki(
+    cloned: Cloned,
+) -> None:
+    wiki = await cloned.service.wiki(HANDBOOK)
+    ran = await cloned.run("log", "home", "--revisions")
+    assert ran.code == 0, ran.err
+    rows = [line.split("  ") for line in ran.out.splitlines()]
+    assert [row[2] for row in rows] == ["Tester: edited +1 -5", "Tester: created"]
+    asked = await cloned.run("log", "home", "--revisions", "--json", "--limit", "1")
+    (row,) = asked.json
+    assert (row["kind"], row["commit"][:8]) == ("edited", rows[0][0])
+    assert wiki is not None
+
+
+async def test_revisions_are_those_of_one_page(cloned: Cloned) -> None:
+    for words in ((), ("handbook",)):
+        ran = await cloned.run("log", *words, "--revisions")
+        assert ran.code == 2
+        assert "--revisions needs the name of a page" in ran.err
+    ran = await cloned.run("log", "gide", "--revisions")
+    assert "the history of the wiki has no page handbook/gide" in ran.err

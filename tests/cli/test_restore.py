@@ -328,3 +328,41 @@ async def test_text_that_an_upload_replaced_comes_back(cloned: Cloned) -> None:
     await cloned.run("sync")
     ran = await cloned.run("restore", "guide")
     assert (ran.code, cloned.read("guide.md")) == (0, before), ran.err
+
+
+async def test_text_of_a_revision_of_the_wiki_comes_back(cloned: Cloned) -> None:
+    """Also one that no sync ever saw here."""
+    await cloned.edit({"guide": "never seen\n"})
+    await cloned.edit({"guide": "third\n"})
+    await cloned.run("sync")
+    listed = await cloned.run("log", "guide", "--revisions")
+    revision = listed.out.splitlines()[1].split()[0]
+    shown = await cloned.run("restore", "guide", "--revision", revision, "--dry-run")
+    assert shown.out == "never seen\n"
+    assert cloned.read("guide.md") == "third\n"
+    ran = await cloned.run("restore", "guide", "--revision", revision)
+    assert ran.code == 0, ran.err
+    assert f"that it had in revision {revision} of" in ran.err
+    assert cloned.read("guide.md") == "never seen\n"
+    await cloned.run("sync")
+    assert (await cloned.wiki())["guide.md"] == "never seen\n"
+
+
+async def test_page_that_was_deleted_comes_back_from_a_revision(cloned: Cloned) -> None:
+    await cloned.remove("guide")
+    listed = await cloned.run("log", "guide", "--revisions", "--json")
+    gone, created = [row["commit"] for row in listed.json]
+    cloned.folder.joinpath("guide.md").unlink()
+    ran = await cloned.run("restore", "guide", "--revision", gone)
+    assert "the page has no text in revision" in ran.err
+    assert (await cloned.run("restore", "guide", "--revision", created)).code == 0
+    assert cloned.read("guide.md") == PAGES["guide"]
+
+
+@pytest.mark.parametrize("revision", ["0000", "", "abc", "zzzz"])
+async def test_revision_that_is_none_of_the_page_is_refused(
+    cloned: Cloned, revision: str
+) -> None:
+    ran = await cloned.run("restore", "guide", "--revision", revision or "0")
+    assert ran.code == 2
+    assert "names no revision of the page" in ran.err

@@ -10,11 +10,14 @@ import click
 
 from wikisync.cli.console import Console
 from wikisync.cli.options import workspace_option
+from wikisync.cli.service_command import token_option
 from wikisync.config import WikiSection
+from wikisync.errors import UsageError
 from wikisync.sync.decide.ledger import LogEntry
 from wikisync.workspace.configured import find_workspace, named_page
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.restoring import refuse_missing
+from wikisync.workspace.revisions import DIGITS, Revisions, read_revisions
 from wikisync.workspace.times import local_time
 
 SHOWN = 50
@@ -31,10 +34,23 @@ SHOWN_MAX = 100_000
     show_default=True,
     help="Maximum number of lines.",
 )
+@click.option(
+    "--revisions",
+    is_flag=True,
+    help="Show the revisions of PAGE in the wiki's git history, and who made them.",
+)
+@token_option
 @click.option("--json", "as_json", is_flag=True, help="Print the lines as JSON.")
 @click.pass_obj
 def command(
-    console: Console, start: Path, page: str | None, limit: int, *, as_json: bool
+    console: Console,
+    start: Path,
+    page: str | None,
+    limit: int,
+    token_file: Path | None,
+    *,
+    revisions: bool,
+    as_json: bool,
 ) -> int:
     """Show what was done in the workspace, or with PAGE, newest first.
 
@@ -46,6 +62,17 @@ def command(
     ) as opened:
         found: list[tuple[WikiSection, LogEntry]] = []
         whole = workspace.wiki_at(page) if page else None
+        if revisions:
+            if page is None or whole is not None:
+                raise UsageError(
+                    "--revisions needs the name of a page",
+                    hint="wikisync log handbook/home.md --revisions",
+                )
+            section, named = named_page(workspace, page)
+            slug = opened.page_of(section, named)
+            reading = read_revisions(opened, section, slug, token_file, console)
+            _show_revisions(console, asyncio.run(reading), limit, as_json=as_json)
+            return 0
         if page is not None and whole is None:
             section, named = named_page(workspace, page)
             slug = opened.page_of(section, named)
@@ -87,6 +114,24 @@ def _show(
         for section, event in found
     ]
     console.lines(*lines)
+
+
+def _show_revisions(
+    console: Console, found: Revisions, limit: int, *, as_json: bool
+) -> None:
+    rows = found.rows[:limit]
+    if as_json:
+        names = ("commit", "at", "author", "kind", "slug", "was", "added", "removed")
+        console.json([{name: getattr(row, name) for name in names} for row in rows])
+        return
+    for row in rows:
+        what = f"renamed from {row.was}" if row.kind == "renamed" else row.kind
+        lines = f" +{row.added} -{row.removed}" if row.added or row.removed else ""
+        console.lines(
+            f"{row.commit[:DIGITS]}  {local_time(row.at)}  {row.author}: {what}{lines}"
+        )
+    if found.since and len(found.rows) <= limit:
+        console.note(f"the history is known since {local_time(found.since)}")
 
 
 def sentence(event: LogEntry) -> str:

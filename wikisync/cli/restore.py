@@ -10,7 +10,8 @@ import click
 
 from wikisync.cli.console import Console
 from wikisync.cli.options import json_option, workspace_option
-from wikisync.core.model import Page
+from wikisync.cli.service_command import token_option
+from wikisync.core.model import Format, Page
 from wikisync.errors import ExitCode, UsageError, WikisyncError
 from wikisync.merging.conflict import MARKER, has_marker
 from wikisync.merging.diff import changes
@@ -31,6 +32,7 @@ from wikisync.workspace.restoring import (
     versions_of,
     when,
 )
+from wikisync.workspace.revisions import read_revisions, text_of
 from wikisync.workspace.sentences import counted, with_hint
 from wikisync.workspace.times import local_time, parse_time
 
@@ -42,12 +44,18 @@ LINE_CHARS_MAX = 60
     name="restore",
     epilog="Example: wikisync restore handbook/home.md --list\n\n"
     "wikisync restore handbook/home.md --at '2026-11-21 14:30'\n\n"
+    "wikisync restore handbook/home.md --revision 5065e325\n\n"
     "wikisync restore --all --since 2h --dry-run",
 )
 @click.argument("page", required=False)
 @workspace_option
 @click.option(
     "--at", "moment", metavar="TIME", help="Restore the page as it was at this time."
+)
+@click.option(
+    "--revision",
+    metavar="SHA",
+    help="Restore the text of this revision of the wiki; see log PAGE --revisions.",
 )
 @click.option(
     "--conflict", is_flag=True, help="Restore the text of its last conflict file."
@@ -65,13 +73,16 @@ LINE_CHARS_MAX = 60
 @json_option
 @click.option("--dry-run", is_flag=True, help="Show the result without writing it.")
 @click.option("-y", "--yes", "is_yes", is_flag=True, help="With --all: do not ask.")
+@token_option
 @click.pass_obj
 def command(
     console: Console,
     start: Path,
     page: str | None,
     moment: str | None,
+    revision: str | None,
     start_of: str | None,
+    token_file: Path | None,
     *,
     conflict: bool,
     is_all: bool,
@@ -83,9 +94,10 @@ def command(
     """Restore an earlier text of PAGE; the next sync uploads it.
 
     The text comes from the trash, from texts that syncs replaced, or from the last
-    sync. Without --at, the command restores the last text of a deleted page, the last
-    synced text of a page that was edited since, or else the text before that. The
-    current text is kept and can itself be restored.
+    sync; with --revision, from the wiki's git history. Without --at, the command
+    restores the last text of a deleted page, the last synced text of a page that was
+    edited since, or else the text before that. The current text is kept and can itself
+    be restored.
 
     With --all --since TIME, the command restores every page that was deleted or
     replaced locally since that time; PAGE may be a wiki or a directory. TIME is a time
@@ -94,9 +106,10 @@ def command(
     """
     workspace = find_workspace(start)
     if is_all or start_of:
-        if not (is_all and start_of) or moment or conflict:
+        if not (is_all and start_of) or moment or conflict or revision:
             raise UsageError(
-                "use --all together with --since, and without --at and --conflict",
+                "use --all together with --since, and without --at, --revision and"
+                " --conflict",
                 hint="wikisync restore --all --since 2h --dry-run",
             )
         since = parse_time(start_of)
@@ -113,7 +126,16 @@ def command(
             "no page is given",
             hint="give a page, or restore all of them: --all --since 2h",
         )
+    if revision and (moment or conflict or lists):
+        raise UsageError(
+            "use --revision without --at, --conflict and --list",
+            hint="list the revisions with wikisync log PAGE --revisions",
+        )
     at = parse_time(moment) if moment else None
+    if revision:
+        return _restore_revision(
+            console, workspace, page, revision, token_file, as_json, dry_run
+        )
     return _restore_page(
         console, workspace, page, at, conflict, lists, as_json, dry_run
     )
@@ -154,6 +176,46 @@ def _restore_page(
                 opened.known(section).record_alias(named, slug)
             local, known = opened.local(section), opened.known(section)
             asyncio.run(bring_back(local, known, slug, chosen, current))
+    _tell(console, name, chosen, as_json=as_json, dry_run=dry_run)
+    return 0
+
+
+def _restore_revision(
+    console: Console,
+    workspace: ConfiguredWorkspace,
+    page: str,
+    revision: str,
+    token_file: Path | None,
+    as_json: bool,
+    dry_run: bool,
+) -> int:
+    section, named = named_page(workspace, page)
+    with open_workspace(workspace, is_held=False, is_read_only=dry_run) as opened:
+        slug, current = asyncio.run(find_page(opened, section, named))
+        known = opened.known(section)
+        base = known.base().get(slug)
+        reading = read_revisions(opened, section, slug, token_file, console)
+        chosen = asyncio.run(
+            text_of(
+                asyncio.run(reading), revision, base.format if base else Format.MARKDOWN
+            )
+        )
+        name = f"{section.folder}/{slug}"
+        if current is not None and current.content == chosen.text:
+            raise UsageError(
+                f"{name} already has that text",
+                hint="list its revisions with wikisync log PAGE --revisions",
+            )
+        if not dry_run:
+            local = opened.local(section)
+            asyncio.run(bring_back(local, known, slug, chosen, current))
+    _tell(console, name, chosen, as_json=as_json, dry_run=dry_run)
+    return 0
+
+
+def _tell(
+    console: Console, name: str, chosen: Version, *, as_json: bool, dry_run: bool
+) -> None:
     if as_json:
         answer = {"page": name, "is_written": not dry_run, **_as_json(chosen)}
         console.json(answer)
@@ -164,7 +226,6 @@ def _restore_page(
             f"{name} has the text again that it had {when(chosen)}; the next sync"
             f" uploads it"
         )
-    return 0
 
 
 def _restore_all(

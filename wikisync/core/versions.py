@@ -109,6 +109,19 @@ def pages_of(versions: Versions) -> dict[Slug, list[Version]]:
     return {slug: rows[::-1] for slug, rows in found.items()}
 
 
+def versions_of(versions: Versions, slug: Slug) -> list[Version]:
+    """The versions of one page that is there, or was last, under all its names."""
+    found: list[Version] = []
+    for row in versions.rows:
+        if row.slug != slug or (found and found[-1].commit == row.commit):
+            continue
+        found.append(row)
+        if row.kind == "created":
+            break
+        slug = Slug(row.was)
+    return found
+
+
 def dates_of(versions: Versions) -> dict[Slug, PageDates]:
     """What a site shows of each page that is there."""
     return {slug: _dates(rows) for slug, rows in pages_of(versions).items()}

@@ -49,6 +49,8 @@ class Version(Struct, frozen=True):
     format: Format
     is_conflict: bool = False
     """The text of its conflict file, which was never the page's."""
+    revision: str = ""
+    """That of the wiki's history which it is from, if it is; ``at`` is its time."""
 
 
 class Earlier(Struct, frozen=True):
@@ -361,6 +363,8 @@ async def bring_back(
 
 def when(version: Version) -> str:
     """Until when it was the page's text, as the end of a sentence."""
+    if version.revision and version.at is not None:
+        return f"in revision {version.revision} of {local_time(version.at)}"
     if version.at is None:
         return "after the last sync"
     return f"until {local_time(version.at)}"
