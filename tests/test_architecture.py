@@ -166,6 +166,7 @@ ALLOWED: dict[str, set[str]] = {
         "core.contents",
         "core.decoding",
         "core.fetching",
+        "core.git_log",
         "core.layout",
         "core.mentions",
         "core.messages",
