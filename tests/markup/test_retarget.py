@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from wikisync.core.model import Format, LinkTarget, Page, Slug
-from wikisync.markup.retarget import link_places, link_targets, retarget
+from wikisync.markup.links import LinkIndex
+from wikisync.markup.retarget import link_places, link_targets, moved_links, retarget
 
 NEW = "uploads/0a1b/red.png"
 RED = LinkTarget("red.png")
@@ -190,3 +191,75 @@ def test_nothing_to_change_is_the_source() -> None:
 def test_a_link_to_nothing_stands_nowhere() -> None:
     """Every place of a source could be where nothing is written."""
     assert link_places(page("[nothing]() and text\n"), {LinkTarget("")}) == ()
+
+
+# -- pages that get another name ---------------------------------------------------
+
+PAGES = ("home", "guide", "team/one", "team/two", "a b", "team/new guide")
+NAMES = {Slug("guide"): Slug("manual/first"), Slug("team/one"): Slug("first")}
+
+
+def renamed(
+    text: str, page_format: Format = Format.MARKDOWN, at: str = "home"
+) -> tuple[str, tuple[str, ...]]:
+    """A page's text after the pages of ``NAMES`` got their new names."""
+    pages = [Slug(name) for name in PAGES]
+    before = LinkIndex(pages)
+    after = LinkIndex(NAMES.get(slug, slug) for slug in pages)
+    source = Page(Slug(at), page_format, text)
+    done = moved_links(source, before, after, NAMES, {"team/red.png"}.__contains__)
+    return done.source, done.left
+
+
+@pytest.mark.parametrize(
+    ("page_format", "text", "new"),
+    [
+        (Format.MARKDOWN, "[a](guide)", "[a](manual/first)"),
+        (Format.MARKDOWN, "[a](guide#part 'Guide')", "[a](manual/first#part 'Guide')"),
+        (Format.MARKDOWN, "[a](/guide)", "[a](/manual/first)"),
+        (Format.MARKDOWN, "[a](./guide)", "[a](./manual/first)"),
+        (Format.MARKDOWN, "[a](guide.md)", "[a](manual/first.md)"),
+        (Format.MARKDOWN, "[a](Guide)", "[a](manual/first)"),
+        (Format.MARKDOWN, "[[Guide|guide]]", "[[Guide|manual/first]]"),
+        (Format.MARKDOWN, "[[guide]]", "[[manual/first]]"),
+        (Format.MARKDOWN, "[a][1]\n\n[1]: guide", "[a][1]\n\n[1]: manual/first"),
+        (Format.MARKDOWN, '<a href="guide">a</a>', '<a href="manual/first">a</a>'),
+        (Format.MARKDOWN, "`[a](guide)` guide", "`[a](guide)` guide"),
+        (Format.MARKDOWN, "[a](team/two) [b](http://guide)", None),
+        (Format.ASCIIDOC, "link:guide[a]", "link:manual/first[a]"),
+        (Format.ASCIIDOC, "xref:guide.adoc[a]", "xref:manual/first.adoc[a]"),
+        (Format.ASCIIDOC, "<<guide.adoc#part,a>>", "<<manual/first.adoc#part,a>>"),
+        (Format.ORG, "[[guide][a]]", "[[manual/first][a]]"),
+        (Format.ORG, "[[file:guide.org::*P][a]]", "[[file:manual/first.org::*P][a]]"),
+        (Format.RDOC, "{a}[guide]", "{a}[manual/first]"),
+        (Format.RDOC, "{a}[link:guide#part]", "{a}[link:manual/first#part]"),
+    ],
+)  # fmt: skip
+def test_links_to_a_renamed_page_are_written_as_they_were(
+    page_format: Format, text: str, new: str | None
+) -> None:
+    assert renamed(text, page_format) == (new or text, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "new"),
+    [
+        ("[a](./two)", "[a](./team/two)"),
+        ("[a](two.md)", "[a](team/two.md)"),
+        ("[a](../home)", "[a](../home)"),
+        ("[a](../guide.md)", "[a](./manual/first.md)"),
+        ("[a](team/two)", "[a](team/two)"),
+        ("![a](red.png)", "![a](team/red.png)"),
+        ("[a](./one)", "[a](./first)"),
+        ("[a](no-page.md) ![b](none.png)", "[a](no-page.md) ![b](none.png)"),
+    ],
+)
+def test_links_of_a_page_that_leaves_its_folder_lead_where_they_led(
+    text: str, new: str
+) -> None:
+    assert renamed(text, at="team/one") == (new, ())
+
+
+def test_a_link_whose_place_is_not_known_is_named() -> None:
+    text = ":to: gui\n\nlink:{to}de[a]\n"
+    assert renamed(text, Format.ASCIIDOC) == (text, ("guide",))

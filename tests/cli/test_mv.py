@@ -1,0 +1,83 @@
+"""``wikisync mv``: pages get other names, and every link follows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Run
+from tests.support.workspaces import Cloned
+
+
+async def test_a_rename_changes_the_links_and_reaches_the_wiki(cloned: Cloned) -> None:
+    cloned.write("start.md", "[the guide](guide.md) and `guide`\n")
+    await cloned.run("sync")
+    ran = await cloned.run("mv", "handbook/guide.md", "handbook/manual/first")
+    assert ran.code == 0
+    assert "guide.md -> manual/first.md" in ran.out
+    assert cloned.read("start.md") == "[the guide](manual/first.md) and `guide`\n"
+    assert "guide.md" not in cloned.files()
+    ran = await cloned.run("sync")
+    assert ran.code == 0
+    wiki = await cloned.wiki()
+    assert "manual/first.md" in wiki
+    assert "guide.md" not in wiki
+    assert wiki["start.md"] == "[the guide](manual/first.md) and `guide`\n"
+
+
+async def test_a_dry_run_writes_nothing(cloned: Cloned) -> None:
+    before = cloned.files()
+    ran = await cloned.run("mv", "guide", "first", "--dry-run", "--json")
+    said = json.loads(ran.out)
+    assert said["files"] == [{"from": "guide.md", "to": "first.md"}]
+    assert not said["is_written"]
+    assert cloned.files() == before
+
+
+async def test_a_folder_is_renamed_with_the_pages_in_it(cloned: Cloned) -> None:
+    cloned.write("team/one.md", "[two](./two) [out](guide)\n")
+    cloned.write("team/two.org", "[[team/one][one]]\n")
+    cloned.write("start.md", "[[team/one]]\n")
+    ran = await cloned.run("mv", "handbook/team", "handbook/people/all")
+    assert ran.code == 0
+    assert cloned.read("people/all/one.md") == "[two](./two) [out](guide)\n"
+    assert cloned.read("people/all/two.org") == "[[people/all/one][one]]\n"
+    assert cloned.read("start.md") == "[[people/all/one]]\n"
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("nowhere", "first"), "there is no page or folder nowhere"),
+        (("guide", "home"), "home exists already"),
+        (("guide", "guide"), "has that name already"),
+        (("guide", "x" * 600), "cannot be the name of a page"),
+    ],
+)
+async def test_a_name_that_does_not_do_changes_nothing(
+    cloned: Cloned, names: tuple[str, str], said: str
+) -> None:
+    before = cloned.files()
+    ran = await cloned.run("mv", *names)
+    assert ran.code == 2
+    assert said in ran.err
+    assert cloned.files() == before
+
+
+async def test_a_link_that_cannot_be_changed_is_named(cloned: Cloned) -> None:
+    cloned.write("start.adoc", ":to: gui\n\nlink:{to}de[a]\n")
+    ran = await cloned.run("mv", "guide", "first")
+    assert ran.code == 3
+    assert "start.adoc: change it yourself: guide" in ran.err
+
+
+async def test_a_folder_without_a_workspace_is_a_wiki(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "one.md").write_text("One\n")
+    (folder / "two.md").write_text("[one](one)\n")
+    ran = await run("mv", "one.md", "first", "-C", folder)
+    assert ran.code == 0
+    assert (folder / "two.md").read_text() == "[one](first)\n"

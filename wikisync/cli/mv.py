@@ -1,0 +1,85 @@
+"""``wikisync mv``: rename pages with every link that leads to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from wikisync.cli.console import Console
+from wikisync.cli.options import json_option, workspace_option
+from wikisync.core.model import PagePath
+from wikisync.errors import ExitCode, UsageError
+from wikisync.site.preview.moves import Moves, lines_of, make_moves, plan_moves
+from wikisync.site.preview.writing import WikiDesk
+from wikisync.workspace.configured import find_workspace, named_page, workspace_above
+from wikisync.workspace.sentences import counted
+
+
+@click.command(
+    name="mv",
+    epilog="Example: wikisync mv handbook/setup.md handbook/guide/setup\n\n"
+    "wikisync mv handbook/old-folder handbook/new-folder --dry-run",
+)
+@click.argument("old")
+@click.argument("new")
+@workspace_option
+@json_option
+@click.option("--dry-run", is_flag=True, help="Show the result without writing it.")
+@click.pass_obj
+def command(
+    console: Console, start: Path, old: str, new: str, *, as_json: bool, dry_run: bool
+) -> int:
+    """Rename the page or folder OLD to NEW, with all links to it.
+
+    The links are changed in the pages of the same wiki, in every format. In a
+    workspace, the next sync renames the page on the wiki. Outside of one, the current
+    folder is the wiki.
+    """
+    desk, names = _named(start, old, new)
+    moves = plan_moves(desk, *names)
+    clashing = [] if dry_run else make_moves(desk, moves)
+    left = {**moves.left, **dict.fromkeys(clashing, ("edited meanwhile",))}
+    if as_json:
+        console.json(_as_json(moves, left, is_written=not dry_run))
+    else:
+        for line in lines_of(moves):
+            console.result(line)
+        pages, links = counted(len(moves.files), "page"), counted(moves.links, "link")
+        verb = "would rename" if dry_run else "renamed"
+        console.note(f"{verb} {pages} and {links} to them")
+        for path, hrefs in left.items():
+            console.warn(f"{path}: change it yourself: {', '.join(hrefs)}")
+    return ExitCode.HELD if left else ExitCode.DONE
+
+
+def _named(start: Path, old: str, new: str) -> tuple[WikiDesk, tuple[str, str]]:
+    """The wiki that holds both names, and what they are in it.
+
+    Raises:
+        UsageError: they are in two wikis.
+    """
+    if workspace_above(start) is None:
+        return WikiDesk(start.absolute(), None), (old, new)
+    workspace = find_workspace(start)
+    section, slug = named_page(workspace, old)
+    other, target = named_page(workspace, new)
+    if section != other:
+        raise UsageError(
+            f"{old} and {new} are in two wikis",
+            hint="a page is renamed inside its wiki; to move it, copy and delete it",
+        )
+    desk = WikiDesk(workspace.folder_of(section), workspace.private)
+    return desk, (slug, target)
+
+
+def _as_json(
+    moves: Moves, left: Mapping[PagePath, Sequence[str]], *, is_written: bool
+) -> dict[str, object]:
+    return {
+        "is_written": is_written,
+        "files": [{"from": one.path, "to": one.target} for one in moves.files],
+        "links": {one.path: one.count for one in moves.texts},
+        "left": left,
+    }
