@@ -153,6 +153,7 @@ class StatesOfTest(PageStates):
     def __init__(self) -> None:
         super().__init__()
         self._known: dict[Slug, PageStatus] = {}
+        self.whole: PageStatus | None = None
 
     def set(self, slug: str, status: PageStatus) -> None:
         self._known = {**self._known, Slug(slug): status}
@@ -160,3 +161,6 @@ class StatesOfTest(PageStates):
 
     def current(self, owner: WikiOwner) -> Mapping[Slug, PageStatus]:
         return self._known if owner.full_path == "docs/handbook" else {}
+
+    def wiki(self, owner: WikiOwner) -> PageStatus | None:
+        return self.whole if owner.full_path == "docs/handbook" else None

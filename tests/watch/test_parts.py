@@ -21,6 +21,7 @@ from wikisync.config import WikiSection
 from wikisync.core.layout import HEALTH_FILE
 from wikisync.core.model import Format, Problem, Slug, digest_of
 from wikisync.errors import FolderError, Halted, Unavailable, UsageError, WikisyncError
+from wikisync.folder.workspace import locked
 from wikisync.site.preview.states import PageStatus
 from wikisync.sync.decide.plan import Action, CreateRemote, HoldReason, Plan
 from wikisync.sync.run.result import Held
@@ -28,9 +29,11 @@ from wikisync.watch.log import LOG_FILES_KEPT, logging_to
 from wikisync.watch.person import Caller
 from wikisync.watch.process import DESCRIPTORS, allow_descriptors
 from wikisync.watch.report import (
+    ReportedStates,
     WatchedStates,
     WatchReport,
     health_lines,
+    health_of_watch,
     metrics,
     read_health,
     status_line,
@@ -312,6 +315,48 @@ def test_names_in_metrics_cannot_break_their_line() -> None:
 def states_of(wiki: Any, outage: Any = None) -> WatchedStates:
     runner = cast("Any", SimpleNamespace(outage=outage))
     return WatchedStates({"handbook": wiki}, runner)
+
+
+def offline() -> Outage:
+    error = Unavailable("no route")
+    return Outage(error, Condition.OFFLINE, 40.0, 90.0, 160.0, 3)
+
+
+@pytest.mark.parametrize(
+    ("found", "state", "words"),
+    [
+        (report(Condition.IN_SYNC), "pushed", "in sync"),
+        (report(Condition.PARTLY), "waiting", "partly in sync"),
+        (report(Condition.IN_SYNC, offline()), "held", "the service is offline since"),
+    ],
+)
+def test_a_preview_tells_how_the_wiki_is_in_the_words_of_the_health(
+    found: WatchReport, state: str, words: str
+) -> None:
+    line = ReportedStates(found.health, {SECTION.owner: "handbook"}).wiki(SECTION.owner)
+    assert line is not None
+    assert line.state == state
+    assert line.note.startswith(words)
+
+
+def test_a_preview_alone_reads_what_a_watch_beside_it_wrote(tmp_path: Path) -> None:
+    private = tmp_path / ".wikisync"
+    health = report(Condition.IN_SYNC).health()
+    with locked(private, "watch", is_watch=True):
+        (private / HEALTH_FILE).write_text(json.dumps(health))
+        assert health_of_watch(private) == health
+    with locked(private, "sync"):
+        assert health_of_watch(private) == {}
+    assert health_of_watch(private) == {}
+
+
+def test_pages_on_the_way_are_counted_for_the_wiki() -> None:
+    health = report(Condition.IN_SYNC).health
+    runner = cast("Any", SimpleNamespace(outage=None))
+    states = WatchedStates({"handbook": fake_wiki()}, runner, health)
+    assert states.wiki(SECTION.owner) == PageStatus("pushed", "in sync")
+    states.saved(SECTION.owner, "home.md")
+    assert states.wiki(SECTION.owner) == PageStatus("waiting", "1 on the way")
 
 
 def test_page_waits_from_its_save_until_it_is_pushed() -> None:

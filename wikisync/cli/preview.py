@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import click
@@ -17,6 +18,8 @@ from wikisync.core.system import processes
 from wikisync.core.system.running import beside, give_back_memory, stop_signal
 from wikisync.errors import ExitCode
 from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
+from wikisync.site.preview.states import PageStates
+from wikisync.watch.report import ReportedStates, health_of_watch
 from wikisync.workspace.folders import (
     ShownFolder,
     ThemeChoice,
@@ -93,6 +96,7 @@ async def preview(
         lambda: preview_inputs(shown),
         cache,
         options,
+        states=states_of(shown),
         notice=lambda problem: console.problems([problem]),
     ) as running:
         console.result(running.url)
@@ -103,6 +107,15 @@ async def preview(
             await stopped.wait()
         console.note("stopping")
     return int(ExitCode.DONE)
+
+
+def states_of(shown: ShownFolder) -> PageStates:
+    """How far the wikis are, where a watch runs beside the preview."""
+    config, private = shown.config(), shown.private
+    if config is None or private is None:
+        return PageStates()
+    folders = {wiki.owner: wiki.folder for wiki in config.wikis}
+    return ReportedStates(partial(health_of_watch, private), folders)
 
 
 async def report_failure(console: Console, running: Preview) -> None:

@@ -6,9 +6,10 @@ Also how far pages are, for a preview in the same process: pushed, waiting, held
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from wikisync.core.layout import HEALTH_FILE
 from wikisync.core.model import Slug, WikiOwner
 from wikisync.core.system.private import read_private_file
 from wikisync.core.version import __version__
-from wikisync.errors import SyncError
+from wikisync.errors import FolderError, SyncError
 from wikisync.folder.naming import parse_path
+from wikisync.folder.workspace import WATCH, holder_of
 from wikisync.site.preview.states import PageStates, PageStatus
 from wikisync.sync.decide.plan import CreateRemote, Merge, MoveRemote, Push
 from wikisync.watch.wiki import WatchedWiki
@@ -37,6 +39,9 @@ from wikisync.workspace.syncing import Synced
 
 PAGES_MAX = 5_000
 """Pages of one wiki whose state is kept; of more, only what is held is reported."""
+
+ASKED_AGAIN_S = 0.5
+"""So long the state of all wikis is taken for what it was."""
 
 _WAITS = {
     Condition.OFFLINE: "the service is offline",
@@ -271,12 +276,67 @@ def _quoted(text: str) -> str:
 # -- pages, for a preview ----------------------------------------------------------
 
 
-class WatchedStates(PageStates):
+def wiki_lines(health: Mapping[str, Any]) -> Mapping[str, PageStatus]:
+    """How far each wiki is, by its folder, as the health of a watch has it."""
+    if not health or health["condition"] == STOPPED:
+        return {}
+    service = health["service"]
+    outage = ""
+    if service["problem"]:
+        since = shown_time(service["since"])
+        outage = f"the service is {service['condition']} since {since}"
+    return {one["folder"]: _wiki_line(one, outage) for one in health["wikis"]}
+
+
+def _wiki_line(wiki: Mapping[str, Any], outage: str) -> PageStatus:
+    held = wiki["held"] + wiki["batches"]
+    if outage or held:
+        return PageStatus("held", outage or f"{held} held, see wikisync status")
+    is_well = wiki["condition"] == Condition.IN_SYNC.value
+    return PageStatus("pushed" if is_well else "waiting", wiki["condition"])
+
+
+def health_of_watch(private: Path) -> Mapping[str, Any]:
+    """The health of the watch that runs in another process; empty where none does."""
+    try:
+        holder = holder_of(private) or ""
+    except FolderError:
+        return {}
+    return read_health(private) if holder.startswith(WATCH) else {}
+
+
+class ReportedStates(PageStates):
+    """How far wikis are, as a watch reports it."""
+
+    def __init__(
+        self, health: Callable[[], Mapping[str, Any]], folders: Mapping[WikiOwner, str]
+    ) -> None:
+        super().__init__()
+        self._health = health
+        self._folders = folders
+        self._lines: Mapping[str, PageStatus] = {}
+        self._asked_s = -math.inf
+
+    def wiki(self, owner: WikiOwner) -> PageStatus | None:
+        """How far a wiki is as a whole; None while no watch runs."""
+        now = time.monotonic()
+        if now - self._asked_s >= ASKED_AGAIN_S:
+            self._asked_s, self._lines = now, wiki_lines(self._health())
+        return self._lines.get(self._folders.get(owner, ""))
+
+
+class WatchedStates(ReportedStates):
     """The states of all pages that something is known of."""
 
-    def __init__(self, wikis: Mapping[str, WatchedWiki], runner: Runner) -> None:
+    def __init__(
+        self,
+        wikis: Mapping[str, WatchedWiki],
+        runner: Runner,
+        health: Callable[[], Mapping[str, Any]] = dict,
+    ) -> None:
         """Take the service's troubles from this runner."""
-        super().__init__()
+        folders = {wiki.section.owner: name for name, wiki in wikis.items()}
+        super().__init__(health, folders)
         self._wikis = {wiki.section.owner: wiki for wiki in wikis.values()}
         self._waiting: dict[WikiOwner, set[Slug]] = {one: set() for one in self._wikis}
         self._pushed: dict[WikiOwner, set[Slug]] = {one: set() for one in self._wikis}
@@ -296,6 +356,13 @@ class WatchedStates(PageStates):
             note = held_sentence(folder, held).partition(": ")[2]
             found[held.slug] = PageStatus("held", note)
         return found
+
+    def wiki(self, owner: WikiOwner) -> PageStatus | None:
+        """How far a wiki is as a whole."""
+        line = super().wiki(owner)
+        count = len(self._waiting.get(owner, ()))
+        is_waiting = line is not None and count and line.state != "held"
+        return PageStatus("waiting", f"{count} on the way") if is_waiting else line
 
     def saved(self, owner: WikiOwner, path: str) -> None:
         """A file of a wiki, relative to its folder, was saved: it waits."""

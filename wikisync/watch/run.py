@@ -118,7 +118,7 @@ class Watch:
             self.runner, wikis, lists, hint_max_s=sync.poll_interval_s
         )
         self.report = WatchReport(self.runner, wikis, client.budget)
-        self.states = WatchedStates(self._wikis, self.runner)
+        self.states = WatchedStates(self._wikis, self.runner, self.report.health)
         self._site = (
             PublishedSite(workspace, self._on_site_problem) if publishes else None
         )

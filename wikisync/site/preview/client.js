@@ -167,8 +167,11 @@
 
 	function showState(news) {
 		const state = news.is_conflict ? "conflict" : news.state;
-		dot.className = `dot ${state || ""}`;
-		word.textContent = [state ? WORDS[state] : "live", news.note].filter(Boolean).join(": ");
+		// of a page that nothing is known of, the wiki is all that can be told
+		const said = state ? [WORDS[state], news.note] : [news.wiki ? "" : "live"];
+		if (news.wiki) said.push(news.wiki_state === "pushed" && state === "pushed" ? "" : `wiki ${news.wiki}`);
+		dot.className = `dot ${state || news.wiki_state || ""}`;
+		word.textContent = said.filter(Boolean).join(": ");
 		edit.hidden = !own.write || writer || !(news.file || news.key === MISSING);
 		edit.title = news.file;
 		edit.textContent = news.file ? "Edit" : "Create";

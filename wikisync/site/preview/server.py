@@ -56,7 +56,7 @@ from wikisync.site.preview.port import listening
 from wikisync.site.preview.routes import WriteRoutes, said
 from wikisync.site.preview.search import SearchIndex
 from wikisync.site.preview.site import LiveSite, Load, PageView, ReadCount
-from wikisync.site.preview.states import PageStates
+from wikisync.site.preview.states import PageStates, PageStatus
 from wikisync.site.preview.windows import News, Reading, Windows
 from wikisync.site.reader import bounded_reader
 from wikisync.site.sources import SourceFile
@@ -169,6 +169,8 @@ class Preview:
         self._ready = asyncio.Event()
         self._changed = asyncio.Event()
         """Files were taken over; there may be pages to read."""
+        self._whole: list[PageStatus | None] = []
+        """How far each wiki was when it was looked at last."""
         self._settings_stamp = status_at(options.settings)
         # a checkout that was not built anew has no editor yet
         library = resources.files("wikisync.vendor").joinpath("codemirror.js")
@@ -291,6 +293,10 @@ class Preview:
     async def _follow_settings(self) -> None:
         """Look at the configuration from time to time; it lies beside the folders."""
         await asyncio.sleep(SETTINGS_LOOK_S)
+        whole = [self._states.wiki(owner) for owner in self._site.owners]
+        if whole != self._whole:
+            self._whole = whole
+            self._windows.wake()
         stamp = status_at(self._options.settings)
         if stamp != self._settings_stamp:
             self._settings_stamp = stamp
@@ -456,6 +462,7 @@ class Preview:
         status = None
         if look.owner is not None and look.slug is not None:
             status = self._states.current(look.owner).get(look.slug)
+        whole = self._states.wiki(look.owner) if look.owner is not None else None
         return News(
             run=self._run,
             key=look.key,
@@ -466,6 +473,8 @@ class Preview:
             is_conflict=bool(look.conflict),
             state=status.state if status else "",
             note=status.note if status else "",
+            wiki_state=whole.state if whole else "",
+            wiki=whole.note if whole else "",
             marks=self._marks(),
             wait=_wait(look.count) if is_ready else self._reading.line(),
         )

@@ -37,3 +37,7 @@ class PageStates:
     def current(self, owner: WikiOwner) -> Mapping[Slug, PageStatus]:  # noqa: ARG002
         """The pages of a wiki that something is known of; asked in the event loop."""
         return {}
+
+    def wiki(self, owner: WikiOwner) -> PageStatus | None:  # noqa: ARG002
+        """How far a wiki is as a whole; None while nobody knows."""
+        return None

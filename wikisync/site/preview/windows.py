@@ -38,6 +38,10 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     """How far the page is on its way to the service; empty when unknown."""
     note: str
+    wiki_state: str
+    """How far the wiki is as a whole; empty when unknown."""
+    wiki: str
+    """The same in words."""
     marks: Mapping[str, str]
     """Output path to state of pages that a person should look at."""
     wait: str

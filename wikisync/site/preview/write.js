@@ -307,6 +307,9 @@ class Editor {
 	// Headings are the same in both, in order: between two of them the way is even.
 	anchors() {
 		const { view, main } = this;
+		const measured = [view.scrollDOM.scrollHeight, main.scrollHeight, main.clientWidth, view.state.doc.length].join();
+		if (this.measured === measured) return this.pairs;
+		this.measured = measured;
 		// a title that no line of the text makes has no id
 		const inPage = [...main.querySelectorAll("article :is(h1, h2, h3, h4, h5, h6)[id]")];
 		const inText = [];
@@ -325,7 +328,7 @@ class Editor {
 			const last = pairs.at(-1);
 			if (pair.every((at, side) => at > last[side] && at < end[side])) pairs.push(pair);
 		}
-		return [...pairs, end];
+		return (this.pairs = [...pairs, end]);
 	}
 
 	follow() {
