@@ -76,7 +76,7 @@ _EMPTY: Mapping[str, Any] = {
     "next": None,
     "children": (),
     "backlinks": (),
-    "translations": (),
+    "backlinks_more": 0,
     "listing": None,
     "groups": (),
     "changes": (),
