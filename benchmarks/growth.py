@@ -85,7 +85,6 @@ REPEATED: Mapping[str, str] = {
     "html cdata": "<![CDATA[",
     "html quotes": '<a title="',
     "html details": "<details><summary>a</summary>",
-    "html data-line": '<a data-line="1" href="a">',
     "quotes nested": "> ",
     "quotes": "> a\n\n",
     "fenced quotes": ">>>\na\n",

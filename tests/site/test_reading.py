@@ -20,14 +20,7 @@ from wikisync.site.addresses import assign_addresses
 from wikisync.site.bodies import Bodies, BodyDamaged
 from wikisync.site.facts import decoded_view
 from wikisync.site.reader import BoundedReader, bounded_reader
-from wikisync.site.reading import (
-    Aim,
-    OwnLinks,
-    Reading,
-    SearchedBody,
-    reading_of,
-    reading_with_lines,
-)
+from wikisync.site.reading import Aim, OwnLinks, Reading, SearchedBody, reading_of
 from wikisync.site.search_texts import DocumentText
 from wikisync.site.search_words import unpacked_words
 
@@ -107,24 +100,10 @@ def test_link_that_needs_more_than_the_addresses_of_the_wiki_is_left_to_the_buil
     assert read(f"[c](c) [x]({link})").finished is None
 
 
-@pytest.mark.parametrize(
-    ("link", "is_asked_for"),
-    [("c", False), ("c#heading", False), ("none", True), ("notes.txt", True)],
-)
-def test_lines_are_asked_for_where_a_link_is_broken_or_probably_is(
-    aim: bytes, link: str, *, is_asked_for: bool
-) -> None:
-    parsed = parse_page(Page(PAGE.slug, PAGE.format, f"[x]({link})"))
-    assert (reading_with_lines(parsed, aim, False) is None) == is_asked_for
-    assert reading_with_lines(parsed, aim, True) is not None
-
-
-def test_worker_gives_lines_of_broken_links_that_nobody_wished_for(aim: bytes) -> None:
+def test_worker_gives_the_lines_of_broken_links(aim: bytes) -> None:
     page = Page(PAGE.slug, PAGE.format, "one\n\n[x](none)\n")
     with closing(BoundedReader()) as reader:
-        (made,) = reader.make_all(
-            [Wish(page, MarkupOptions(), aim=aim, has_lines=False)]
-        )
+        (made,) = reader.make_all([Wish(page, MarkupOptions(), aim=aim)])
     assert made.finished is not None
     assert [one.line for one in made.finished.broken] == [3]
 

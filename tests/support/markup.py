@@ -81,7 +81,8 @@ def render(
         {Slug(name): frozenset(ids) for name, ids in (headings or {}).items()},
         web_url=web_url,
     )
-    return finish_page(parse(text, page_format, slug, options), index, PlainUrls())
+    parsed = parse(text, page_format, slug, options)
+    return finish_page(parsed, index, PlainUrls(), lambda: text)
 
 
 class ShapeReader(HTMLParser):

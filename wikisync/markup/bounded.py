@@ -68,8 +68,6 @@ class Wish(msgspec.Struct, frozen=True):
     """Of processor time, less than the parser's limit."""
     aim: bytes = b""
     """What ``make`` is told besides."""
-    has_lines: bool = True
-    """Whether links bear their lines; else ``make`` asks for them if it needs them."""
 
 
 class BoundedPages(Generic[MadeT]):
@@ -117,7 +115,6 @@ class BoundedPages(Generic[MadeT]):
                 if wish.seconds_max is None
                 else wish.seconds_max,
                 aim=wish.aim,
-                has_lines=wish.has_lines,
             )
             for wish in wishes
         ]

@@ -52,5 +52,3 @@ class ParseContext(Struct, frozen=True):
     """What renders asciidoc; the other formats have one parser each."""
     has_filters: bool = False
     """Whether filters follow, which read the signs in boxes."""
-    first_line: int = 0
-    """Line of the page where the source begins, from 1; 0: links bear no lines."""

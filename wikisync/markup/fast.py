@@ -1,8 +1,8 @@
 """comrak, the parser that the service itself uses, to the shape of our own engine.
 
 Installed by the extra ``fast``; the service sets these options.  The parser gives
-no signs of boxes (``- [~]`` is the same as ``- [x]``) and no lines of links but as
-positions in its source: where the filters want them, they are read from there.
+no signs of boxes (``- [~]`` is the same as ``- [x]``) but as positions in its source:
+where the filters want them, they are read from there.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable, Sequence
 
 from wikisync.markup.context import MARKED_ESCAPES, SIGN
-from wikisync.markup.lines import ATTRIBUTE, LineMap
 from wikisync.markup.tokens import escape
 
 COLUMNS_UNCOUNTED_MAX = 64
@@ -31,7 +30,7 @@ BEHIND_POSITION = (ITEM_BOX, CELL_BOX)
 ITEM_START = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]*")
 NEXT_LINE_START = re.compile(r"[ \t>]*")
 SIGN_IN_BOX = re.compile(r"\[(&(?:[A-Za-z][A-Za-z0-9]*|#[0-9A-Fa-fXx]+);|.)\]")
-OTHER_BOX = re.compile(r"\[(?:[^\sxX\]]|&[A-Za-z0-9#]++;)\]")
+OTHER_BOX = re.compile(r"\[(?:[^ \nxX\]]|&[A-Za-z0-9#]++;)\]")
 """What may be a box with another sign than ``x``."""
 ITEM_BYTES_MAX = 256
 """A marker, a sign and the spaces between them are shorter."""
@@ -41,30 +40,27 @@ UNMARKED = re.compile(
     r"(&[a-z]{2,4};|[!-/:-@\[-`{-~])</span>"
 )
 POSITION = ' data-sourcepos="'
-LINKS = ("<a", "<img")
 MAIL = re.compile(r"[A-Za-z0-9.+_-]@[A-Za-z0-9_-]++\.")
 FENCED_ALERT = re.compile(r">>>[ \t]+\[!")
 DELIMITER_ROW = re.compile(r"^[ \t>]*+[|:-][|:\- \t]*+$", re.MULTILINE)
 
 
-def parse(source: str, lines: LineMap | None = None, *, has_signs: bool = False) -> str:
+def parse(source: str, *, has_signs: bool = False) -> str:
     """HTML of a markdown text, not yet safe.
 
     Raises:
         ImportError: the extra ``fast`` is not installed.
     """
-    if lines is None and not (has_signs and OTHER_BOX.search(source)):
-        html = renderer()(source)
+    if has_signs and OTHER_BOX.search(source):
+        html = with_signs(renderer(with_positions=True)(source), Boxes(source))
     else:
-        html = renderer(with_positions=True)(source)
-        boxes = Boxes(source) if has_signs and BOX in html else None
-        html = without_positions(html, lines, boxes)
+        html = renderer()(source)
     # the parser marks every escaped character
     return UNMARKED.sub(r"\1", html) if ESCAPED in html else html
 
 
-def without_positions(html: str, lines: LineMap | None, boxes: Boxes | None) -> str:
-    """What the parser gives, with the lines of links and the signs in boxes alone.
+def with_signs(html: str, boxes: Boxes) -> str:
+    """What the parser gives, with the signs in boxes instead of its positions.
 
     The parser marks every element; the rest would cost more in the steps behind.
     """
@@ -73,11 +69,7 @@ def without_positions(html: str, lines: LineMap | None, boxes: Boxes | None) -> 
     out = [before]
     for piece in pieces[1:]:
         position, _, behind = piece.partition('"')
-        if before.endswith(LINKS):
-            line = position.partition(":")[0]
-            if lines is not None and line.isdecimal():
-                out.append(f' {ATTRIBUTE}="{lines.line_of(int(line[:9]))}"')
-        elif boxes is not None and behind.startswith(BEHIND_POSITION):
+        if behind.startswith(BEHIND_POSITION):
             if before.endswith(ITEM):
                 out.append(f">{BOX}{boxes.sign_of_item(position)}")
                 behind = behind.removeprefix(f">{BOX}")

@@ -27,8 +27,6 @@ class Job(msgspec.Struct, frozen=True, array_like=True):
     """Of processor time; a page that takes more ends the worker."""
     aim: bytes = b""
     """What the worker is told of that for which it makes something of the page."""
-    has_lines: bool = True
-    """Whether links bear their lines."""
 
 
 Jobs = tuple[Job, ...]

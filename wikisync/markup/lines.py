@@ -1,97 +1,82 @@
 """On which line of its page a link stands.  Pure and linear.
 
-The markdown engines know the line of each link and picture that their own syntax
-makes, and write it as ``data-line`` on the element (``LineMap`` turns a line of
-what they read into one of the page).  Every other link - raw HTML, links with
-spaces, the other formats - is searched for in the source as it is written there;
-it gets a line only where no other position could be meant.  No line is better than
-a wrong one.
+A link is searched for in the source as it is written there: of several with one
+address the n-th stands at the n-th place of the address.  Where there are too many
+places, those in code do not count, then those in the texts of links.  A link has a line
+only where there are as many places as links: no line is better than a wrong one.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from urllib.parse import unquote
-
-import msgspec
 
 from wikisync.markup.record import LinkRef
 
-ATTRIBUTE = "data-line"
 SEARCHED_CHARS_MAX = 20_000_000
 """All searches of a page together; a page with very many links gets fewer lines."""
 FOUND_MAX = 200
 """An address that stands in more positions is searched for no further."""
 BEFORE = frozenset("([{<\"'=|: \t\n")
 BEHIND = frozenset(")]}>\"'|#,[ \t\n")
+CODE = re.compile(
+    r"(?<!`)(`{1,9})(?!`).*?(?<!`)\1(?!`)|(?<!~)(~{3,9})(?!~).*?(?<!~)\2(?!~)",
+    re.DOTALL,
+)
+"""In the formats that have such signs; in others it is seldom between two places."""
+SIGNS = ("](", "](<", "]: ", "[[", "}[", ":", "<", '="', "='")
+"""Before an address, and not before the text of a link that is its address."""
 
 
-class LineMap:
-    """From a line of the text that a parser reads to a line of the page."""
+def lines_of(
+    refs: Sequence[LinkRef], numbers: Collection[int], source: str
+) -> Mapping[int, int]:
+    """The lines of some links of a page, from 1, as far as its source shows them.
 
-    def __init__(self, first_line: int) -> None:
-        """Make one.
-
-        Args:
-            first_line: line of the page where the text begins, from 1.
-        """
-        self._first = first_line
-        self._starts = [1]
-        """Lines of the text where a stretch begins, rising."""
-        self._lines: list[tuple[int, bool]] = [(first_line, True)]
-        """For each stretch the page's line where it begins, and whether the lines
-        of the page go on with it: in an included text they do not."""
-
-    def add_included(self, line: int, count: int) -> None:
-        """Note that a line of the text before inclusion became several.
-
-        Args:
-            line: the directive's line, from 1, in the text as the page has it;
-                directives come in their order.
-            count: lines of what stands there now.
-        """
-        start = line + self._starts[-1] - self._lines[-1][0] + self._first - 1
-        page_line = line + self._first - 1
-        self._starts += [start, start + count]
-        self._lines += [(page_line, False), (page_line + 1, True)]
-
-    def line_of(self, line: int) -> int:
-        """The page's line, from 1, for a line of the text, from 1."""
-        position = bisect_right(self._starts, line) - 1
-        page_line, goes_on = self._lines[position]
-        return page_line + (line - self._starts[position] if goes_on else 0)
-
-
-def located(refs: Sequence[LinkRef], source: str) -> tuple[LinkRef, ...]:
-    """The links of a page with the lines that its source shows."""
-    if all(ref.line for ref in refs):
-        return tuple(refs)
+    Args:
+        refs: All links of the page.
+        numbers: Those whose lines are wanted.
+        source: The page's text.
+    """
+    wanted = {written_address(refs[number]) for number in numbers}
     by_href: defaultdict[str, list[int]] = defaultdict(list)
     for number, ref in enumerate(refs):
-        by_href[written_address(ref)].append(number)
-    out = list(refs)
+        if (href := written_address(ref)) in wanted:
+            by_href[href].append(number)
+    found: dict[int, int] = {}
     budget = SEARCHED_CHARS_MAX
-    ends: list[int] = []
-    for href, numbers in by_href.items():
-        if all(refs[number].line for number in numbers):
-            continue
+    ends = line_ends(source) if wanted else []
+    code = [one.span() for one in CODE.finditer(source)] if wanted else []
+    for href, equal in by_href.items():
         budget -= len(source) if href else 0
         if budget < 0:
             break
-        ends = ends or line_ends(source)
-        lines = [
-            bisect_right(ends, position) + 1 for position in positions_of(href, source)
-        ]
-        if len(set(lines)) == 1:
-            lines = lines[:1] * len(numbers)
-        if len(lines) != len(numbers):
-            continue
-        for number, line in zip(numbers, lines, strict=True):
-            if not refs[number].line:
-                out[number] = msgspec.structs.replace(refs[number], line=line)
-    return tuple(out)
+        places = positions_of(href, source)
+        for narrowed in (
+            places,
+            shown := outside_of(code, places),
+            [at for at in shown if source.endswith(SIGNS, max(at - 3, 0), at)],
+        ):
+            lines = [bisect_right(ends, place) + 1 for place in narrowed]
+            if len(set(lines)) == 1:
+                lines = lines[:1] * len(equal)
+            if len(lines) == len(equal):
+                found |= zip(equal, lines, strict=True)
+                break
+    return found
+
+
+def outside_of(spans: Sequence[tuple[int, int]], places: Iterable[int]) -> list[int]:
+    """Those of some positions that are in none of some rising spans."""
+    starts = [start for start, _ in spans]
+    return [
+        place
+        for place in places
+        if not (at := bisect_right(starts, place)) or place >= spans[at - 1][1]
+    ]
 
 
 def written_address(ref: LinkRef) -> str:

@@ -70,16 +70,10 @@ class Target(NamedTuple):
     reason: str = ""
     """Why it is broken, a word of ``LinkResult.reason``; empty if it is not."""
 
-    def result(self, href: str, line: int = 0) -> LinkResult:
+    def result(self, href: str) -> LinkResult:
         """This target as the answer to one link."""
         return LinkResult(
-            href,
-            self.kind,
-            self.name,
-            self.fragment,
-            bool(self.reason),
-            self.reason,
-            line,
+            href, self.kind, self.name, self.fragment, bool(self.reason), self.reason
         )
 
 

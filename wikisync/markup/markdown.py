@@ -16,12 +16,11 @@ from wikisync.markup import fast
 from wikisync.markup.context import ParseContext
 from wikisync.markup.glfm.include import include_files
 from wikisync.markup.json_tables import draw_json_tables
-from wikisync.markup.lines import LineMap
 from wikisync.markup.record import MarkdownEngine
 from wikisync.markup.spaced_links import link_spaced
 
 Parse = Callable[..., str]
-"""An engine's own step: a text, a ``LineMap`` and ``has_signs`` to HTML."""
+"""An engine's own step: a text and ``has_signs`` to HTML."""
 
 
 def to_html(source: str, context: ParseContext) -> str:
@@ -31,12 +30,11 @@ def to_html(source: str, context: ParseContext) -> str:
         RenderError: what the text includes is too large, or the engine that the
             options name is not installed.
     """
-    lines = LineMap(context.first_line) if context.first_line else None
-    text = include_files(source, context.include, lines)
+    text = include_files(source, context.include)
     parse = functools.partial(
         parser_for(text, context.engine), has_signs=context.has_filters
     )
-    return link_spaced(draw_json_tables(parse(text, lines), parse))
+    return link_spaced(draw_json_tables(parse(text), parse))
 
 
 def parser_for(source: str, engine: MarkdownEngine) -> Parse:

@@ -52,7 +52,6 @@ from wikisync.markup.filters.text import (
     filter_placeholders,
 )
 from wikisync.markup.frontmatter import FrontMatter, split_front_matter
-from wikisync.markup.lines import located
 from wikisync.markup.nesting import (
     NOT_ENDED,
     TAG_CHARS_SHOWN,
@@ -201,9 +200,6 @@ class Source(NamedTuple):
     page: Page
     options: MarkupOptions = MarkupOptions()
     include: Include = include_nothing
-    has_lines: bool = True
-    """Whether links bear their lines, which are needed of broken ones alone: without
-    them a page is parsed sooner, and can be parsed again with them."""
     clock: AbstractContextManager[object] = nullcontext()
     """Entered around each step, for a limit on the time of all of them together."""
 
@@ -242,15 +238,12 @@ def parse_pages(sources: Sequence[Source]) -> list[ParsedPage]:
 
 def parse_steps(source: Source) -> Generator[None, None, ParsedPage]:
     """Parse one page; each ``next`` is a step."""
-    page, options, include, has_lines, _ = source
+    page, options, include, _ = source
     text = clean_source(page.content)
     try:
         check_size(text, options)
         front = split_front_matter(text)
-        line = first_line(text, front) if has_lines else 0
-        html = front_html(
-            page, front, options, include, has_filters=True, first_line=line
-        )
+        html = front_html(page, front, options, include, has_filters=True)
         yield
         dropped: list[Dropped] = []
         document = safe_document(page, html, options, dropped)
@@ -271,7 +264,7 @@ def parse_steps(source: Source) -> Generator[None, None, ParsedPage]:
         return shown_as_source(page, text, TOO_MUCH_MEMORY, breach="memory")
     except Exception as error:  # noqa: BLE001 - a parser's bug must not end a build
         return shown_as_source(page, text, f"its parser failed: {error!r:.200}")
-    return record_of(draft, front, text if has_lines else "")
+    return record_of(draft, front)
 
 
 def report_dropped(
@@ -358,17 +351,11 @@ def front_html(
     include: Include,
     *,
     has_filters: bool = False,
-    first_line: int = 0,
 ) -> str:
     """What the format's parser gives of a page that is split at its front matter."""
     module = load_parser(page.format)
     context = ParseContext(
-        page.slug,
-        include,
-        options.engine,
-        options.asciidoc_engine,
-        has_filters,
-        first_line,
+        page.slug, include, options.engine, options.asciidoc_engine, has_filters
     )
     html: str = module.to_html(front.body, context)
     shown = code_html(front.shown, front.language) if front.language else ""
@@ -379,11 +366,6 @@ def load_parser(page_format: Format) -> ModuleType:
     """A format's module; it takes longer than most pages the first time."""
     shown_as_text = PARSERS[Format.PLAINTEXT]
     return importlib.import_module(PARSERS.get(page_format, shown_as_text))
-
-
-def first_line(source: str, front: FrontMatter) -> int:
-    """Line of a page where the text behind its front matter begins, from 1."""
-    return source.count("\n", 0, len(source) - len(front.body)) + 1
 
 
 def safe_html(
@@ -419,8 +401,8 @@ def check_size(source: str, options: MarkupOptions) -> None:
         raise RenderError(f"it has {size} bytes, more than {options.source_bytes_max}")
 
 
-def record_of(draft: Draft, front: FrontMatter, source: str) -> ParsedPage:
-    """The filters' results as a record; links are looked for in ``source``, if any."""
+def record_of(draft: Draft, front: FrontMatter) -> ParsedPage:
+    """The filters' results as a record."""
     parts, refs = draft.document.pieces()
     given = front.meta.get("title")
     title = given if isinstance(given, str) and given else opening_heading(draft)
@@ -429,7 +411,7 @@ def record_of(draft: Draft, front: FrontMatter, source: str) -> ParsedPage:
         format=draft.page.format,
         title=title or title_of(draft.page),
         parts=parts,
-        refs=located(refs, source) if source else refs,
+        refs=refs,
         toc=tuple(draft.toc),
         ids=frozenset(draft.ids),
         sections=tuple(draft.sections),

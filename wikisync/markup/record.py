@@ -85,8 +85,6 @@ class LinkRef(msgspec.Struct, frozen=True):
     """HTML inside a wiki link or reference; a picture's alternative text as it is."""
     is_in_link: bool = False
     """A picture inside a link is not wrapped in a link to itself."""
-    line: int = 0
-    """Line of the page's source, from 1; 0 where it is not known."""
 
 
 class LinkResult(msgspec.Struct, frozen=True):
@@ -105,7 +103,7 @@ class LinkResult(msgspec.Struct, frozen=True):
     ``no-id``, ``project-upload``, ``outside-wiki``, ``unsafe-scheme``; empty if not
     broken."""
     line: int = 0
-    """Line of the page's source, from 1; 0 where it is not known."""
+    """Of a broken one, line of the page's source, from 1; 0 where it is not known."""
 
 
 class ParsedPage(msgspec.Struct, frozen=True, kw_only=True):

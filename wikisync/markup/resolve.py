@@ -7,10 +7,14 @@ is checked once more, whatever the index or ``Urls`` gave.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from urllib.parse import quote, unquote
+
+from msgspec.structs import replace
 
 from wikisync.core.model import AttachmentPath, Format, Problem, Slug
 from wikisync.markup.file_types import file_extension, may_open
+from wikisync.markup.lines import lines_of
 from wikisync.markup.links import LinkIndex, Target, Urls
 from wikisync.markup.record import (
     LinkRef,
@@ -72,14 +76,30 @@ REASONS = {
 BEHIND_NAME = re.compile(r"[?#].*", re.DOTALL)
 
 
-def finish_page(parsed: ParsedPage, links: LinkIndex, urls: Urls) -> RenderedPage:
-    """The page with every link resolved; broken ones are results, not errors."""
+def finish_page(
+    parsed: ParsedPage,
+    links: LinkIndex,
+    urls: Urls,
+    source: Callable[[], str] = lambda: "",
+) -> RenderedPage:
+    """The page with every link resolved; broken ones are results, not errors.
+
+    ``source`` gives the page's text, in which the lines of broken links are found.
+    """
     writer = LinkWriter(parsed, links, urls)
     out: list[str] = []
-    for part, ref in zip(parsed.parts, parsed.refs, strict=False):
+    lost: dict[int, int] = {}
+    for number, (part, ref) in enumerate(zip(parsed.parts, parsed.refs, strict=False)):
         out.append(part)
+        known = len(writer.results)
         out.append(writer.write(ref))
+        if writer.results[known:] and writer.results[known].is_broken:
+            lost[known] = number
     out.append(parsed.parts[-1])
+    lines = lines_of(parsed.refs, lost.values(), source()) if lost else {}
+    for at, number in lost.items():
+        result = writer.results[at]
+        writer.results[at] = replace(result, line=lines.get(number, 0))
     broken = tuple(
         Problem(
             "link-broken",
@@ -132,7 +152,7 @@ class LinkWriter:
                 return self.write_reference(named, ref)
         if target.reason == "no-page" and means_file(ref, target):
             target = target._replace(reason="no-file")
-        self.results.append(target.result(ref.href, ref.line))
+        self.results.append(target.result(ref.href))
         if target.kind == "attachment" and not target.reason:
             self.attachments[AttachmentPath(target.name)] = None
         if ref.kind == "picture":
@@ -188,7 +208,7 @@ class LinkWriter:
         target = self.index.resolve(
             self.parsed.slug, href, own_ids=self.parsed.ids, is_wikilink=is_own_page
         )
-        self.results.append(target.result(href, ref.line))
+        self.results.append(target.result(href))
         kind = f' class="reference {reference.kind}"'
         start = self.write_link(LinkRef("link", href, kind + ref.attributes), target)
         if ref.kind == "link":

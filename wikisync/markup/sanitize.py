@@ -21,7 +21,6 @@ import nh3
 from wikisync.core.model import Format
 from wikisync.core.packaged import packaged_rows
 from wikisync.markup.context import SIGN
-from wikisync.markup.lines import ATTRIBUTE
 from wikisync.markup.nesting import FORMATTING_DEPTH_MAX, MARKUP, Dropped, tame
 from wikisync.markup.tokens import VOID, Document, escape, format_attributes
 from wikisync.markup.urls import LINK_SCHEMES, MEDIA_SCHEMES, is_safe_url
@@ -43,8 +42,7 @@ _TAGS, TAG_ATTRIBUTES = _allowed("tags"), _allowed("attributes")
 TAGS = _TAGS["all"]
 DOCUMENT_TAGS = TAGS | _TAGS["documents"]
 GLOBAL_ATTRIBUTES = TAG_ATTRIBUTES.pop("*")
-for _tag, _attribute in (("a", ATTRIBUTE), ("img", ATTRIBUTE), ("input", SIGN)):
-    TAG_ATTRIBUTES[_tag] |= {_attribute}
+TAG_ATTRIBUTES["input"] |= {SIGN}
 MARKDOWN_CLASSES = _allowed("classes")
 DOCUMENT_CLASSES = MARKDOWN_CLASSES.pop("*")
 
@@ -123,11 +121,10 @@ _URL = (
     rf'|(?=[^":/?#]*[/?#"])){_REST})'
 )
 """A web address whose host is surely one, or a relative one."""
-_LINE = rf'(?: {ATTRIBUTE}="\d{{1,7}}")?'
 _TITLE = r'(?: title="[^"]*+")?'
 OWN_TAG = re.compile(
-    rf'a{_LINE} href="(?:{_URL}|mailto:{_REST})"{_TITLE}(?: data-wikilink="true")?'
-    rf'|img{_LINE} src="{_URL}" alt="[^"]*+"{_TITLE}(?: /)?'
+    rf'a href="(?:{_URL}|mailto:{_REST})"{_TITLE}(?: data-wikilink="true")?'
+    rf'|img src="{_URL}" alt="[^"]*+"{_TITLE}(?: /)?'
     r'|pre lang="[^"]*+"(?: data-meta="[^"]*+"| data-math-style="display")?'
     r'|pre data-meta="[^"]*+" lang="[^"]*+"'
     r'|t[hd] align="(?:left|right|center)"|ol start="\d{1,9}"'

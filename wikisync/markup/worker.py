@@ -56,9 +56,8 @@ PEAK = re.compile(rb"^VmHWM:\s+(\d+) kB$", re.MULTILINE)
 _INCLUDED = msgpack_decoder(Included)
 _JOBS = msgpack_decoder(Jobs)
 
-Make = Callable[[ParsedPage, bytes, bool], object]
-"""What is sent of a parsed page, from the aim of its job and whether its links bear
-their lines; None where it cannot do without them."""
+Make = Callable[[ParsedPage, bytes, str], object]
+"""What is sent of a parsed page, from the aim of its job and the page's text."""
 
 
 def serve(
@@ -85,7 +84,6 @@ def serve(
                     job.page,
                     job.options,
                     partial(include, number),
-                    job.has_lines,
                     PageClock(job.seconds_max),
                 )
                 for number, job in numbered
@@ -120,12 +118,8 @@ def made_of(
     """What is sent of each page, whose making counts as its time too."""
     for source, job, parsed in zip(sources, jobs, parse_pages(sources), strict=True):
         with source.clock:
-            made = make(parsed, job.aim, source.has_lines)
-        if made is None:
-            again = source._replace(has_lines=True)
-            yield from made_of([again], [job], make)
-        else:
-            yield Done(msgspec.Raw(msgspec.msgpack.encode(made)))
+            made = make(parsed, job.aim, source.page.content)
+        yield Done(msgspec.Raw(msgspec.msgpack.encode(made)))
 
 
 def shown(stage: Stage, source: Source) -> Shown | Refused:

@@ -31,14 +31,20 @@ class Finished(NamedTuple):
 
 
 def finished(
-    parsed: ParsedPage, links: SiteLinks, table: WikiTable, ids: Ids, site: bytes
+    parsed: ParsedPage,
+    links: SiteLinks,
+    table: WikiTable,
+    ids: Ids,
+    site: bytes,
+    source: Callable[[], str],
 ) -> Finished:
-    """A page with its links resolved."""
+    """A page with its links resolved; ``source`` gives its text if one is broken."""
     number = links.number
     own = table.addresses[number].pages
     crossings = links.crossings
     links.asked.clear()
-    page = finish_page(parsed, links, PageUrls(own[parsed.slug], number, table))
+    urls = PageUrls(own[parsed.slug], number, table)
+    page = finish_page(parsed, links, urls, source)
     view = msgspec.msgpack.encode(
         PageView(page.html, page.toc, tuple(sorted(page.features)), dict(page.meta))
     )

@@ -77,9 +77,6 @@ PAGES_PER_READ = 8
 BATCHES_AHEAD = 3
 """Of each process, parsed before the first of them is wanted."""
 
-ReadAgain = Callable[["SourcePage", bytes, ParsedFacts], ParsedPage]
-"""Phase A of a page, now with the lines of its links."""
-
 _PARSED_PAGES = msgpack_decoder(ParsedPage)
 _TEXTS = msgpack_decoder(DocumentText)
 _SEARCHED = msgpack_decoder(SearchedBody)
@@ -149,7 +146,6 @@ class Indexer:
         headings = {slug: page.parsed.ids for slug, page in kept.items()}
         links = SiteLinks(number, self._table, headings, scanned.folders)
         ids = _ids_of(headings, links)
-        read_again = partial(self._body_with_lines, scanned, texts)
         done = dict(kept)
         for made in self._read_all(number, scanned, unknown, texts):
             page, slug = made.page, made.page.slug
@@ -158,7 +154,7 @@ class Indexer:
             if reading.finished is not None and not facts.retry_at:
                 last = known.get(slug)
                 done[slug] = self._finished(
-                    page, key, facts, last, links, ids, read_again, reading
+                    scanned, page, key, facts, last, links, ids, reading
                 )
         parsed |= self._parse_slow(scanned, texts)
         headings |= {slug: facts.ids for slug, (_, facts) in parsed.items()}
@@ -169,7 +165,7 @@ class Indexer:
                 continue
             last, found = known.get(slug), parsed.get(slug)
             if found is not None:
-                pages[slug] = self._finished(page, *found, last, links, ids, read_again)
+                pages[slug] = self._finished(scanned, page, *found, last, links, ids)
             elif last is not None and last.source == page and not last.is_read:
                 pages[slug] = last
             else:
@@ -354,9 +350,7 @@ class Indexer:
         """Parse pages in as many processes as there are cores, a quick attempt each."""
 
         def attempt(batch: Sequence[SourcePage]) -> list[_Attempt]:
-            return self._attempts_at(
-                scanned, batch, texts, None, aim, has_lines=aim == self._aim()
-            )
+            return self._attempts_at(scanned, batch, texts, None, aim)
 
         # a process more takes longer to start than a few pages to parse
         threads = min(usable_cores(), -(-len(pages) // PAGES_PER_PROCESS)) or 1
@@ -388,8 +382,6 @@ class Indexer:
         texts: Includes,
         seconds: float | None,
         aim: bytes,
-        *,
-        has_lines: bool = True,
     ) -> list[_Attempt]:
         """Parse pages one after the other; safe in any thread.
 
@@ -400,7 +392,6 @@ class Indexer:
             seconds: What each may take; 0: it is shown as source at once.  None: a
                 quick attempt, after which it is slow or done.
             aim: Where the readings go.
-            has_lines: Whether links bear their lines at once.
         """
         options = self._options_for(scanned)
         read = [_PageText.of(scanned, page) for page in pages]
@@ -412,7 +403,6 @@ class Indexer:
                 include,
                 self._attempts.quick_seconds(one.text) if seconds is None else seconds,
                 aim,
-                has_lines,
             )
             for one, include in zip(read, includes, strict=True)
         ]
@@ -506,13 +496,13 @@ class Indexer:
 
     def _finished(
         self,
+        scanned: ScannedWiki,
         page: SourcePage,
         parsed_key: bytes,
         parsed: ParsedFacts,
         last: IndexedPage | None,
         links: SiteLinks,
         ids: Ids,
-        read_again: ReadAgain,
         reading: Reading | None = None,
     ) -> IndexedPage:
         """A page whose links are resolved, by the shortest way.
@@ -542,31 +532,16 @@ class Indexer:
                 facts, view = reading.finished, reading.view
             else:
                 body = self._parsed_body(parsed_key)
-                facts, html = finished(body, links, self._table, ids, self._site)
-                if any(not one.line for one in facts.broken):
-                    body = read_again(page, parsed_key, parsed)
-                    facts, html = finished(body, links, self._table, ids, self._site)
+                facts, html = finished(
+                    *(body, links, self._table, ids, self._site),
+                    lambda: clean_source(_PageText.of(scanned, page).text),
+                )
                 view = self._cache.bodies.add(html)[0]
             self._cache.store("finished", key, msgspec.msgpack.encode(facts), view)
         self._right[number][slug] = facts
         if last is not None and last.parsed is parsed and last.finished is facts:
             return last
         return IndexedPage(page, parsed_key, parsed, key, facts)
-
-    def _body_with_lines(
-        self,
-        scanned: ScannedWiki,
-        texts: Includes,
-        page: SourcePage,
-        key: bytes,
-        facts: ParsedFacts,
-    ) -> ParsedPage:
-        """Phase A of a page whose link is broken now, with the lines of its links."""
-        (made,) = self._attempts_at(scanned, [page], texts, None, self._aim())
-        if made.key == key and not made.reading.breach:
-            packed = msgspec.msgpack.encode(facts)
-            self._cache.store("parsed", key, packed, made.reading.parsed)
-        return self._parsed_body(key)
 
     def _known_finish(
         self, key: bytes, number: int, last: IndexedPage | None, ids: Ids

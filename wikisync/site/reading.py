@@ -11,7 +11,7 @@ import hashlib
 import os
 import pickle
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,6 +21,7 @@ from wikisync.core.decoding import msgpack_decoder
 from wikisync.core.model import Problem, Slug
 from wikisync.errors import Breach
 from wikisync.markup.record import ParsedPage
+from wikisync.markup.source import clean_source
 from wikisync.site.addresses import WikiAddresses
 from wikisync.site.bodies import NO_PLACE, Bodies, Place
 from wikisync.site.crosslinks import SiteLinks, WikiTable
@@ -94,30 +95,11 @@ class OwnLinks(msgspec.Struct, frozen=True):
 _AIMS = msgpack_decoder(Aim)
 
 
-def reading_of(parsed: ParsedPage, aim: bytes) -> Reading:
-    """What is kept of a page; ``aim`` is a packed ``Aim``."""
+def reading_of(parsed: ParsedPage, aim: bytes, source: str = "") -> Reading:
+    """What is kept of a page; ``aim`` is a packed ``Aim``, ``source`` its text."""
     desk = _desk(aim)
-    return _reading(parsed, desk.bodies, *desk.finished(parsed))
-
-
-def reading_with_lines(
-    parsed: ParsedPage, aim: bytes, has_lines: bool
-) -> Reading | None:
-    """The same; None where a link is broken, or probably is, whose line is not known.
-
-    A heading of another page mostly is there: the build asks again where it is not.
-    """
-    desk = _desk(aim)
-    facts, view = desk.finished(parsed)
-    is_broken = facts.broken if facts else not _names_headings(parsed)
-    if is_broken and not has_lines:
-        return None
-    return _reading(parsed, desk.bodies, facts, view)
-
-
-def _reading(
-    parsed: ParsedPage, bodies: Bodies, facts: FinishedFacts | None, view: bytes
-) -> Reading:
+    bodies = desk.bodies
+    facts, view = desk.finished(parsed, source)
     title = display_title(parsed.title, parsed.slug)
     shown = shortened(title, TITLE_CHARS_MAX)
     words = packed_words(document_words(shown, parsed.sections))
@@ -163,12 +145,15 @@ class _Desk:
             self._table = _OwnTable(own)
             self._links = SiteLinks(own.number, self._table, {}, own.folders)
 
-    def finished(self, parsed: ParsedPage) -> tuple[FinishedFacts | None, bytes]:
+    def finished(
+        self, parsed: ParsedPage, source: str
+    ) -> tuple[FinishedFacts | None, bytes]:
         """Facts and view of a page, where its own wiki tells all of them."""
         if self._links is None or _names_headings(parsed):
             return None, b""
         try:
-            return finished(parsed, self._links, self._table, _unknown, b"")
+            read = partial(clean_source, source)
+            return finished(parsed, self._links, self._table, _unknown, b"", read)
         except _NotHere:
             return None, b""
 

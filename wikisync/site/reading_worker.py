@@ -5,9 +5,9 @@ from __future__ import annotations
 from wikisync.core.model import Format, Page, Slug
 from wikisync.markup.page import parse_page
 from wikisync.markup.worker import main
-from wikisync.site.reading import reading_with_lines
+from wikisync.site.reading import reading_of
 
 if __name__ == "__main__":
     # most pages need it, and its parent has other things to do now
     parse_page(Page(Slug("start"), Format.MARKDOWN, ""))
-    main(reading_with_lines)
+    main(reading_of)

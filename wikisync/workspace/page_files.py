@@ -32,6 +32,7 @@ from wikisync.markup.context import Include
 from wikisync.markup.links import LinkIndex, normal_path
 from wikisync.markup.record import LinkResult, MarkupOptions, TocEntry, position_of
 from wikisync.markup.resolve import REASONS, finish_page
+from wikisync.markup.source import clean_source
 from wikisync.workspace.rendering import chosen_markup, workspace_markup
 
 STDIN = "-"
@@ -173,7 +174,9 @@ class FileRenderer:
             around.pages.setdefault(page.slug, source.relative)
         parsed = parser.parse(page, options, include=include)
         urls = RelativeUrls(source.relative, around.pages)
-        rendered = finish_page(parsed, around.index(), urls)
+        rendered = finish_page(
+            parsed, around.index(), urls, lambda: clean_source(page.content)
+        )
         for link in rendered.links:
             if link.is_broken:
                 place = position_of(source.name, link.line)

@@ -11,14 +11,12 @@ from html import unescape
 from typing import Literal
 
 from wikisync.markup.draft import Draft
-from wikisync.markup.lines import ATTRIBUTE
 from wikisync.markup.record import LinkRef
 from wikisync.markup.tokens import Document, escape, format_attributes
 
 LINKS = frozenset({"a"})
-OWN_LINK_ATTRIBUTES = frozenset({"href", "data-wikilink", "rel", ATTRIBUTE})
+OWN_LINK_ATTRIBUTES = frozenset({"href", "data-wikilink", "rel"})
 PICTURE_ATTRIBUTES = ("title", "class", "width", "height", "align", "lang", "dir")
-LINE_DIGITS = 7
 SIZE = re.compile(r"\d{1,4}(?:\.\d+)?(%|px)?")
 
 
@@ -44,28 +42,17 @@ def take_link(document: Document, index: int) -> None:
     }
     rest = format_attributes(own)
     if href is None:
-        if ATTRIBUTE in attributes:
-            # a page's own HTML may have one without an address
-            document.html[index] = f"<a{rest}>"
         return
-    line = line_of(attributes)
     kind: Literal["wikilink", "address"] = "wikilink"
     if "data-wikilink" not in attributes:
         # the service's own objects have this in their addresses
         if "/-/" not in href or unescape(document.html[index + 1]) != href:
-            document.links[index] = LinkRef("link", href, rest, line=line)
+            document.links[index] = LinkRef("link", href, rest)
             return
         kind = "address"
     inner = document.inner(index)
     document.replace(index, "")
-    document.links[index] = LinkRef(kind, href, rest, inner, line=line)
-
-
-def line_of(attributes: dict[str, str]) -> int:
-    """The line that a parser, or a page in raw HTML, has written; 0 for none."""
-    written = attributes.get(ATTRIBUTE, "")
-    is_line = written.isascii() and written.isdigit() and len(written) <= LINE_DIGITS
-    return int(written) if is_line else 0
+    document.links[index] = LinkRef(kind, href, rest, inner)
 
 
 def take_picture(document: Document, index: int) -> None:
@@ -85,7 +72,6 @@ def take_picture(document: Document, index: int) -> None:
         format_attributes(kept),
         attributes.get("alt", ""),
         is_in_link=document.is_within(index, LINKS),
-        line=line_of(attributes),
     )
 
 

@@ -23,14 +23,7 @@ from wikisync.markup.glfm.reference import definitions
 from wikisync.markup.glfm.renderer import GlfmRenderer, rule
 from wikisync.markup.glfm.spans import code, escaped, math_inline, render_math, wikilink
 from wikisync.markup.glfm.tasks import SIGNS, find_tasks, render_box
-from wikisync.markup.glfm.texts import (
-    LINES,
-    continuation,
-    hide_spaces,
-    number_links,
-    show_spaces,
-)
-from wikisync.markup.lines import LineMap
+from wikisync.markup.glfm.texts import continuation, hide_spaces, show_spaces
 
 PLAIN_URL = re.compile(r"[A-Za-z0-9\-_.!~*'();/?:@&=+$,#]*")
 IPV6_START = re.compile(r"[a-z]+://\[[0-9a-fA-F:]+(?:%25[a-zA-Z0-9]+)?\]")
@@ -38,12 +31,9 @@ NESTING_MAX = 100
 """Blocks in blocks; deeper ones are dropped by the engine."""
 
 
-def parse(source: str, lines: LineMap | None = None, *, has_signs: bool = False) -> str:
-    """HTML of a markdown text, not yet safe; with ``lines`` links bear theirs."""
-    env: dict[str, object] = {SIGNS: has_signs}
-    if lines is not None:
-        env[LINES] = lines
-    html: str = engine().render(source, env)
+def parse(source: str, *, has_signs: bool = False) -> str:
+    """HTML of a markdown text, not yet safe."""
+    html: str = engine().render(source, {SIGNS: has_signs})
     return html
 
 
@@ -104,8 +94,6 @@ CORE = (
     # when all definitions are known
     Rule("tasks", find_tasks, "before", "inline"),
     Rule("bare_email", bare_email, "after", "inline"),
-    # when all texts are parsed
-    Rule("lines", number_links, "after", "text_join"),
 )
 BLOCK = (
     Rule("list", list_block, ends=_QUOTE),

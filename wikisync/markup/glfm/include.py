@@ -11,7 +11,6 @@ import re
 
 from wikisync.errors import RenderError
 from wikisync.markup.context import Include
-from wikisync.markup.lines import LineMap
 
 INCLUDES_MAX = 32
 INCLUDED_CHARS_MAX = 1024 * 1024
@@ -21,7 +20,7 @@ ADDRESS = re.compile(r"https?://[^\s<>]+")
 MARKDOWN_SIGNS = re.compile(r"([\\`*_{}\[\]()#+.!|<>&~$:@-])")
 
 
-def include_files(source: str, include: Include, lines: LineMap | None = None) -> str:
+def include_files(source: str, include: Include) -> str:
     """The source with its first includes replaced by texts, or by why not.
 
     Raises:
@@ -29,16 +28,7 @@ def include_files(source: str, include: Include, lines: LineMap | None = None) -
     """
     if "::include{" not in source:
         return source
-    count = size = line = position = 0
-
-    def replaced(match: re.Match[str]) -> str:
-        nonlocal line, position
-        text = text_for(match)
-        if lines is not None:
-            line += source.count("\n", position, match.start())
-            position = match.start()
-            lines.add_included(line + 1, text.count("\n") + 1)
-        return text
+    count = size = 0
 
     def text_for(match: re.Match[str]) -> str:
         nonlocal count, size
@@ -56,7 +46,7 @@ def include_files(source: str, include: Include, lines: LineMap | None = None) -
             raise RenderError(f"it includes more than {INCLUDED_CHARS_MAX} characters")
         return text.rstrip("\n")
 
-    return DIRECTIVE.sub(replaced, source)
+    return DIRECTIVE.sub(text_for, source)
 
 
 def problem(target: str, reason: str) -> str:

@@ -6,10 +6,8 @@ import re
 
 from markdown_it.common.utils import normalizeReference
 from markdown_it.rules_core import StateCore
-from markdown_it.token import Token
 
 from wikisync.markup.glfm.state import LAZY_SPACES
-from wikisync.markup.lines import ATTRIBUTE, LineMap
 
 # markdown-it leaves it in and takes it out where plain text goes on; what stands in
 # code, formulas, tags and titles keeps it there. To the service's parser only a lazy
@@ -75,38 +73,3 @@ def show_spaces(state: StateCore) -> None:
         }
         for label, link in links.items()
     }
-
-
-LINES = "lines"
-"""Key of the environment of the ``LineMap``."""
-BREAKS = frozenset({"softbreak", "hardbreak"})
-LINKS = frozenset({"link_open", "image"})
-
-
-def number_links(state: StateCore) -> None:
-    """Write lines into the links of each text that shows where its lines end."""
-    lines = state.env.get(LINES)
-    if lines is None:
-        return
-    line = 0
-    for token in state.tokens:
-        if token.map:
-            line = token.map[0] + 1
-        if token.type == "inline":
-            number_text(token, line, lines)
-
-
-def number_text(text: Token, line: int, lines: LineMap) -> None:
-    """The links of one text; line ends inside of code or a title are not seen."""
-    children = text.children or ()
-    types = [child.type for child in children]
-    if LINKS.isdisjoint(types):
-        return
-    seen = sum(types.count(kind) for kind in BREAKS)
-    if seen != text.content.count("\n"):
-        return
-    for child in children:
-        if child.type in BREAKS:
-            line += 1
-        elif child.type in LINKS:
-            child.attrs[ATTRIBUTE] = lines.line_of(line)
