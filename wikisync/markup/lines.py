@@ -54,13 +54,13 @@ def lines_of(
         budget -= len(source) if href else 0
         if budget < 0:
             break
-        places = positions_of(href, source)
+        positions = positions_of(href, source)
         for narrowed in (
-            places,
-            shown := outside_of(code, places),
+            positions,
+            shown := outside_of(code, positions),
             [at for at in shown if source.endswith(SIGNS, max(at - 3, 0), at)],
         ):
-            lines = [bisect_right(ends, place) + 1 for place in narrowed]
+            lines = [bisect_right(ends, position) + 1 for position in narrowed]
             if len(set(lines)) == 1:
                 lines = lines[:1] * len(equal)
             if len(lines) == len(equal):
@@ -69,13 +69,13 @@ def lines_of(
     return found
 
 
-def outside_of(spans: Sequence[tuple[int, int]], places: Iterable[int]) -> list[int]:
+def outside_of(spans: Sequence[tuple[int, int]], positions: Iterable[int]) -> list[int]:
     """Those of some positions that are in none of some rising spans."""
     starts = [start for start, _ in spans]
     return [
-        place
-        for place in places
-        if not (at := bisect_right(starts, place)) or place >= spans[at - 1][1]
+        position
+        for position in positions
+        if not (at := bisect_right(starts, position)) or position >= spans[at - 1][1]
     ]
 
 
