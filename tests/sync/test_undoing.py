@@ -153,6 +153,20 @@ async def test_a_format_comes_back_too(state: State) -> None:
     assert copies.here.pages[Slug("guide")].format is Format.MARKDOWN
 
 
+@pytest.mark.parametrize("change", [edit_here, edit_there])
+async def test_a_text_that_was_taken_back_can_be_saved_again(
+    change: Change, state: State
+) -> None:
+    copies = await in_sync(state)
+    change(copies)
+    await copies.rest()
+    text = copies.texts()["home"]
+    await undo(copies)
+    copies.here.put("home", text)
+    await copies.rest()
+    assert copies.texts()["home"] == text
+
+
 async def test_of_a_merge_the_wikis_text_stays(state: State) -> None:
     """It was there before this sync; what was saved here is kept."""
     copies = await in_sync(state)

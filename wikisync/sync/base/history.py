@@ -172,7 +172,7 @@ class History(WikiRows):
             replaced: What its file says, or said.
             written: What takes its place.
             at: When, in seconds since the epoch.
-            is_stale: A save from a window that showed an older text.
+            is_stale: Saved once more, it is meant (``Replaced.is_stale``).
             is_contained: All that it says is in what takes its place.
 
         Returns:

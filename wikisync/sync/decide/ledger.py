@@ -133,7 +133,8 @@ class Replaced(Struct, frozen=True):
     written: str
     at: float
     is_stale: bool = False
-    """Whether it was a save from an editor that showed an older text."""
+    """Whether it was a save from an editor that showed an older text, or gave way to
+    one that a person restored: saved once more, it is meant."""
     is_written: bool = True
     """Whether the new text is known to have taken its place."""
     format: Format = Format.MARKDOWN

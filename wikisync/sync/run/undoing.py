@@ -207,6 +207,9 @@ async def put_back(
         return
     await local.keep(page.slug, current.content, why)
     name = record or page.slug
-    kept = known.remember_replaced(name, current.content, page.content, now)
+    # a person chose between the two: who saves that text again means it
+    kept = known.remember_replaced(
+        name, current.content, page.content, now, is_stale=True
+    )
     await local.write(page, expected=current.digest)
     known.confirm_replaced([kept])
