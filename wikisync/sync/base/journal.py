@@ -39,7 +39,7 @@ class Journal(WikiRows):
 
     def intents(self) -> tuple[Intent, ...]:
         """Calls that were prepared and not settled, oldest first."""
-        if not self._once("intent", self._count_intents):
+        if not self._has("intent"):
             return ()
         rows = self._rows(
             "SELECT operation, slug, target, format, before, after, text, at, id"
@@ -47,9 +47,6 @@ class Journal(WikiRows):
         )
         with self._database.reading():
             return tuple(map(_intent, rows))
-
-    def _count_intents(self) -> int:
-        return int(self._rows("SELECT count(*) FROM intent WHERE wiki = ?")[0][0])
 
     def begin(self, intent: Intent) -> int:
         """Note a call before it is sent.

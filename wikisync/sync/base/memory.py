@@ -199,6 +199,11 @@ class WikiRows:
         found: _T = self._kept[table]
         return found
 
+    def _has(self, table: str) -> bool:
+        """Whether a table has rows of the wiki."""
+        query = f"SELECT count(*) FROM {table} WHERE wiki = ?"  # noqa: S608 - ours
+        return self._once(table, lambda: bool(self._rows(query)[0][0]))
+
     def _write(self, table: str, statement: str, *more: object) -> None:
         """Carry out one statement on a table whose first value is the wiki's number."""
         self._database.execute(statement, (self._number, *more))

@@ -99,7 +99,7 @@ class Observations(WikiRows):
         self, which: str = "", *values: Slug
     ) -> Mapping[Slug, ConflictFileRecord]:
         # their texts may be many, and mostly there are none
-        if not self._once("conflict_file", self._count_conflict_files):
+        if not self._has("conflict_file"):
             return {}
         rows = self._rows(
             "SELECT slug, format, digest, local, remote, at, wiki_digest"  # noqa: S608 - ours
@@ -114,10 +114,6 @@ class Observations(WikiRows):
                 )
                 for slug, markup, digest, local, remote, at, wiki_digest in rows
             }
-
-    def _count_conflict_files(self) -> int:
-        query = "SELECT count(*) FROM conflict_file WHERE wiki = ?"
-        return int(self._rows(query)[0][0])
 
     def record_conflict_file(self, slug: Slug, record: ConflictFileRecord) -> None:
         """Remember the conflict file of a page."""

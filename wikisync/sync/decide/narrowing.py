@@ -227,8 +227,6 @@ def without_futile(
     plan: Plan, refused: Mapping[Slug, Digest], looping: Set[tuple[Slug, Digest]]
 ) -> Plan:
     """Hold what the service refused as it is, and what it would get over and over."""
-    if not refused and not looping:
-        return plan
 
     def hold(action: Action) -> Action:
         if isinstance(action, DeleteRemote):

@@ -174,8 +174,11 @@ class _Fetching:
         here = await self._cycle.local.attachments(uploads)
         for path, file in here.items():
             if path in ids and await self._git_id(path, file, ids[path]) != ids[path]:
+                digest = hashlib.sha256()
                 with suppress(RemoteError):
-                    fetched = FetchedFile(path, await self._digest_there(path), file)
+                    async for chunk in self._cycle.remote.read_attachment(path):
+                        digest.update(chunk)
+                    fetched = FetchedFile(path, Digest(digest.hexdigest()), file)
                     self._cycle.state.record_attachments([fetched])
         self._known = self._cycle.state.attachments()
 
@@ -188,16 +191,6 @@ class _Fetching:
         async for chunk in self._cycle.local.read_attachment(path):
             digest.update(chunk)
         return digest.hexdigest()
-
-    async def _digest_there(self, path: AttachmentPath) -> Digest:
-        digest = hashlib.sha256()
-        async for chunk in self._cycle.remote.read_attachment(path):
-            digest.update(chunk)
-        return Digest(digest.hexdigest())
-
-    def _version(self, path: AttachmentPath) -> str:
-        known = self._known.get(path)
-        return self._versions.get(path) or (known.version if known else "")
 
     def _as_now(self, path: AttachmentPath, here: LooseFile | None) -> FetchedFile:
         """What to remember of a file; one that nobody fetched is taken for the wiki's.
@@ -241,11 +234,12 @@ class _Fetching:
         If this process ends then, and somebody changes the file, the next one notices.
         """
         digest = hashlib.sha256()
-        version = self._version(path)
+        known = self._known.get(path)
+        version = self._versions.get(path) or (known.version if known else "")
         async for chunk in self._cycle.remote.read_attachment(path, version):
             digest.update(chunk)
             yield chunk
-        if path not in self._known:
+        if known is None:
             fetched = FetchedFile(path, Digest(digest.hexdigest()), None, version)
             self._cycle.state.record_attachments([fetched])
 

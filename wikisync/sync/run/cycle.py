@@ -62,6 +62,7 @@ from wikisync.sync.decide.plan import (
     RemoteWrite,
     Send,
     Skip,
+    Write,
 )
 from wikisync.sync.decide.safety import NO_ID, BatchKind, Decision
 from wikisync.sync.replica import LocalReplica, RemoteReplica, Replica
@@ -181,7 +182,13 @@ class _Run:
             state.remember(left_out=decided.left_out)
         state.save()
         await self._carry_out(decided)
-        self._note_errors(decided.plan)
+        # for whoever asks how the wiki stands, and tries nothing
+        errors = [*tally.errors, *tally.missing]
+        if options.is_partial:
+            tried = {action.slug for action in decided.plan.actions}
+            before = state.memory.troubles
+            errors += [one for one in before if Slug(one.subject) not in tried]
+        state.remember(troubles=tuple(dict.fromkeys(errors)))
         await self._note_head(decided)
         decided, problems, notes = self._found(decided)
         note_health(cycle, problems, decided, started_at)
@@ -203,7 +210,12 @@ class _Run:
         known = {batch.id for batch in cycle.state.memory.batches}
         self._refuse_other(owner, remote_id)
         decided = await self._decide()
-        await self._expect_errors(decided)
+        # what went wrong last time, and would again
+        is_seen = not decided.there.is_remembered
+        errors = lasting(cycle.state, decided.plan, is_wiki_seen=is_seen)
+        cycle.tally.errors += errors
+        self._errors = in_the_way(errors, decided.plan)
+        self._waiting = await self._put_off(decided)
         if cycle.state.conflict_files():
             self._shown = await self._holds.show(decided, writes=False)
         # nobody can decide on what is not remembered
@@ -275,8 +287,9 @@ class _Run:
         push = Pushes(self._cycle, decided.here, decided.there).run
         plan = decided.plan
         # before the renames: another page may get the name beside which the file lies
-        await self._holds.remove_settled(decided)
-        await self._holds.clear_names(plan)
+        if self._cycle.state.conflict_files():
+            await self._holds.remove_settled(decided)
+            await self._holds.clear_names(plan)
         for action in plan.actions:
             if isinstance(action, Rebase | Move):
                 await self._one(action, decided, push)
@@ -284,12 +297,13 @@ class _Run:
         # ``lost_names``, about which nothing more is done in this cycle.
         if self._cycle.state.conflict_files():
             await self._holds.follow(plan)
-        is_pushed = self._cycle.options.direction is Direction.PUSH
-        self._shown = await self._holds.show(decided, writes=not is_pushed)
+        if plan.held:
+            is_pushed = self._cycle.options.direction is Direction.PUSH
+            self._shown = await self._holds.show(decided, writes=not is_pushed)
         ended = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
-        kept = plan.map(lambda a: None if isinstance(a, DropRecord) else a)
-        await pull_pages(self._cycle, kept, decided.here, decided.there)
-        note_writes(self._cycle, plan, is_first=not self._agreed)
+        if any(isinstance(a, Write | Adopt) for a in plan.actions):
+            await pull_pages(self._cycle, plan, decided.here, decided.there)
+            note_writes(self._cycle, plan, is_first=not self._agreed)
         for merge in plan.merges:
             await self._one(merge, decided, push)
         await self._send(plan, push)
@@ -422,24 +436,6 @@ class _Run:
             known.remember(head=head)
 
     # -- what went wrong ---------------------------------------------------------
-
-    def _note_errors(self, plan: Plan) -> None:
-        """Keep them for whoever asks how the wiki stands, and tries nothing."""
-        errors = [*self._cycle.tally.errors, *self._cycle.tally.missing]
-        options = self._cycle.options
-        if options.is_partial:
-            tried = {action.slug for action in plan.actions}
-            before = self._cycle.state.memory.troubles
-            errors += [one for one in before if Slug(one.subject) not in tried]
-        self._cycle.state.remember(troubles=tuple(dict.fromkeys(errors)))
-
-    async def _expect_errors(self, decided: Decided) -> None:
-        """What went wrong last time, and would again."""
-        is_seen = not decided.there.is_remembered
-        errors = lasting(self._cycle.state, decided.plan, is_wiki_seen=is_seen)
-        self._cycle.tally.errors += errors
-        self._errors = in_the_way(errors, decided.plan)
-        self._waiting = await self._put_off(decided)
 
     async def _put_off(self, decided: Decided) -> Mapping[Slug, Sequence[Problem]]:
         """Removals that wait for what went wrong."""

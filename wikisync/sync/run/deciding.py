@@ -32,12 +32,12 @@ from wikisync.sync.decide.comparing import (
     is_at_rest,
     met_anew,
 )
-from wikisync.sync.decide.decided import Decided
+from wikisync.sync.decide.decided import Absences, Decided
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import BasePage, Plan
 from wikisync.sync.decide.reconcile import reconcile
 from wikisync.sync.replica import LocalReplica
-from wikisync.sync.run.filters import FILTERS
+from wikisync.sync.run.filters import FILTERS, NOTING
 from wikisync.sync.run.frame import met_again
 from wikisync.sync.run.merging import names_taken
 from wikisync.sync.run.options import FolderMatch
@@ -51,23 +51,27 @@ async def decide_cycle(
     """Decide one cycle: from two scans to a plan."""
     state, options = cycle.state, cycle.options
     here, ignored = await without_ignored(cycle.local, state.base(), here, there)
-    there = _without_renames_under_way(cycle, there)
+    if not here.is_partial:
+        there = _without_renames_under_way(cycle, there)
     here, there = await met_again(cycle, state.base(), here, there)
     if options.folder.is_new:
         is_other = options.folder is FolderMatch.OTHER
         anew = met_anew(state.base(), here, there, is_other_folder=is_other)
         # what either side has of them is a new page
         state.record(dropped=anew)
-    here = _with_elsewhere(state, here, there)
-    here = await _with_likely_copies(cycle, here, there)
+    if here.elsewhere:
+        here = _with_elsewhere(state, here, there)
+    if here.likely_copies:
+        here = await _with_likely_copies(cycle, here, there)
     # What ``base`` knows from here on is what both sides held under the names of
     # now; pages that were forgotten above are new pages to everything below.
     base = state.base()
     changed = changed_pages(base, here, there)
     if is_at_rest(base, here, there, changed):
         # most cycles; the table would go through every page to find nothing
-        plan = Plan()
-        absences = await watch_absences(cycle, plan, here, there)
+        plan, absences = Plan(), Absences({})
+        if here.copies or any(state.memory.sightings.values()):
+            absences = await watch_absences(cycle, plan, here, there)
     else:
         service = state.memory.capabilities
         if service.strips_front_matter_of:
@@ -82,7 +86,9 @@ async def decide_cycle(
             plan = reconcile(base, here, there, taken, changed)
     decided = Decided(base, here, there, plan, absences, ignored)
     for change in FILTERS:
-        await change(cycle, decided)
+        # of a plan without actions some have something to note
+        if decided.plan.actions or change in NOTING:
+            await change(cycle, decided)
     return decided
 
 
@@ -252,8 +258,6 @@ def _with_elsewhere(known: WikiState, here: Snapshot, there: Snapshot) -> Snapsh
     A folder of a cloud drive has stubs, and links to online documents, of which the
     wiki knows nothing.
     """
-    if not here.elsewhere:
-        return here
     ours = {*known.base(), *there.pages, *known.linked_paths(), *known.attachments()}
     ours = {in_form_c(path) for path in ours}
     ours |= {folder for path in tuple(ours) for folder in folders_above(path)}

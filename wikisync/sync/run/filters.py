@@ -108,6 +108,8 @@ async def leave_unasked(cycle: Cycle, decided: Decided) -> None:
 async def wait_for_editors(cycle: Cycle, decided: Decided) -> None:
     """Leave alone what is open in an editor; what is so for long waits for a person."""
     state, now, busy = cycle.state, cycle.clock(), decided.here.busy
+    if not (busy or state.sightings(Side.EDITOR)):
+        return
     seen = seen_again(state.sightings(Side.EDITOR), busy.keys(), now)
     state.record_sightings(Side.EDITOR, seen)
     span_s = cycle.options.patience.editor_span_s
@@ -123,7 +125,8 @@ async def hold_futile(cycle: Cycle, decided: Decided) -> None:
         refusals = cycle.state.memory.refusals.items()
         refused = {slug: one.local for slug, one in refusals if one.at > lately}
     looping = await _looping(cycle, decided.plan, decided.base)
-    decided.plan = narrowing.without_futile(decided.plan, refused, looping)
+    if refused or looping:
+        decided.plan = narrowing.without_futile(decided.plan, refused, looping)
 
 
 async def _looping(
@@ -185,7 +188,8 @@ async def hold_markers(cycle: Cycle, decided: Decided) -> None:
             continue
         elif not git_conflicts(text) <= git_conflicts(agreed):
             found[slug] = HoldReason.GIT_MARKER
-    decided.plan = narrowing.holding(plan, found)
+    if found:
+        decided.plan = narrowing.holding(plan, found)
 
 
 async def hold_empty(cycle: Cycle, decided: Decided) -> None:
@@ -224,6 +228,8 @@ async def wait_for_absences(cycle: Cycle, decided: Decided) -> None:
 
     Of a file that is missing it is where a person said yes to the deletion on the wiki.
     """
+    if not decided.plan.removals:
+        return
     waiting, said = decided.absences.waiting, approved_pages(decided.batches)
     waiting = {
         slug: reason
@@ -239,8 +245,9 @@ async def wait_for_absences(cycle: Cycle, decided: Decided) -> None:
 async def narrow(cycle: Cycle, decided: Decided) -> None:
     """Leave out what a person did not ask for."""
     options, decided.whole = cycle.options, decided.plan
-    plan = narrowing.in_direction(decided.plan, options.direction)
-    decided.plan = narrowing.only_pages(plan, options.pages)
+    if options.is_partial:
+        plan = narrowing.in_direction(decided.plan, options.direction)
+        decided.plan = narrowing.only_pages(plan, options.pages)
 
 
 FILTERS: Sequence[Callable[[Cycle, Decided], Awaitable[None]]] = (
@@ -270,3 +277,5 @@ FILTERS: Sequence[Callable[[Cycle, Decided], Awaitable[None]]] = (
     narrow,
 )
 """Carried out one after the other, each on what the one before it left."""
+NOTING = frozenset({send_changed_files, wait_for_editors, merge, stop})
+"""Those that add to a plan, or note something."""

@@ -52,7 +52,8 @@ async def _take(cycle: Cycle, late: LateSave, text: str) -> None:
         page = await cycle.local.read(slug)
     except NotFound:
         _remember(cycle, slug, text, text)
-        page = Page(slug, _format_of(cycle, slug), text)
+        known = cycle.state.base().get(slug)
+        page = Page(slug, known.format if known else Format.MARKDOWN, text)
         await cycle.local.write(page, expected=None)
         cycle.tally.merged.append(slug)
         return
@@ -73,11 +74,6 @@ def _edited(cycle: Cycle, late: LateSave) -> tuple[Slug, str | None]:
     if agreed is not None and digest_of(agreed) == late.before:
         return late.slug, agreed
     return cycle.state.replaced_text(late.slug, late.before) or (late.slug, None)
-
-
-def _format_of(cycle: Cycle, slug: Slug) -> Format:
-    known = cycle.state.base().get(slug)
-    return known.format if known else Format.MARKDOWN
 
 
 async def _merge(cycle: Cycle, page: Page, before: str, text: str) -> bool:
@@ -101,9 +97,12 @@ async def _merge(cycle: Cycle, page: Page, before: str, text: str) -> bool:
         # a save from an old window may replace it before it is scanned
         _remember(cycle, page.slug, text, text)
     kept = _remember(cycle, page.slug, page.content, text)
-    if is_in_sync:
-        # the base first: until the page follows, both sides hold the same text
-        _go_back(cycle, page.slug, before)
+    if known is not None and is_in_sync:
+        # the earlier text is the agreed one again, and the base first: until the page
+        # follows, both sides hold the same text
+        digest = digest_of(before)
+        earlier = replace(known, local=digest, remote=digest)
+        cycle.state.record([Agreed.of(earlier, before)])
     await cycle.local.write(replace(page, content=text), expected=page.digest)
     cycle.state.confirm_replaced([kept])
     cycle.tally.merged.append(page.slug)
@@ -119,11 +118,3 @@ def _warn(cycle: Cycle, slug: Slug, step: str) -> None:
     # the cycle may come to nothing
     cycle.note_new({slug: LATE_SAVE})
     cycle.tally.warn(Problem("late-save", slug, LATE_SAVE, step, is_once=True))
-
-
-def _go_back(cycle: Cycle, slug: Slug, text: str) -> None:
-    """Take an earlier text as the last one agreed on."""
-    known = cycle.state.base()[slug]
-    digest = digest_of(text)
-    earlier = replace(known, local=digest, remote=digest)
-    cycle.state.record([Agreed.of(earlier, text)])

@@ -163,7 +163,8 @@ async def _merged(
     if isinstance(action, Push) and not replaced:
         return None
     mine = await cycle.local.read(names.here.get(slug, slug))
-    _require(mine, action)
+    if not isinstance(action, Hold) and mine.digest != action.local:
+        raise PreconditionFailed(f"{mine.slug} was edited here meanwhile")
     now = cycle.clock()
     stale = await on_texts(
         lambda: stale_ancestor(mine.content, replaced, now), mine.content
@@ -235,11 +236,6 @@ def _outcome(action: Candidate, merged: MergedPage) -> Action:
         return action
     is_stale = merged.stale is not None
     return Merge(action.slug, action.format, action.local, action.remote, is_stale)
-
-
-def _require(mine: Page, action: Candidate) -> None:
-    if not isinstance(action, Hold) and mine.digest != action.local:
-        raise PreconditionFailed(f"{mine.slug} was edited here meanwhile")
 
 
 async def _side_by_side(mine: Page, theirs: Page) -> MergedText:

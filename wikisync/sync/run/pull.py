@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -26,7 +25,7 @@ from wikisync.core.system.parallel import each, plain_errors
 from wikisync.merging.front_matter import with_front_matter
 from wikisync.sync.decide.comparing import with_line_ends_of
 from wikisync.sync.decide.ledger import Agreed, packed_text
-from wikisync.sync.decide.plan import Adopt, BasePage, DropRecord, Plan, Pull, Write
+from wikisync.sync.decide.plan import Adopt, BasePage, Plan, Pull, Write
 from wikisync.sync.run.flow import finish
 from wikisync.sync.run.parts import Cycle
 
@@ -138,10 +137,22 @@ class _Pulls:
 
     async def _write_batch(self, batch: list[_Fetched]) -> None:
         """Write pages and record those that are really there."""
+        pages = [
+            (
+                one.page
+                if one.expected is None
+                else await self._kept(one.page, one.expected),
+                one.expected,
+            )
+            for one in batch
+        ]
+        texts = [one.page.content for one in batch]
         with plain_errors():
             async with asyncio.TaskGroup() as group:
-                writing = group.create_task(self._written(batch))
-                packing = group.create_task(asyncio.to_thread(_packed, batch))
+                writing = group.create_task(self._cycle.local.write_pages(pages))
+                packing = group.create_task(
+                    asyncio.to_thread(lambda: list(map(packed_text, texts)))
+                )
         agreed: list[Agreed] = []
         for fetched, result, text in zip(
             batch, writing.result(), packing.result(), strict=True
@@ -152,8 +163,10 @@ class _Pulls:
                 there = self._there.pages.get(page.slug)
                 base = BasePage.agreed(page, local=result.digest, there=there)
                 agreed.append(Agreed(base, *text))
+            elif isinstance(result, errors.PreconditionFailed):
+                self._cycle.tally.supersede(page.slug, result)
             else:
-                self._fail(page.slug, result)
+                self._cycle.tally.fail("page-unwritable", page.slug, result)
         # ``agreed`` has the pages whose files were written and nothing else: a page
         # that failed keeps its record, and the next cycle finds the same difference.
         slugs = [one.page.slug for one in agreed]
@@ -162,16 +175,6 @@ class _Pulls:
         self._cycle.state.confirm_replaced(kept)
         self._cycle.tally.pulled += slugs
         self._cycle.progress.advance(len(agreed))
-
-    async def _written(
-        self, batch: list[_Fetched]
-    ) -> Sequence[Page | errors.WikisyncError]:
-        pages = [(fetched.page, fetched.expected) for fetched in batch]
-        pages = [
-            (page if expected is None else await self._kept(page, expected), expected)
-            for page, expected in pages
-        ]
-        return await self._cycle.local.write_pages(pages)
 
     async def _kept(self, page: Page, expected: Digest) -> Page:
         """Keep what is about to be replaced; give the new text the file's form."""
@@ -190,24 +193,15 @@ class _Pulls:
         )
         return Page(page.slug, page.format, content, page.title)
 
-    def _fail(self, slug: Slug, error: errors.WikisyncError) -> None:
-        if isinstance(error, errors.PreconditionFailed):
-            self._cycle.tally.supersede(slug, error)
-        else:
-            self._cycle.tally.fail("page-unwritable", slug, error)
-
     # -- the base alone ----------------------------------------------------------
 
     async def record_equal_pages(self, plan: Plan) -> None:
-        """Note what both sides hold already, and forget what neither holds."""
-        actions = [a for a in plan.actions if isinstance(a, Adopt | DropRecord)]
+        """Note what both sides hold already."""
+        actions = [a for a in plan.actions if isinstance(a, Adopt)]
         for start in range(0, len(actions), BATCH_PAGES):
             batch = actions[start : start + BATCH_PAGES]
-            adopted = [a for a in batch if isinstance(a, Adopt)]
-            dropped = [a.slug for a in batch if isinstance(a, DropRecord)]
-            agreed = [await self._agreed(action) for action in adopted]
-            with self._cycle.state.together():
-                self._cycle.state.record(filter(None, agreed), dropped)
+            agreed = [await self._agreed(action) for action in batch]
+            self._cycle.state.record(filter(None, agreed))
 
     async def _agreed(self, action: Adopt) -> Agreed | None:
         """What both sides hold; None where it changed on both meanwhile."""
@@ -245,7 +239,3 @@ class _Pulls:
             action.slug, errors.PreconditionFailed("it was saved meanwhile")
         )
         return None
-
-
-def _packed(batch: list[_Fetched]) -> list[tuple[bytes, str]]:
-    return [packed_text(fetched.page.content) for fetched in batch]

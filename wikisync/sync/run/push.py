@@ -76,7 +76,12 @@ class Pushes:
         except errors.RateLimited as error:
             if error.is_everywhere or not error.is_write:
                 raise
-            self._limit(action, error)
+            # the service wants no changes now: none of this cycle is tried any more
+            self._lose(action)
+            self._settle_all(action.slug)  # a limit says that it was not carried out
+            if not self._is_limited:
+                self._cycle.tally.fail("page-limited", action.slug, error)
+            self._is_limited = True
             return
         except errors.RefusedInFront as error:
             # the page was read just now: a filter takes offence at this change alone
@@ -394,14 +399,6 @@ class Pushes:
     def _lose(self, action: plan.RemoteWrite) -> None:
         if isinstance(action, plan.MoveRemote):
             self._cycle.tally.lost_names.update(new for _, new in action.renamed)
-
-    def _limit(self, action: plan.RemoteWrite, error: errors.RateLimited) -> None:
-        """The service wants no changes now: none of this cycle is tried any more."""
-        self._lose(action)
-        self._settle_all(action.slug)  # a limit says that it was not carried out
-        if not self._is_limited:
-            self._cycle.tally.fail("page-limited", action.slug, error)
-        self._is_limited = True
 
     def _superseded(
         self, action: plan.RemoteWrite, error: errors.SyncError | errors.RemoteError

@@ -28,7 +28,6 @@ from wikisync.sync.decide.plan import (
     DeleteRemote,
     DropRecord,
     Plan,
-    Skip,
     SkipReason,
 )
 from wikisync.sync.replica import Replica
@@ -71,7 +70,8 @@ async def watch_absences(
     forgotten = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
     gone_here = [a.slug for a in plan.actions if isinstance(a, DeleteRemote)]
     # gone here all the same where the wiki's list lacks them, too, perhaps wrongly
-    missing = [*forgotten, *(s.slug for s in plan.skipped if _is_missing(s, here))]
+    unseen = {s.slug for s in plan.skipped if s.reason is SkipReason.UNSEEN_THERE}
+    missing = [*forgotten, *(unseen - here.pages.keys())]
     doubted = await _doubted(cycle, there, [*gone_there, *forgotten])
     new_here = await _new_unread(cycle, plan, here, Side.LOCAL)
     new_there = await _new_unread(cycle, plan, there, Side.REMOTE)
@@ -116,10 +116,6 @@ async def watch_absences(
             elif any(unread[another].first_at >= one.first_at for another in new):
                 waiting[slug] = SkipReason.MAY_BE_UNREAD
     return Absences(waiting, doubted, min(due, default=None))
-
-
-def _is_missing(skip: Skip, here: Snapshot) -> bool:
-    return skip.reason is SkipReason.UNSEEN_THERE and skip.slug not in here.pages
 
 
 async def _new_unread(

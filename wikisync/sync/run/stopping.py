@@ -7,7 +7,7 @@ would replace is kept from it, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
@@ -42,9 +42,9 @@ from wikisync.sync.decide.rewinding import (
     rewinding_of,
 )
 from wikisync.sync.decide.safety import (
+    CHANGE_PAGES,
     EMPTIED_PAGES_MIN,
     REMOVALS_WITHIN_S,
-    Batch,
     BatchKind,
     Decision,
     Member,
@@ -101,18 +101,27 @@ async def emptied_pages(cycle: Cycle, decided: Decided) -> frozenset[Slug]:
 async def stop(cycle: Cycle, decided: Decided) -> None:
     """Hold what must have a person's yes, and remember what they are asked."""
     known, plan, base, now = cycle.state, decided.plan, decided.base, cycle.clock()
-    if not plan.actions:
-        known.record_batches(())
-        return
     here, there, rewinding = decided.here, decided.there, decided.rewinding
+    shrunk = shrunk_pages(plan, base, here, there)
+    is_asked = bool(known.memory.batches or rewinding.sent or shrunk)
+    is_small = len(plan.actions) <= CHANGE_PAGES
+    if is_small and not is_asked and all(isinstance(a, Push) for a in plan.actions):
+        return  # a few edits made here
     # a name that could not be put back at once is one to be put back still
-    refused = _refused_renames(plan, known.memory.batches)
-    renamed = {**renamed_back(refused, base, there), **rewinding.renamed}
+    refused = {
+        member
+        for one in known.memory.batches
+        if one.kind is REWOUND and one.decision is Decision.REFUSED
+        for member in one.members
+    }
+    moves = [one for one in plan.moves if isinstance(one, MoveLocal)]
+    moves = [one for one in moves if Member(one.slug, one.local) in refused]
+    renamed = {**renamed_back(moves, base, there), **rewinding.renamed}
     stopped = hold_batches(
         plan,
         base,
         known.memory.batches,
-        shrunk=shrunk_pages(plan, base, here, there),
+        shrunk=shrunk,
         emptied=await emptied_pages(cycle, decided),
         rewinding=replace(rewinding, renamed=renamed),
         kinds=cycle.options.stops,
@@ -128,25 +137,16 @@ async def stop(cycle: Cycle, decided: Decided) -> None:
     decided.plan = Plan.from_actions([*plan.actions, *stopped.skipped])
 
 
-def _refused_renames(plan: Plan, batches: Sequence[Batch]) -> Sequence[MoveLocal]:
-    """Renames of a wiki that went back, instead of which the newer name is wanted."""
-    refused = {
-        member
-        for batch in batches
-        if batch.kind is REWOUND and batch.decision is Decision.REFUSED
-        for member in batch.members
-    }
-    moves = [move for move in plan.moves if isinstance(move, MoveLocal)]
-    return [move for move in moves if Member(move.slug, move.local) in refused]
-
-
 async def leave_taken_back(cycle: Cycle, decided: Decided) -> None:
     """Merge nothing with the texts of a side that went back in time.
 
     Merged with an older text, a page would lose what that lacks; what is in conflict
     with it stays so, or is held once the merge would be clean.
     """
-    plan, seen = decided.plan, decided.seen
+    plan, seen, asked = decided.plan, decided.seen, cycle.state.memory.batches
+    is_small = len(plan.actions) < REWOUND_PAGES_MIN
+    if is_small and not (decided.is_set_back or seen.texts or seen.missing or asked):
+        return
     folder = _folder_rewinding(cycle.state, plan, decided.base, decided.here)
     rewinding = decided.rewinding = replace(
         _rewinding(cycle.state, decided),
@@ -244,7 +244,9 @@ async def hold_pointers(cycle: Cycle, decided: Decided) -> None:
     records = plan.records
     found: dict[Slug, HoldReason] = {}
     for side, digests, seen in ((Side.LOCAL, ours, here), (Side.REMOTE, theirs, there)):
-        for slug, text in (await pointers(cycle, digests, seen, side)).items():
+        small = await pointers(cycle, digests, seen, side) if digests else {}
+        for slug, text in small.items():
             if text != cycle.state.text(records.get(slug, slug)):
                 found[slug] = HoldReason.POINTER
-    decided.plan = narrowing.holding(plan, found, Send | Pull | Merge | Hold)
+    if found:
+        decided.plan = narrowing.holding(plan, found, Send | Pull | Merge | Hold)
