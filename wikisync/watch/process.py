@@ -97,14 +97,12 @@ async def watch_workspace(
 ) -> None:
     """Watch until a signal ends it; SIGHUP goes on with the new configuration."""
     allow_descriptors()
-    signals, notifier = _Signals(), Notifier(os.environ)
     workspace, before = find_workspace(start).without(request.excluded), None
+    process = _Process(messages, request)
     with logging_to(workspace.private, request.log_format):
-        while not signals.stopped.is_set():
+        while not process.signals.stopped.is_set():
             try:
-                following = await _watch_with(
-                    messages, workspace, request, signals, notifier
-                )
+                following = await process.watch(workspace)
             except KeyboardInterrupt:
                 break  # while it waited for a program, in which no loop runs
             except WikisyncError as error:
@@ -127,204 +125,178 @@ def allow_descriptors() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-async def _watch_with(
-    messages: Messages,
-    workspace: ConfiguredWorkspace,
-    request: WatchRequest,
-    signals: _Signals,
-    notifier: Notifier,
-) -> ConfiguredWorkspace:
-    """Watch under one configuration; the one to go on with.
+class _Process:
+    """What stays from one configuration to the next."""
 
-    Raises:
-        WikisyncError: it cannot begin.
-    """
-    refuse_unagreed(workspace.root, workspace.config, os.environ, keys=OWN_KEYS)
-    await _wait_for_others(messages, workspace, signals)
-    if signals.stopped.is_set():
-        return workspace
-    async with AsyncExitStack() as stack:
-        stack.enter_context(noting_halts(workspace.root))
-        opened = stack.enter_context(
-            open_workspace(
+    def __init__(self, messages: Messages, request: WatchRequest) -> None:
+        self.messages, self.request = messages, request
+        self.signals, self.notifier = _Signals(), Notifier(os.environ)
+
+    async def watch(self, workspace: ConfiguredWorkspace) -> ConfiguredWorkspace:
+        """Watch under one configuration; the one to go on with.
+
+        Raises:
+            WikisyncError: it cannot begin.
+        """
+        refuse_unagreed(workspace.root, workspace.config, os.environ, keys=OWN_KEYS)
+        await self._wait_for_others(workspace)
+        if self.signals.stopped.is_set():
+            return workspace
+        async with AsyncExitStack() as stack:
+            stack.enter_context(noting_halts(workspace.root))
+            opened = stack.enter_context(
+                open_workspace(
+                    workspace,
+                    allows_network_disk=self.request.allows_network_disk,
+                    is_watch=True,
+                )
+            )
+            for notice in opened.notices():
+                self.messages.warn(notice)
+            service = open_service(
                 workspace,
-                allows_network_disk=request.allows_network_disk,
-                is_watch=True,
+                self.request.token_file,
+                self.messages,
+                os.environ,
+                settings=ClientSettings(
+                    rate_limit_pause_max_s=PAUSE_MAX_S,
+                    limit_wait_max_s=LIMIT_WAIT_MAX_S,
+                ),
             )
-        )
-        for notice in opened.notices():
-            messages.warn(notice)
-        service = open_service(
-            workspace,
-            request.token_file,
-            messages,
-            os.environ,
-            settings=ClientSettings(
-                rate_limit_pause_max_s=PAUSE_MAX_S, limit_wait_max_s=LIMIT_WAIT_MAX_S
-            ),
-        )
-        client = await stack.enter_async_context(service)
-        wikis = _wikis(opened, client, request)
-        watch = Watch(
-            messages,
-            opened,
-            wikis,
-            notifier,
-            client,
-            lists=lists_of(client, wikis),
-            publishes=request.has_site or workspace.config.site.publish,
-        )
-        sync = workspace.config.sync
-        if sync.listen:
-            secret = hook_secret(
-                sync.hook_secret_file, os.environ, "[sync] hook_secret_file"
+            client = await stack.enter_async_context(service)
+            wikis = self._wikis(opened, client)
+            watch = Watch(
+                self.messages,
+                opened,
+                wikis,
+                self.notifier,
+                client,
+                lists=lists_of(client, wikis),
+                publishes=self.request.has_site or workspace.config.site.publish,
             )
-            listener = Listener(
-                secret, watch.note_hook, watch.status, watch.report, watch.note_edit
+            sync = workspace.config.sync
+            if sync.listen:
+                secret = hook_secret(
+                    sync.hook_secret_file, os.environ, "[sync] hook_secret_file"
+                )
+                listener = Listener(
+                    secret, watch.note_hook, watch.status, watch.report, watch.note_edit
+                )
+                url = await stack.enter_async_context(listening(listener, sync.listen))
+                self.messages.note(f"webhooks and health: {url}")
+            if self.request.has_preview:
+                await stack.enter_async_context(self._previewing(workspace, watch))
+            return await self._until_ended(watch, workspace)
+
+    async def _wait_for_others(self, workspace: ConfiguredWorkspace) -> None:
+        """Wait until a sync or the like has ended; another watch does not."""
+        is_reported = False
+        while not self.signals.stopped.is_set():
+            holder = holder_of(workspace.private)
+            if holder is None or holder.startswith(WATCH):
+                return
+            if not is_reported:
+                self.messages.note(f"waiting for another wikisync to finish: {holder}")
+                is_reported = True
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.signals.stopped.wait(), HELD_SCAN_S)
+
+    def _wikis(self, opened: OpenWorkspace, client: Client) -> Sequence[WatchedWiki]:
+        asked = CycleOptions(reads_max=opened.workspace.config.sync.reads_max)
+        return [
+            WatchedWiki(
+                opened,
+                section,
+                client,
+                asked,
+                uploads_new=self.request.uploads_new,
+                settle_s=self.request.settle_s,
             )
-            url = await stack.enter_async_context(listening(listener, sync.listen))
-            messages.note(f"webhooks and health: {url}")
-        if request.has_preview:
-            await stack.enter_async_context(_previewing(messages, workspace, watch))
-        return await _until_ended(
-            messages, watch, workspace, request, signals, notifier
+            for section in opened.workspace.synced
+        ]
+
+    @asynccontextmanager
+    async def _previewing(
+        self, workspace: ConfiguredWorkspace, watch: Watch
+    ) -> AsyncIterator[None]:
+        """A preview of the workspace that shows how far each page is."""
+        shown = ShownFolder(workspace.root, workspace.root)
+        section = workspace.config.preview
+        options = PreviewOptions(
+            host=section.host,
+            port=section.port,
+            is_port_wanted=False,
+            editor=editor_command(None, os.environ),
+            settings=shown.settings,
+            private=shown.private,
         )
+        async with running_preview(
+            lambda: preview_inputs(shown),
+            cache_folder(shown, "preview", os.environ),
+            options,
+            states=watch.states,
+            notice=lambda problem: self.messages.problems([problem]),
+        ) as preview:
+            self.messages.note(f"preview: {preview.url}")
+            yield
 
+    async def _until_ended(
+        self, watch: Watch, workspace: ConfiguredWorkspace
+    ) -> ConfiguredWorkspace:
+        """Run the watch until a signal ends it, or a new configuration is there."""
+        async with asyncio.TaskGroup() as group:
+            working = group.create_task(watch.run())
+            anew = group.create_task(self._begin_anew(watch, workspace))
+            stop = group.create_task(self.signals.stopped.wait())
+            while True:
+                reload = group.create_task(self.signals.reload.wait())
+                await asyncio.wait({stop, reload}, return_when=asyncio.FIRST_COMPLETED)
+                reload.cancel()
+                following = self._reread(workspace)
+                if following is not None:
+                    break
+                self.notifier.ready()
+            for task in (working, anew, stop):
+                task.cancel()
+        return following
 
-async def _wait_for_others(
-    messages: Messages, workspace: ConfiguredWorkspace, signals: _Signals
-) -> None:
-    """Wait until a sync or the like has ended; another watch does not."""
-    is_reported = False
-    while not signals.stopped.is_set():
-        holder = holder_of(workspace.private)
-        if holder is None or holder.startswith(WATCH):
-            return
-        if not is_reported:
-            messages.note(f"waiting for another wikisync to finish: {holder}")
-            is_reported = True
-        with suppress(TimeoutError):
-            await asyncio.wait_for(signals.stopped.wait(), HELD_SCAN_S)
+    def _reread(self, workspace: ConfiguredWorkspace) -> ConfiguredWorkspace | None:
+        """The configuration to go on with; None where the new one is wrong."""
+        if self.signals.stopped.is_set():
+            self.notifier.stopping()
+            return workspace
+        self.signals.reload.clear()
+        self.notifier.reloading()
+        try:
+            new = find_workspace(workspace.root).without(self.request.excluded)
+            refuse_unagreed(new.root, new.config, os.environ, keys=OWN_KEYS)
+            workspace_token(new, self.request.token_file, self.messages, os.environ)
+        except WikisyncError as error:
+            self.messages.error(error)
+            self.messages.note("the previous configuration stays in use")
+            return None
+        self.messages.note("reloading the configuration")
+        return new
 
-
-def _wikis(
-    opened: OpenWorkspace, client: Client, request: WatchRequest
-) -> Sequence[WatchedWiki]:
-    asked = CycleOptions(reads_max=opened.workspace.config.sync.reads_max)
-    return [
-        WatchedWiki(
-            opened,
-            section,
-            client,
-            asked,
-            uploads_new=request.uploads_new,
-            settle_s=request.settle_s,
-        )
-        for section in opened.workspace.synced
-    ]
-
-
-@asynccontextmanager
-async def _previewing(
-    messages: Messages, workspace: ConfiguredWorkspace, watch: Watch
-) -> AsyncIterator[None]:
-    """A preview of the workspace that shows how far each page is."""
-    shown = ShownFolder(workspace.root, workspace.root)
-    section = workspace.config.preview
-    options = PreviewOptions(
-        host=section.host,
-        port=section.port,
-        is_port_wanted=False,
-        editor=editor_command(None, os.environ),
-        settings=shown.settings,
-        private=shown.private,
-    )
-    async with running_preview(
-        lambda: preview_inputs(shown),
-        cache_folder(shown, "preview", os.environ),
-        options,
-        states=watch.states,
-        notice=lambda problem: messages.problems([problem]),
-    ) as preview:
-        messages.note(f"preview: {preview.url}")
-        yield
-
-
-async def _until_ended(
-    messages: Messages,
-    watch: Watch,
-    workspace: ConfiguredWorkspace,
-    request: WatchRequest,
-    signals: _Signals,
-    notifier: Notifier,
-) -> ConfiguredWorkspace:
-    """Run the watch until a signal ends it, or a new configuration is there."""
-    async with asyncio.TaskGroup() as group:
-        working = group.create_task(watch.run())
-        anew = group.create_task(_begin_anew(watch, workspace, request, signals))
-        stop = group.create_task(signals.stopped.wait())
+    async def _begin_anew(self, watch: Watch, workspace: ConfiguredWorkspace) -> None:
+        """Begin anew with another token after a refusal, or with a damaged state."""
+        named = self.request.token_file or workspace.config.service.token_file
+        path = _expanded(named)
+        is_asked = bool(workspace.config.service.token_command)
+        before = status_at(path)
         while True:
-            reload = group.create_task(signals.reload.wait())
-            await asyncio.wait({stop, reload}, return_when=asyncio.FIRST_COMPLETED)
-            reload.cancel()
-            following = _reread(messages, workspace, request, signals, notifier)
-            if following is not None:
-                break
-            notifier.ready()
-        for task in (working, anew, stop):
-            task.cancel()
-    return following
-
-
-def _reread(
-    messages: Messages,
-    workspace: ConfiguredWorkspace,
-    request: WatchRequest,
-    signals: _Signals,
-    notifier: Notifier,
-) -> ConfiguredWorkspace | None:
-    """The configuration to go on with; None where the new one is wrong."""
-    if signals.stopped.is_set():
-        notifier.stopping()
-        return workspace
-    signals.reload.clear()
-    notifier.reloading()
-    try:
-        new = find_workspace(workspace.root).without(request.excluded)
-        refuse_unagreed(new.root, new.config, os.environ, keys=OWN_KEYS)
-        workspace_token(new, request.token_file, messages, os.environ)
-    except WikisyncError as error:
-        messages.error(error)
-        messages.note("the previous configuration stays in use")
-        return None
-    messages.note("reloading the configuration")
-    return new
-
-
-async def _begin_anew(
-    watch: Watch,
-    workspace: ConfiguredWorkspace,
-    request: WatchRequest,
-    signals: _Signals,
-) -> None:
-    """Begin anew with another token after a refusal, or where the state is damaged."""
-    named = request.token_file or workspace.config.service.token_file
-    path = _expanded(named)
-    is_asked = bool(workspace.config.service.token_command)
-    before = status_at(path)
-    while True:
-        await asyncio.sleep(ANEW_SCAN_S)
-        if watch.has_damaged_state:
-            signals.reload.set()
-            return
-        outage = watch.runner.outage
-        if outage is None or outage.condition is not Condition.REFUSED:
-            before = status_at(path)
-            continue
-        is_old = watch.runner.clock() - outage.since > REFUSED_RETRY_S
-        if status_at(path) != before or (is_asked and is_old):
-            signals.reload.set()
-            return
+            await asyncio.sleep(ANEW_SCAN_S)
+            if watch.has_damaged_state:
+                self.signals.reload.set()
+                return
+            outage = watch.runner.outage
+            if outage is None or outage.condition is not Condition.REFUSED:
+                before = status_at(path)
+                continue
+            is_old = watch.runner.clock() - outage.since > REFUSED_RETRY_S
+            if status_at(path) != before or (is_asked and is_old):
+                self.signals.reload.set()
+                return
 
 
 def _expanded(named: str | Path | None) -> Path | None:

@@ -223,7 +223,10 @@ def service_sentence(runner: Runner, waits: Sequence[Wait] = ()) -> str:
     outage = runner.outage
     long = [wait for wait in waits if wait.asked_s > REFUSED_RETRY_S]
     if long and (outage is None or outage.condition is Condition.LIMITED):
-        return f"{SERVICE}: {'; '.join(map(_limit_words, long))}; {_LIMIT_STEP}"
+        limits = [
+            f"it accepts no {one.what} until {shown_time(one.ends_at)}" for one in long
+        ]
+        return f"{SERVICE}: {'; '.join(limits)}; {_LIMIT_STEP}"
     if outage is None:
         return ""
     if outage.condition is Condition.REFUSED:
@@ -234,10 +237,6 @@ def service_sentence(runner: Runner, waits: Sequence[Wait] = ()) -> str:
     is_limited = outage.condition is Condition.LIMITED
     what = "it limits requests" if is_limited else "unreachable"
     return f"{SERVICE}: {what} {_LONG}; saves wait; {_HINT}"
-
-
-def _limit_words(wait: Wait) -> str:
-    return f"it accepts no {wait.what} until {shown_time(wait.ends_at)}"
 
 
 def seen(runner: Runner, wikis: Sequence[WatchedWiki]) -> list[Synced]:

@@ -173,7 +173,11 @@ class Watch:
             log.warning("%s", warning)
             self._messages.warn(warning)
         for note in wiki.synced.all_notes:
-            self._note_once(problem_sentence(wiki.section, note))
+            sentence = problem_sentence(wiki.section, note)
+            if sentence not in self._notes:
+                self._notes.add(sentence)
+                log.warning("%s", sentence)
+                self._messages.note(sentence)
         self.report.pushed += result.pushed
         self.report.pulled += result.pulled
         if not outcome.is_quiet:
@@ -185,12 +189,6 @@ class Watch:
         if is_anew and all(one.synced.results for one in self._wikis.values()):
             self._opened.note_adopted()
         self._changed.set()
-
-    def _note_once(self, note: str) -> None:
-        if note not in self._notes:
-            self._notes.add(note)
-            log.warning("%s", note)
-            self._messages.note(note)
 
     def _note_counts(self, wiki: WatchedWiki) -> None:
         words = ", ".join(

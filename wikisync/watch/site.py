@@ -12,6 +12,7 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.site.publish import publish
@@ -59,7 +60,9 @@ class PublishedSite:
     async def run(self) -> None:
         """Build whenever something changed, until cancelled."""
         while True:
-            await self._wait_for_change()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RETRY_S if self._problem else None):
+                    await self._changed.wait()
             await self._sleep(max(QUIET_S, self._rests_until - self._clock()))
             self._changed.clear()
             started = self._clock()
@@ -72,14 +75,9 @@ class PublishedSite:
                 problem = error.message
             ended = self._clock()
             self._rests_until = ended + (ended - started)
-            self._note(problem)
-
-    async def _wait_for_change(self) -> None:
-        try:
-            async with asyncio.timeout(RETRY_S if self._problem else None):
-                await self._changed.wait()
-        except TimeoutError:
-            return
+            if problem != self._problem:
+                self._problem = problem
+                self._on_problem(problem)
 
     async def _build(self) -> str:
         """Build once; what is wrong with the version that is shown, or nothing.
@@ -103,8 +101,3 @@ class PublishedSite:
         if published.is_switched:
             log.info("the site %s is up to date", config.site.output)
         return str(published.problems[0]) if published.problems else ""
-
-    def _note(self, problem: str) -> None:
-        if problem != self._problem:
-            self._problem = problem
-            self._on_problem(problem)

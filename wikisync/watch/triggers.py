@@ -324,7 +324,10 @@ class _ListedWikis:
         except Later:
             return self._triggers.hint_max_s
         except WikisyncError:
-            self._try_one()
+            # one wiki finds out when the service is back
+            one = next((one for one in self._wikis() if not one.is_paused), None)
+            if one is not None:
+                self._triggers.request_scan(one)
             return self._triggers.hint_max_s
         wikis = self._wikis()
         left = [one for one in self._trusted if one not in wikis]
@@ -332,8 +335,14 @@ class _ListedWikis:
         if active is None:
             self._trust(wikis, is_listed=False)
             return LIST_RETRY_S
-        self._note(wikis, active)
-        if self._is_late(wikis, began):
+        for one in wikis:
+            if one.name in active:
+                one.listed_at, one.unlisted_since = self._runner.clock(), None
+                one.is_due = True
+                one.quickened.set()
+        # it lacks a wiki of which a mark says for a while that it moved
+        since = min((one.unlisted_since or began for one in wikis), default=began)
+        if began - since > LIST_LATE_S:
             self._trust(wikis, is_listed=False)
             for one in wikis:
                 self._triggers.request_scan(one)
@@ -348,27 +357,6 @@ class _ListedWikis:
 
     def _wikis(self) -> Sequence[WikiRun]:
         return [self._runner.wikis[name] for name in self._list.wikis]
-
-    def _try_one(self) -> None:
-        """Have one wiki find out when the service is back."""
-        one = next((one for one in self._wikis() if not one.is_paused), None)
-        if one is not None:
-            self._triggers.request_scan(one)
-
-    def _note(self, wikis: Sequence[WikiRun], active: Collection[str]) -> None:
-        """Have the active wikis asked for their marks at once."""
-        for one in wikis:
-            if one.name in active:
-                one.listed_at, one.unlisted_since = self._runner.clock(), None
-                one.is_due = True
-                one.quickened.set()
-
-    def _is_late(self, wikis: Sequence[WikiRun], began: float) -> bool:
-        """Whether it lacks a wiki of which a mark says for a while that it moved."""
-        return any(
-            one.unlisted_since is not None and began - one.unlisted_since > LIST_LATE_S
-            for one in wikis
-        )
 
     def _trust(self, wikis: Sequence[WikiRun], *, is_listed: bool) -> None:
         """Have marks asked for rarely because the list is trusted, or not."""

@@ -220,16 +220,12 @@ def attention_text(lines: Sequence[str]) -> str:
 
 def _kept_of_service(was: Sequence[str], done: Sequence[Synced]) -> list[str]:
     """What was said of the service, if it has not answered since."""
-    if any(one.results or _is_answer(one.failure) for one in done):
-        return []
+    for one in done:
+        # what it said of one wiki it took the token for
+        is_answer = isinstance(one.failure, errors.RemoteError)
+        if one.results or (is_answer and not isinstance(one.failure, OF_SERVICE)):
+            return []
     return [line for line in was if line.startswith(f"- {SERVICE}: ")]
-
-
-def _is_answer(failure: errors.WikisyncError | None) -> bool:
-    """Whether it is what the service said of one wiki, and took the token for."""
-    return isinstance(failure, errors.RemoteError) and not isinstance(
-        failure, OF_SERVICE
-    )
 
 
 def _is_kept(line: str, wiki: Synced) -> bool:
@@ -242,14 +238,12 @@ def _is_kept(line: str, wiki: Synced) -> bool:
         return not wiki.results and (wiki.failure is None or is_transient(wiki.failure))
     if not wiki.results:
         return True
-    return wiki.pages is not None and not _is_of_pages(line.removeprefix(pages), wiki)
-
-
-def _is_of_pages(rest: str, wiki: Synced) -> bool:
-    """Whether it is about one of the pages asked for, by its slug or its file."""
-    subject = rest.partition(": ")[0]
+    if wiki.pages is None:
+        return False
+    # about one of the pages asked for, by its slug or its file
+    subject = line.removeprefix(pages).partition(": ")[0]
     stem = (split_extension(subject) or (subject,))[0]
-    return any(visible_line(slug) in {subject, stem} for slug in wiki.pages or ())
+    return all(visible_line(slug) not in {subject, stem} for slug in wiki.pages)
 
 
 # -- on the disk -------------------------------------------------------------------

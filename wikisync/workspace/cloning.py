@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from wikisync.core.model import Problem, WikiOwner
 from wikisync.errors import FolderError, Halted, WikisyncError
 from wikisync.folder.swap import OWNERS, write_atomically
 from wikisync.folder.workspace import adopt, locked, refuse_overlaps
-from wikisync.sync.base.state import REBUILT, State
+from wikisync.sync.base.state import REBUILT
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import BatchKind
 from wikisync.sync.run.options import REMOTE_SPAN_S, CycleOptions, Patience
@@ -101,7 +101,14 @@ async def clone(
                 if existing is None:
                     _undo(folder, workspace)
                 raise
-            pulled.state_problem = _set_aside(opened.state)
+            if opened.state.set_aside is not None:
+                pulled.state_problem = Problem(
+                    "state-set-aside",
+                    str(opened.state.path),
+                    f"{REBUILT}; nothing was removed in this run",
+                    f"the old file is {opened.state.set_aside.name}; delete it when"
+                    f" everything works",
+                )
     pulled.skipped[:0] = found.skipped
     pulled.missing += found.missing
     return pulled
@@ -138,6 +145,13 @@ class _WikiClone(WikiCycles):
                 raise missing_pages(self.wiki.owner, gone, tracked)
             if batch.kind in STOPS_HERE:
                 raise Halted(batch_sentence(self.name, batch))
+        waiting = [
+            Problem("page-held", held.slug, str(held), next_step(self.name, held))
+            for held in synced.held
+        ]
+        waiting += [
+            Problem("page-skipped", one.slug, str(one.reason)) for one in synced.waiting
+        ]
         return PulledWiki(
             self.wiki,
             folder,
@@ -145,29 +159,10 @@ class _WikiClone(WikiCycles):
             written=synced.count("pulled") + synced.count("merged"),
             removed=synced.count("removed"),
             attachments=synced.count("attachments"),
-            problems=tuple(dict.fromkeys((*synced.problems, *self._waiting()))),
+            problems=tuple(dict.fromkeys((*synced.problems, *waiting))),
             absent=tuple(dict.fromkeys(synced.absent)),
             notes=synced.all_notes,
         )
-
-    def _waiting(self) -> Iterator[Problem]:
-        """What waits for a person."""
-        for held in self.synced.held:
-            step = next_step(self.name, held)
-            yield Problem("page-held", held.slug, str(held), step)
-        for one in self.synced.waiting:
-            yield Problem("page-skipped", one.slug, str(one.reason))
-
-
-def _set_aside(state: State) -> Problem | None:
-    if state.set_aside is None:
-        return None
-    return Problem(
-        "state-set-aside",
-        str(state.path),
-        f"{REBUILT}; nothing was removed in this run",
-        f"the old file is {state.set_aside.name}; delete it when everything works",
-    )
 
 
 class NewWorkspace(Struct, frozen=True):
@@ -202,19 +197,14 @@ def existing_workspace(folder: Path) -> Config | None:
     if FILE_NAME in names and PRIVATE_FOLDER in names:
         return read_config(folder / FILE_NAME)
     # interrupted before the configuration was written
-    if names <= {PRIVATE_FOLDER} and _holds_only_lock(folder / PRIVATE_FOLDER):
+    private = folder / PRIVATE_FOLDER
+    inside = {path.name for path in private.iterdir()} if private.exists() else set()
+    if names <= {PRIVATE_FOLDER} and inside <= {LOCK_FILE, FOLDER_ID_FILE}:
         return None
     raise FolderError(
         f"{folder} is not empty and is not a workspace",
         hint="choose an empty or new folder; this one was not changed",
     )
-
-
-def _holds_only_lock(private: Path) -> bool:
-    if not private.exists():
-        return True
-    names = {path.name for path in private.iterdir()}
-    return names <= {LOCK_FILE, FOLDER_ID_FILE}
 
 
 def _workspace(
@@ -243,7 +233,12 @@ def _workspace(
         )
     # a list that came short, or a lost right, keeps no other wiki old
     found.missing += [
-        _not_listed(owner)
+        Problem(
+            "wiki-unlisted",
+            str(owner),
+            "the service no longer lists it; its folder is not changed",
+            "run wikisync sync to check this wiki and see the reason",
+        )
         for owner in sorted(missing, key=str)
         if not found.selection.excludes(owner)
     ]
@@ -253,15 +248,6 @@ def _workspace(
         if wiki.owner not in known
     ]
     return NewWorkspace(existing, here, known, is_new=False, made_folder=False)
-
-
-def _not_listed(owner: WikiOwner) -> Problem:
-    return Problem(
-        "wiki-unlisted",
-        str(owner),
-        "the service no longer lists it; its folder is not changed",
-        "run wikisync sync to check this wiki and see the reason",
-    )
 
 
 def _new_workspace(

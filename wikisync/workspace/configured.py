@@ -145,7 +145,9 @@ class ConfiguredWorkspace(Struct, frozen=True):
             # inside the wiki's folder a hint's FOLDER/SLUG is no way from there
             here = [one for one in found if _has_file(one[1])]
             wiki, real, folder = here[0] if here else found[-1]
-            return wiki, _page_at(real.relative_to(folder).as_posix())
+            way = real.relative_to(folder).as_posix()
+            parsed = parse_path(page_of_conflict(way) or way)
+            return wiki, parsed[0] if parsed else Slug(way)
         if len(self.config.wikis) == 1:
             return self.config.wikis[0], Slug(name.strip("/"))
         raise UsageError(
@@ -159,12 +161,6 @@ def _has_file(path: Path) -> bool:
     """Whether a page's file is there, its extension given or not."""
     extensions = ("", *(one for known in EXTENSIONS.values() for one in known))
     return any(os.path.lexists(f"{path}{extension}") for extension in extensions)
-
-
-def _page_at(way: str) -> Slug:
-    """The page that a path below a wiki's folder means, its file there or not."""
-    parsed = parse_path(page_of_conflict(way) or way)
-    return parsed[0] if parsed else Slug(way)
 
 
 def find_workspace(start: Path) -> ConfiguredWorkspace:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterator
-from functools import partial
+from collections.abc import Container, Iterator
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -162,9 +161,15 @@ async def find_wikis(
     selection.check()
     selection = selection.named(client.address)
     found = Found(selection)
-    for option, search in _searches(client, found):
+    everything = ["--all"] if selection.is_all and not selection.groups else []
+    searches = [
+        *((f"--project {path}", "project", path) for path in selection.projects),
+        *((selection.group_option(one), "group", one) for one in selection.groups),
+        *((option, "", "") for option in everything),
+    ]
+    for option, kind, path in searches:
         try:
-            await search()
+            await _search(client, found, option, kind, path)
         except RemoteError as error:
             if option not in spared or await is_of_all(client, error):
                 raise
@@ -174,67 +179,34 @@ async def find_wikis(
     return found
 
 
-def _searches(
-    client: Client, found: Found
-) -> Iterator[tuple[str, Callable[[], Awaitable[None]]]]:
-    """Every option of a selection with what finds its wikis."""
-    selection = found.selection
-    for path in selection.projects:
-        option = f"--project {path}"
-        yield option, partial(_find_project, client, path, option, found)
-    for path in selection.groups:
-        option = selection.group_option(path)
-        yield option, partial(_find_group, client, path, option, found)
-    if selection.is_all and not selection.groups:
-        yield "--all", partial(_find_everything, client, "--all", found)
-
-
-async def _find_project(client: Client, path: str, option: str, found: Found) -> None:
-    project = await client.project(path)
-    found.add(of_project(client, project, asked_by=option, is_named=True))
-
-
-async def _find_group(client: Client, path: str, option: str, found: Found) -> None:
-    is_all = found.selection.is_all
-    group = await client.group(path)
-    # asked for with everything below it, a group may well have no wiki itself
-    _scan_group(client, group, option, found, is_named=not is_all)
-    if is_all:
-        async for below in client.group_descendants(group.id):
-            _scan_group(client, below, option, found)
-        await _scan_projects(client, client.group_projects(group.id), option, found)
-
-
-async def _find_everything(client: Client, option: str, found: Found) -> None:
-    async for group in client.groups():
-        _scan_group(client, group, option, found)
-    await _scan_projects(client, client.projects(), option, found)
-
-
-def _scan_group(
-    client: Client,
-    group: GroupRecord,
-    option: str,
-    found: Found,
-    *,
-    is_named: bool = False,
+async def _search(
+    client: Client, found: Found, option: str, kind: str, path: str
 ) -> None:
-    wiki = of_group(client, group, asked_by=option, is_named=is_named)
-    if is_switched_off(group) and not is_named:
-        found.leave_out(wiki)
-    else:
-        found.add(wiki)
+    """Find the wikis that one option leads to."""
 
-
-async def _scan_projects(
-    client: Client, projects: AsyncIterator[ProjectRecord], option: str, found: Found
-) -> None:
-    async for project in projects:
-        wiki = of_project(client, project, asked_by=option)
-        if is_switched_off(project):
+    def see(record: ProjectRecord | GroupRecord, *, is_named: bool = False) -> None:
+        wiki = wiki_of(client, record, asked_by=option, is_named=is_named)
+        if is_switched_off(record) and not is_named:
             found.leave_out(wiki)
         else:
             found.add(wiki)
+
+    if kind == "project":
+        see(await client.project(path), is_named=True)
+        return
+    groups, projects = client.groups(), client.projects()
+    if kind == "group":
+        group = await client.group(path)
+        # asked for with everything below it, a group may well have no wiki itself
+        see(group, is_named=not found.selection.is_all)
+        if not found.selection.is_all:
+            return
+        groups = client.group_descendants(group.id)
+        projects = client.group_projects(group.id)
+    async for below in groups:
+        see(below)
+    async for project in projects:
+        see(project)
 
 
 def is_switched_off(record: ProjectRecord | GroupRecord) -> bool:
@@ -249,50 +221,39 @@ def skipped(owner: WikiOwner, reason: str) -> Problem:
     return Problem(SKIPPED, str(owner), f"left out: {reason}")
 
 
-def of_project(
-    client: Client, project: ProjectRecord, *, asked_by: str, is_named: bool = False
+def wiki_of(
+    client: Client,
+    record: ProjectRecord | GroupRecord,
+    *,
+    asked_by: str,
+    is_named: bool = False,
 ) -> FoundWiki:
-    """The wiki of a project."""
-    namespace = project.namespace
-    is_in_group = namespace is not None and namespace.kind == "group"
+    """The wiki of a project or group."""
+    deletion_date = activity = ""
+    placeholders: dict[str, str] = {}
+    if isinstance(record, GroupRecord):
+        owner = WikiOwner("group", record.full_path)
+    else:
+        owner = WikiOwner("project", record.path_with_namespace)
+        deletion_date = record.deletion_date or ""
+        activity = record.last_activity_at or ""
+        above = record.namespace
+        placeholders = {
+            "project_id": str(record.id),
+            "default_branch": record.default_branch or "",
+            "group_name": above.name if above and above.kind == "group" else "",
+        }
     return FoundWiki(
-        owner=WikiOwner("project", project.path_with_namespace),
-        title=project.name or project.path_with_namespace,
-        web_url=project.web_url,
-        visibility=project.visibility or "private",
-        description=project.description or "",
+        owner=owner,
+        title=record.name or owner.full_path,
+        web_url=record.web_url,
+        visibility=record.visibility or "private",
+        description=record.description or "",
         is_named=is_named,
         origin=WikiOrigin(
-            service=service_of(client),
-            id=project.id,
-            asked_by=asked_by,
-            has_token=client.has_token,
-            deletion_date=project.deletion_date or "",
+            *(service_of(client), record.id, asked_by, client.has_token),
+            deletion_date=deletion_date,
         ),
-        activity=project.last_activity_at or "",
-        placeholders={
-            "project_id": str(project.id),
-            "default_branch": project.default_branch or "",
-            "group_name": namespace.name if namespace and is_in_group else "",
-        },
-    )
-
-
-def of_group(
-    client: Client, group: GroupRecord, *, asked_by: str, is_named: bool = False
-) -> FoundWiki:
-    """The wiki of a group."""
-    return FoundWiki(
-        owner=WikiOwner("group", group.full_path),
-        title=group.name or group.full_path,
-        web_url=group.web_url,
-        visibility=group.visibility or "private",
-        description=group.description or "",
-        is_named=is_named,
-        origin=WikiOrigin(
-            service=service_of(client),
-            id=group.id,
-            asked_by=asked_by,
-            has_token=client.has_token,
-        ),
+        activity=activity,
+        placeholders=placeholders,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -263,7 +263,16 @@ def build(
             hint="select one with --project or --group, or use a token with more"
             " access",
         )
-    sources = [_source(one) for one in pulled.wikis]
+    sources = [
+        WikiSource(
+            **one.wiki.info,
+            folder=one.folder,
+            comments=one.comments,
+            problems=one.problems,
+            copy=one.copy,
+        )
+        for one in pulled.wikis
+    ]
     sources += [one.source(mirror.folder) for one in kept if one.copy]
     published = [one.wiki for one in kept if not one.copy]
     if not sources:
@@ -286,12 +295,18 @@ def build(
         )
     report = with_books(site, sources, books, options, cache=cache, progress=progress)
     mirror.sweep()
-    now = time.time()
+    now, known = time.time(), {one.wiki.owner for one in kept}
+    # wikis that could not be read, and that the site never had
+    unread = (
+        one.problem()
+        for one in pulled.failed
+        if one.wiki.owner not in known and not one.is_refused
+    )
     # the build's problems hold those of its sources, each with its wiki's name
     problems = dict.fromkeys(
         [
             *(one.problem(now) for one in kept),
-            *_unread(pulled, kept),
+            *unread,
             *keeping.problems,
             *report.problems,
         ]
@@ -304,25 +319,6 @@ def build(
         report=report,
         problems=tuple(problems),
         books=books,
-    )
-
-
-def _unread(pulled: Pulled, kept: Sequence[KeptWiki]) -> Iterator[Problem]:
-    """Wikis that could not be read, and that the site never had."""
-    known = {one.wiki.owner for one in kept}
-    for failed in pulled.failed:
-        if failed.wiki.owner not in known and not failed.is_refused:
-            yield failed.problem()
-
-
-def _source(one: PulledWiki) -> WikiSource:
-    """A wiki that was read, as the build takes it."""
-    return WikiSource(
-        **one.wiki.info,
-        folder=one.folder,
-        comments=one.comments,
-        problems=one.problems,
-        copy=one.copy,
     )
 
 

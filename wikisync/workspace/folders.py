@@ -137,7 +137,8 @@ def _workspace_site(
     wikis = tuple(
         wiki
         for wiki in config.wikis
-        if folder == workspace or _is_in(folder, workspace / wiki.folder)
+        if folder == workspace
+        or folder.is_relative_to((workspace / wiki.folder).resolve())
     )
     if not wikis and folder != workspace:
         # a folder of the workspace that is none of its wikis, shown by itself
@@ -222,10 +223,6 @@ def _templates(workspace: Path, config: Config) -> Path | None:
 def _theme(workspace: Path, theme: str) -> str:
     """A theme's name, or the path of its folder, seen from the workspace."""
     return os.fspath(workspace / theme) if "/" in theme else theme
-
-
-def _is_in(folder: Path, wiki: Path) -> bool:
-    return folder.is_relative_to(wiki.resolve())
 
 
 # -- previews ----------------------------------------------------------------------

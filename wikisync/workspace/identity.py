@@ -159,7 +159,12 @@ async def find_wiki(
         if why:
             error = _other_pages(section, there, now.service, why)
         elif now != bound:
-            notes.append(_same_wiki(section, bound, now))
+            what = (
+                f"at the last sync the {section.kind} had the id {bound.id} at"
+                f" {bound.service}; it is the same wiki as that with the id {now.id} at"
+                f" {now.service}"
+            )
+            notes.append(_moved(owner, what))
     if error is not None and not adopts:
         raise error
     if error is not None and is_begun:
@@ -168,11 +173,22 @@ async def find_wiki(
         known.remember(remote_id=str(now), remote_tag="")
     if there.created_at and known.memory.created_at != there.created_at:
         known.remember(created_at=there.created_at)
-    if not is_same_path(there.owner.full_path, owner.full_path):
-        notes.append(_moved(owner, there))
+    path, kind = there.owner.full_path, owner.kind
+    if not is_same_path(path, owner.full_path):
+        hint = f'write {kind} = "{path}" into wikisync.toml'
+        notes.append(_moved(owner, f"the {kind} {owner.full_path} is {path} now", hint))
     if section.id not in {None, there.id}:
-        notes.append(_other_id(section, there))
-    warnings = (_deletion(owner, there),) if there.deletion_on else ()
+        what = f"the {kind} of {section.folder} has the id {there.id}, and not"
+        what = f"{what} {section.id}"
+        notes.append(_moved(owner, what, f"write id = {there.id} into wikisync.toml"))
+    deletion = Problem(
+        "wiki-marked-for-deletion",
+        str(owner),
+        f"the {kind} was marked for deletion on {there.deletion_on}; the service will"
+        f" delete it and its wiki after its retention period",
+        f"restore the {kind}, or pause the wiki: wikisync pause",
+    )
+    warnings = (deletion,) if there.deletion_on else ()
     found = replace(there, notes=tuple(notes), warnings=warnings)
     _remember(state, owner, found)
     return found
@@ -277,44 +293,6 @@ def _other_pages(
     )
 
 
-def _same_wiki(section: WikiSection, bound: RemoteId, now: RemoteId) -> Problem:
-    """One line on a wiki that was proven to be the same one."""
-    return Problem(
-        "wiki-moved",
-        str(section.owner),
-        f"at the last sync the {section.kind} had the id {bound.id} at {bound.service};"
-        f" it is the same wiki as that with the id {now.id} at {now.service}",
-    )
-
-
-def _moved(owner: WikiOwner, there: Located) -> Problem:
-    """One line on a wiki that is followed to its new path."""
-    path = there.owner.full_path
-    return Problem(
-        "wiki-moved",
-        str(owner),
-        f"the {owner.kind} {owner.full_path} is {path} now",
-        f'write {owner.kind} = "{path}" into wikisync.toml',
-    )
-
-
-def _other_id(section: WikiSection, there: Located) -> Problem:
-    """One line on an id in the configuration that is another one's."""
-    return Problem(
-        "wiki-moved",
-        str(section.owner),
-        f"the {section.kind} of {section.folder} has the id {there.id}, and not"
-        f" {section.id}",
-        f"write id = {there.id} into wikisync.toml",
-    )
-
-
-def _deletion(owner: WikiOwner, there: Located) -> Problem:
-    """One line on a wiki that will be removed."""
-    return Problem(
-        "wiki-marked-for-deletion",
-        str(owner),
-        f"the {owner.kind} was marked for deletion on {there.deletion_on}; the service"
-        f" will delete it and its wiki after its retention period",
-        f"restore the {owner.kind}, or pause the wiki: wikisync pause",
-    )
+def _moved(owner: WikiOwner, what: str, hint: str = "") -> Problem:
+    """One line on a wiki that is followed."""
+    return Problem("wiki-moved", str(owner), what, hint)

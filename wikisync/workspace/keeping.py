@@ -28,13 +28,7 @@ from wikisync.errors import NotFound, RemoteError, UsageError
 from wikisync.site.mirror import Mirror, name_of
 from wikisync.site.model import WikiSource
 from wikisync.site.published import PublishedWiki, WikiIndex, refuse_leaving
-from wikisync.workspace.discovery import (
-    Found,
-    FoundWiki,
-    is_switched_off,
-    of_group,
-    of_project,
-)
+from wikisync.workspace.discovery import Found, FoundWiki, is_switched_off, wiki_of
 from wikisync.workspace.failures import is_of_all
 from wikisync.workspace.pulled import Pulled
 from wikisync.workspace.times import ago
@@ -271,7 +265,9 @@ class Keeping:
         noted = mirror.noted(name)
         if noted.number and not _is_shrunk(wiki, noted.count):
             return KeptWiki(wiki, reason, noted.number, noted.read_at)
-        return KeptWiki(wiki, reason, 0, _newest(output / wiki.prefix))
+        pages = (output / wiki.prefix).rglob("*.html")
+        times = (page.stat().st_mtime for page in pages)
+        return KeptWiki(wiki, reason, 0, max(times, default=None))
 
     def _index(self, wikis: Iterable[tuple[FoundWiki, T]]) -> WikiIndex[T]:
         return WikiIndex((wiki.owner, wiki.origin, value) for wiki, value in wikis)
@@ -279,12 +275,11 @@ class Keeping:
 
 async def _by_id(client: Client, wiki: PublishedWiki) -> tuple[FoundWiki, bool]:
     """A wiki of the site as the service has it now, and whether it is switched off."""
-    key, option = wiki.origin.id or wiki.owner.full_path, wiki.origin.asked_by
-    if wiki.owner.kind == "group":
-        group = await client.group(key)
-        return of_group(client, group, asked_by=option), is_switched_off(group)
-    project = await client.project(key)
-    return of_project(client, project, asked_by=option), is_switched_off(project)
+    key = wiki.origin.id or wiki.owner.full_path
+    is_group = wiki.owner.kind == "group"
+    record = await (client.group(key) if is_group else client.project(key))
+    found = wiki_of(client, record, asked_by=wiki.origin.asked_by)
+    return found, is_switched_off(record)
 
 
 def _is_same(found: FoundWiki, wiki: PublishedWiki) -> bool:
@@ -302,11 +297,6 @@ def _has_path_of(found: FoundWiki, wiki: PublishedWiki) -> bool:
 def _is_shrunk(wiki: PublishedWiki, pages: int) -> bool:
     """Whether so many pages are missing that a person must say yes."""
     return wiki.pages - pages > removals_max(wiki.pages)
-
-
-def _newest(folder: Path) -> float | None:
-    """When the newest page below a folder of the site was written."""
-    return max((page.stat().st_mtime for page in folder.rglob("*.html")), default=None)
 
 
 def _of_another(other: FoundWiki, moved: FoundWiki, option: str) -> Problem:

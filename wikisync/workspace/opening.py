@@ -422,7 +422,11 @@ def open_workspace(
         refuse_overlaps(root, folders)
     is_held = is_held and not is_read_only
     if not is_held and not is_read_only:
-        _make_private(workspace.private)
+        # a first scan has to have it, too
+        try:
+            make_private_folder(workspace.private)
+        except OSError as exc:
+            raise folder_error("write to", str(workspace.private), exc) from exc
     lock = locked(workspace.private, f"the workspace {root}", is_watch=is_watch)
     file = workspace.private / STATE_FILE
     with (
@@ -471,11 +475,3 @@ def _make_folder(folder: Path) -> None:
             f"the folder {folder} cannot be made: {why}",
             hint="move it, or set another folder in wikisync.toml",
         ) from exc
-
-
-def _make_private(private: Path) -> None:
-    """Make the folder of the state, which a first scan has to have, too."""
-    try:
-        make_private_folder(private)
-    except OSError as exc:
-        raise folder_error("write to", str(private), exc) from exc

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import structs
@@ -78,15 +79,10 @@ def parse_settings(given: Sequence[str], option: str) -> Mapping[str, object]:
                 f"{option} {text} is not NAME=VALUE",
                 hint=f"write it like {option} {EXAMPLES.get(option, 'name=value')}",
             )
-        settings[name.strip()] = _value(value.strip())
+        settings[name.strip()] = value.strip()
+        with suppress(tomllib.TOMLDecodeError):
+            settings[name.strip()] = tomllib.loads(f"value = {value}")["value"]
     return settings
 
 
 EXAMPLES = {"--theme-option": "accent=teal", "--markup": "math=source"}
-
-
-def _value(text: str) -> object:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text

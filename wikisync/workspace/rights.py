@@ -341,47 +341,36 @@ def rights_of(
             which may still be one by a shared group.
         is_archived: whether the project takes no changes.
     """
-    rights = _rights_by_role(wiki, pages, token, level, is_archived=is_archived)
-    if token is None or not token.unknown or not rights.writes:
-        return rights
-    return replace(rights, writes=None, deletes=None, because=token.unknown)
+    writes, deletes, because = _rights_by_role(token, level, is_archived=is_archived)
+    if token is not None and token.unknown and writes:
+        writes, deletes, because = None, None, token.unknown
+    return WikiRights(wiki, pages, writes, deletes, because)
 
 
 def _rights_by_role(
-    wiki: FoundWiki,
-    pages: int,
-    token: TokenRights | None,
-    level: int | None,
-    *,
-    is_archived: bool,
-) -> WikiRights:
+    token: TokenRights | None, level: int | None, *, is_archived: bool
+) -> tuple[bool | None, bool | None, str]:
+    """Whether it writes, and deletes, and what decides that."""
     if token is None:
-        return WikiRights(wiki, pages, False, False, "there is no token")
+        return False, False, "there is no token"
     if token.writes is False:
         scopes = ", ".join(token.scopes or ()) or "none"
-        return WikiRights(
-            wiki,
-            pages,
-            False,
-            False,
-            f"the token lacks the scope api (it has {scopes})",
-        )
+        return False, False, f"the token lacks the scope api (it has {scopes})"
     if is_archived:
-        return WikiRights(wiki, pages, False, False, "the project is archived")
+        return False, False, "the project is archived"
     if token.is_admin:
-        return WikiRights(wiki, pages, True, True, "you are an administrator")
+        return True, True, "you are an administrator"
     if not level:
-        unknown = "the service does not report your role"
-        return WikiRights(wiki, pages, None, None, unknown)
+        return None, None, "the service does not report your role"
     role = f"your role is {ROLES.get(level, level)}"
     if level == AccessLevel.PLANNER:
         # below Reporter in number, and yet made for writing wikis
-        return WikiRights(wiki, pages, True, True, role)
+        return True, True, role
     if level < AccessLevel.DEVELOPER:
-        return WikiRights(wiki, pages, False, False, f"{role}, writing needs Developer")
+        return False, False, f"{role}, writing needs Developer"
     if level < AccessLevel.MAINTAINER:
-        role = f"{role}, deleting needs Maintainer"
-    return WikiRights(wiki, pages, True, level >= AccessLevel.MAINTAINER, role)
+        return True, False, f"{role}, deleting needs Maintainer"
+    return True, True, role
 
 
 # -- names that are nearly right ---------------------------------------------------

@@ -114,7 +114,8 @@ def say_attention(opened: OpenWorkspace, done: Sequence[Synced]) -> Iterator[Pro
         show_attention(workspace.root, workspace.synced, done)
     except errors.FolderError as error:
         # what was done and what waits is reported all the same
-        yield _unwritten(workspace.root, error)
+        hint = error.hint or ""
+        yield Problem("file-unwritten", str(workspace.root), error.message, hint)
 
 
 def _note_adopted(opened: OpenWorkspace, done: Sequence[Synced]) -> None:
@@ -125,10 +126,6 @@ def _note_adopted(opened: OpenWorkspace, done: Sequence[Synced]) -> None:
     is_anew = opened.is_adopting or opened.is_shared
     if is_anew and all(one.results and not one.failure for one in done):
         opened.note_adopted()
-
-
-def _unwritten(folder: Path, error: errors.FolderError) -> Problem:
-    return Problem("file-unwritten", str(folder), error.message, error.hint or "")
 
 
 async def sync_pages(

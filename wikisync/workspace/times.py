@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from datetime import datetime, timedelta
+from contextlib import suppress
+from datetime import datetime
 
 from wikisync.errors import UsageError
 
 _STEPS = ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"))
-_FORMS = ("%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M")
-_OF_TODAY = ("%H:%M:%S", "%H:%M")
 _AGE = re.compile(
     r"(?ai)(?P<count>\d{1,6})\s*(?P<unit>s|m|h|d|w)"
     r"(?:(?<=s)ec(?:ond)?s?|(?<=m)in(?:ute)?s?|(?<=h)(?:ou)?rs?|(?<=d)ays?|(?<=w)eeks?)?"
@@ -46,30 +45,11 @@ def parse_time(text: str, *, now: float | None = None) -> float:
     now = time.time() if now is None else now
     if age := _AGE.fullmatch(clean):
         return now - int(age["count"]) * _UNITS_S[age["unit"].lower()]
-    today = datetime.fromtimestamp(now).astimezone()
-    for form in (*_FORMS, "%Y-%m-%d"):
-        found = _parsed(clean, form)
-        if found is not None:
-            return found.astimezone().timestamp()
-    for form in _OF_TODAY:
-        found = _parsed(clean, form)
-        if found is not None:
-            day = today.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
-            since = timedelta(
-                hours=found.hour, minutes=found.minute, seconds=found.second
-            )
-            return (day + since).astimezone().timestamp()
-    try:
-        return datetime.fromisoformat(clean).astimezone().timestamp()
-    except (ValueError, OverflowError, OSError) as exc:
-        raise UsageError(
-            f"{text!r} is not a time",
-            hint="write it like 2026-11-21 14:30, 2026-11-21, 14:30, 2h or 3d",
-        ) from exc
-
-
-def _parsed(text: str, form: str) -> datetime | None:
-    try:
-        return datetime.strptime(text, form)  # noqa: DTZ007 - local time is meant
-    except ValueError:
-        return None
+    today = f"{datetime.fromtimestamp(now).astimezone():%Y-%m-%d}"
+    for prefix in ("", f"{today} "):  # an hour alone is today's
+        with suppress(ValueError, OverflowError, OSError):
+            return datetime.fromisoformat(prefix + clean).astimezone().timestamp()
+    raise UsageError(
+        f"{text!r} is not a time",
+        hint="write it like 2026-11-21 14:30, 2026-11-21, 14:30, 2h or 3d",
+    )
