@@ -59,6 +59,8 @@ _FILE_OPTIONS = frozenset({"extra_css", "extra_js", "logo", "favicon"})
 _PROJECT = "project"
 PAGE_TEMPLATE = "page.html"
 HISTORY_TEMPLATE = "history.html"
+FLAT_TEMPLATES = (PAGE_TEMPLATE, HISTORY_TEMPLATE)
+"""Those of which a site has many pages."""
 PAGES_APART = 100
 """Are rendered before their templates are put together, which takes as long."""
 _CSS_URL = re.compile(r"""url\(\s*(["']?)([^"')]+)\1\s*\)""")
@@ -106,7 +108,7 @@ class Theme:
         ours = builtin_folder()
         self._is_ours = all(layer.folder.is_relative_to(ours) for layer in layers)
         self._page_count = 0
-        self._flat_pages: dict[str, FlatTemplate] = {}
+        self._flat_pages: dict[tuple[str, str], FlatTemplate] = {}
         self._check_extra_files()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -161,9 +163,9 @@ class Theme:
         values = self._full_context(context, at)
         errors = _errors_of_templates()
         with contextlib.suppress(*errors):  # only the template itself has its lines
-            if template == PAGE_TEMPLATE and self._is_flat_worth():
+            if template in FLAT_TEMPLATES and self._is_flat_worth():
                 lang = str(values["site"].lang)
-                return self._flat_page(lang).render(values)
+                return self._flat_page(template, lang).render(values)
         try:
             return self._environment.get_template(template).render(values)
         except errors as exc:
@@ -188,15 +190,15 @@ class Theme:
         self._page_count += 1
         return self._is_ours and self._page_count > PAGES_APART
 
-    def _flat_page(self, lang: str) -> FlatTemplate:
-        """The template of pages as one, in a language."""
+    def _flat_page(self, name: str, lang: str) -> FlatTemplate:
+        """A template of pages as one, in a language."""
         from wikisync.site.theme_flat import flat_template
 
-        if lang not in self._flat_pages:
-            self._flat_pages[lang] = flat_template(
-                self._environment, PAGE_TEMPLATE, self, self.options, lang
+        if (name, lang) not in self._flat_pages:
+            self._flat_pages[name, lang] = flat_template(
+                self._environment, name, self, self.options, lang
             )
-        return self._flat_pages[lang]
+        return self._flat_pages[name, lang]
 
     def text(self, key: str, lang: str) -> str:
         """A string of the user interface; English where the language lacks it."""
