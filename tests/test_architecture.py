@@ -99,6 +99,7 @@ ALLOWED: dict[str, set[str]] = {
         "core.packaged",
         "core.system.parallel",
         "core.system.private",
+        "core.versions",
         "errors",
         "merging",
         "sync",

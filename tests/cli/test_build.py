@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.agreed import write_config
+from tests.support.workspaces import Cloned
 from wikisync.cli.main import main
 from wikisync.errors import ExitCode
 
@@ -258,3 +259,20 @@ def test_report_is_left_out_where_the_site_says_so(
     set_site(workspace, "")
     assert main(["build", str(workspace)]) == ExitCode.DONE
     assert (workspace / "public/-/report.html").exists()
+
+
+async def test_site_of_a_workspace_says_when_a_sync_saw_a_change(
+    cloned: Cloned,
+) -> None:
+    """What was there at the clone is older than anybody here knows."""
+    await cloned.run_main("build", cloned.root)
+    assert "<time" not in (cloned.root / "site/index.html").read_text()
+    await cloned.edit({"guide": "other\n", "new": "new\n"})
+    await cloned.run("sync")
+    await cloned.run_main("build", cloned.root)
+    page = (cloned.root / "site/guide.html").read_text()
+    assert "Change seen on" in page
+    assert "Last changed" not in page
+    assert "<time" not in (cloned.root / "site/index.html").read_text()
+    changes = (cloned.root / "site/-/changes.html").read_text()
+    assert changes.count("<time") == 2

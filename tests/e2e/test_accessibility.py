@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.site.sites import Studio
 from tests.support.browser import MOBILE, unchecked_visit, visiting
+from tests.support.commits import committed
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser
@@ -44,6 +46,20 @@ async def findings(
 @pytest.mark.parametrize("path", KEY_PAGES + OTHER_PAGES)
 async def test_axe_finds_nothing(chromium: Browser, file_base: str, path: str) -> None:
     assert await findings(chromium, file_base, path) == []
+
+
+@pytest.mark.parametrize("settings", [{}, DARK, PHONE])
+async def test_axe_finds_nothing_in_changes_and_versions(
+    chromium: Browser, tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    studio = Studio(tmp_path)
+    folder = studio.add("-- home.md --\n# Home\n\nfirst\n")
+    committed(folder, {}, "2026-01-02T03:04:05")
+    committed(folder, {"home.md": "# Home\n\nsecond\n"}, "2026-01-03T03:04:05")
+    studio.build()
+    base = f"{studio.site.as_uri()}/"
+    for path in ("index.html", "-/changes.html", "-/history/index.html"):
+        assert await findings(chromium, base, path, **settings) == []
 
 
 @pytest.mark.parametrize("path", KEY_PAGES)

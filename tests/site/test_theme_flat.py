@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.support.theming import (
     HERE,
@@ -18,8 +19,14 @@ from tests.support.theming import (
 )
 from wikisync.errors import SiteError
 from wikisync.site import theme_flat
-from wikisync.site.context import CommentContext, NavNode, PageRef, TocNode
-from wikisync.site.theme import PAGE_TEMPLATE, Theme, load_theme
+from wikisync.site.context import (
+    CommentContext,
+    NavNode,
+    PageRef,
+    TocNode,
+    VersionContext,
+)
+from wikisync.site.theme import HISTORY_TEMPLATE, PAGE_TEMPLATE, Theme, load_theme
 
 TEXTS = (
     "A & B",
@@ -55,7 +62,11 @@ def varied(chance: random.Random) -> dict[str, object]:
         edit_url=pick((None, "https://gitlab.example.com/x/edit")),
         canonical_url=pick((None, "https://docs.example.com/x")),
         tags=pick(((), ("a", "<b>"))),
-        changed=pick((None, "2026-02-03")),
+        changed=pick((None, "2026-02-03T04:05:06Z")),
+        changed_by=pick(("", "A <b>")),
+        is_seen=pick((True, False)),
+        first_seen=pick((None, "2026-01-03T04:05:06Z")),
+        history_url=pick((None, HOME)),
         is_home=pick((True, False)),
         features=pick((frozenset(), frozenset({"math"}), frozenset({"mermaid"}))),
         noindex=pick((True, False)),
@@ -96,7 +107,7 @@ def test_one_template_makes_what_its_parts_make(
     kind = "plain" if name == "plain" else "default"
     flat = load_theme(kind, options=OPTIONS[name])
     made = [flat.render(PAGE_TEMPLATE, context, at=at) for context, at in pages]
-    assert set(flat._flat_pages) == {"en", "de"}
+    assert set(flat._flat_pages) == {(PAGE_TEMPLATE, "en"), (PAGE_TEMPLATE, "de")}
     monkeypatch.setattr("wikisync.site.theme.PAGES_APART", 1000)
     apart = load_theme(kind, options=OPTIONS[name])
     assert made == [apart.render(PAGE_TEMPLATE, one, at=at) for one, at in pages]
@@ -146,3 +157,34 @@ def test_error_names_the_template_and_the_line() -> None:
     context = full_context(page=page_context(url=None))
     with pytest.raises(SiteError, match=r"default/templates/[a-z/]+\.html:\d+: "):
         theme.render(PAGE_TEMPLATE, {**context, "prev": "no page"}, at=HERE)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_versions_are_shown_alike_by_one_template_and_its_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    version = VersionContext(
+        kind="renamed",
+        changed="2026-01-02T03:04:05Z",
+        by="A & <b>",
+        was="a/b",
+        commit="0123abcd",
+        added=3,
+        removed=0,
+        html="<ins>x &amp; y</ins>",
+        is_cut=True,
+    )
+    rows = [version, replace(version, kind="created", by="", commit="", added=0)]
+    chance = random.Random(7)
+    pages = [
+        {**varied(chance), "versions": rows[:count], "since": since}
+        for count in range(3)
+        for since in (None, "2026-01-01T00:00:00Z")
+    ]
+    flat = load_theme("default")
+    made = [flat.render(HISTORY_TEMPLATE, context, at=HERE) for context in pages]
+    assert flat._flat_pages
+    assert "<ins>x &amp; y</ins>" in made[-1]
+    monkeypatch.setattr("wikisync.site.theme.PAGES_APART", 1000)
+    apart = load_theme("default")
+    assert made == [apart.render(HISTORY_TEMPLATE, one, at=HERE) for one in pages]

@@ -132,7 +132,7 @@ def _dates(rows: list[Version]) -> PageDates:
     return PageDates(
         newest.at,
         newest.author,
-        oldest.at if oldest.kind == "created" else 0,
+        oldest.at if oldest.kind == "created" and oldest.commit else 0,
         sum(bool(row.blob) for row in rows),
         not newest.commit,
         hashlib.sha256(msgspec.msgpack.encode(rows)).digest()[:16],

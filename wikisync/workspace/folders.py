@@ -24,6 +24,7 @@ from wikisync.config.trust import refuse_unagreed
 from wikisync.core.layout import CACHE_FOLDER, PRIVATE_FOLDER, STATE_FILE
 from wikisync.core.model import WikiOwner
 from wikisync.core.terminal import path_text
+from wikisync.core.versions import UNKNOWN, Versions
 from wikisync.errors import ConfigError, UsageError, WikisyncError
 from wikisync.folder.workspace import holder_of
 from wikisync.site.model import SiteOptions, WikiOrigin, WikiSource
@@ -146,10 +147,10 @@ def _workspace_site(
     if not wikis:
         raise no_wiki(workspace)
     refuse_unagreed(workspace, config, os.environ, keys={"markup.kroki"})
-    renames = _renames(workspace, wikis)
+    seen = _seen(workspace, wikis)
     sources = tuple(
-        replace(_source(workspace, wiki, config), renames=of_wiki)
-        for wiki, of_wiki in zip(wikis, renames, strict=True)
+        replace(_source(workspace, wiki, config), renames=renames, versions=versions)
+        for wiki, (renames, versions) in zip(wikis, seen, strict=True)
     )
     site = config.site
     default = sources[0].title if len(sources) == 1 else path_text(workspace.name)
@@ -169,17 +170,23 @@ def _workspace_site(
     )
 
 
-def _renames(workspace: Path, wikis: Sequence[WikiSection]) -> list[Mapping[str, str]]:
-    """The renames that the syncs of each wiki saw; none where the state is no help."""
+def _seen(
+    workspace: Path, wikis: Sequence[WikiSection]
+) -> list[tuple[Mapping[str, str], Versions]]:
+    """The renames and changes that the syncs of each wiki saw.
+
+    None where the state is no help.
+    """
     private = workspace / PRIVATE_FOLDER
     if not (private / STATE_FILE).exists():
-        return [{}] * len(wikis)
+        return [({}, UNKNOWN)] * len(wikis)
     try:
         is_live = holder_of(private) is not None
         with State.copy(private / STATE_FILE, is_live=is_live) as state:
-            return [state.wiki(wiki.owner).renames() for wiki in wikis]
+            known = [state.wiki(wiki.owner) for wiki in wikis]
+            return [(one.renames(), one.seen()) for one in known]
     except WikisyncError:
-        return [{}] * len(wikis)
+        return [({}, UNKNOWN)] * len(wikis)
 
 
 def _source(workspace: Path, wiki: WikiSection, config: Config) -> WikiSource:

@@ -16,6 +16,7 @@ from sqlite3 import Connection
 from msgspec import Struct
 
 from wikisync.core.model import Digest, Format, Slug, digest_of
+from wikisync.core.versions import Version, VersionKind, Versions
 from wikisync.sync.base.memory import WikiRows
 from wikisync.sync.decide.ledger import (
     CLOCK_SETTLED_S,
@@ -273,6 +274,14 @@ class History(WikiRows):
         )
         return dict(rows)
 
+    def seen(self) -> Versions:
+        """What syncs made of the pages, without the texts and without names."""
+        rows = self._rows(
+            "SELECT at, slug, was, after FROM history WHERE wiki = ? AND sync > 0"
+            " ORDER BY id DESC"
+        )
+        return Versions(tuple([_version(*row) for row in rows]))
+
     def note_replaced_there(self, slug: Slug, text: str, page_format: Format) -> None:
         """Remember what the wiki has of a page that is about to be replaced there.
 
@@ -362,6 +371,11 @@ class History(WikiRows):
                 self._evict(connection, self._sync_at)
         self.save()
         return number
+
+
+def _version(at: float, slug: str, was: str, after: str) -> Version:
+    kind: VersionKind = "created" if not was else "edited" if slug == was else "renamed"
+    return Version(int(at), "", Slug(slug), was, kind if after else "deleted")
 
 
 def _is_changed(connection: Connection, update: str, row: tuple[object, ...]) -> bool:
