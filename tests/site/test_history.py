@@ -169,6 +169,21 @@ def test_what_syncs_saw_is_named_so(studio: Studio) -> None:
     assert not (studio.site / "-/history").exists()
 
 
+def test_results_of_a_search_bear_the_date(dated: Studio) -> None:
+    folder = dated.sources[0].folder
+    documents = dated.read("-/search/d-0.js")
+    assert '["Home","index.html","",[["home","Home"]],"2026-02-03"]' in documents
+    (folder / "new.md").write_text("new\n")
+    dated.build()
+    assert re.search(
+        r'\["new","new.html","",\[\[[^]]*\]\]\]', dated.read("-/search/d-0.js")
+    )
+    committed(folder, {}, "2026-04-01T00:00:00")
+    dated.build()
+    assert '"2026-04-01"' in dated.read("-/search/d-0.js")
+    assert dated.files() == dated.clean_build()
+
+
 def test_sites_of_other_languages_say_it_in_theirs(dated: Studio) -> None:
     dated.set(lang="de")
     dated.build()

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.core.model import Problem, Slug
+from wikisync.core.versions import iso_time
 from wikisync.site.addresses import (
     NO_ADDRESSES,
     WikiAddresses,
@@ -212,13 +213,16 @@ def search_keys(composers: Iterable[WikiPages]) -> Iterator[DocumentKey]:
         for slug, page in composer.wiki.pages.items():
             if slug not in beside and page.is_read:
                 url, title = composer.url(slug), composer.title(slug)
-                yield DocumentKey(url, title, wiki, page.parsed.text_key)
+                changed = (iso_time(page.source.dates.changed) or "")[:10]
+                yield DocumentKey(url, title, wiki, page.parsed.text_key, changed)
 
 
 def load_document(document: DocumentKey, indexer: Indexer) -> SearchDocument:
     """A document that ``search_keys`` names."""
     text, words = indexer.searched(document.key)
-    return SearchDocument(document.url, document.title, text, document.wiki, words)
+    return SearchDocument(
+        *(document.url, document.title, text, document.wiki, words, document.changed)
+    )
 
 
 def search_documents(

@@ -10,8 +10,8 @@ browser (``static/search.js`` of the theme) loads only what a query needs:
     words that begin with the key, and where they occur; at most 24 KB, split
     by one more letter as soon as it would be larger (``search_terms``).
 ``d-<n>.js``, ``x-<n>.js``
-    title, address and headings of 32 slots; texts of 16 slots, for snippets, packed
-    (``search_texts``).
+    title, address, headings and day of the last change of 32 slots; texts of 16 slots,
+    for snippets, packed (``search_texts``).
 ``w-<key>.js``
     which documents are in one wiki, in a site of several.
 
@@ -69,6 +69,8 @@ class SearchDocument(Struct, frozen=True):
     """Title of its wiki; the same for all in a site of one wiki."""
     words: bytes = b""
     """Its scored words, packed; empty: they are those of its title and its text."""
+    changed: str = ""
+    """The day of its last change, as ``2026-11-21``; empty where it is not known."""
 
 
 class DocumentKey(Struct, frozen=True, array_like=True, gc=False):
@@ -79,6 +81,7 @@ class DocumentKey(Struct, frozen=True, array_like=True, gc=False):
     wiki: str
     key: bytes
     """Another one when its title or a text changes; its words lie under it."""
+    changed: str = ""
 
 
 class IndexState(Struct, frozen=True, array_like=True):
@@ -136,7 +139,7 @@ def build_shards(documents: Iterable[SearchDocument]) -> Mapping[str, bytes]:
     texts = {document.url: document for document in documents}
     place = _Memory()
     keys = [
-        DocumentKey(url, document.title, document.wiki, b"")
+        DocumentKey(url, document.title, document.wiki, b"", document.changed)
         for url, document in texts.items()
     ]
     deque(update_index(NO_INDEX, keys, lambda key: texts[key.url], place), 0)
@@ -240,6 +243,7 @@ class _Update:
                 [id_, shortened(heading, TITLE_CHARS_MAX)]
                 for id_, heading in document.text.headings
             ],
+            *filter(None, [document.changed]),
         ]
 
     def _rescore(
@@ -394,11 +398,11 @@ def read_documents(shards: Mapping[str, object]) -> Iterator[SearchDocument]:
 
 def _read_document(entry: Any, packed: object) -> SearchDocument:
     """A document from its values; raises where they do not have that shape."""
-    title, url, wiki, headings = entry
+    title, url, wiki, headings, *changed = entry
     text = DocumentText(tuple((id_, heading) for id_, heading in headings), str(packed))
     if len(text.sections) != len(headings):
         raise ValueError("a section has no text")
-    return SearchDocument(unquote(url), title, text, wiki)
+    return SearchDocument(unquote(url), title, text, wiki, changed="".join(changed))
 
 
 def value_of(script: bytes) -> object:

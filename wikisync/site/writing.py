@@ -405,7 +405,7 @@ class SiteWriting:
                 for one in kept_documents(output.known, self._kept, output.read)
             }
             keys = [
-                DocumentKey(one.url, one.title, one.wiki, key)
+                DocumentKey(one.url, one.title, one.wiki, key, one.changed)
                 for key, one in kept.items()
             ]
             documents = chain(documents, keys)

@@ -98,7 +98,7 @@ const unpack = async (packed) =>
 
 // Leads to the best section of a page.
 async function hit(slot, words) {
-	const [title, url, wiki, sections] = (await load(`d-${slot >> 5}`))[slot];
+	const [title, url, wiki, sections, changed] = (await load(`d-${slot >> 5}`))[slot];
 	const texts = await unpack((await load(`x-${slot >> 4}`))[slot]).catch(() => []);
 	const rates = sections.map(([id, heading], i) => rate(id ? heading : title, words) * 4 + rate(texts[i], words));
 	const best = rates.indexOf(Math.max(...rates));
@@ -106,7 +106,8 @@ async function hit(slot, words) {
 	const line = texts[best] || "";
 	const link = marked("a", title, words);
 	link.href = new URL(url, root) + (id && "#" + encodeURIComponent(id));
-	link.append(make("small", [wiki, heading !== title && heading].filter(Boolean).join(" › ")));
+	const day = changed && new Date(changed).toLocaleDateString(document.documentElement.lang, { dateStyle: "medium", timeZone: "UTC" });
+	link.append(make("small", [[wiki, heading !== title && heading].filter(Boolean).join(" › "), day].filter(Boolean).join(" · ")));
 	const first = places(line, words)[0]?.[0];
 	const start = first > 60 ? line.indexOf(" ", first - 60) + 1 : 0;
 	return make("li", [link, marked("p", (start ? "… " : "") + line.slice(start, start + 200), words)]);
