@@ -338,7 +338,7 @@ async def test_first_hit_answers_what_people_ask_in_their_own_words(
         "behind a proxy": "getting-started/questions",
         "logo": "export/themes",
         "rename a page": "getting-started/questions",
-        "who changed a page": "getting-started/questions",
+        "who changed a page": "export/changes",
         "recent changes": "getting-started/questions",
         "uninstall": "getting-started/install",
         "obsidian": "getting-started/coming-from",
