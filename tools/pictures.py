@@ -13,7 +13,7 @@ from wikisync.cli.main import main as wikisync
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 PAGE = "docs/handbook/-/wikis/folder/sync.html"
-WIDTH, HEIGHT = 1200, 720
+WIDTH, HEIGHT = 1280, 760
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser")
 
 
