@@ -90,18 +90,31 @@
 		exchange(other);
 	}
 
-	function exchange(other) {
+	// Blocks that are the same stay, and with them what the reader has selected there.
+	function patch(old, now) {
+		const [was, are] = [[...old.childNodes], [...now.childNodes]];
+		let start = 0;
+		while (start < Math.min(was.length, are.length) && was[start].isEqualNode(are[start])) start++;
+		let end = 0;
+		while (end < Math.min(was.length, are.length) - start && was.at(-1 - end).isEqualNode(are.at(-1 - end))) end++;
+		const [gone, come] = [was.slice(start, was.length - end), are.slice(start, are.length - end)];
+		const [one, other] = [gone[0], come[0]];
+		if (gone.length === 1 && come.length === 1 && one.childElementCount && one.cloneNode().isEqualNode(other.cloneNode())) return patch(one, other);
+		for (const node of come) old.insertBefore(node, gone[0] ?? was[was.length - end] ?? null);
+		for (const node of gone) node.remove();
+	}
+
+	function exchange(other, place = placeNow()) {
 		const fresh = sourcesOf(other);
-		const place = placeNow();
 		parts(document).forEach((part, index) => {
 			if (fresh[index] === sources[index]) return;
-			part.replaceChildren(...parts(other)[index].childNodes);
+			patch(part, parts(other)[index]);
 			if (part.matches("main")) document.dispatchEvent(new Event("wikisync:article", { bubbles: true }));
 		});
 		document.title = other.title;
 		sources = fresh;
 		markLinks();
-		goTo(place);
+		if (place) goTo(place);
 	}
 
 	// The panel, out of reach of the theme's style ------------------------------------
@@ -179,6 +192,7 @@
 
 	function markLinks() {
 		for (const link of document.querySelectorAll("nav a[href]")) {
+			if (link.hash) continue;
 			const state = marks[decodeURIComponent(link.pathname).slice(1)];
 			const mark = link.querySelector("wikisync-mark");
 			if (mark?.dataset.state === state) continue;

@@ -295,7 +295,7 @@ class Editor {
 				if (this.isClosed) return;
 				if (draft?.html) {
 					const top = this.main.scrollTop;
-					this.page.exchange(new DOMParser().parseFromString(draft.html, "text/html"));
+					this.page.exchange(new DOMParser().parseFromString(draft.html, "text/html"), null);
 					this.main.scrollTop = top;
 					if (this.leader !== "page") this.follow();
 				}
