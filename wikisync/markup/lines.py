@@ -49,7 +49,8 @@ def lines_of(
     found: dict[int, int] = {}
     budget = SEARCHED_CHARS_MAX
     ends = line_ends(source) if wanted else []
-    code = [one.span() for one in CODE.finditer(source)] if wanted else []
+    # where code begins and, by turns, ends
+    code = [at for one in CODE.finditer(source) for at in one.span()] if wanted else []
     for href, equal in by_href.items():
         budget -= len(source) if href else 0
         if budget < 0:
@@ -57,7 +58,7 @@ def lines_of(
         positions = positions_of(href, source)
         for narrowed in (
             positions,
-            shown := outside_of(code, positions),
+            shown := [at for at in positions if bisect_right(code, at) % 2 == 0],
             [at for at in shown if source.endswith(SIGNS, max(at - 3, 0), at)],
         ):
             lines = [bisect_right(ends, position) + 1 for position in narrowed]
@@ -67,16 +68,6 @@ def lines_of(
                 found |= zip(equal, lines, strict=True)
                 break
     return found
-
-
-def outside_of(spans: Sequence[tuple[int, int]], positions: Iterable[int]) -> list[int]:
-    """Those of some positions that are in none of some rising spans."""
-    starts = [start for start, _ in spans]
-    return [
-        position
-        for position in positions
-        if not (at := bisect_right(starts, position)) or position >= spans[at - 1][1]
-    ]
 
 
 def written_address(ref: LinkRef) -> str:
