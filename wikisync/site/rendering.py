@@ -31,7 +31,7 @@ from wikisync.site.theme import HISTORY_TEMPLATE, PAGE_TEMPLATE, Theme
 
 RENDERS = "wikisync.site.render_worker"
 """The module that a process runs."""
-FEW_PAGES = 200
+FEW_PAGES = 500
 """Are rendered here: processes take as long to start."""
 BATCH_PAGES = 16
 """At least, if there are so many, and all of a directory, whose pages share texts."""
