@@ -22,12 +22,14 @@ SIDEBAR = """\
   - [Code](code)
 - [Others](home)
   - [Other](other)
+- [Third](home)
+  - [Last](code)
 """
 ROWS = "".join(f"| {number} | value |\n" for number in range(80))
 CODE = f"""\
 # Code
 
-A note[^1] and one more[^two].
+A note[^1] and one more[^two], and <sup><a href="#%E0%zz">nonsense</a></sup>.
 
 ```sh title="run.sh" linenums="1" hl_lines="2"
 # a comment
@@ -196,11 +198,14 @@ async def test_sidebar_folds_and_stays_folded(chromium: Browser, site: str) -> N
             "link", name="Other", exact=True
         )
         assert await link.is_visible()
+        last = visit.page.locator(".sidebar").get_by_role("link", name="Last")
         await visit.page.locator("summary", has_text="Start").click()
+        await visit.page.locator("summary[aria-label=Third]").click()
         assert not await link.is_visible()
         await other.click()
         await visit.arrive("other.html")
         assert not await link.is_visible()
+        assert not await last.is_visible()
         assert await other.is_visible()
         assert await visit.axe() == []
 

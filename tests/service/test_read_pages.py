@@ -29,6 +29,7 @@ async def test_page_can_be_read_where_it_is_shown_and_edited(
     assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
     assert 'href="/docs/handbook/-/wikis/dir/page"' in html
     assert "<script" not in html
+    assert html.count("<h1") == 1
 
 
 async def test_page_of_a_group_can_be_read(service: EmbeddedService, api: Api) -> None:

@@ -45,8 +45,7 @@ pre, .table-wrap {{overflow-x: auto}}
 <p>{path}: to be read. To edit it, change its file in a synced folder, or use git or the
 API.</p>
 <main>
-<h1>{title}</h1>
-{content}
+{heading}{content}
 </main>
 </body>
 </html>
@@ -57,7 +56,8 @@ async def show(call: Call, kind: OwnerKind) -> web.StreamResponse:
     """``GET .../-/wikis/:path``: a file as it is, or a page of the wiki.
 
     Raises:
-        Refusal: 404 for everything else, so that it reveals nothing of what is there.
+        Refusal: 404 for everything else, so that it reveals nothing of what is there;
+            what the rendering refuses.
     """
     path, owner = call.segments.get("path", HOME), call.segments["full_path"]
     if "path" in call.segments:
@@ -67,14 +67,18 @@ async def show(call: Call, kind: OwnerKind) -> web.StreamResponse:
     asked = replace(call, segments=segments, raw={**call.raw, "render_html": "true"})
     try:
         answer = await wikis.show_page(asked, kind)
-    except Refusal:
-        raise unmatched_route() from None
+    except Refusal as refusal:
+        if refusal.status in {401, 403, 404}:
+            raise unmatched_route() from None
+        raise
     if answer.status != 200:
         return answer
     assert isinstance(answer.body, bytes)
     page = _SHOWN.decode(answer.body)
+    title = escape(page.title)
+    heading = "" if page.content.startswith("<h1") else f"<h1>{title}</h1>\n"
     text = _PAGE.format(
-        title=escape(page.title), path=escape(owner), content=page.content
+        title=title, path=escape(owner), heading=heading, content=page.content
     )
     headers = {"Content-Security-Policy": _POLICY, "Cache-Control": "no-store"}
     return web.Response(text=text, content_type="text/html", headers=headers)

@@ -90,6 +90,18 @@ def test_words_that_say_nothing_change_nothing(info: str) -> None:
     assert fenced(info) == fenced("py")
 
 
+def test_many_ranges_of_lines_take_no_time() -> None:
+    """Each would mark a million lines, of which the block has four."""
+    blocks = "\n".join(
+        [fence for _ in range(300) for fence in ("```py {1-999999}", "x", "```")]
+    )
+    many = " ".join(["1-999999"] * 20_000)
+    assert (
+        marked(rendered(f"{blocks}\n\n```py hl_lines='{many}'\nlast\n```\n"))[-1]
+        == "last"
+    )
+
+
 def test_line_that_is_not_there_is_not_marked() -> None:
     assert marked(fenced("py hl_lines=4-999999")) == ["return 1"]
     assert marked(fenced("py hl_lines=9999999999-1")) == []

@@ -25,6 +25,13 @@ function saved(key, value) {
 	} catch {} // for this page
 }
 
+// What a link in a page leads to; its address may be nonsense.
+function named(link) {
+	try {
+		return document.getElementById(decodeURIComponent(link.hash.slice(1)));
+	} catch {}
+}
+
 // A picture in its own size, until it is pressed.
 function enlarge(img) {
 	const box = make("dialog");
@@ -90,9 +97,9 @@ function dress() {
 		};
 		img.complete ? look() : (img.onload = look);
 	}
-	for (const link of all("article sup a[href*='#']")) {
-		const note = document.getElementById(decodeURIComponent(link.hash.slice(1)));
-		if (!note || !note.closest("li, #footnotes, .footdef, .footnotes") || link.nextSibling?.className === "peek") continue;
+	for (const link of all("article sup a[href^='#']")) {
+		const note = named(link);
+		if (!note?.closest("li, #footnotes, .footdef, .footnotes") || link.nextSibling?.className === "peek") continue;
 		const peek = make("span");
 		peek.className = "peek";
 		peek.ariaHidden = true;
@@ -101,7 +108,7 @@ function dress() {
 	}
 	fit();
 	for (const box of all(".sidebar details")) {
-		const key = "fold " + box.firstChild.textContent;
+		const key = "fold " + (box.firstChild.ariaLabel || box.firstChild.textContent);
 		box.open = !saved(key);
 		box.ontoggle = () => saved(key, box.open ? "" : "1");
 	}

@@ -47,6 +47,8 @@ TITLES = ("title", "caption", "filename")
 NUMBERS = ("start", "linenums", "linenos", "showlinenumbers")
 """With the first number, if any."""
 MARKS = ("hl_lines", "highlight")
+MARKS_MAX = 50
+"""Ranges of lines of one block."""
 RANGE = re.compile(r"(\d{1,6}+)(?:(?:-|\.\.)(\d{1,6}+))?")
 NOT_DRAWN = "the page shows its source; correct the diagram"
 
@@ -169,7 +171,8 @@ def settings_of(meta: str) -> tuple[str, int | None, list[range]]:
         if name in said and first is None:
             first = int(said[name]) if re.fullmatch("[0-9]{1,6}", said[name]) else 1
     ranges = RANGE.findall(" ".join(said.get(name, "") for name in MARKS))
-    return title, first, [range(int(a), int(b or a) + 1) for a, b in ranges]
+    marked = [range(int(a), int(b or a) + 1) for a, b in ranges[:MARKS_MAX]]
+    return title, first, marked
 
 
 def marked_lines(html: str, first: int | None, marked: list[range]) -> Iterator[str]:
@@ -177,12 +180,16 @@ def marked_lines(html: str, first: int | None, marked: list[range]) -> Iterator[
 
     A span of the colours that goes over several lines is closed and opened anew.
     """
+    lines = html.removesuffix("\n").split("\n")
+    end = len(lines) + 1
+    chosen = set[int]().union(*(range(one.start, min(one.stop, end)) for one in marked))
     carried = ""
-    for at, line in enumerate(html.removesuffix("\n").split("\n"), start=1):
+    for at, line in enumerate(lines, start=1):
         text = carried + line
-        start, end = text.rfind("<span"), text.rfind("</span>")
-        carried = text[start : text.index(">", start) + 1] if start > end else ""
-        kind = "line marked" if any(at in lines for lines in marked) else "line"
+        start = text.rfind("<span")
+        is_open = start > text.rfind("</span>")
+        carried = text[start : text.index(">", start) + 1] if is_open else ""
+        kind = "line marked" if at in chosen else "line"
         number = "" if first is None else f' data-line="{first + at - 1}"'
         closed = "</span>" if carried else ""
         yield f'<span class="{kind}"{number}>{text}{closed}</span>'
