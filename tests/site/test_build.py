@@ -75,6 +75,9 @@ def test_every_page_is_a_file_of_its_slug(handbook: Studio) -> None:
         "-/orphans.html",
         "-/report.html",
         "-/search.html",
+        "-/tags.html",
+        "-/tags/a.html",
+        "-/tags/b.html",
         "-/wanted.html",
     }
 
@@ -163,7 +166,7 @@ def test_build_report_counts_pages_and_broken_links(studio: Studio) -> None:
 def test_front_matter_gives_title_and_tags(handbook: Studio) -> None:
     page = handbook.read("guide.html")
     assert "<title>The guide · Docs</title>" in page
-    assert "<li>a</li>" in page
+    assert 'href="-/tags/a.html">a</a></li>' in page
 
 
 def test_all_pages_are_listed_in_the_order_of_the_tree(handbook: Studio) -> None:

@@ -25,6 +25,7 @@ def site(url: str | None) -> SiteContext:
         noindex=False,
         home_url="",
         search_url="",
+        tags_url="",
         all_url="",
         report_url="",
         wanted_url="",

@@ -61,7 +61,7 @@ def varied(chance: random.Random) -> dict[str, object]:
         web_url=pick((None, "https://gitlab.example.com/x?a=1&b=2")),
         edit_url=pick((None, "https://gitlab.example.com/x/edit")),
         canonical_url=pick((None, "https://docs.example.com/x")),
-        tags=pick(((), ("a", "<b>"))),
+        tags=pick(((), (PageRef("a", "-/tags/a.html"), PageRef("<b>", HERE)))),
         changed=pick((None, "2026-02-03T04:05:06Z")),
         changed_by=pick(("", "A <b>")),
         is_seen=pick((True, False)),

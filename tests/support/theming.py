@@ -37,6 +37,7 @@ def site_context(**changes: Any) -> SiteContext:
         "noindex": False,
         "home_url": "index.html",
         "search_url": "-/search.html",
+        "tags_url": "-/tags.html",
         "all_url": "-/all.html",
         "report_url": "-/report.html",
         "wanted_url": "-/wanted.html",

@@ -181,6 +181,7 @@ class SiteSection(Struct, frozen=True):
     history: Annotated[int, Key(0, 100)] = 10
     public: bool = False
     report: bool = True
+    sources: bool | None = None
     page_templates: bool = False
     url: Annotated[str, Key(check=check_site)] = ""
     language: Annotated[str, Key(check=check_language)] = "en"

@@ -79,6 +79,7 @@ from wikisync.markup.source import (
     shown_as_source,
     title_of,
 )
+from wikisync.markup.tags import tags_of
 from wikisync.markup.tokens import Document, escape
 
 __all__ = [
@@ -406,6 +407,7 @@ def record_of(draft: Draft, front: FrontMatter) -> ParsedPage:
     parts, refs = draft.document.pieces()
     given = front.meta.get("title")
     title = given if isinstance(given, str) and given else opening_heading(draft)
+    tags = tags_of(draft.page.format, front.meta, front.body)
     return ParsedPage(
         slug=draft.page.slug,
         format=draft.page.format,
@@ -416,7 +418,7 @@ def record_of(draft: Draft, front: FrontMatter) -> ParsedPage:
         ids=frozenset(draft.ids),
         sections=tuple(draft.sections),
         text=draft.text,
-        meta=front.meta,
+        meta={**front.meta, "tags": list(tags)} if tags else front.meta,
         features=frozenset(draft.features),
         problems=tuple(draft.problems),
     )

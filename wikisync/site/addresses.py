@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from msgspec import Struct, field
@@ -26,6 +26,7 @@ from wikisync.core.model import AttachmentPath, Problem, Slug, folders_above
 from wikisync.markup.file_types import inert_name, without_run_names
 from wikisync.markup.links import STARTS, LinkIndex
 from wikisync.markup.redirects import settle_redirects
+from wikisync.markup.tags import tag_key
 
 if TYPE_CHECKING:
     from wikisync.core.model import WikiOwner
@@ -42,6 +43,10 @@ ALL_PAGE = "-/all.html"
 CHANGES_PAGE = "-/changes.html"
 HISTORY_FOLDER = "-/history/"
 SEARCH_PAGE = "-/search.html"
+TAGS_PAGE = "-/tags.html"
+PAGES_JSON = "-/pages.json"
+LLMS = "llms.txt"
+LLMS_FULL = "llms-full.txt"
 SEARCH_FOLDER = "-/search/"
 ASSETS_FOLDER = "-/assets/"
 LOOSE_FOLDER = "-/files/"
@@ -64,7 +69,7 @@ TWIN_DIGITS = 6
 LOOSE_DIGITS = 32
 
 ROOT_FILES = frozenset(
-    {INDEX_PAGE, NOT_FOUND_PAGE, ROBOTS, SITEMAP, NO_JEKYLL, REDIRECTS}
+    {INDEX_PAGE, NOT_FOUND_PAGE, ROBOTS, SITEMAP, NO_JEKYLL, REDIRECTS, LLMS, LLMS_FULL}
 )
 """Files at the top of a site that no page may take, nor a folder replace."""
 
@@ -155,6 +160,8 @@ class WikiAddresses(Struct, frozen=True):
     """What the site has not got, by slug or path: why, a word of ``REASONS``."""
     names: bytes = b""
     """Hash of all that the paths follow from."""
+    sources: Mapping[Slug, str] = field(default_factory=dict)
+    """Output paths of the source texts of pages, in a wiki that has them."""
     redirects: Mapping[str, Slug] = field(default_factory=dict)
     """The pages that old names lead to."""
     stubs: Mapping[str, Slug] = field(default_factory=dict)
@@ -172,7 +179,7 @@ class WikiAddresses(Struct, frozen=True):
 
 
 NO_ADDRESSES = WikiAddresses("", "", {}, {})
-NO_REDIRECTS: Mapping[str, str] = MappingProxyType({})
+NO_NAMES: Mapping[Any, str] = MappingProxyType({})
 
 
 def assign_addresses(
@@ -181,7 +188,8 @@ def assign_addresses(
     attachments: Iterable[AttachmentPath],
     beside: Collection[Slug] = (),
     known: WikiAddresses = NO_ADDRESSES,
-    redirects: Mapping[str, str] = NO_REDIRECTS,
+    redirects: Mapping[str, str] = NO_NAMES,
+    extensions: Mapping[Slug, str] = NO_NAMES,
 ) -> WikiAddresses:
     """Give every page and attachment of a wiki a path of its own.
 
@@ -190,11 +198,15 @@ def assign_addresses(
     short hash and a problem.  Pages ``beside`` others come first: one that is
     called like a sidebar and is none is named.  Depends on the names alone, so it
     is stable, and what is ``known`` is taken as it is where they are the same.  The
-    page of a redirect gets a path only where nothing else wants it.
+    page of a redirect and the source of a page, whose file has one of some
+    ``extensions``, get a path only where nothing else wants it.
     """
     slugs, attachments = sorted(slugs), sorted(attachments)
     listed = repr(
-        (prefix, slugs, attachments, sorted(beside), sorted(redirects.items()))
+        (
+            *(prefix, slugs, attachments, sorted(beside)),
+            *(sorted(redirects.items()), sorted(extensions.items())),
+        )
     )
     names = hashlib.sha256(listed.encode("utf-8", "surrogatepass")).digest()
     if names == known.names:
@@ -219,6 +231,13 @@ def assign_addresses(
     return WikiAddresses(
         *(prefix, claims.home, page_paths, attachment_paths, problems),
         names=names,
+        sources={
+            slug: path
+            for slug, extension in extensions.items()
+            if claims.has_room(
+                path := page_paths[slug].removesuffix(".html") + extension
+            )
+        },
         redirects=settled.pages,
         stubs={
             path: slug
@@ -329,6 +348,15 @@ def wiki_changes_path(owner: WikiOwner, *, is_only: bool) -> str:
 def feed_path(changes: str) -> str:
     """Output path of the feed of a list of changes."""
     return f"{changes.removesuffix('.html')}.atom"
+
+
+def tag_path(tag: str) -> str:
+    """Output path of the list of a tag's pages, which follows from the tag alone."""
+    key = tag_key(tag)
+    name = safe_component(key.replace(" ", "-"))
+    # two tags that differ in signs alone are two files
+    plain = name if name.replace("-", " ") == key else f"{name}-{_hash(key, 8)}"
+    return f"-/tags/{plain}.html"
 
 
 def list_part(path: str, position: int) -> str:

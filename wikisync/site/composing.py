@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from wikisync.core.model import Problem, Slug
+from wikisync.core.model import Problem, Slug, split_extension
 from wikisync.core.versions import iso_time
 from wikisync.site.addresses import (
     NO_ADDRESSES,
@@ -163,6 +163,7 @@ def site_addresses(
             wiki.beside,
             last,
             wiki.redirects,
+            source_extensions(wiki, options),
         )
         for wiki, last in zip(
             scanned, known or [NO_ADDRESSES] * len(scanned), strict=True
@@ -172,6 +173,18 @@ def site_addresses(
         replace(addresses, left_out=wiki.left_out)
         for addresses, wiki in zip(found, scanned, strict=True)
     ]
+
+
+def source_extensions(wiki: ScannedWiki, options: SiteOptions) -> Mapping[Slug, str]:
+    """The extension of each page's file, where the site has the sources of a wiki."""
+    is_open = wiki.source.visibility == "public"
+    if not (is_open if options.sources is None else options.sources):
+        return {}
+    return {
+        slug: page.path[len(known[0]) :].lower()
+        for slug, page in wiki.pages.items()
+        if slug not in wiki.beside and (known := split_extension(page.path))
+    }
 
 
 def site_problems(
@@ -214,7 +227,9 @@ def search_keys(composers: Iterable[WikiPages]) -> Iterator[DocumentKey]:
             if slug not in beside and page.is_read:
                 url, title = composer.url(slug), composer.title(slug)
                 changed = (iso_time(page.source.dates.changed) or "")[:10]
-                yield DocumentKey(url, title, wiki, page.parsed.text_key, changed)
+                parsed = page.parsed
+                named = url, title, wiki, parsed.text_key
+                yield DocumentKey(*named, changed, parsed.tags)
 
 
 def load_document(document: DocumentKey, indexer: Indexer) -> SearchDocument:

@@ -16,7 +16,9 @@ from msgspec import Struct, field
 
 API = 1
 
-ListingKind = Literal["all", "changes", "wanted", "orphans", "broken", "wikis"]
+ListingKind = Literal[
+    "all", "changes", "wanted", "orphans", "broken", "wikis", "tags", "tag"
+]
 
 
 class PageRef(Struct, frozen=True, gc=False):
@@ -131,6 +133,8 @@ class SiteContext(Struct, frozen=True):
     """Search engines are asked to stay away from all of it: no wiki is public."""
     home_url: str
     search_url: str
+    tags_url: str
+    """The list of all tags, in a site that has some."""
     all_url: str
     report_url: str | None
     """It and the two below are None where the site has no report."""
@@ -157,7 +161,8 @@ class PageContext(Struct, frozen=True):
     canonical_url: str | None
     summary: str
     meta: Mapping[str, object]
-    tags: tuple[str, ...]
+    tags: tuple[PageRef, ...]
+    """Each with the list of its pages."""
     changed: str | None
     first_seen: str | None
     is_home: bool

@@ -54,6 +54,7 @@ class ParsedFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     epoch; 0: it went over none."""
     is_slow: bool = False
     """It may end in a full attempt, for which there was no time."""
+    tags: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:

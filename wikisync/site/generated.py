@@ -5,6 +5,7 @@ Each is a path, a template and a context; texts that are no HTML come ready.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 
 from wikisync.core.model import Slug
 from wikisync.core.versions import iso_time
+from wikisync.markup.tags import tag_key
 from wikisync.site.addresses import (
     ALL_PAGE,
     INDEX_PAGE,
@@ -26,12 +28,14 @@ from wikisync.site.addresses import (
     REPORT_PAGE,
     SEARCH_PAGE,
     SITEMAP,
+    TAGS_PAGE,
     WANTED_PAGE,
     absolute_url,
     home_slug,
     list_id,
     numbered,
     relative_url,
+    tag_path,
 )
 from wikisync.site.changes import NEWEST_MAX, changed_pages
 from wikisync.site.context import (
@@ -46,12 +50,14 @@ from wikisync.site.context import (
 )
 from wikisync.site.crosslinks import ItemKey
 from wikisync.site.groups import group_tree, natural_path
+from wikisync.site.navigation import natural_key
 from wikisync.site.titles import LINK_CHARS_MAX, shortened
 
 if TYPE_CHECKING:
     from wikisync.core.model import Problem
     from wikisync.site.pages import WikiPages
     from wikisync.site.report import LinkReport
+    from wikisync.site.search import DocumentKey
     from wikisync.site.sources import ScannedWiki
 
 SOURCES_MAX = 20
@@ -120,6 +126,7 @@ class GeneratedPages:
         report: LinkReport,
         problems: Sequence[Problem],
         changes: Sequence[ListingItem],
+        documents: Iterable[DocumentKey],
     ) -> Iterator[GeneratedPage]:
         """The generated pages around all wikis, each path once."""
         if self._only is None:
@@ -132,6 +139,7 @@ class GeneratedPages:
             yield from self._wanted(report)
             yield from self._orphans(report)
             yield from self._broken(report, problems)
+        yield from self._tags(documents)
         yield self._plain(SEARCH_PAGE, "search.html", self._translate("search"))
         yield self.not_found()
 
@@ -220,6 +228,24 @@ class GeneratedPages:
         ]
         yield from self._list(ALL_PAGE, "wikis", "all_wikis", items, self._only)
 
+    def _tags(self, documents: Iterable[DocumentKey]) -> Iterator[GeneratedPage]:
+        """The list of all tags, and one for each with its pages."""
+        tagged: defaultdict[str, list[ListingItem]] = defaultdict(list)
+        names: dict[str, str] = {}
+        for one in documents:
+            for tag in one.tags:
+                wiki = "" if self._only else one.wiki
+                tagged[tag_key(tag)].append(ListingItem(one.title, one.url, wiki=wiki))
+                names.setdefault(tag_key(tag), tag)
+        items = []
+        for key in sorted(tagged, key=natural_key):
+            path, pages = tag_path(key), sorted(tagged[key], key=_by_title)
+            items.append(ListingItem(names[key], path, count=len(pages)))
+            name = names[key]
+            yield from self._list(path, "tag", "tag", pages, self._only, name=name)
+        if items:
+            yield from self._list(TAGS_PAGE, "tags", "tags", items, self._only)
+
     def _wanted(self, report: LinkReport) -> Iterator[GeneratedPage]:
         items = []
         for wanted in report.wanted:
@@ -277,9 +303,10 @@ class GeneratedPages:
         *,
         problems: tuple[str, ...] = (),
         since: int = 0,
+        name: str = "",
     ) -> Iterator[GeneratedPage]:
         """A list as one page, or as several where it is long."""
-        title = self._translate(title_key)
+        title = self._translate(title_key) + (f": {name}" if name else "")
         paths = _list_paths(path, len(items))
         for index, part in enumerate(paths):
             start = index * LIST_ITEMS_MAX
@@ -312,6 +339,10 @@ def _list_paths(path: str, items: int) -> list[str]:
     """The paths of the parts of a list."""
     count = max(-(-items // LIST_ITEMS_MAX), 1)
     return [numbered(path, number) for number in range(1, count + 1)]
+
+
+def _by_title(item: ListingItem) -> tuple[object, ...]:
+    return natural_key(item.title), item.wiki, item.url or ""
 
 
 def with_line(page: PageRef, line: int) -> PageRef:

@@ -454,6 +454,7 @@ class Indexer:
             text_key=hashlib.sha256(self._program + reading.text_digest).digest(),
             retry_at=retry_at,
             is_slow=is_slow,
+            tags=reading.tags,
         )
         packed = msgspec.msgpack.encode(facts)
         self._cache.store("parsed", made.key, packed, reading.parsed)

@@ -139,6 +139,8 @@ class SiteOptions(Struct, frozen=True):
     """Make the pages that list broken links, wanted pages and orphans."""
     history: int = 10
     """Versions of each page that have a page of their own; 0: there is none."""
+    sources: bool | None = None
+    """Publish the source of each page beside it.  None: of public wikis."""
     page_templates: bool = False
     """Publish the service's templates for new pages as well."""
     is_public: bool = False

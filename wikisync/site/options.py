@@ -21,6 +21,7 @@ def options_text(options: SiteOptions) -> str:
             options.nav_links_max,
             options.markup,
             options.has_report,
+            options.sources,
             options.history,
         )
     )

@@ -22,11 +22,12 @@ from urllib.parse import quote, unquote
 import msgspec
 from msgspec import Struct, structs
 
-from wikisync.core.model import Problem, Slug, folders_above
+from wikisync.core.model import Format, Problem, Slug, folders_above
 from wikisync.core.versions import Version, iso_time, pages_of
 from wikisync.markup.resolve import finish_page
+from wikisync.markup.tags import tags_of
 from wikisync.markup.tokens import TAG, Document
-from wikisync.site.addresses import absolute_url, home_slug, relative_url
+from wikisync.site.addresses import absolute_url, home_slug, relative_url, tag_path
 from wikisync.site.context import (
     CommentContext,
     PageContext,
@@ -154,7 +155,10 @@ class WikiFrame(Struct, frozen=True, dict=True):
             "page": structs.replace(
                 page,
                 meta=view.meta,
-                tags=_tags(view.meta),
+                tags=tuple(
+                    PageRef(tag, tag_path(tag))
+                    for tag in tags_of(Format(page.format), view.meta, "")
+                ),
                 features=frozenset(view.features),
             ),
             "content": view.html,
@@ -190,6 +194,7 @@ class WikiPages:
         self._noindex = source.visibility != "public"
         self._home = home_slug(wiki.pages)
         self._urls = table.addresses[wiki.number].pages
+        self._sources = table.addresses[wiki.number].sources
         titles = {slug: page.parsed.title for slug, page in wiki.pages.items()}
         shown = structs.replace(context, page_count=None, changed=None)
         self._history = history
@@ -361,6 +366,7 @@ class WikiPages:
             self.tree.children(slug, CHILDREN_MAX),
             backlinks,
             page.source.dates,
+            self._sources.get(slug),
         )
         if comments := self.wiki.scanned.source.comments.get(slug):
             # their links are resolved when they are shown
@@ -446,7 +452,7 @@ class WikiPages:
             url=url,
             web_url=web_url,
             edit_url=f"{web_url}/edit" if web_url else None,
-            source_url=None,
+            source_url=self._sources.get(slug),
             canonical_url=absolute_url(self._site.url, url) if self._site.url else None,
             summary=page.parsed.summary,
             meta={},
@@ -593,16 +599,6 @@ class _Heading:
         children = tuple(heading.node() for heading in self.below)
         text = shortened(entry.text, TITLE_CHARS_MAX)
         return TocNode(entry.level, entry.id, text, children)
-
-
-def _tags(meta: Mapping[str, object]) -> tuple[str, ...]:
-    """Tags of the front matter: a list, or words divided by commas."""
-    tags = meta.get("tags")
-    if isinstance(tags, str):
-        tags = tags.split(",")
-    if not isinstance(tags, list | tuple):
-        return ()
-    return tuple(tag for tag in (str(tag).strip() for tag in tags) if tag)
 
 
 def _apart(html: str, ids: frozenset[str], prefix: str) -> str:

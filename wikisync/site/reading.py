@@ -22,6 +22,7 @@ from wikisync.core.model import Problem, Slug
 from wikisync.errors import Breach
 from wikisync.markup.record import ParsedPage
 from wikisync.markup.source import clean_source
+from wikisync.markup.tags import tags_of
 from wikisync.site.addresses import WikiAddresses
 from wikisync.site.bodies import NO_PLACE, Bodies, Place
 from wikisync.site.crosslinks import SiteLinks, WikiTable
@@ -57,6 +58,7 @@ class Reading(msgspec.Struct, frozen=True, array_like=True):
     """Of the packed ``PageView``, where its links are resolved."""
     finished: FinishedFacts | None
     """None where that needs more than its own wiki's addresses."""
+    tags: tuple[str, ...] = ()
     unkept: str = ""
     """Why its texts could not be appended."""
 
@@ -102,7 +104,8 @@ def reading_of(parsed: ParsedPage, aim: bytes, source: str = "") -> Reading:
     facts, view = desk.finished(parsed, source)
     title = display_title(parsed.title, parsed.slug)
     shown = shortened(title, TITLE_CHARS_MAX)
-    words = packed_words(document_words(shown, parsed.sections))
+    tags = tags_of(parsed.format, parsed.meta, "")
+    words = packed_words(document_words(shown, parsed.sections, tags))
     text = msgspec.msgpack.encode(DocumentText.of(parsed.sections))
     digest = hashlib.sha256(shown.encode("utf-8", "surrogatepass"))
     for part in (words, text):
@@ -128,6 +131,7 @@ def reading_of(parsed: ParsedPage, aim: bytes, source: str = "") -> Reading:
         searched=places[1],
         view=places[2],
         finished=facts,
+        tags=tags,
         unkept=unkept,
     )
 

@@ -82,6 +82,7 @@ class DocumentKey(Struct, frozen=True, array_like=True, gc=False):
     key: bytes
     """Another one when its title or a text changes; its words lie under it."""
     changed: str = ""
+    tags: tuple[str, ...] = ()
 
 
 class IndexState(Struct, frozen=True, array_like=True):

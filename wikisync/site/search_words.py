@@ -34,6 +34,7 @@ _ASCII_TABLE = "".join(
     for code in range(128)
 )
 """Each character of ASCII in lower case, what is no part of a word as a space."""
+_NO_WORD = re.compile(r"\W")
 _COUNT_MAX = 255
 _LENGTH_STEPS = 13
 _WORDS_PER_STEP = 100
@@ -87,11 +88,19 @@ class Section(Protocol):
         """Its plain text."""
 
 
-def document_words(title: str, sections: Iterable[Section]) -> dict[str, str]:
-    """The scored words of a document of some parts."""
+def document_words(
+    title: str, sections: Iterable[Section], tags: Iterable[str] = ()
+) -> dict[str, str]:
+    """The scored words of a document of some parts, and its tags."""
     parts = tuple(sections)
     headings = "\n".join([part.heading for part in parts])
-    return scored_words(title, headings, "\n".join([part.text for part in parts]))
+    words = scored_words(title, headings, "\n".join([part.text for part in parts]))
+    return words | dict.fromkeys(map(tag_word, tags), SCORES[-1])
+
+
+def tag_word(tag: str) -> str:
+    """What stands for a tag among the words, none of which begins so."""
+    return "=" + _NO_WORD.sub("_", fold(" ".join(tag.split())))[:WORD_CHARS_MAX]
 
 
 def packed_words(words: Mapping[str, str]) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, starmap
 
 import msgspec
 from msgspec.structs import replace
@@ -20,7 +20,15 @@ from wikisync.core.messages import Progress
 from wikisync.core.model import Digest, Problem, Slug, digest_of
 from wikisync.markup.drawings import DRAWING_BYTES_MAX, static_drawing
 from wikisync.markup.file_types import is_drawing
-from wikisync.site.addresses import NO_JEKYLL, REPORT_JSON, ROBOTS
+from wikisync.site.addresses import (
+    LLMS,
+    LLMS_FULL,
+    NO_JEKYLL,
+    PAGES_JSON,
+    REPORT_JSON,
+    ROBOTS,
+)
+from wikisync.site.agents import listed_pages, llms_full_text, llms_text, pages_json
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache
 from wikisync.site.changes import atom_feed, changed_pages, newest
@@ -128,7 +136,8 @@ class SiteWriting:
         self._has_lost = False
         """Of a page of the last build nobody knows any more where it led."""
         self._retry_at = 0.0
-        self._documents: list[DocumentKey] = []
+        self._documents: list[Sequence[DocumentKey]] = []
+        """Of each wiki."""
         self.search = b""
         """What to note of the search index."""
         self._changes: list[ListingItem] = []
@@ -166,7 +175,13 @@ class SiteWriting:
         report = self._sums.report()
         self._broken_links = report.broken
         self._put_generated(
-            output, generated.around(report, self._problems, self._changes)
+            output,
+            generated.around(
+                report,
+                self._problems,
+                self._changes,
+                chain.from_iterable(self._documents),
+            ),
         )
         deque(search, 0)
         if self._options.has_report:
@@ -188,7 +203,7 @@ class SiteWriting:
             note = self._indexed(number, scanned, note, inputs)
         self._sums.add(note.links)
         self._problems += note.problems
-        self._documents += note.documents
+        self._documents.append(note.documents)
         self._linked.append(note.linked)
         if note.changes:
             name = self._site.labels[number] if len(self._scanned) > 1 else ""
@@ -307,6 +322,18 @@ class SiteWriting:
         for name in (*scanned.attachments, *self._linked[number]):
             path = self._addresses[number].file(name)
             self._write_file(output, scanned, name, path)
+        for slug, path in self._addresses[number].sources.items():
+            page = scanned.pages[slug]
+            key = bytes.fromhex(page.digest)
+            if output.keep(path, key):
+                continue
+            content = scanned.read(page.path, page.digest)
+            if content is None:
+                output.leave_out(path, page.path)
+            else:
+                # it may have changed since it was looked at
+                now = page.digest if scanned.source.copy else digest_of(content)
+                output.put(path, content, bytes.fromhex(now))
 
     def _page_jobs(
         self, output: Output, composer: WikiPages, slugs: Sequence[Slug]
@@ -398,7 +425,7 @@ class SiteWriting:
     def _write_search(self, output: Output) -> Iterator[None]:
         """The search index, as far as the documents changed, in steps."""
         load: Load = partial(load_document, indexer=self._indexer)
-        documents: Iterable[DocumentKey] = self._documents
+        documents = chain.from_iterable(self._documents)
         if self._kept:
             kept = {
                 hash_of(program_fingerprint(), one): one
@@ -425,6 +452,7 @@ class SiteWriting:
             text = atom_feed(site.title, self._changes, **at, base=site.url)
             output.put(site.feed_url, text.encode())
         self._write_redirects(output)
+        self._write_for_programs(output)
         wikis = [
             (addresses, wiki.source.visibility == "public")
             for addresses, wiki in zip(self._addresses, self._scanned, strict=True)
@@ -451,6 +479,17 @@ class SiteWriting:
         if self._site.context.url and public:
             for path, text in sitemaps(self._site.context.url, public):
                 output.put(path, text.encode())
+
+    def _write_for_programs(self, output: Output) -> None:
+        """Lists of all pages, and texts of those whose source the site has."""
+        site = self._site.context
+        wikis = zip(self._scanned, self._addresses, self._documents, strict=True)
+        pages = list(chain.from_iterable(starmap(partial(listed_pages, site), wikis)))
+        output.put(PAGES_JSON, pages_json(site, pages))
+        if sourced := [page for page in pages if page.source]:
+            texts = (output.content(page.source_path) for page in sourced)
+            output.put(LLMS, llms_text(site, sourced).encode("utf-8", "replace"))
+            output.put(LLMS_FULL, llms_full_text(site, sourced, texts))
 
     def _write_redirects(self, output: Output) -> None:
         """What leads from the old addresses of pages to the new ones."""

@@ -165,6 +165,7 @@ def _workspace_site(
         markup=markup_options(config.markup),
         slow_pages_seconds=site.slow_pages_seconds,
         has_report=site.report,
+        sources=site.sources,
         history=site.history,
         page_templates=site.page_templates,
     )

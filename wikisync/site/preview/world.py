@@ -26,6 +26,7 @@ from wikisync.site.changes import changed_pages, newest
 from wikisync.site.composing import (
     ComposedSite,
     composed_site,
+    search_keys,
     site_addresses,
     site_problems,
 )
@@ -148,7 +149,11 @@ class World(Struct, frozen=True, dict=True):
             for wiki in self.site.wikis
             for one in changed_pages(wiki, self.text)
         )
-        pages = list(self._generating.around(self.report, self.problems, changes))
+        pages = list(
+            self._generating.around(
+                self.report, self.problems, changes, search_keys(self.site.wikis)
+            )
+        )
         for composer in self.site.wikis:
             pages += self._generating.of_wiki(composer)
         return {page.path: page for page in pages}
@@ -258,7 +263,8 @@ def _layout(
     cache: Cache,
     progress: Progress,
 ) -> Layout:
-    addresses = site_addresses(scanned, inputs.options)
+    # who writes has the sources
+    addresses = site_addresses(scanned, replace(inputs.options, sources=False))
     table = WikiTable(
         map(service_address, inputs.wikis), addresses, [wiki.loose for wiki in scanned]
     )

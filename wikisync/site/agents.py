@@ -1,0 +1,107 @@
+"""What a site has for programs: lists of its pages, and their texts in one.  Pure.
+
+``-/pages.json`` lists all pages, ``llms.txt`` those whose source the site has, and
+``llms-full.txt`` has the texts of as many of these as fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from wikisync.core.versions import iso_time
+from wikisync.site.addresses import LLMS, WikiAddresses, absolute_url
+from wikisync.site.context import SiteContext
+from wikisync.site.search import DocumentKey
+from wikisync.site.search_texts import json_bytes
+from wikisync.site.sources import ScannedWiki
+
+FULL_BYTES_MAX = 1024 * 1024
+"""Of the texts in ``llms-full.txt``."""
+
+
+class ListedPage(Struct, frozen=True):
+    """One page."""
+
+    shown: Mapping[str, object]
+    """What ``-/pages.json`` says of it."""
+    wiki: str
+    title: str
+    source: str
+    """Address of its source; empty where the site has none."""
+    source_path: str
+
+
+def listed_pages(
+    site: SiteContext,
+    scanned: ScannedWiki,
+    addresses: WikiAddresses,
+    documents: Iterable[DocumentKey],
+) -> Iterator[ListedPage]:
+    """The pages of one wiki."""
+    slugs = {path: slug for slug, path in addresses.pages.items()}
+    wiki = scanned.source.owner.full_path
+    for one in documents:
+        slug = slugs[one.url]
+        path = addresses.sources.get(slug, "")
+        source = address(site, path) if path else ""
+        named = {
+            "source": source,
+            "tags": one.tags,
+            "changed": iso_time(scanned.pages[slug].dates.changed),
+        }
+        shown: dict[str, object] = {"wiki": wiki, "slug": slug, "title": one.title}
+        shown["url"] = address(site, one.url)
+        shown |= {name: value for name, value in named.items() if value}
+        yield ListedPage(shown, wiki, one.title, source, path)
+
+
+def address(site: SiteContext, path: str) -> str:
+    """Of a file: whole where the site's is known, else from the top of the site."""
+    return absolute_url(site.url, path) if site.url else quote(path)
+
+
+def pages_json(site: SiteContext, pages: Iterable[ListedPage]) -> bytes:
+    """What ``-/pages.json`` holds."""
+    listed = [page.shown for page in pages]
+    return json_bytes({"title": site.title, "pages": listed}) + b"\n"
+
+
+def llms_text(site: SiteContext, pages: Iterable[ListedPage]) -> str:
+    """``llms.txt``: the pages whose source the site has, by wiki."""
+    lines = [f"# {one_line(site.title)}", ""]
+    if site.description:
+        lines += [f"> {one_line(site.description)}", ""]
+    titles = {wiki.full_path: wiki.title for wiki in site.wikis}
+    wiki = None
+    for page in pages:
+        if page.wiki != wiki:
+            wiki = page.wiki
+            lines += [f"## {one_line(titles.get(wiki, wiki))}", ""]
+        name = one_line(page.title).replace("[", "(").replace("]", ")")
+        lines.append(f"- [{name}]({page.source})")
+    return "\n".join([*lines, ""])
+
+
+def llms_full_text(
+    site: SiteContext, pages: Sequence[ListedPage], texts: Iterator[bytes]
+) -> bytes:
+    """``llms-full.txt``: whole pages until it is full; ``texts`` are their sources."""
+    parts: list[bytes] = []
+    size = 0
+    for number, (page, text) in enumerate(zip(pages, texts, strict=False)):
+        size += len(text)
+        if size > FULL_BYTES_MAX:
+            rest = f"{len(pages) - number} more pages: {address(site, LLMS)}\n"
+            parts.append(rest.encode())
+            break
+        head = f"# {one_line(page.title)}\n\nSource: {page.source}\n\n"
+        parts.append(head.encode("utf-8", "replace") + text.rstrip() + b"\n\n")
+    return b"".join(parts)
+
+
+def one_line(text: str) -> str:
+    """A text without line ends."""
+    return " ".join(text.split())
