@@ -10,6 +10,7 @@ import pytest
 
 from tests.site.sites import Studio
 from tests.support.archive import unpack
+from tests.support.commits import committed
 from wikisync.site.cache import Cache, open_cache
 from wikisync.site.preview import site as preview_site
 from wikisync.site.preview import world as preview_world
@@ -348,3 +349,18 @@ def test_a_linked_file_is_not_read_again_for_other_changes(
     desk.site.refresh(frozenset({str(desk.folder)}) if is_told else None)
     assert desk.site.look("guide.html").key == key
     assert read_files == []
+
+
+def test_page_keeps_the_date_of_its_last_commit_while_it_is_written(desk: Desk) -> None:
+    committed(desk.folder, {}, "2026-01-02T03:04:05", "Ada")
+    committed(desk.folder, {"guide.md": "## Part\n"}, "2026-01-03T03:04:05", "Bob")
+    desk.site.refresh(None)
+    desk.save("guide.md", "## Part\n\nNew words.\n")
+    page = desk.shown("guide")
+    assert "New words" in page
+    assert '<time datetime="2026-01-03T03:04:05Z"' in page
+    assert "Bob" in desk.shown("-/changes")
+    # a preview has neither versions nor feeds
+    for shown in (page, desk.shown("-/changes")):
+        assert "-/history" not in shown
+        assert ".atom" not in shown
