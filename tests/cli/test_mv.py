@@ -48,6 +48,34 @@ async def test_a_folder_is_renamed_with_the_pages_in_it(cloned: Cloned) -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "pages"),
+    [
+        ("team", "people", ["people", "people/team", "people/x"]),
+        ("team", "team/team", ["team/team", "team/team/team", "team/team/x"]),
+        ("team/team", "plan", ["plan", "team", "team/x"]),
+    ],
+)
+async def test_the_pages_below_a_page_go_with_it(
+    cloned: Cloned, old: str, new: str, pages: list[str]
+) -> None:
+    for name in ("team", "team/team", "team/x"):
+        cloned.write(f"{name}.md", f"{name}\n")
+    ran = await cloned.run("mv", f"handbook/{old}.md", f"handbook/{new}")
+    assert ran.code == 0
+    assert {f"{page}.md" for page in pages} <= set(cloned.files())
+
+
+async def test_a_page_that_cannot_be_read_is_named_and_holds_back_nothing(
+    cloned: Cloned,
+) -> None:
+    (cloned.folder / "odd.md").write_bytes(b"\xff")
+    ran = await cloned.run("mv", "guide", "first")
+    assert ran.code == 3
+    assert "odd.md: change it yourself" in ran.err
+    assert "first.md" in cloned.files()
+
+
+@pytest.mark.parametrize(
     ("names", "said"),
     [
         (("nowhere", "first"), "there is no page or folder nowhere"),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from aiohttp import web
 
+from tests.site.preview.test_writing import files_of
 from tests.support.archive import unpack
 from tests.support.browser import Visit, unchecked_visit, visiting
 from tests.support.preview import Desk, StatesOfTest
@@ -371,6 +372,17 @@ const loads = (name, props) => new Promise((good, bad) => {
 });
 const ask = (path, how) => fetch(target + path, how);
 const edit = (how) => ask("-/preview/edit", { method: "POST", body: guide, ...how });
+const words = "Words of the guide.\\n";
+const writes = {
+	source: {}, draft: { text: "x" }, save: { text: "x", base: words },
+	create: { name: "evil" }, rename: { name: "evil" }, restore: {}, names: {},
+	delete: { text: words }, file: { name: "a.png", content: "" },
+};
+const write = (action, how) => ask(`-/preview/${action}`, {
+	method: "POST",
+	body: JSON.stringify({ at: "guide.html", ...writes[action] }),
+	...how,
+});
 const json = { "Content-Type": "application/json" };
 const listen = () => new Promise((good, bad) => {
 	const at = "-/preview/events?at=guide.html";
@@ -387,6 +399,10 @@ window.attack = async () => {
 		tryIt("edit", () => edit({ mode: "no-cors" }).then((it) => it.type)),
 		tryIt("json", () => edit({ headers: json }).then((it) => it.status)),
 		tryIt("events", listen),
+		...Object.keys(writes).flatMap((one) => [
+			tryIt(one, () => write(one, { mode: "no-cors" }).then((it) => it.type)),
+			tryIt(`${one} 2`, () => write(one, { headers: json }).then((it) => it.ok)),
+		]),
 	]);
 	return got;
 };
@@ -417,6 +433,7 @@ async def test_another_website_can_neither_read_nor_do_anything(
     opened = desk.root / "opened.txt"
     script = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text(sys.argv[2])"
     editor = (sys.executable, "-c", script, str(opened))
+    before = files_of(desk.root / "handbook")
     async with desk.previewing(PreviewOptions(editor=editor)) as reader:
         home = (await reader.get(""))[1]
         text = ATTACK.replace("TARGET", reader.preview.url)
@@ -436,6 +453,7 @@ async def test_another_website_can_neither_read_nor_do_anything(
     # an opaque answer tells nothing; the server refused it all the same
     assert {value for value in got.values() if value != "opaque"} == {"no"}
     assert not opened.exists()
+    assert files_of(desk.root / "handbook") == before
 
 
 async def test_another_website_cannot_show_it_in_a_frame(

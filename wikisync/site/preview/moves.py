@@ -23,7 +23,7 @@ from wikisync.core.model import (
     path_of_title,
     split_extension,
 )
-from wikisync.errors import UsageError
+from wikisync.errors import FolderError, SiteError, UsageError
 from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.folder.pattern_file import read_patterns
 from wikisync.folder.scan import scan_pages
@@ -95,7 +95,13 @@ def plan_moves(desk: WikiDesk, old: str, new: str) -> Moves:
     left: dict[PagePath, Sequence[str]] = {}
     for slug, path in sorted(files.items()):
         found = parse_path(path)
-        source = desk.read(path) if found else None
+        try:
+            source = desk.read(path)
+        except (FolderError, SiteError) as exc:
+            if slug in names:
+                raise
+            left[path] = (exc.message,)
+            continue
         if found is None or source is None:
             continue
         # AsciiDoc may build an address from attributes
@@ -140,23 +146,23 @@ def _moved(files: Mapping[Slug, PagePath], old: str, new: str) -> tuple[MovedFil
     if new_path(target, Format.MARKDOWN) is None:
         raise UsageError(f"{new[:80]!r} cannot be the name of a page", hint=_OTHER)
     by_path = {path: slug for slug, path in files.items()}
-    slug = by_path.get(PagePath(old)) or next(
-        (one for one in (old, path_of_title(old)) if one in files), None
+    found = by_path.get(PagePath(old)) or next(
+        (one for one in (old, path_of_title(old)) if one in files), old
     )
-    if slug is not None:
-        pages = {Slug(slug): target}
-        # what lies in the folder of a page's name are the pages below it
-        old = slug if not any(one.startswith(f"{slug}/") for one in files) else ""
-    else:
-        below = [one for one in files if one.startswith(f"{old}/")]
-        if not below:
-            raise UsageError(
-                f"there is no page or folder {old}", hint="give its path in the wiki"
-            )
-        pages = {one: Slug(target + one[len(old) :]) for one in below}
-    if pages.items() <= {one: one for one in files}.items():
-        raise UsageError(f"{old or target} has that name already", hint=_OTHER)
-    return tuple(_file(files[one], name) for one, name in sorted(pages.items()))
+    # the pages below a page go with it, as on the service
+    below = [one for one in files if one == found or one.startswith(f"{found}/")]
+    if not below:
+        raise UsageError(
+            f"there is no page or folder {old}", hint="give its path in the wiki"
+        )
+    if target == found:
+        raise UsageError(f"{found} has that name already", hint=_OTHER)
+    # each when its name is free: the inner ones first where all go further in
+    is_inward = target.startswith(f"{found}/")
+    return tuple(
+        _file(files[one], Slug(target + one[len(found) :]))
+        for one in sorted(below, reverse=is_inward)
+    )
 
 
 def _file(path: PagePath, name: Slug) -> MovedFile:
