@@ -71,7 +71,6 @@ class AttachmentSource:
         Raises:
             NotFound: it is not there, or neither way hands it out; the message
                 says which.
-            RemoteError: in its other kinds.
         """
         is_named_page = path.lower().endswith(PAGES)
         content = await self._content_in_git(path, version) if is_named_page else None

@@ -279,11 +279,7 @@ class Client:
         )
 
     async def fetch(self, request: Request, kind: type[T]) -> T:
-        """Ask for one JSON value and decode it.
-
-        Raises:
-            RemoteError: in all its kinds.
-        """
+        """Ask for one JSON value and decode it."""
 
         async def attempt() -> T:
             answer = await self._exchange(request)
@@ -296,9 +292,6 @@ class Client:
 
         Returns:
             An answer with a status below 300, or 304 where an ETag was given.
-
-        Raises:
-            RemoteError: in all its kinds.
         """
 
         async def attempt() -> Answer:
@@ -315,11 +308,7 @@ class Client:
         return Listing(self, request, kind)
 
     async def part(self, request: Request, kind: type[T]) -> Part[T]:
-        """One part of a paged list.
-
-        Raises:
-            RemoteError: in all its kinds.
-        """
+        """One part of a paged list."""
 
         async def attempt() -> Part[T]:
             answer = await self._exchange(request)
@@ -350,7 +339,6 @@ class Client:
 
         Raises:
             NotFound: the service answers with something else than the file.
-            RemoteError: in its other kinds.
         """
         request = Request("GET", urlsplit(url).path, purpose)
 

@@ -140,12 +140,8 @@ def read_file(
 ) -> bytes | None:
     """A file of the commit that is here; None where it has no such file.
 
-    Args:
-        folder: The repository.
-        path: Of the file.
-        version: Its id, if it is to have this one.
-        removes_damaged: Whether a damaged repository is removed, so that the next read
-            fetches it anew.  One that is just being made looks damaged, too.
+    A damaged repository may be removed, so that the next read fetches it anew; one that
+    is just being made looks damaged, too.
     """
     try:
         with _opened(folder) as repository:

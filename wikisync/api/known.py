@@ -126,13 +126,7 @@ class KnownPages:
     def take(self, scan: Scan, mark: Mark, *, is_listed: bool = False) -> Snapshot:
         """Keep what a scan of all pages saw, and begin anew with what is suspected.
 
-        Args:
-            scan: what it saw.
-            mark: what that is as of.
-            is_listed: whether all pages were listed.
-
-        Returns:
-            The same with its mark.
+        The mark says what that is as of; the same comes back with it.
         """
         if is_listed:
             mark = self._listed(mark)
@@ -175,10 +169,6 @@ class KnownPages:
         """A page was read; one that the last scan saw otherwise is read once more.
 
         A list that lacks what is there is wrong, and "nothing changed" would keep it.
-
-        Args:
-            slug: the page.
-            digest: of its text, if that is known.
         """
         if self._scanned is None or slug in self._written:
             return

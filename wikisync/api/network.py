@@ -28,12 +28,8 @@ def translating(
 ) -> Iterator[None]:
     """Turn what the network library raises inside into our errors.
 
-    Args:
-        purpose: what the request is for.
-        url: the URL asked, without secrets.
-        is_known_host: whether this service answered before; until then a
-            connection that cannot be made is a wrong URL, not a passing fault.
-        proxy: what is connected to instead of the service.
+    Until a host has answered, a connection that cannot be made is a wrong URL, not a
+    passing fault.
 
     Raises:
         TransientFailure: it may be over when the request is made again.

@@ -33,7 +33,6 @@ from wikisync.api.refusals import AUTHENTICATION_HINT, error_of
 from wikisync.api.request import Request, headers_of
 from wikisync.api.secret import Secret
 from wikisync.api.settings import ClientSettings
-from wikisync.contract import routes
 from wikisync.core.terminal import one_line
 
 log = logging.getLogger(__name__)
@@ -46,8 +45,6 @@ KEEP_ALIVE_S = 30.0
 """A connection that nobody uses stays open so long, so that the next hint of a watch,
 18 s later at most, needs no new one, whose handshake is larger than the hint."""
 SIGN_IN_WORDS = ("sign_in", "signin", "login", "/oauth/", "/saml")
-_VERSION_STATUSES = frozenset({HTTPStatus.OK, HTTPStatus.UNAUTHORIZED})
-"""Of the version's address, with a token and without."""
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 HTML_NAMES = (".html", ".htm", ".xhtml")
 
@@ -142,7 +139,6 @@ class Pool:
         Raises:
             TransientFailure: it may be over when the file is asked again.
             NotFound: the service answers with something else than the file.
-            RemoteError: in its other kinds.
         """
         url = URL(file_url, encoded=True)
         request = Request("GET", url.raw_path, purpose)
@@ -316,40 +312,26 @@ class Pool:
             f"cannot {purpose.action}: {shown} redirects to {goal}, {not_done}",
             url=shown,
             status=response.status,
-            hint=await self._hint_of(request, target, is_here=is_here),
+            hint=self._hint_of(request, target, is_here=is_here),
         )
 
-    async def _hint_of(self, request: Request, target: URL, *, is_here: bool) -> str:
+    def _hint_of(self, request: Request, target: URL, *, is_here: bool) -> str:
         """What to do about a redirect that is not followed.
 
-        Its target is named as the service's URL only if it is the same request
-        there, and for another host only if that answers as the API: whoever follows
-        the hint gives the token to it.
+        Its target is named as the service's URL only if it is the same request there,
+        on the same host: whoever follows the hint gives the token to it.
         """
-        base = _base_of(request, target)
-        if base and (is_here or await self._answers_as_service(base)):
-            return f"give {base} as the service's URL"
+        is_same = target.raw_query_string == request.query and not target.user
+        if is_same and target.raw_path.endswith(request.path):
+            base = f"{target.origin()}{target.raw_path.removesuffix(request.path)}"
+            if target.host == self.address.host:
+                return f"give {base} as the service's URL"
         if is_here:
             return "ask the administrator of the service why it redirects changes"
         return (
             "that may not be the service: do not give it a token; ask the"
             " administrator of the service how programs can access its API"
         )
-
-    async def _answers_as_service(self, base: str) -> bool:
-        """Whether the API is there; it is asked without the token."""
-        assert self._http is not None, "the client is used outside its async with"
-        limit = aiohttp.ClientTimeout(total=self._settings.connect_timeout_s)
-        try:
-            async with self._http.get(
-                URL(base + routes.VERSION.path(), encoded=True),
-                allow_redirects=False,
-                timeout=limit,
-            ) as response:
-                is_json = response.content_type == "application/json"
-                return is_json and response.status in _VERSION_STATUSES
-        except (aiohttp.ClientError, OSError, ValueError):
-            return False
 
     def _target(self, response: aiohttp.ClientResponse, url: URL) -> URL | None:
         location = response.headers.get("Location", "")
@@ -429,16 +411,6 @@ def _not_handed_out(purpose: Purpose, url: URL, what: str) -> NotHandedOut:
 
 def _is_sign_in(target: URL) -> bool:
     return any(word in target.raw_path.lower() for word in SIGN_IN_WORDS)
-
-
-def _base_of(request: Request, target: URL) -> str:
-    """The base URL below which a target is this request; empty where it is not."""
-    is_same_query = target.raw_query_string == request.query
-    if not is_same_query or not target.raw_path.endswith(request.path):
-        return ""
-    if target.user is not None or target.password is not None:
-        return ""
-    return f"{target.origin()}{target.raw_path.removesuffix(request.path)}"
 
 
 def _is_success(status: int, request: Request) -> bool:

@@ -216,12 +216,6 @@ class Projects:
     ) -> ProjectRecord:
         """Fork a project; the service makes the copy in the background.
 
-        Args:
-            project: what to fork.
-            wait: until the copy is whole.
-            deadline_s: longest time to wait; the settings' otherwise.
-            attributes: where to put the fork, and what to call it.
-
         Raises:
             Rejected: it cannot be made, or the service gave it up.
             Unavailable: it is not whole at the deadline; it goes on.

@@ -63,10 +63,7 @@ class Wiki:
     ) -> None:
         """Name a wiki; nothing is sent.
 
-        Args:
-            client: the open session.
-            owner: the project or group.
-            id: its numeric id, which survives a move; the full path otherwise.
+        Its numeric id survives a move; without it the full path is asked.
         """
         self.client = client
         self.owner = owner
@@ -123,10 +120,7 @@ class Wiki:
         The service finds a slug without regard to case, so the answer's slug
         may differ from the one asked.
 
-        Args:
-            slug: as listed.
-            render_html: the content as the service's own HTML.
-            version: the page as of this commit.
+        As listed; as the service's own HTML, or as of the commit ``version``.
 
         Raises:
             NotFound: there is no such page, or no such wiki.
@@ -253,13 +247,7 @@ class Wiki:
 
         Every upload makes a new copy under a random folder.
 
-        Args:
-            file: a path, the bytes themselves, or bytes that came once.
-            name: file name; the service replaces what it does not like in it.
-            branch: of the wiki's repository; its default branch otherwise.
-
-        Returns:
-            Where the file is now.
+        The service replaces what it does not like in the name.
 
         Raises:
             FolderError: the file cannot be read.

@@ -11,7 +11,11 @@ import os
 import time
 from pathlib import Path
 
+import click
+
 from wikisync.cli.console import Console
+from wikisync.cli.options import workspace_option
+from wikisync.cli.service_command import token_option
 from wikisync.cli.sync_report import report_sync
 from wikisync.config import WikiSection
 from wikisync.errors import ExitCode, UsageError
@@ -22,6 +26,22 @@ from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.sync_run import sync_pages
 from wikisync.workspace.syncing import exit_code_of
+
+
+def decision_command(name: str, decision: Decision, text: str) -> click.Command:
+    """The command by which a person makes this decision."""
+
+    @click.command(name, help=text, epilog=f"Example: wikisync {name} handbook:1")
+    @click.argument("batch")
+    @workspace_option
+    @token_option
+    @click.pass_obj
+    def command(
+        console: Console, start: Path, batch: str, token_file: Path | None
+    ) -> int:
+        return decide_batch(console, start, batch, decision, token_file)
+
+    return command
 
 
 def decide_batch(

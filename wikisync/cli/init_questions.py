@@ -66,11 +66,7 @@ class Questions:
         )
 
     def ask_token(self, kept: Path) -> tuple[Path | None, str | None]:
-        """A token, or the file that has one; neither for no token.
-
-        Args:
-            kept: where a token for this service is kept, if one is.
-        """
+        """A token, or the file that has one; neither for no token."""
         if kept.exists():
             question = f"Token (hidden; leave empty for the one in {kept})"
         else:

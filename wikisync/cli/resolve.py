@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 import click
 from msgspec import Struct
 
 from wikisync.cli.console import Console
 from wikisync.cli.options import json_option, workspace_option
-from wikisync.cli.resolve_report import ResolveReport
 from wikisync.cli.service_command import token_option
+from wikisync.cli.sync_report import report_sync, wiki_as_json
 from wikisync.config import WikiSection
 from wikisync.core.model import Slug
 from wikisync.errors import (
@@ -61,8 +62,10 @@ from wikisync.workspace.resolving import (
 from wikisync.workspace.restoring import refuse_missing
 from wikisync.workspace.service import open_service
 from wikisync.workspace.sync_run import sync_pages
-from wikisync.workspace.syncing import exit_code_of
+from wikisync.workspace.syncing import Synced, exit_code_of
 
+Outcome = Literal["synced", "settled", "unsettled", "no-conflict"]
+"""``settled``: written for the running process, which syncs it."""
 CHOICES: Mapping[str, Choice] = {"mine": "mine", "wiki": "wiki", "both": "both"}
 
 
@@ -142,11 +145,32 @@ class Asked(Struct):
     token_file: Path | None
     as_json: bool
 
-    @property
-    def report(self) -> ResolveReport:
-        """Where the result is reported."""
-        name = f"{self.section.folder}/{self.slug}"
-        return ResolveReport(self.console, name, as_json=self.as_json)
+    def synced(self, done: Sequence[Synced]) -> None:
+        """Report a sync of the page."""
+        if self.as_json:
+            self.ended("synced", "", done)
+        else:
+            report_sync(self.console, done, as_json=False, is_dry_run=False)
+
+    def ended(
+        self, outcome: Outcome, sentence: str, done: Sequence[Synced] = ()
+    ) -> None:
+        """Report why it was not synced, after what a sync before that reported."""
+        if self.as_json:
+            answer = {
+                "page": f"{self.section.folder}/{self.slug}",
+                "outcome": outcome,
+                "sentence": sentence,
+                "wikis": [wiki_as_json(one) for one in done],
+            }
+            self.console.json(answer)
+            return
+        if done:
+            self.synced(done)
+        if outcome == "unsettled":
+            self.console.warn(sentence)
+        else:
+            self.console.note(sentence)
 
 
 async def _settle(asked: Asked, choice: Choice) -> int:
@@ -169,7 +193,7 @@ async def _settle(asked: Asked, choice: Choice) -> int:
 
 def _left_to(holder: str, asked: Asked) -> int:
     """Say that the process which holds the workspace goes on with it."""
-    asked.report.ended(
+    asked.ended(
         "settled",
         f"{asked.section.folder}/{asked.slug}: its conflict file is resolved; the"
         f" running wikisync applies it ({holder})",
@@ -207,7 +231,7 @@ async def _without_conflict(
         )
     if holder is not None:
         await refuse_missing(opened, section, slug)
-        asked.report.ended("no-conflict", f"{name}: no conflict is known; {holder}")
+        asked.ended("no-conflict", f"{name}: no conflict is known; {holder}")
         return ExitCode.DONE
     wanted = [(section, frozenset({slug}))]
     done = await sync_pages(asked.console, opened, wanted, asked.token_file, os.environ)
@@ -223,10 +247,10 @@ async def _without_conflict(
         known.note_done(time.time(), slug, f"resolve {slug}: {choice}")
         return await _sync_decided(asked, opened)
     if any(one.held or one.failure or one.problems for one in done):
-        asked.report.synced(done)
+        asked.synced(done)
     else:
         sentence = f"{name}: there is no conflict to resolve"
-        asked.report.ended("no-conflict", sentence, done)
+        asked.ended("no-conflict", sentence, done)
     return exit_code_of(done)
 
 
@@ -234,7 +258,7 @@ async def _sync_decided(asked: Asked, opened: OpenWorkspace) -> int:
     """Sync the page that a person decided on, and say what came of it."""
     wanted = [(asked.section, frozenset({asked.slug}))]
     done = await sync_pages(asked.console, opened, wanted, asked.token_file, os.environ)
-    asked.report.synced(done)
+    asked.synced(done)
     return exit_code_of(done)
 
 
@@ -309,7 +333,7 @@ async def _take_edited(
         if conflict_file.text is None:
             left = unresolved_parts(conflict_file)
             again = "open it again, and save it without marker lines"
-            asked.report.ended("unsettled", f"{path}: {left}; {again}")
+            asked.ended("unsettled", f"{path}: {left}; {again}")
             return ExitCode.HELD
     if holder is not None:
         return _left_to(holder, asked)

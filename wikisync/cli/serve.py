@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from wikisync.cli import serve_admin
 from wikisync.cli.console import Console
 from wikisync.cli.options import InputPath
-from wikisync.core.model import WikiOwner
 from wikisync.core.system.connections import USUAL_LIMITS, is_loopback
 from wikisync.core.system.private import make_private_file, read_private_file
 from wikisync.core.system.running import beside, give_back_memory, stop_signal
@@ -30,9 +29,6 @@ PORT_FILE = "port"
 PORT_BYTES_MAX = 16
 PORT_MAX = 65_535
 DELETION_DAYS_MAX = 90
-FLAGS_SHOWN_MAX = 5
-"""For more wikis the hint is ``--all``."""
-"""Not ``file``: whoever may make a project could read this machine's repositories."""
 
 
 class ServeOptions(Struct, frozen=True):
@@ -299,29 +295,6 @@ def describe_load(console: Console, loaded: LoadedFolder, url: str) -> None:
         console.warn(f"{path} is neither a page nor an attachment; skipped")
     for path in loaded.kept:
         console.warn(f"{path} was also changed here; the service keeps its text")
-    selection = export_selection(loaded.owners)
-    if selection:
+    if loaded.owners:
         console.note("to export it as a website, set WIKISYNC_TOKEN and run:")
-        console.note(f"  wikisync export {url} {selection}")
-
-
-def export_selection(owners: Sequence[WikiOwner]) -> str:
-    """Flags of ``wikisync export`` that take in every loaded wiki."""
-    paths = {owner.full_path for owner in owners}
-    groups = {owner.full_path for owner in owners if owner.kind == "group"}
-    flags = [
-        f"--group {group}"
-        for group in sorted(groups)
-        if not any(group.startswith(other + "/") for other in groups)
-    ]
-    rest = [
-        f"--project {path}"
-        for path in sorted(paths - groups)
-        if not any(path.startswith(group + "/") for group in groups)
-    ]
-    if not flags and not rest:
-        return ""
-    if len(flags) + len(rest) > FLAGS_SHOWN_MAX:
-        return "--all -o site"
-    every = ["--all"] if flags else []
-    return " ".join([*flags, *every, *rest, "-o site"])
+        console.note(f"  wikisync export {url} --all -o site")

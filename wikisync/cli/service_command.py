@@ -167,7 +167,6 @@ def speak(connection: Connection, operate: Callable[[Client], Awaitable[T]]) -> 
 
     Raises:
         Exit: a dry run came to its first change, which was printed.
-        WikisyncError: in all its kinds.
     """
     try:
         return asyncio.run(_speak(connection, operate))

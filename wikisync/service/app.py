@@ -90,11 +90,7 @@ class App:
         return response
 
     async def handle(self, call: Call, target: Target) -> web.StreamResponse:
-        """What the handler answers.
-
-        Raises:
-            Refusal: as the handler.
-        """
+        """What the handler answers."""
         return await target.handler(call)
 
     async def _dispatch(self, request: web.BaseRequest) -> web.StreamResponse:

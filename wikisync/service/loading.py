@@ -255,12 +255,7 @@ def _linked_paths(folder: Path) -> frozenset[str]:
 
 
 def _walk(folder: Path, above: Collection[str] = ()) -> Iterator[tuple[str, Path]]:
-    """Files with their path below the folder; no links.
-
-    Args:
-        folder: The folder.
-        above: Hidden folders in it that are walked through, too.
-    """
+    """Files with their path below the folder, and in hidden folders ``above``."""
     for parent, directories, names in os.walk(folder):
         way = Path(parent).relative_to(folder)
         directories[:] = sorted(

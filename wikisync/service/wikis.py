@@ -97,8 +97,7 @@ async def show_page(call: Call, kind: OwnerKind) -> web.Response:
         visit.owner.full_path,
         call.service.url,
     )
-    is_stranger = visit.caller.user is None
-    html = await call.service.renderer.render(job, is_stranger=is_stranger)
+    html = await call.service.renderer.render(job)
     return await _show(visit, page, html=html)
 
 
