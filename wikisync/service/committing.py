@@ -202,10 +202,6 @@ def tree_reader(repository: pygit2.Repository) -> Read:
     return read
 
 
-COMPARED_MAX = 200
-"""Of a commit that changes more files renames are not searched for."""
-
-
 class Signed(Struct, frozen=True):
     """Who made a commit, and when by their own clock."""
 
@@ -227,26 +223,6 @@ class CommitNote(Struct, frozen=True):
     def title(self) -> str:
         """The first line of the message."""
         return self.message.partition("\n")[0]
-
-
-def changed_files(commit: pygit2.Commit) -> list[tuple[str, str]]:
-    """Git's letter and the path of each file that a commit changed."""
-    if commit.parents:
-        diff = commit.parents[0].tree.diff_to_tree(commit.tree)
-    else:
-        diff = commit.tree.diff_to_tree(swap=True)
-    if len(diff) <= COMPARED_MAX:
-        diff.find_similar()
-    deleted = pygit2.enums.DeltaStatus.DELETED
-    return [
-        (
-            delta.status_char(),
-            _readable(
-                (delta.old_file if delta.status == deleted else delta.new_file).raw_path
-            ),
-        )
-        for delta in diff.deltas
-    ]
 
 
 def note_of(commit: pygit2.Commit) -> CommitNote:
