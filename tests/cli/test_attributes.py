@@ -86,12 +86,6 @@ def test_words_become_values(
     [
         (Endpoint.LIST, ["--custom-attributes", "team"], "takes KEY=VALUE, not 'team'"),
         (Endpoint.LIST, ["--custom-attributes", "=x"], "takes KEY=VALUE"),
-        (Endpoint.USERS, ["--skip-users", "1,maria"], "whole numbers, not 'maria'"),
-        (
-            Endpoint.EDIT,
-            ["--container-expiration-policy-attributes", "enabled=yes"],
-            "takes true or false, not 'yes'",
-        ),
     ],
 )
 def test_words_of_another_form_are_refused(

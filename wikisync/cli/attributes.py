@@ -141,13 +141,9 @@ def _read(row: Parameter, given: Any) -> Any:
         case "strings":
             return _items(given)
         case "integers":
-            return [_number(option, item) for item in _items(given)]
+            return [_parsed(item) for item in _items(given)]
         case "hash":
-            kinds = {key.name: key.type for key in row.keys}
-            return {
-                key: _read_key(f"{option} {key}", kinds.get(key, "string"), text)
-                for key, text in _pairs(option, given)
-            }
+            return {key: _parsed(text) for key, text in _pairs(option, given)}
         case "file":
             return InputPath("file").convert(given, None, None) if given else ""
     return given
@@ -168,27 +164,6 @@ def _pairs(option: str, words: Iterable[str]) -> list[tuple[str, str]]:
             )
         pairs.append((key, text))
     return pairs
-
-
-def _read_key(name: str, kind: str, text: str) -> object:
-    if kind == "integer":
-        return _number(name, text)
-    if kind == "boolean":
-        if text not in {"true", "false"}:
-            raise UsageError(
-                f"{name} takes true or false, not {text!r}", hint=f"write {name}=true"
-            )
-        return text == "true"
-    return text
-
-
-def _number(name: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError as exc:
-        raise UsageError(
-            f"{name} takes whole numbers, not {text!r}", hint="give numeric ids"
-        ) from exc
 
 
 def _parsed(text: str) -> object:

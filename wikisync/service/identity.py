@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from aiohttp import web
 from msgspec import UNSET
+from msgspec.structs import asdict
 
 from wikisync.contract.project_schema import OwnerRecord
 from wikisync.contract.routes import OtherEndpoint
@@ -47,11 +48,7 @@ async def show_user(call: Call) -> web.Response:
     user = (await call.signed_in("user")).person
     return json_answer(
         CurrentUserRecord(
-            id=user.id,
-            username=user.username,
-            name=user.name,
-            state=user.state,
-            web_url=f"{call.service.url}/{user.username}",
+            **asdict(user_record(call, user)),
             created_at=user.created_at,
             email=user.email,
             is_admin=user.is_admin or UNSET,
@@ -104,14 +101,5 @@ async def show_user_of_id(call: Call) -> web.Response:
     if not is_number(call.segments["user_id"]):
         raise unmatched_route()
     user = await call.user()
-    shown = user_record(call, user)
-    return json_answer(
-        OwnerRecord(
-            id=shown.id,
-            name=shown.name,
-            username=shown.username,
-            created_at=user.created_at,
-            state=shown.state,
-            web_url=shown.web_url,
-        )
-    )
+    shown = asdict(user_record(call, user))
+    return json_answer(OwnerRecord(**shown, created_at=user.created_at))

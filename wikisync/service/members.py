@@ -7,6 +7,7 @@ changed at the group alone.
 from __future__ import annotations
 
 from aiohttp import web
+from msgspec.structs import asdict
 
 from wikisync.contract.project_schema import AccessLevel, MemberRecord
 from wikisync.contract.routes import OtherEndpoint
@@ -143,16 +144,8 @@ async def _members(
 
 
 def _record(call: Call, user: User, level: int, last_day: str | None) -> MemberRecord:
-    shown = user_record(call, user)
-    return MemberRecord(
-        id=shown.id,
-        username=shown.username,
-        name=shown.name,
-        state=shown.state,
-        web_url=shown.web_url,
-        access_level=level,
-        expires_at=last_day,
-    )
+    shown = asdict(user_record(call, user))
+    return MemberRecord(**shown, access_level=level, expires_at=last_day)
 
 
 async def _owner(call: Call, caller: Caller, kind: OwnerKind) -> Owner:
