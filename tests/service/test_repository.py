@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from pathlib import Path
 
 import pygit2
@@ -201,34 +200,6 @@ def test_push_from_outside_is_seen(tmp_path: Path) -> None:
     write(second, {"d/b.md": b"y"})
 
     assert contents(first) == {"d/a.md": b"x", "d/b.md": b"y"}
-
-
-def test_tree_is_at_hand_once_it_was_read_and_as_long_as_it_is_the_present_one(
-    tmp_path: Path,
-) -> None:
-    repository = WikiRepository(tmp_path / "wiki.git")
-    assert repository.tree_at_hand() is None
-    tree = write(repository, {"a.md": b"a"})
-    assert repository.tree_at_hand() is tree
-    write(WikiRepository(tmp_path / "wiki.git"), {"b.md": b"b"})
-    assert repository.tree_at_hand() is None
-
-
-def test_tree_at_hand_is_not_waited_for_while_somebody_writes(tmp_path: Path) -> None:
-    repository = WikiRepository(tmp_path / "wiki.git")
-    write(repository, {"a.md": b"a"})
-    found: list[WikiTree | None] = []
-
-    def decide(_tree: WikiTree) -> CommitPlan:
-        asking = threading.Thread(
-            target=lambda: found.append(repository.tree_at_hand()), daemon=True
-        )
-        asking.start()
-        asking.join(5)
-        return CommitPlan("write", writes={"b.md": b"b"})
-
-    repository.change(decide, AUTHOR)
-    assert found == [None]
 
 
 def test_commit_of_a_decision_that_refuses_is_not_made(tmp_path: Path) -> None:

@@ -11,8 +11,6 @@ import asyncio
 import logging
 import time
 import uuid
-import zlib
-from collections.abc import AsyncIterator
 from contextlib import nullcontext
 from functools import cache
 
@@ -33,11 +31,9 @@ from wikisync.service.instance import Service
 from wikisync.service.offers import Target, route_table
 from wikisync.service.pages import PART_BYTES
 from wikisync.service.routing import Match, OtherMethods, Router
-from wikisync.service.settings import MIB, Limits
+from wikisync.service.settings import Limits
 
 log = logging.getLogger(__name__)
-
-_GZIP_WBITS = 31
 
 
 class App:
@@ -86,7 +82,7 @@ class App:
                     {"message": "500 Internal Server Error"}, status=500
                 )
         if isinstance(response, web.Response) and not response.prepared:
-            return await _dress(self.service, request, response)
+            return _dress(self.service, request, response)
         return response
 
     async def handle(self, call: Call, target: Target) -> web.StreamResponse:
@@ -150,7 +146,7 @@ async def _admit(call: Call, target: Target, limits: Limits) -> int:
     return bytes_max
 
 
-async def _dress(
+def _dress(
     service: Service, request: web.BaseRequest, response: web.Response
 ) -> web.Response:
     """Add the entity tag, and compress or leave out the body when asked."""
@@ -160,34 +156,14 @@ async def _dress(
         wanted = request.headers.get("If-None-Match", "")
         if wanted and answers.etag_matches(wanted, etag):
             return web.Response(status=304, headers={"ETag": etag})
-    if isinstance(response, answers.PartsAnswer):
+    is_in_parts = isinstance(response, answers.PartsAnswer)
+    size = PART_BYTES + 1 if is_in_parts else len(body)
+    is_json = response.content_type == answers.JSON_TYPE
+    if is_json and size >= service.settings.limits.gzip_bytes_min:
         response.headers["Vary"] = "Accept-Encoding"
-        if _wants_gzip(request, PART_BYTES + 1, service.settings.limits):
-            response.headers["Content-Encoding"] = "gzip"
-            response.body = _compressed(response.parts)
-    elif (
-        response.content_type == answers.JSON_TYPE
-        and len(body) >= service.settings.limits.gzip_bytes_min
-    ):
-        response.headers["Vary"] = "Accept-Encoding"
-        if _wants_gzip(request, len(body), service.settings.limits):
-            response.headers["Content-Encoding"] = "gzip"
-            response.body = await _compress(body)
+        if _wants_gzip(request, size, service.settings.limits):
+            response.enable_compression(web.ContentCoding.gzip)
     return response
-
-
-async def _compressed(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    packer = zlib.compressobj(1, zlib.DEFLATED, _GZIP_WBITS)
-    async for part in parts:
-        yield await asyncio.to_thread(packer.compress, part)
-    yield packer.flush()
-
-
-async def _compress(body: bytes) -> bytes:
-    # a long list is compressed lightly and aside; the loop must go on
-    if len(body) > MIB // 4:
-        return await asyncio.to_thread(zlib.compress, body, 1, _GZIP_WBITS)
-    return zlib.compress(body, 6, _GZIP_WBITS)
 
 
 def _wants_gzip(request: web.BaseRequest, size: int, limits: Limits) -> bool:

@@ -82,18 +82,6 @@ class WikiRepository:
                 self._tree = WikiTree(commit, self._root)
             return self._tree
 
-    def tree_at_hand(self) -> WikiTree | None:
-        """The default branch, if it is known without waiting; else None."""
-        if not self._lock.acquire(blocking=False):
-            return None
-        try:
-            repository, tree = self._opened, self._tree
-            if repository is None or tree is None:
-                return None
-            return tree if tip_of(repository, self.branch()) == tree.commit else None
-        finally:
-            self._lock.release()
-
     def tree_at(self, commit_id: str) -> WikiTree | None:
         """The files at a commit, by its id or how that begins, or None.
 

@@ -38,8 +38,6 @@ class WikiStorage:
         Raises:
             Refusal: 503 for more files than a wiki may have.
         """
-        if version is None and (at_hand := self.repository.tree_at_hand()):
-            return at_hand
         try:
             if version is None:
                 return await asyncio.to_thread(self.repository.tree)
