@@ -28,13 +28,14 @@ from wikisync.core.system.private import (
 log = logging.getLogger(__name__)
 
 FILE_BYTES_MAX = 256 * 1024 * 1024
+COMMITS_KEPT = 8
+"""The newest ones: a process that is ended goes on from an earlier one than it saw."""
 
 
 class _Kept(Struct, frozen=True, array_like=True):
-    """One commit and its trees."""
+    """Some commits, each with the id of its root, and their trees."""
 
-    head: str
-    root: bytes
+    roots: dict[str, bytes]
     trees: dict[bytes, bytes]
 
 
@@ -58,7 +59,8 @@ class TreeCache:
         """The commit; empty where none is known."""
         self.root = b""
         self.trees: dict[bytes, bytes] = {}
-        """Those of the commit, and of the one before it."""
+        """Those of the commit, and of those before it."""
+        self._roots: dict[str, bytes] = {}
 
     def load(self, head: str) -> bytes:
         """The id of the tree of this commit, from memory or from the file.
@@ -85,18 +87,21 @@ class TreeCache:
         """
         fresh = {one: more[one] for one in more.keys() - self.trees.keys()}
         root = require_whole(self.trees | fresh, root, fresh)
-        trees = reachable(self.trees | fresh, root)
-        before = reachable(self.trees, self.root) if self.head else {}
-        self.head, self.root, self.trees = head, root, before | trees
+        newest = [one for one in self._roots if one != head][1 - COMMITS_KEPT :]
+        roots = {one: self._roots[one] for one in newest} | {head: root}
+        trees: dict[bytes, bytes] = {}
+        for one in roots.values():
+            trees |= reachable(self.trees | fresh, one)
+        self.head, self.root, self.trees, self._roots = head, root, trees, roots
         if self._file is not None and self._is_kept:
             try:
-                _write(self._file, _Kept(head, root, trees))
+                _write(self._file, _Kept(self._roots, self.trees))
             except OSError as error:
                 log.info("%s cannot be written: %s", self._file, error)
 
     def forget(self) -> None:
         """Keep nothing; the file is written anew by the next commit."""
-        self.head, self.root, self.trees = "", b"", {}
+        self.head, self.root, self.trees, self._roots = "", b"", {}, {}
         self._is_loaded = True
 
     def _read(self, head: str) -> None:
@@ -110,10 +115,11 @@ class TreeCache:
         except msgspec.DecodeError:
             return
         trees = kept.trees
-        if kept.head == head and all(
+        if head in kept.roots and all(
             id_of(b"tree", trees[one], len(one)) == one for one in trees
         ):
-            self.head, self.root, self.trees = head, kept.root, trees
+            self.head, self.root = head, kept.roots[head]
+            self.trees, self._roots = trees, kept.roots
 
 
 def _write(file: Path, kept: _Kept) -> None:
