@@ -58,11 +58,12 @@ def write_pdf(book: Book, target: Path, engine: PdfEngine) -> tuple[Problem, ...
         if program is None:
             _print_by_weasyprint(source, made)
         else:
-            _print_by_chromium(program, source, made)
+            # what only counts pages needs no tags for screen readers, nor an outline
+            _print_by_chromium(program, source, made, "--disable-pdf-tagging")
             numbers = printed_pages(made.read_bytes())
             if numbers:
                 write_print(book, source, numbers)
-                _print_by_chromium(program, source, made)
+            _print_by_chromium(program, source, made, "--generate-pdf-document-outline")
         with written_whole(target) as file:
             # the same pages are the same bytes
             stamp = re.sub(r"\D", "", book.changed)[:14] or "19800101000000"
@@ -107,7 +108,7 @@ def find_engine(engine: PdfEngine) -> str | None:
 # Chromium -------------------------------------------------------------------------
 
 
-def _print_by_chromium(program: str, source: Path, target: Path) -> None:
+def _print_by_chromium(program: str, source: Path, target: Path, flag: str) -> None:
     target.unlink(missing_ok=True)
     words = [
         program,
@@ -121,7 +122,7 @@ def _print_by_chromium(program: str, source: Path, target: Path) -> None:
         "--host-resolver-rules=MAP * ~NOTFOUND",
         f"--user-data-dir={source.parent / 'profile'}",
         "--no-pdf-header-footer",
-        "--generate-pdf-document-outline",
+        flag,
         f"--print-to-pdf={target}",
         source.as_uri(),
     ]
