@@ -163,13 +163,16 @@ def _print_by_weasyprint(source: Path, target: Path) -> None:
 
     inside = f"{source.parent.as_uri()}/"
 
-    def fetch(url: str, *args: object, **options: object) -> object:
-        if not url.startswith((inside, "data:")):
-            raise ValueError("nothing outside the document is shown")
-        return weasyprint.default_url_fetcher(url, *args, **options)
+    class Inside(weasyprint.urls.URLFetcher):  # type: ignore[misc]
+        """Gives nothing but the document and its pictures."""
+
+        def fetch(self, url: str, headers: object = None) -> object:
+            if not url.startswith((inside, "data:")):
+                raise ValueError("nothing outside the document is shown")
+            return super().fetch(url, headers)
 
     try:
-        weasyprint.HTML(filename=source, url_fetcher=fetch).write_pdf(target)
+        weasyprint.HTML(filename=source, url_fetcher=Inside()).write_pdf(target)
     except Exception as exc:
         raise _not_printed("WeasyPrint", str(exc)) from exc
 
