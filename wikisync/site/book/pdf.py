@@ -1,7 +1,8 @@
 """All pages as PDF, printed by a browser or by WeasyPrint.
 
-Chromium knows no ``target-counter``: it prints twice.  The first PDF says on which
-pages the links of the contents end, and the second one has their numbers.  The page
+Each prints twice: Chromium knows no ``target-counter``, and WeasyPrint counts wrong
+in a flexible box.  The first PDF says on which pages the links of the contents end,
+and the second one has their numbers.  The page
 that it prints holds no script, asks no network and shows files of its own folder.
 """
 
@@ -56,6 +57,8 @@ def write_pdf(book: Book, target: Path, engine: PdfEngine) -> tuple[Problem, ...
         source, made = Path(folder, "book.html"), Path(folder, "book.pdf")
         write_print(book, source, {})
         if program is None:
+            numbers = _print_by_weasyprint(source, made)
+            write_print(book, source, numbers)
             _print_by_weasyprint(source, made)
         else:
             # what only counts pages needs no tags for screen readers, nor an outline
@@ -69,14 +72,13 @@ def write_pdf(book: Book, target: Path, engine: PdfEngine) -> tuple[Problem, ...
             stamp = re.sub(r"\D", "", book.changed)[:14] or "19800101000000"
             date = f"D:{stamp}+00'00'".encode()
             file.write(_DATE.sub(date, made.read_bytes()))
-    if program is None or numbers:
+    if numbers:
         return ()
     return (
         Problem(
             "no-page-numbers",
             target.name,
-            f"its contents have no page numbers: the PDF of {Path(program).name} has"
-            " another form than expected",
+            "its contents have no page numbers: the PDF has another form than expected",
             "give --pdf-engine weasyprint, or another version of Chromium",
         ),
     )
@@ -158,7 +160,8 @@ def _not_printed(engine: str, why: str) -> SiteError:
 # WeasyPrint -----------------------------------------------------------------------
 
 
-def _print_by_weasyprint(source: Path, target: Path) -> None:
+def _print_by_weasyprint(source: Path, target: Path) -> Mapping[str, int]:
+    """Print, and give the page on which each id is."""
     import weasyprint
 
     inside = f"{source.parent.as_uri()}/"
@@ -172,9 +175,12 @@ def _print_by_weasyprint(source: Path, target: Path) -> None:
             return super().fetch(url, headers)
 
     try:
-        weasyprint.HTML(filename=source, url_fetcher=Inside()).write_pdf(target)
+        document = weasyprint.HTML(filename=source, url_fetcher=Inside()).render()
+        document.write_pdf(target)
     except Exception as exc:
         raise _not_printed("WeasyPrint", str(exc)) from exc
+    pages = enumerate(document.pages, start=1)
+    return {name: number for number, page in pages for name in page.anchors}
 
 
 # What a PDF says ------------------------------------------------------------------
