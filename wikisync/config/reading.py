@@ -205,7 +205,7 @@ def _section(table: Table, kind: type[S]) -> S:
 
 
 def _value(table: Table, name: str, default: Any, type_: Any, key: Key) -> object:
-    if type_ is bool:
+    if type_ in {bool, bool | None}:
         return table.flag(name, is_on=default)
     if type_ is int:
         return table.integer(name, default, key.low, key.high)
@@ -294,8 +294,10 @@ def _render_section(lines: str, section: Struct) -> str:
     """The section of a new file with the values that are not the defaults."""
 
     def render(line: re.Match[str]) -> str:
-        value = _toml(getattr(section, line[1]))
-        return line[0] if value == line[2] else f"{line[1]} = {value}"
+        held = getattr(section, line[1])
+        if held is None or _toml(held) == line[2]:
+            return line[0]
+        return f"{line[1]} = {_toml(held)}"
 
     return _KEY.sub(render, lines) + "\n"
 
