@@ -179,7 +179,8 @@ def _print_by_weasyprint(source: Path, target: Path) -> Mapping[str, int]:
         document.write_pdf(target)
     except Exception as exc:
         raise _not_printed("WeasyPrint", str(exc)) from exc
-    pages = enumerate(document.pages, start=1)
+    # a chapter over several pages has its id on each
+    pages = reversed(list(enumerate(document.pages, start=1)))
     return {name: number for number, page in pages for name in page.anchors}
 
 
