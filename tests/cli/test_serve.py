@@ -102,7 +102,7 @@ def test_serve_prints_url_and_token_and_how_to_export(
     assert process.returncode == 0
     assert token not in stdout + stderr, "it is printed once"
     assert "loaded the wiki of project docs/handbook" in stderr
-    assert f"wikisync export {url} --group docs --all -o site" in stderr
+    assert f"wikisync export {url} --all -o site" in stderr
     assert "Traceback" not in stderr
 
 
