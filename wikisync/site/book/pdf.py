@@ -102,7 +102,7 @@ def find_engine(engine: PdfEngine) -> str | None:
         raise UsageError(
             f"a PDF needs {wanted}, which is not installed",
             hint="install Chromium (Debian: apt install chromium) or"
-            " WeasyPrint (pip install 'wikisync[weasyprint]')",
+            " WeasyPrint (pip install weasyprint)",
         )
     return program
 
