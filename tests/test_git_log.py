@@ -63,6 +63,8 @@ def test_page_in_another_format_is_edited(tmp_path: Path) -> None:
     commit(tmp_path, 1, home=TEXT)
     commit(tmp_path, 2, home=None, **{"home.org": TEXT})
     assert kinds(read_log(tmp_path))[0] == ("edited", "home", "home")
+    commit(tmp_path, 3, "Ada", **{"home.org": None, "home.rdoc": "other words\n"})
+    assert kinds(read_log(tmp_path))[:2] == [("edited", "home", "home")] * 2
 
 
 def test_pages_that_take_others_names_keep_their_histories(tmp_path: Path) -> None:

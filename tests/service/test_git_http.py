@@ -509,10 +509,11 @@ async def test_without_git_there_is_no_such_address(
     monkeypatch.setenv("PATH", "/nonexistent")
 
     with caplog.at_level(logging.WARNING, "wikisync"):
+        await api.get(REFERENCES)
         answer = await api.get(REFERENCES)
 
     assert (answer.status, answer.json) == (404, {"error": "404 Not Found"})
-    assert "there is no git executable on the PATH" in caplog.text
+    assert caplog.text.count("there is no git executable on the PATH") == 1
 
 
 async def test_git_can_be_switched_off(handbook: EmbeddedService, api: Api) -> None:

@@ -111,14 +111,18 @@ def test_history_that_is_cut_says_since_when_it_is_known(dated: Studio) -> None:
     text = TEXT.replace("quick", "fast")
     committed(dated.sources[0].folder, {"home.md": text}, "2026-03-06T10:00:00")
     committed(dated.sources[0].folder, {"home.md": TEXT}, "2026-03-07T10:00:00")
-    (dated.sources[0].folder / ".git/shallow").write_text(f"{cut}\n")
-    shutil.rmtree(dated.root / "cache")
+    shallow = dated.sources[0].folder / ".git/shallow"
+    dated.build()
+    shallow.write_text(f"{cut}\n")
     dated.build()
     for path in ("-/changes.html", "-/history/index.html"):
         text = re.sub("<[^>]*>", "", dated.article(path))
         assert "The history is known since 5 March 2026" in text
     assert "Created on" not in footer(dated, "index.html")
     assert "<time" not in dated.read("work/plan.html")
+    shallow.unlink()
+    dated.build()
+    assert "Created on 2 January 2026" in footer(dated, "index.html")
 
 
 def test_history_can_be_left_out(dated: Studio) -> None:
@@ -190,6 +194,32 @@ def test_sites_of_other_languages_say_it_in_theirs(dated: Studio) -> None:
     dated.set(lang="de")
     dated.build()
     assert "Zuletzt geändert am 3. Februar 2026 von Bob" in footer(dated, "index.html")
+
+
+def test_changes_lead_to_pages_that_took_each_others_names(studio: Studio) -> None:
+    folder = studio.add("-- home.md --\nhome\n")
+    other = TEXT.replace("See", "Read").upper()
+    committed(folder, {"a.md": TEXT, "b.md": other}, "2026-01-01T00:00:00")
+    committed(
+        folder,
+        {"a.md": None, "b.md": None, "a.org": other, "b.org": TEXT},
+        "2026-01-02T00:00:00",
+    )
+    committed(
+        folder, {"a.org": None, "a.rdoc": "in other words\n"}, "2026-01-03T00:00:00"
+    )
+    studio.build()
+    links = re.findall(
+        r'href="\.\./(\w+)\.html">[^/]*/a> <span[^>]*>(\w+)',
+        (studio.article("-/changes.html")),
+    )
+    assert links[:3] == [("a", "edited"), ("a", "renamed"), ("b", "renamed")]
+    assert sorted(links[3:]) == [
+        ("a", "created"),
+        ("b", "created"),
+        ("index", "created"),
+    ]
+    checked_feed(studio, "-/changes.atom")
 
 
 # -- feeds -------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pygit2
+from msgspec.structs import replace
 from pygit2.enums import DeltaStatus, DiffFind, SortMode
 
 from wikisync.core.model import Slug, split_extension
@@ -81,7 +82,7 @@ def read_log(
             if str(commit.id) in cut:
                 since = max(since, _time(commit))
             elif len(commit.parent_ids) < 2:
-                rows += _changes(repository, commit, below, page_of)
+                rows += _once_each(_changes(repository, commit, below, page_of))
         kept = known.rows[: ROWS_MAX - len(rows)]
         if len(kept) < len(known.rows):
             since = kept[-1].at if kept else rows[-1].at
@@ -169,6 +170,17 @@ def _changes(
             *(at, author, after or before or Slug(""), before or "", kind),
             *(added, removed, name, str(delta.new_file.id) if after else ""),
         )
+
+
+def _once_each(changes: Iterator[Version]) -> Iterator[Version]:
+    """Each change once; a page whose file has another format now is no other page."""
+    rows = {(row.slug, row.kind): row for row in changes}
+    for (slug, kind), row in rows.items():
+        is_new_file = {(slug, "created"), (slug, "deleted")} <= rows.keys()
+        if is_new_file and kind == "created":
+            yield replace(row, kind="edited", was=slug)
+        elif not (is_new_file and kind == "deleted"):
+            yield row
 
 
 def _tree(commit: pygit2.Commit, below: str) -> pygit2.Tree | None:

@@ -35,7 +35,7 @@ from wikisync.service.access import (
 from wikisync.service.answers import PlainRefusal, Refusal, unmatched_route
 from wikisync.service.bodies import call_for_body, spool_folder
 from wikisync.service.call import Call, Caller, Owner
-from wikisync.service.git_process import GitFailed, GitInput, find_git
+from wikisync.service.git_process import GitFailed, GitInput
 from wikisync.service.page_ids import moves_between, update_page_ids
 from wikisync.service.projects.views import level_of_feature
 from wikisync.service.push_check import PushRefused, check_push, read_push
@@ -188,8 +188,7 @@ async def _enter(call: Call, part: Part, *, is_push: bool) -> Visit:
         Refusal: no such address here, or no git.
         PlainRefusal: 401, 403 or 404 in git's way, plain text.
     """
-    if find_git() is None:
-        log.warning("nothing can be cloned: there is no git executable on the PATH")
+    if not call.service.git.is_there():
         raise unmatched_route()
     caller = await _caller(call)
     found = await _find(call, caller)

@@ -95,6 +95,16 @@ class GitRunner:
     def __init__(self, limits: GitService) -> None:
         self.limits = limits
         self._slots = Slots(limits.processes_max, limits.waiting_max, limits.waiting_s)
+        self._was_missed = False
+
+    def is_there(self) -> bool:
+        """Whether there is git; that there is none is said once."""
+        if find_git() is not None:
+            return True
+        if not self._was_missed:
+            log.warning("nothing can be cloned: there is no git executable on the PATH")
+        self._was_missed = True
+        return False
 
     async def run(
         self,

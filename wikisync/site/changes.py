@@ -6,6 +6,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from wikisync.core.model import Slug
@@ -17,7 +18,7 @@ from wikisync.site.sources import is_template
 from wikisync.site.titles import TITLE_CHARS_MAX, display_title, shortened
 
 if TYPE_CHECKING:
-    from wikisync.core.versions import Version
+    from wikisync.core.versions import Version, Versions
     from wikisync.site.pages import WikiPages
 
 CHANGES_MAX = 100
@@ -33,20 +34,14 @@ def changed_pages(
     """The last changes of a wiki, the newest first."""
     scanned = wiki.wiki.scanned
     seed = scanned.source.origin.service + scanned.source.owner.full_path
-    names: dict[str, Slug | None] = {}
-    """What is called now what had these names at the time; None: it is deleted."""
     count = 0
-    for row in scanned.versions.rows:
-        now = None if row.kind == "deleted" else names.get(row.slug, row.slug)
-        names.pop(row.slug, None)
-        if row.kind != "created":
-            names[row.was] = now
+    for row, now in _named_now(scanned.versions):
         is_there = now in scanned.pages and now not in scanned.beside
         if not (is_there if now else _is_shown(row.slug, scanned.left_out)):
             continue
         count += 1
         title = wiki.title(now) if now else _title(row.slug)
-        name = f"{seed} {row.commit or row.at} {row.slug}"
+        name = f"{seed} {row.commit or row.at} {row.slug} {row.kind}"
         yield ListingItem(
             title,
             wiki.url(now) if now else None,
@@ -57,6 +52,21 @@ def changed_pages(
         )
         if count == CHANGES_MAX:
             return
+
+
+def _named_now(versions: Versions) -> Iterator[tuple[Version, Slug | None]]:
+    """Each version with the name of its page today; None: it is deleted."""
+    names: dict[str, Slug | None] = {}
+    for _, group in groupby(versions.rows, key=lambda row: row.commit or row):
+        rows = [
+            (row, None if row.kind == "deleted" else names.get(row.slug, row.slug))
+            for row in group
+        ]
+        yield from rows
+        # pages may take each other's names in one commit
+        for row, _ in rows:
+            names.pop(row.slug, None)
+        names |= {row.was: now for row, now in rows if row.kind != "created"}
 
 
 def newest(items: Iterable[ListingItem]) -> list[ListingItem]:

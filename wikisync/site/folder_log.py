@@ -34,6 +34,8 @@ COMMITS_MAX = 20_000
 class _Noted(Struct, frozen=True, array_like=True):
     state: str
     """Of the branch, when it was read."""
+    cut: str
+    """The commits whose parents were not there."""
     versions: Versions
 
 
@@ -47,12 +49,14 @@ def folder_log(source: WikiSource, cache: Cache) -> Versions:
     if git is None:
         return source.versions
     name = hashlib.sha256(cache.key("folder", folder)).hexdigest()
-    place, noted, state = cache.folder / LOGS_FOLDER / name, _Noted("", UNKNOWN), ""
+    place, noted = cache.folder / LOGS_FOLDER / name, _Noted("", "", UNKNOWN)
     with suppress(OSError, msgspec.MsgspecError):
         noted = _NOTED.decode(place.read_bytes())
-    state = _state(git)
-    if not state or noted.state != state:
-        noted = _Noted(state, _read(git.parent, folder, noted.versions))
+    state, cut = _state(git), _text(git / "shallow")
+    if not state or (noted.state, noted.cut) != (state, cut):
+        # commits that came since, or are gone, are no newer ones
+        known = noted.versions if noted.cut == cut else UNKNOWN
+        noted = _Noted(state, cut, _read(git.parent, folder, known))
         with suppress(OSError):
             make_private_folder(place.parent)
             place.write_bytes(msgspec.msgpack.encode(noted))
@@ -65,10 +69,16 @@ def _has_git(folder: Path) -> bool:
 
 def _state(git: Path) -> str:
     """What tells whether HEAD is another commit; empty where only git can say."""
+    head = _text(git / "HEAD")
+    if not head.startswith("ref: "):
+        return head
+    branch = _text(git / head.removeprefix("ref: ").strip())
+    return branch and head + branch
+
+
+def _text(file: Path) -> str:
     with suppress(OSError, UnicodeDecodeError):
-        head = (git / "HEAD").read_text()
-        branch = git / head.removeprefix("ref: ").strip()
-        return head + (branch.read_text() if head.startswith("ref: ") else "")
+        return file.read_text()
     return ""
 
 
