@@ -75,6 +75,14 @@ def test_address_of_a_person_is_nowhere(dated: Studio) -> None:
     assert b"eve" in whole
 
 
+def test_commit_at_the_beginning_of_time_is_shown(dated: Studio) -> None:
+    folder = dated.sources[0].folder
+    committed(folder, {"plan.md": "x\n"}, "1970-01-01T00:00:00")
+    dated.build()
+    assert "Last changed on 1 January 1970" in footer(dated, "plan.html")
+    assert "1 January 1970" in dated.article("-/changes.html")
+
+
 def test_page_that_no_commit_has_bears_no_date(dated: Studio) -> None:
     """The time of a file is another one in each copy."""
     (dated.sources[0].folder / "new.md").write_text("new\n")

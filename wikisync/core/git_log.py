@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 import pygit2
@@ -26,12 +27,13 @@ RENAMES_MAX = 200
 """Files of one commit that are compared to find out which were renamed."""
 TEXT_BYTES_MAX = 1024 * 1024
 NAME_CHARS_MAX = 80
+NAME_CHARS_READ = 1000
 TIME_MAX = 253_402_300_799
 """The last second of the year 9999."""
 
 PageOf = Callable[[str], Slug | None]
-_ADDRESS = re.compile(r"<[^<>]*@[^<>]*>|(?<=\S)@\S+")
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_ADDRESS = re.compile(r"<[^<>]*@[^<>]*>|(?<=\S)\s*(?:[@\uff20]|%40)\s*\S+")
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def page_of_wiki(path: str) -> Slug | None:
@@ -94,22 +96,25 @@ def read_log(
 def read_blobs(folder: Path, blobs: list[str]) -> list[str | None]:
     """Texts by git's ids; None for one that is not here, or no text."""
     texts: list[str | None] = []
-    repository = pygit2.Repository(str(folder))
-    try:
-        for blob in blobs:
-            found = repository.get(blob) if blob else None
-            if isinstance(found, pygit2.Blob) and found.size <= TEXT_BYTES_MAX:
-                texts.append(found.data.decode("utf-8", "replace"))
-            else:
-                texts.append(None)
-    finally:
-        repository.free()
+    repository = _opened(str(folder))
+    for blob in blobs:
+        found = repository.get(blob) if blob else None
+        if isinstance(found, pygit2.Blob) and found.size <= TEXT_BYTES_MAX:
+            texts.append(found.data.decode("utf-8", "replace"))
+        else:
+            texts.append(None)
     return texts
+
+
+@lru_cache(maxsize=1)
+def _opened(folder: str) -> pygit2.Repository:
+    """A repository, open for the texts of one page after the other."""
+    return pygit2.Repository(folder)
 
 
 def shown_name(name: str) -> str:
     """An author's name as a page may show it: without an address."""
-    name = _UNSEEN.sub(" ", _ADDRESS.sub("", name))
+    name = _ADDRESS.sub("", _UNSEEN.sub(" ", name[:NAME_CHARS_READ]))
     return " ".join(name.split())[:NAME_CHARS_MAX]
 
 
@@ -127,7 +132,8 @@ def _cut(repository: pygit2.Repository) -> frozenset[str]:
 
 
 def _time(commit: pygit2.Commit) -> int:
-    return min(max(commit.author.time, 0), TIME_MAX)
+    # 0 is a time that is not known
+    return min(max(commit.author.time, 1), TIME_MAX)
 
 
 def _changes(
