@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from wikisync.site.addresses import ASSETS_FOLDER, SEARCH_FOLDER, wiki_list_path
+from wikisync.site.addresses import (
+    ASSETS_FOLDER,
+    HISTORY_FOLDER,
+    SEARCH_FOLDER,
+    wiki_changes_path,
+    wiki_list_path,
+)
 from wikisync.site.published import PublishedWiki
 from wikisync.site.search import SearchDocument, read_documents, value_of
 
@@ -19,13 +25,19 @@ Read = Callable[[str], bytes | None]
 
 def kept_paths(known: Iterable[str], wikis: Sequence[PublishedWiki]) -> Iterator[str]:
     """Files of a site that its kept wikis need."""
-    beginnings = [wiki.prefix for wiki in wikis]
-    # a long list of pages has more parts: -/all/docs/handbook-2.html
-    lists = [wiki_list_path(wiki.owner, is_only=False) for wiki in wikis]
-    parts = [path.removesuffix(".html") for path in lists]
+    beginnings = [
+        folder + wiki.prefix for wiki in wikis for folder in ("", HISTORY_FOLDER)
+    ]
+    lists = [
+        of_wiki(wiki.owner, is_only=False).removesuffix(".html")
+        for wiki in wikis
+        for of_wiki in (wiki_list_path, wiki_changes_path)
+    ]
     for path in known:
-        stem, _, number = path.removesuffix(".html").rpartition("-")
-        is_list = path in lists or (stem in parts and number.isdigit())
+        # a long list has more parts, -/all/docs/handbook-2.html, and changes a feed
+        name = path.removesuffix(".html").removesuffix(".atom")
+        stem, _, number = name.rpartition("-")
+        is_list = name in lists or (stem in lists and number.isdigit())
         if is_list or path.startswith((ASSETS_FOLDER, *beginnings)):
             yield path
 

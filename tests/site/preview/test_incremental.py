@@ -22,6 +22,7 @@ from tests.site.sites import Studio
 from tests.site.test_incremental import EDITS, WIKIS, add_wikis, apply_edits
 from wikisync.core.model import Slug
 from wikisync.folder.naming import parse_path
+from wikisync.site.addresses import LLMS, LLMS_FULL
 from wikisync.site.cache import open_cache
 from wikisync.site.preview import world as preview_world
 from wikisync.site.preview.pages import Rendered
@@ -75,6 +76,8 @@ def authoring() -> Iterator[Author]:
     root = Path(tempfile.mkdtemp())
     studio = Studio(root)
     add_wikis(studio)
+    # a preview has no sources beside its pages: who looks at it has them
+    studio.set(sources=False)
     try:
         with open_cache(root / "live") as cache:
             site = LiveSite(
@@ -110,6 +113,7 @@ def test_preview_after_any_edits_equals_a_clean_build(
         assert author.site.failure is None
         clean = author.studio.clean_build()
         left_out = {"404.html", "robots.txt", ".nojekyll", "sitemap.xml"}
+        left_out |= {LLMS, LLMS_FULL}
         paths = [path for path in clean if path not in left_out]
         paths = [path for path in paths if not path.endswith((".json", ".js"))]
         shown = {path: author.shown(path) for path in paths}
