@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 import pytest
+from msgspec.structs import replace
 
 from tests.support.browser import Visit, visiting
 from tests.support.searched import searched
@@ -14,6 +15,7 @@ from tests.support.theming import full_context, page_context
 from wikisync.markup.record import Section
 from wikisync.site import search_terms
 from wikisync.site.search import SearchDocument, build_shards
+from wikisync.site.search_words import document_words, packed_words
 from wikisync.site.theme import load_theme
 
 if TYPE_CHECKING:
@@ -353,3 +355,46 @@ async def test_first_hit_answers_what_people_ask_in_their_own_words(
         for query, url in found.items()
     }
     assert pages == answers
+
+
+async def test_search_for_a_tag_finds_its_pages_alone(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    words = document_words("B", (), ["How To"])
+    pages = [
+        document("a.html", "how to", "A"),
+        replace(document("b.html", "", "B"), words=packed_words(words)),
+    ]
+    base = write_search_site(tmp_path, pages)
+    assert await hits(chromium, base, "tag:how-to") == ["b.html"]
+    assert await hits(chromium, base, 'b tag:"How to"') == ["b.html"]
+
+
+async def test_phrase_in_quotes_is_found_in_this_order(
+    chromium: Browser, tmp_path: Path
+) -> None:
+    pages = [
+        document("a.html", "the wiki of a group"),
+        document("b.html", "a group, and its wiki"),
+    ]
+    base = write_search_site(tmp_path, pages)
+    async with visiting(chromium, base) as visit:
+        assert await hits_in(visit, '"Group wiki"', is_partial=True) == []
+    assert await hits(chromium, base, '"a group" wiki "THE wiki"') == ["a.html"]
+    assert set(await hits(chromium, base, "group wiki")) == {"a.html", "b.html"}
+
+
+async def test_words_are_marked_on_the_page_until_they_are_cleared(
+    chromium: Browser, base: str
+) -> None:
+    async with visiting(chromium, base) as visit:
+        await visit.go("index.html")
+        await visit.page.fill(".search input", "markdown footnote")
+        await visit.page.locator(".hits a").first.click()
+        await visit.page.wait_for_url("**/formats/markdown.html*")
+        marks = visit.page.locator("article mark")
+        assert "footnote" in " ".join(await marks.all_inner_texts()).lower()
+        await visit.page.get_by_role("button", name="Clear the marks").click()
+        assert await marks.count() == 0
+        await visit.page.reload()
+        assert await marks.count() == 0

@@ -29,6 +29,18 @@ const wordsOf = (line) =>
 		return chars[1] && pair.test(word) ? chars.slice(1).map((it, i) => chars[i] + it) : chars.slice(0, 32).join("");
 	});
 
+// A query: tags as the index has them, phrases, and words.
+function parse(query) {
+	const tags = [], phrases = [];
+	const rest = query.replace(/(^|\s)tag:("[^"]*"?|\S+)/gu, (_, gap, tag) => {
+		const key = fold(tag.replaceAll('"', "").trim().split(/\s+/).join(" ")).replace(/[^\p{L}\p{N}_]/gu, "_");
+		if (key) tags.push("=" + [...key].slice(0, 32).join(""));
+		return gap;
+	});
+	for (const [, phrase] of rest.matchAll(/"([^"]+)"/g)) if (wordsOf(phrase)[0]) phrases.push(wordsOf(phrase).join(" "));
+	return { tags, phrases, words: [...new Set(wordsOf(rest))] };
+}
+
 // Files with a word, or all that begin with it.
 function filesOf(word, isOpen, keys) {
 	let whole = "";
@@ -46,7 +58,7 @@ async function lookUp(word, at, words) {
 	const terms = " " + (await Promise.all(filesOf(word, isOpen, keys.split(" ")))).join(" ");
 	const having = (pattern) => [...terms.matchAll(` (${pattern}):(\\S+)`)];
 	let fit = having(isOpen ? word + "[^:]*" : word);
-	if (!fit[0] && word[4]) {
+	if (!fit[0] && word[4] && word[0] !== "=") {
 		// one letter wrong, missing or extra, or two swapped
 		const slips = [...word].map((it, i, { [i + 1]: next = "" }) => `${word.slice(0, i)}(?:[^:]{0,2}${next}|${next}${it})${word.slice(i + 2)}`);
 		fit = having(slips.join("|")).sort((a, b) => b[2].length - a[2].length).slice(0, 1);
@@ -64,15 +76,31 @@ async function lookUp(word, at, words) {
 }
 
 // Documents with most words, best first.
-async function find(words, wiki) {
+async function find({ words, tags, phrases }, wiki) {
 	const { count } = await load("index");
 	const scores = new Map();
 	for (const found of await Promise.all(words.map(lookUp)))
 		found.forEach((score, slot) => scores.set(slot, (scores.get(slot) || 0) + 1000 + score * Math.log(1 + count / found.size)));
+	const tagged = await Promise.all(tags.map((tag) => lookUp(tag, 0, [tag, tag])));
+	if (!words[0]) tagged[0]?.forEach((score, slot) => scores.set(slot, score));
 	const inside = wiki && (await load(wiki)).split(" ");
-	const best = [...scores].filter(([slot]) => !wiki || inside.includes(slot.toString(36))).sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+	const best = [...scores]
+		.filter(([slot]) => tagged.every((it) => it.has(slot)) && (!wiki || inside.includes(slot.toString(36))))
+		.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
 	const most = (best[0]?.[1] / 1000) | 0;
-	return [best.filter((it) => it[1] > most * 1000).map((it) => it[0]), most === words.length];
+	let slots = best.filter((it) => it[1] > most * 1000 || !most).map((it) => it[0]);
+	if (phrases[0]) {
+		// the words stand in the best pages, if anywhere
+		const fits = await Promise.all(slots.slice(0, 40).map((slot) => hasPhrases(slot, phrases)));
+		slots = slots.filter((_, i) => fits[i]);
+	}
+	return [slots, most === words.length];
+}
+
+async function hasPhrases(slot, phrases) {
+	const [title, , , sections] = (await load(`d-${slot >> 5}`))[slot];
+	const texts = [title, ...sections.map((it) => it[1]), ...(await textsOf(slot))].map((it) => ` ${wordsOf(it).join(" ")} `);
+	return phrases.every((phrase) => texts.some((it) => it.includes(` ${phrase} `)));
 }
 
 // Words in a text: [start, end, word].
@@ -96,10 +124,12 @@ function marked(tag, line, words) {
 const unpack = async (packed) =>
 	new Response(new Blob([Uint8Array.from(atob(packed), (it) => it.charCodeAt())]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).json();
 
+const textsOf = async (slot) => unpack((await load(`x-${slot >> 4}`))[slot]).catch(() => []);
+
 // Leads to the best section of a page.
 async function hit(slot, words) {
 	const [title, url, wiki, sections, changed] = (await load(`d-${slot >> 5}`))[slot];
-	const texts = await unpack((await load(`x-${slot >> 4}`))[slot]).catch(() => []);
+	const texts = await textsOf(slot);
 	const rates = sections.map(([id, heading], i) => rate(id ? heading : title, words) * 4 + rate(texts[i], words));
 	const best = rates.indexOf(Math.max(...rates));
 	const [id = "", heading] = sections[best] || "";
@@ -119,18 +149,20 @@ function searchIn(field, note, list, limit) {
 	const more = make("button", text.more, { onclick: () => search((limit += 10)) });
 	const search = async () => {
 		const mine = ++newest;
-		const words = [...new Set(wordsOf(field.value))];
+		const query = parse(field.value), { words, tags } = query;
+		const isAsked = words[0] || tags[0];
 		let slots = [], hits = [], say = "", isWhole;
 		try {
-			if (words[0]) [slots, isWhole] = await find(words, field.form.wiki?.value);
+			if (isAsked) [slots, isWhole] = await find(query, field.form.wiki?.value);
 			hits = await Promise.all(slots.slice(0, limit).map((it) => hit(it, words)));
-			if (words[0]) say = isWhole ? text[1 in slots ? "other" : "one"].replace("{n}", slots.length) : text.none;
+			if (isAsked) say = isWhole && 0 in slots ? text[1 in slots ? "other" : "one"].replace("{n}", slots.length) : text.none;
 		} catch {
 			say = text.failed;
 		}
 		if (mine !== newest) return;
 		note.textContent = say;
 		list.replaceChildren(...hits);
+		list.dataset.marks = words.join(" ");
 		more.remove();
 		if (limit > 6 && limit in slots) list.after(more);
 	};
@@ -146,6 +178,32 @@ if (form) {
 	q.focus();
 	search();
 	if (wiki) load("index").then(({ wikis }) => wikis.map((it) => wiki.append(new Option(...it))));
+}
+
+// The words that led here are marked until the reader clears them.
+let asked;
+try {
+	asked = sessionStorage["wikisync-mark"];
+	sessionStorage.removeItem("wikisync-mark");
+	addEventListener("click", ({ target }) => {
+		const list = target.closest("a") && target.closest("[data-marks]");
+		if (list) sessionStorage["wikisync-mark"] = list.dataset.marks;
+	});
+} catch {} // a browser without storage marks nothing
+if (asked) {
+	const article = document.querySelector("article"), words = asked.split(" "), nodes = [];
+	const walk = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+	while (walk.nextNode()) if (!walk.currentNode.parentElement.closest("math, svg")) nodes.push(walk.currentNode);
+	for (const node of nodes) if (places(node.data, words)[0]) node.replaceWith(...marked("p", node.data, words).childNodes);
+	const clear = make("button", text.clear, {
+		type: "button",
+		onclick: () => {
+			article.querySelectorAll("mark").forEach((it) => it.replaceWith(...it.childNodes));
+			article.normalize();
+			clear.remove();
+		},
+	});
+	if (article.querySelector("mark")) article.before(clear);
 }
 
 // The box in the header.
