@@ -101,6 +101,20 @@ async def test_a_link_that_cannot_be_changed_is_named(cloned: Cloned) -> None:
     assert "start.adoc: change it yourself: guide" in ran.err
 
 
+async def test_a_picture_is_found_from_the_new_folder(run: Run, tmp_path: Path) -> None:
+    uploads = tmp_path / "uploads" / "0a1b"
+    uploads.mkdir(parents=True)
+    (uploads / "red.png").write_bytes(b"x")
+    (tmp_path / "team").mkdir()
+    page = "![a](../uploads/0a1b/red.png) ![b](uploads/0a1b/red.png)\n"
+    (tmp_path / "team" / "one.md").write_text(page)
+    ran = await run("mv", "team/one", "people/all/one", "-C", tmp_path)
+    assert ran.code == 0
+    assert (tmp_path / "people" / "all" / "one.md").read_text() == (
+        "![a](../../uploads/0a1b/red.png) ![b](uploads/0a1b/red.png)\n"
+    )
+
+
 async def test_a_folder_without_a_workspace_is_a_wiki(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()

@@ -278,8 +278,12 @@ def moved_links(
         if found.kind == "page" and not found.reason:
             goal = names.get(Slug(found.name), found.name)
             ways = _ways(target, goal, slug, found.name)
-        elif found.reason and slug != page.slug and not is_wikilink:
-            # a file beside the page: the way to it is another one from another folder
+        elif (
+            slug != page.slug
+            and not is_wikilink
+            and after.resolve(slug, href) != (found._replace(reason=""))
+        ):
+            # the way to a file is another one from another folder
             file = file_path(page.slug.rpartition("/")[0], href)
             if file is None or href.startswith("/") or not is_file(file):
                 continue
