@@ -404,6 +404,7 @@ async def test_a_page_is_deleted_and_restored(chromium: Browser, desk: Desk) -> 
         page = await chromium.new_page()
         author = Author(page, reader.preview.url, desk.root / "handbook")
         await author.edit()
+        await author.type_at_end("\nNot saved yet.")
         await author.button("More: new page, rename, delete").click()
         await author.button("Delete…").click()
         await author.button("Delete").click()
@@ -412,7 +413,25 @@ async def test_a_page_is_deleted_and_restored(chromium: Browser, desk: Desk) -> 
         await author.button("Restore the deleted page").click()
         await author.source.get_by_text("First words").wait_for()
         await page.close()
-    assert (desk.root / "handbook" / "guide.md").read_text() == GUIDE
+    assert (desk.root / "handbook" / "guide.md").read_text() == (
+        f"{GUIDE}\nNot saved yet."
+    )
+
+
+async def test_an_editor_that_cannot_be_loaded_is_told(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with desk.previewing() as reader:
+        page = await chromium.new_page()
+        author = Author(page, reader.preview.url, desk.root / "handbook")
+        await page.goto(author.url + "guide.html")
+        await page.route("**/write-*.js", lambda route: route.abort())
+        await author.button("Edit").click()
+        await page.get_by_text("the editor cannot be loaded").wait_for()
+        await page.unroute("**/write-*.js")
+        await author.button("Edit").click()
+        await author.source.wait_for()
+        await page.close()
 
 
 async def test_a_read_only_preview_offers_no_editor(

@@ -221,6 +221,21 @@ async def test_a_page_that_is_there_is_not_begun_again(desk: Desk) -> None:
     assert (status, said["message"]) == (409, "guide.md already exists")
 
 
+@pytest.mark.parametrize("file", ["a%3Ab.md", "two words.md", "team/doc.adoc"])
+async def test_a_file_that_went_away_is_written_again_where_it_was(
+    desk: Desk, file: str
+) -> None:
+    async with writing(desk) as writer:
+        before = files_of(desk.root)
+        wish = {"at": "index.html", "name": file, "text": "Mine\n"}
+        assert (await writer.ask("create", **wish))[0] == 200
+        assert (await writer.ask("create", **wish | {"name": f"../{file}"}))[0] == 400
+        wish |= {"name": "nul.md", "text": "a\0b"}
+        assert (await writer.ask("create", **wish))[0] == 400
+    new = [path for path in files_of(desk.root) if path not in before]
+    assert new == [str(desk.root / "handbook" / file)]
+
+
 async def test_a_page_is_deleted_and_restored_in_the_page(desk: Desk) -> None:
     file = desk.root / "handbook" / "guide.md"
     async with writing(desk) as writer:

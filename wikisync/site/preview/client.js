@@ -214,9 +214,15 @@
 	async function write(how) {
 		if (writer) return;
 		writer = { hear() {} };
-		const { write } = await import(own.write);
 		edit.hidden = true;
-		writer = await write({ own, root, host, make, exchange, showProblems, left }, how);
+		try {
+			const { write } = await import(own.write);
+			writer = await write({ own, root, host, make, exchange, showProblems, left }, how);
+		} catch {
+			writer = null;
+			edit.hidden = false;
+			showProblems("The page cannot be edited here", [{ where: "", message: "the editor cannot be loaded", hint: "start the preview again, then reload the page" }], true);
+		}
 	}
 
 	function left() {
@@ -227,7 +233,7 @@
 
 	addEventListener("click", ({ target }) => {
 		const link = own.write && target.closest?.(red);
-		if (link) write({ href: link.title.split(": ")[0] });
+		if (link) write({ href: link.title.slice(0, link.title.lastIndexOf(": ")) });
 	});
 	addEventListener("keydown", (event) => {
 		if (event.key === "Enter" && event.target.matches?.(red)) event.target.click();

@@ -33,7 +33,7 @@ from wikisync.errors import (
 from wikisync.folder.naming import attachment_path
 from wikisync.site.preview.moves import make_moves, plan_moves
 from wikisync.site.preview.site import LiveSite, WritablePage
-from wikisync.site.preview.writing import TEXT_BYTES_MAX, WikiDesk, Written
+from wikisync.site.preview.writing import TEXT_BYTES_MAX, WikiDesk, Written, encoded
 
 FILE_BYTES_MAX = 32 * 1024 * 1024
 """Of a picture or file that is pasted or dropped."""
@@ -87,6 +87,7 @@ class CreateWish(_Wish, frozen=True):
     href: str = ""
     template: str = ""
     text: str | None = None
+    """Of a file that went away while it was edited; ``name`` is its path."""
 
 
 class RenameWish(_Wish, frozen=True):
@@ -210,6 +211,7 @@ class WriteRoutes:
         parts = await finish_in_thread(desk.conflict, conflict) if conflict else ()
         return {
             "file": page.path,
+            "slug": page.slug,
             "id": _id_of(page),
             "format": page.format,
             "text": text,
@@ -251,7 +253,11 @@ class WriteRoutes:
 
     async def _create(self, wish: CreateWish) -> object:
         page: WritablePage | None = await self._in_thread(
-            self._site.new_page, wish.at, wish.name, wish.href
+            self._site.new_page,
+            wish.at,
+            wish.name,
+            wish.href,
+            is_file=wish.text is not None,
         )
         if page is None:
             raise UsageError(
@@ -261,9 +267,7 @@ class WriteRoutes:
         text = wish.text
         if text is None:
             text = await finish_in_thread(_beginning_of, page, wish.template)
-        content = text.encode("utf-8")
-        if len(content) > TEXT_BYTES_MAX:
-            raise SiteError("the text is too large for a page")
+        content = encoded(text, b"", page.path)
         await finish_in_thread(self._desk(page).create, page.path, content)
         return await self._shown(page, page.path)
 

@@ -353,13 +353,16 @@ class LiveSite:
             return ""
         return drafted(with_draft(world, place, text.encode("utf-8")), path)
 
-    def new_page(self, path: str, name: str, href: str) -> WritablePage | None:
+    def new_page(
+        self, path: str, name: str, href: str, *, is_file: bool = False
+    ) -> WritablePage | None:
         """The page that is not there yet: of an address, a broken link or a name.
 
         Args:
             path: Output path of the window that asks.
             name: As a person gives it, with or without an extension; else empty.
             href: A link of the page there that leads to no page; else empty.
+            is_file: The name is a file's path, as it was.
         """
         world = self._world
         if world is None:
@@ -368,6 +371,12 @@ class LiveSite:
         place = world.layout.places.get(path)
         number = place.wiki if place else _wiki_at(world, path)
         scanned = world.scanned[number]
+        if is_file:
+            split, found = split_extension(name), parse_path(name)
+            file = new_path(*found, name[len(split[0]) :]) if split and found else None
+            if found is None or file != name:
+                return None
+            return WritablePage(scanned, found[0], file, found[1], "")
         if href and place is not None:
             name = _missing_page(scanned, Slug(place.name), href)
         elif not name:

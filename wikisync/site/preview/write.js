@@ -348,8 +348,10 @@ class Editor {
 		if (news.key === this.own.key) return;
 		this.own.key = news.key;
 		if (this.isSaving) return;
+		const { base } = this;
 		const source = await this.ask("source").catch(() => null);
-		if (this.isClosed) return;
+		// a save that came between knows more
+		if (this.isClosed || this.isSaving || this.base !== base) return;
 		if (!source?.file) return this.say("The file of this page is gone. Your text is kept in this browser; Save writes it again.", true);
 		const wasDirty = this.isDirty;
 		if (source.text !== this.base && !wasDirty) {
@@ -459,7 +461,8 @@ class Editor {
 		}
 		this.take(text);
 		this.base = fileText;
-		await this.save();
+		if (this.isDirty) await this.save();
+		else this.say("The file's text is here; there is nothing to save.");
 	}
 
 	// Texts that no file holds ---------------------------------------------------------
@@ -660,7 +663,7 @@ class Editor {
 	}
 
 	async newPage() {
-		const folder = this.file.includes("/") ? this.file.slice(0, this.file.lastIndexOf("/") + 1) : "";
+		const folder = this.slug.slice(0, this.slug.lastIndexOf("/") + 1);
 		const answer = await this.dialog("New page", [this.field("Name, with the folder", { name: "name", value: folder, required: true })], { create: "Create" });
 		if (!answer?.name) return;
 		const made = await this.ask("create", { name: answer.name });
@@ -671,9 +674,8 @@ class Editor {
 	async rename() {
 		if (this.isDirty) await this.save();
 		if (this.isDirty) return;
-		const stem = this.file.replace(/\.[^./]+$/, "");
-		const answer = await this.dialog("Rename the page", [this.field("New name, with the folder", { name: "name", value: stem, required: true })], { next: "Next" });
-		if (!answer?.name || answer.name === stem) return;
+		const answer = await this.dialog("Rename the page", [this.field("New name, with the folder", { name: "name", value: this.slug, required: true })], { next: "Next" });
+		if (!answer?.name || answer.name === this.slug) return;
 		const plan = await this.ask("rename", { name: answer.name, is_dry: true });
 		const count = Object.values(plan.links).reduce((sum, one) => sum + one, 0);
 		const lines = [...plan.files.map(([from, to]) => `${from} → ${to}`), ...Object.entries(plan.links).map(([path, links]) => `${path}: ${links} ${links === 1 ? "link" : "links"}`), ...plan.left.map((path) => `${path}: a link that you have to change yourself`)];
@@ -684,6 +686,8 @@ class Editor {
 	}
 
 	async remove() {
+		if (this.isDirty) await this.save();
+		if (this.isDirty) return;
 		const answer = await this.dialog(`Delete ${this.file}?`, [this.make("p", { textContent: "It goes to the trash, from where it can be restored." })], { remove: "Delete" });
 		if (!answer) return;
 		await this.ask("delete", { text: this.base });

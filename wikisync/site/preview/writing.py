@@ -111,7 +111,7 @@ class WikiDesk:
                 return Written("gone", "")
             if merged.text is None:
                 return Written("clash", now or "", parts_of(merged.pieces))
-            new = _encoded(merged.text, content or b"", path)
+            new = encoded(merged.text, content or b"", path)
             if new != content:
                 expected = None if content is None else digest_of(content)
                 try:
@@ -260,7 +260,7 @@ def _shown(content: bytes, path: str) -> str:
     return text.replace("\r\n", "\n") if _is_crlf(text) else text
 
 
-def _encoded(text: str, like: bytes, path: str) -> bytes:
+def encoded(text: str, like: bytes, path: str) -> bytes:
     """A text with the line ends and the byte order mark of the file before it.
 
     Raises:
