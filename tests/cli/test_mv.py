@@ -79,7 +79,7 @@ async def test_a_page_that_cannot_be_read_is_named_and_holds_back_nothing(
     ("names", "said"),
     [
         (("nowhere", "first"), "there is no page or folder nowhere"),
-        (("guide", "home"), "home exists already"),
+        (("guide", "home"), "home.md exists already"),
         (("guide", "guide"), "has that name already"),
         (("guide", "x" * 600), "cannot be the name of a page"),
     ],
@@ -113,6 +113,17 @@ async def test_a_picture_is_found_from_the_new_folder(run: Run, tmp_path: Path) 
     assert (tmp_path / "people" / "all" / "one.md").read_text() == (
         "![a](../../uploads/0a1b/red.png) ![b](uploads/0a1b/red.png)\n"
     )
+
+
+async def test_a_name_of_an_ignored_file_is_taken(run: Run, tmp_path: Path) -> None:
+    (tmp_path / ".wikisyncignore").write_text("draft.md\n")
+    (tmp_path / "draft.md").write_text("Draft\n")
+    (tmp_path / "one.md").write_text("One\n")
+    (tmp_path / "two.md").write_text("[one](one.md)\n")
+    ran = await run("mv", "one.md", "draft", "-C", tmp_path)
+    assert ran.code == 2
+    assert "draft.md exists already" in ran.err
+    assert (tmp_path / "two.md").read_text() == "[one](one.md)\n"
 
 
 async def test_a_folder_without_a_workspace_is_a_wiki(run: Run, tmp_path: Path) -> None:

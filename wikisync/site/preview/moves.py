@@ -9,6 +9,7 @@ stay.  For one wiki's folder, without its service.
 from __future__ import annotations
 
 import html
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from urllib.parse import unquote
@@ -85,7 +86,14 @@ def plan_moves(desk: WikiDesk, old: str, new: str) -> Moves:
     moved = _moved(files, old.strip("/"), new.strip("/"))
     names = {one.slug: _slug(one.target) for one in moved}
     targets = set(names.values())
-    taken = targets & (files.keys() - names.keys())
+    # a file that is no page, because it is ignored for one, has its name, too
+    paths = {one.path for one in moved}
+    taken = {
+        one.target
+        for one in moved
+        if _slug(one.target) in files.keys() - names.keys()
+        or (one.target not in paths and os.path.lexists(desk.root / one.target))
+    }
     if taken or len(targets) < len(names):
         raise UsageError(f"{min(taken or targets)} exists already", hint=_OTHER)
     before = LinkIndex(files, scanned.attachments)
