@@ -183,6 +183,22 @@ async def test_git_is_asked_for_a_history_only_after_a_change(desk: Desk) -> Non
     assert desk.proxy.requests(r"handbook.*/git-upload-pack$")
 
 
+async def test_history_that_could_not_be_kept_is_read_the_next_time(desk: Desk) -> None:
+    """The pages are not noted without it: they would look as if nothing was new."""
+    await desk.service.add_pages(OWNER, {"home": "new words\n"})
+    with contextlib.closing(sqlite3.connect(desk.mirror.folder / STORE)) as store:
+        store.execute(
+            "CREATE TRIGGER full BEFORE INSERT ON history"
+            " BEGIN SELECT RAISE(ABORT, 'full'); END"
+        )
+        with pytest.raises(sqlite3.DatabaseError, match="full"):
+            await desk.pull()
+        store.execute("DROP TRIGGER full")
+    await desk.pull()
+    (row, *_) = desk.mirror.versions(desk.noted()).rows
+    assert (row.kind, row.slug) == ("edited", "home")
+
+
 async def test_without_git_the_history_is_what_exports_saw(desk: Desk) -> None:
     """Nobody made these changes, as far as is known, and not before it was seen."""
     known = desk.mirror.versions(desk.noted())

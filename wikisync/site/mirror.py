@@ -167,11 +167,17 @@ class Mirror:
             return False
 
     def put(
-        self, name: str, noted: Noted, copy: WikiCopy, texts: Mapping[Digest, bytes]
+        self,
+        name: str,
+        noted: Noted,
+        copy: WikiCopy,
+        texts: Mapping[Digest, bytes],
+        versions: Versions | None = None,
     ) -> Noted:
         """Put a copy in the place of the one that was noted, if there was one.
 
-        ``texts`` are those that the copy before lacks.
+        ``texts`` are those that the copy before lacks, ``versions`` its history if
+        that is another one.
         """
         before = read_copy(self._connection, noted.number).pages.values()
         kept = {page.digest for page in copy.pages.values()}
@@ -194,6 +200,12 @@ class Mirror:
                 "REPLACE INTO text VALUES (?, ?, ?)",
                 [(number, bytes.fromhex(one), text) for one, text in texts.items()],
             )
+            if versions is not None:
+                key, dates = history_key(versions), dates_of(versions)
+                connection.execute(
+                    "REPLACE INTO history VALUES (?, ?, ?, ?)",
+                    (number, key, *map(msgspec.msgpack.encode, (dates, versions))),
+                )
         noted = replace(noted, number=number or 0, count=len(copy.pages))
         self._noted[name] = noted
         return noted
@@ -201,16 +213,6 @@ class Mirror:
     def versions(self, noted: Noted) -> Versions:
         """What is known of the history of a wiki."""
         return read_versions(self._connection, noted.number)
-
-    def put_versions(self, noted: Noted, versions: Versions) -> None:
-        """Note what is known of the history of a wiki that has a copy."""
-        packed = msgspec.msgpack.encode(versions)
-        dates = msgspec.msgpack.encode(dates_of(versions))
-        with self._connection as connection:
-            connection.execute(
-                "REPLACE INTO history VALUES (?, ?, ?, ?)",
-                (noted.number, history_key(versions), dates, packed),
-            )
 
     def distrust(self, at: float) -> None:
         """Note that what the service says of activity is not true."""

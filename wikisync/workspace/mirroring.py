@@ -309,13 +309,12 @@ class Mirroring:
                 tag=step.tag,
                 read_at=read_at,
             )
-            noted = self._mirror.put(name, noted, step.copy, step.texts)
-            known = self._mirror.versions(noted)
+            known, versions = self._mirror.versions(noted), None
             if step.copy is not before or known == UNKNOWN:
                 versions = await _versions(
                     repository, known, before, step.copy, read_at
                 )
-                self._mirror.put_versions(noted, versions)
+            noted = self._mirror.put(name, noted, step.copy, step.texts, versions)
         if not (wiki.is_named or noted.count or step.problems):
             return skipped(wiki.owner, "its wiki has no pages")
         return PulledWiki(
