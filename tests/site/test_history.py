@@ -230,6 +230,14 @@ def test_changes_lead_to_pages_that_took_each_others_names(studio: Studio) -> No
     checked_feed(studio, "-/changes.atom")
 
 
+def test_versions_are_told_in_the_direction_of_the_site(dated: Studio) -> None:
+    dated.set(lang="ar")
+    dated.build()
+    assert '<article dir="ltr">' in dated.read("index.html")
+    assert "<article>" in dated.read("-/history/index.html")
+    assert '<div class="diff" dir="auto">' in dated.read("-/history/index.html")
+
+
 # -- feeds -------------------------------------------------------------------------
 
 

@@ -73,7 +73,7 @@ def _difference(old: str, new: str) -> tuple[str, bool]:
         size += len(hunk)
         if size > DIFF_CHARS_MAX:
             return "".join(parts), True
-        parts.append(f'<div class="diff">{hunk}</div>')
+        parts.append(f'<div class="diff" dir="auto">{hunk}</div>')
     return "".join(parts), False
 
 

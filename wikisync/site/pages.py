@@ -398,7 +398,10 @@ class WikiPages:
         path = self.history_url(slug)
         assert path is not None
         page = structs.replace(
-            self._page_context(self.wiki.pages[slug]), canonical_url=None, noindex=True
+            self._page_context(self.wiki.pages[slug]),
+            canonical_url=None,
+            noindex=True,
+            dir=self._site.dir,
         )
         rows = tuple(self._versions[slug][: self._history + 1])
         known = self.wiki.scanned.versions
