@@ -224,7 +224,7 @@ async def test_rendering_of_the_service_runs_nothing_of_the_current_folder(
     change = CommitPlan("first", writes={"home.md": b"# T\n"})
     repository.change(lambda _tree: change, Author("Dana", "dana@example.com"))
     pool = RenderPool(Rendering())
-    html = await pool.render(job_of(repository, "# T\n"))
+    html = await pool.render(job_of(repository, "# T\n"), is_stranger=True)
     await pool.close()
     assert "<h1" in html
 

@@ -55,7 +55,7 @@ def job_of(repository: WikiRepository, content: str) -> RenderJob:
 async def test_page_is_rendered_with_its_links(
     pool: RenderPool, repository: WikiRepository
 ) -> None:
-    html = await pool.render(job_of(repository, "**b** [o](other)"))
+    html = await pool.render(job_of(repository, "**b** [o](other)"), is_stranger=True)
 
     assert "<strong>b</strong>" in html
     assert "/docs/book/-/wikis/other" in html
@@ -66,8 +66,8 @@ async def test_page_over_the_deadline_is_its_source_and_the_next_is_rendered(
 ) -> None:
     pool = RenderPool(Rendering(deadline_s=5.0, processes_max=1))
     await stop_process(pool, repository)
-    late = await pool.render(job_of(repository, "<b>**x**"))
-    html = await pool.render(job_of(repository, "**x**"))
+    late = await pool.render(job_of(repository, "<b>**x**"), is_stranger=True)
+    html = await pool.render(job_of(repository, "**x**"), is_stranger=True)
     await pool.close()
 
     assert "<pre>&lt;b&gt;**x**" in late
@@ -82,7 +82,7 @@ async def test_process_that_died_is_replaced(
     process.kill()
     process.wait()
 
-    html = await pool.render(job_of(repository, "**x**"))
+    html = await pool.render(job_of(repository, "**x**"), is_stranger=True)
 
     assert "<strong>x</strong>" in html
 
@@ -93,16 +93,16 @@ async def test_process_ends_with_the_caller(
     process = await stop_process(pool, repository)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.1):
-            await pool.render(job_of(repository, "x"))
+            await pool.render(job_of(repository, "x"), is_stranger=True)
 
     assert process.poll() is not None
-    html = await pool.render(job_of(repository, "**x**"))
+    html = await pool.render(job_of(repository, "**x**"), is_stranger=True)
     assert "<strong>x</strong>" in html
 
 
 async def stop_process(pool: RenderPool, repository: WikiRepository) -> Child:
     """Let the one process of a pool take for ever from now on."""
-    await pool.render(job_of(repository, "x"))
+    await pool.render(job_of(repository, "x"), is_stranger=True)
     [worker] = pool._idle
     process = worker._process
     assert process is not None

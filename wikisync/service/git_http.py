@@ -114,7 +114,7 @@ async def upload_pack(call: Call, part: Part) -> web.StreamResponse:
                 ("upload-pack", "--stateless-rpc", "."),
                 visit.storage.repository.path,
                 send,
-                _given(call, body),
+                _given(call, visit, body),
             )
         except GitFailed:
             # a client that hangs up is an error to git; what was sent stands
@@ -294,7 +294,10 @@ async def _collect(
 
     try:
         await call.service.git.run(
-            (*words, "."), visit.storage.repository.path, keep, _given(call, body)
+            (*words, "."),
+            visit.storage.repository.path,
+            keep,
+            _given(call, visit, body),
         )
     except GitFailed:
         raise _failed() from None
@@ -328,13 +331,14 @@ def _too_large() -> PlainRefusal:
     return PlainRefusal(413, "more than this service takes at once\n")
 
 
-def _given(call: Call, body: Path | None) -> GitInput:
+def _given(call: Call, visit: Visit, body: Path | None) -> GitInput:
     is_push = call.request.rel_url.raw_path.endswith(RECEIVE_PACK)
     most = call.service.settings.git.push_memory_bytes_max if is_push else None
     return GitInput(
         body,
         memory_bytes_max=most,
         protocol=call.request.headers.get("Git-Protocol", ""),
+        is_stranger=visit.caller.user is None,
     )
 
 

@@ -73,6 +73,8 @@ class GitInput(Struct, frozen=True):
     """Folder of objects instead of the repository's own."""
     are_added: bool = False
     """The folder's objects are there besides the repository's, for reading."""
+    is_stranger: bool = False
+    """Somebody without a token asks."""
     memory_bytes_max: int | None = None
     """Of the command, and of each that it starts."""
     file_bytes_max: int | None = None
@@ -123,7 +125,10 @@ class GitRunner:
             GitFailed: an error of git, or over the time.
         """
         try:
-            async with self._slots.taken(), asyncio.timeout(self.limits.seconds_max):
+            async with (
+                self._slots.taken(is_stranger=given.is_stranger),
+                asyncio.timeout(self.limits.seconds_max),
+            ):
                 await self._run(words, repository, sink, given)
         except TimeoutError:
             log.warning("git %s of %s took too long", words[0], repository.name)

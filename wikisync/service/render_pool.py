@@ -56,7 +56,7 @@ class RenderPool:
         self._slots = Slots(limits.processes_max, limits.waiting_max, limits.waiting_s)
         self._idle: list[Worker[str]] = []
 
-    async def render(self, job: RenderJob) -> str:
+    async def render(self, job: RenderJob, *, is_stranger: bool) -> str:
         """The page's HTML, or its escaped source with a notice.
 
         When cancelled, the process that renders the page is gone.
@@ -65,7 +65,7 @@ class RenderPool:
             Refusal: 503 when too many pages wait to be rendered.
         """
         try:
-            async with self._slots.taken():
+            async with self._slots.taken(is_stranger=is_stranger):
                 html = await self._render(job)
         except NoSlot:
             raise busy("too many pages are being rendered", RETRY_AFTER_S) from None

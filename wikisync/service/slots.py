@@ -1,10 +1,14 @@
-"""Slots for dear work: so many at once, so many waiting."""
+"""Slots for dear work: so many at once, so many waiting, and never all for strangers.
+
+Callers without a token get half of the slots, so that however many of them come,
+somebody with one is served.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 
 class NoSlot(Exception):
@@ -17,28 +21,47 @@ class Slots:
     def __init__(self, at_once: int, waiting_max: int, waiting_s: float) -> None:
         """Make slots."""
         self._waiting_s = waiting_s
-        self._at_work = asyncio.Semaphore(at_once)
-        self._free = at_once + waiting_max
+        self._all = _Share(at_once, waiting_max)
+        self._strangers = _Share((at_once + 1) // 2, waiting_max // 2)
 
     @asynccontextmanager
-    async def taken(self) -> AsyncIterator[None]:
+    async def taken(self, *, is_stranger: bool) -> AsyncIterator[None]:
         """Hold a slot while the block lasts.
 
         Raises:
             NoSlot: nobody else can wait, or it took too long.
         """
-        if not self._free:
-            raise NoSlot
-        self._free -= 1
-        try:
+        shares = [self._strangers, self._all] if is_stranger else [self._all]
+        for share in shares:
+            if share.is_full:
+                raise NoSlot
+        async with AsyncExitStack() as stack:
+            for share in shares:
+                stack.enter_context(share)
             try:
                 async with asyncio.timeout(self._waiting_s):
-                    await self._at_work.acquire()
+                    for share in shares:
+                        await stack.enter_async_context(share.at_work)
             except TimeoutError:
                 raise NoSlot from None
-            try:
-                yield
-            finally:
-                self._at_work.release()
-        finally:
-            self._free += 1
+            yield
+
+
+class _Share:
+    """Some of the slots; as a context, somebody who has or wants one of them."""
+
+    def __init__(self, at_once: int, waiting_max: int) -> None:
+        self.at_work = asyncio.Semaphore(at_once)
+        self._people_max = at_once + waiting_max
+        self._people = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nobody else may as much as wait."""
+        return self._people >= self._people_max
+
+    def __enter__(self) -> None:
+        self._people += 1
+
+    def __exit__(self, *_: object) -> None:
+        self._people -= 1

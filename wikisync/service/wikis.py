@@ -97,7 +97,8 @@ async def show_page(call: Call, kind: OwnerKind) -> web.Response:
         visit.owner.full_path,
         call.service.url,
     )
-    html = await call.service.renderer.render(job)
+    is_stranger = visit.caller.user is None
+    html = await call.service.renderer.render(job, is_stranger=is_stranger)
     return await _show(visit, page, html=html)
 
 

@@ -5,6 +5,8 @@ Rules: ``docs/service.md`` "Projects".
 
 from __future__ import annotations
 
+from email.utils import parsedate_to_datetime
+
 from aiohttp import web
 
 from wikisync.contract.project_schema import AccessLevel
@@ -45,6 +47,7 @@ async def delete_project(call: Call) -> web.Response:
     """``DELETE /projects/:id``: mark it, or remove it when it is marked."""
     values = call.values(Endpoint.DELETE)
     _caller, project = await call.project_for(Act.RELEASE, is_archived_too=True)
+    check_unmodified(call, project)
     service = call.service
     if values.get("permanently_remove"):
         if project.marked_on is None:
@@ -120,6 +123,7 @@ async def unshare_project(call: Call) -> web.Response:
     group_id = named.integer("group_id")
     named.check()
     caller, project = await call.project_for(Act.EDIT)
+    check_unmodified(call, project)
     records = call.service.records
     for share in await records.ask(project_people.shares, [project.id]):
         if share.group_id == group_id:
@@ -193,6 +197,20 @@ async def delete_custom_attribute(call: Call) -> web.Response:
     if not is_removed:
         raise answers.Refusal(404, {"message": "404 Not found"})
     return answers.no_content()
+
+
+def check_unmodified(call: Call, project: Project) -> None:
+    """Refuse (412) when the project changed after ``If-Unmodified-Since``."""
+    header = call.request.headers.get("If-Unmodified-Since")
+    if not header:
+        return
+    try:
+        moment = parsedate_to_datetime(header)
+    except (ValueError, TypeError, OverflowError):
+        return
+    # the header counts in seconds, the records in milliseconds
+    if project.updated_at[:19] > moment.strftime("%Y-%m-%dT%H:%M:%S"):
+        raise answers.Refusal(412, {"message": "412 Precondition Failed"})
 
 
 def _check_may_grant(caller: Caller, project: Project, level: int) -> None:
