@@ -1,4 +1,4 @@
-"""How fast a token may ask: limits that are told, or nonsense.  Time is virtual."""
+"""Limits that the service announces, in headers that may be wrong.  Time is virtual."""
 
 from __future__ import annotations
 

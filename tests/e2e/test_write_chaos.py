@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import aiohttp
 import pytest
 
 from tests.e2e.test_write import Author
@@ -56,17 +55,16 @@ class Desk:
             *(sys.executable, "-m", "wikisync", "preview", str(self.folder)),
             *("--port", str(self.port)),
             env={**os.environ, "XDG_CACHE_HOME": str(self.folder.parent / "cache")},
-            stdout=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
         )
-        async with aiohttp.ClientSession() as session, asyncio.timeout(START_S):
-            while True:
-                try:
-                    async with session.get(self.url + "page.html") as answer:
-                        if answer.status == 200:
-                            return
-                except aiohttp.ClientError:
-                    await asyncio.sleep(0.05)
+        assert self.process.stdout is not None
+        async with asyncio.timeout(START_S):
+            # it names its address once it listens
+            while (
+                self.url not in (line := await self.process.stdout.readline()).decode()
+            ):
+                assert line, "the preview ended"
 
     async def kill(self) -> None:
         assert self.process is not None
@@ -126,9 +124,13 @@ async def save_all(author: Author) -> None:
         while True:
             await settle(author)
             await author.save()
-            if await author.button("Save (Ctrl+S)").is_disabled():
+            saved = author.button("Save (Ctrl+S)").and_(
+                author.page.locator(":disabled")
+            )
+            asked = author.button("Use these texts")
+            await saved.or_(asked).first.wait_for()
+            if not await asked.count():
                 return
-            await asyncio.sleep(0.1)
 
 
 @pytest.mark.parametrize("seed", [1])

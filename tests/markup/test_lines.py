@@ -88,7 +88,7 @@ def test_every_kind_of_link_bears_the_line_where_its_address_stands(
 
 @pytest.mark.parametrize("engine", ["comrak", "markdown-it"])
 def test_equal_links_bear_their_own_lines(engine: MarkdownEngine) -> None:
-    """Code between them that shows the same address is none of them."""
+    """The same address in code between two links is not counted as a link."""
     text = "[x](b)\n\n`](b)`\n\n```\n[x](b)\n```\n\n[x](b)\n[x](b)\n"
     assert lines_of(text, engine) == [("b", 1), ("b", 9), ("b", 10)]
 

@@ -12,6 +12,7 @@ from tests.support.service import AUTHOR, embedded_service
 from wikisync.core.model import WikiOwner
 from wikisync.service import jobs
 from wikisync.service.editing import CommitPlan
+from wikisync.service.repository import WikiRepository
 from wikisync.service.settings import Settings
 
 pytestmark = needs_git
@@ -21,6 +22,17 @@ async def test_service_packs_a_wiki_that_it_loads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs, "PACK", ("-c", "gc.auto=1", *jobs.PACK[2:]))
+    loop, packed, close = (
+        asyncio.get_running_loop(),
+        asyncio.Event(),
+        WikiRepository.close_packs,
+    )
+
+    def close_then_tell(repository: WikiRepository) -> None:
+        close(repository)
+        loop.call_soon_threadsafe(packed.set)
+
+    monkeypatch.setattr(WikiRepository, "close_packs", close_then_tell)
     settings = Settings(measure_interval_s=0.05)
     pages = tmp_path / "wiki"
     pages.mkdir()
@@ -31,10 +43,9 @@ async def test_service_packs_a_wiki_that_it_loads(
         storage = await service.wiki(WikiOwner("project", "local/wiki"))
         repository = storage.repository
         async with asyncio.timeout(30):
-            while not list((repository.path / "objects" / "pack").glob("*.pack")):  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
-            while (repository.path / "gc.pid").exists():  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
+            await packed.wait()
+        assert list((repository.path / "objects" / "pack").glob("*.pack"))
+        assert not (repository.path / "gc.pid").exists()
         change = CommitPlan("edit", writes={"page-1.md": b"# Page"})
         await storage.change(lambda _tree: change, AUTHOR)
 

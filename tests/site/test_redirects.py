@@ -8,6 +8,7 @@ import re
 from msgspec.structs import replace
 
 from tests.site.sites import Studio
+from wikisync.core.model import Slug
 from wikisync.markup.redirects import STEPS_MAX, settle_redirects
 
 WIKI = """\
@@ -124,7 +125,7 @@ def test_renames_that_a_sync_saw_are_redirects(studio: Studio) -> None:
 def test_chain_ends_after_a_limit() -> None:
     names = [f"n{number}" for number in range(STEPS_MAX + 2)]
     given = dict(itertools.pairwise(names))
-    found = settle_redirects(given, {names[-1]: names[-1]}.get)  # type: ignore[arg-type]
+    found = settle_redirects(given, {names[-1]: Slug(names[-1])}.get)
     assert names[1] in found.pages
     assert names[0] not in found.pages
     assert len(found.problems) == 1

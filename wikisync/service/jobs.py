@@ -41,8 +41,12 @@ URL_TYPE = "git"
 BUILT_IN_TYPE = "gitlab_built_in_project_template"
 IMPORTS_AT_ONCE = 2
 """Of each kind: those copied from here, and those fetched from elsewhere."""
-PACK = ("-c", "gc.auto=5000", "-c", "gc.pruneExpire=never", "gc", "--auto", "--quiet")
-"""Unreachable objects stay: a change that is under way may be about to use them."""
+PACK = (
+    *("-c", "gc.auto=5000", "-c", "gc.pruneExpire=never", "-c", "gc.autoDetach=false"),
+    *("gc", "--auto", "--quiet"),
+)
+"""Unreachable objects stay: a change that is under way may be about to use them.  Git
+works within the bounds of its process, and ends with the service."""
 MEASURED_MAX = 100
 """Projects that are measured before others may ask again."""
 
