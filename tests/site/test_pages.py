@@ -6,7 +6,8 @@ import pytest
 
 from tests.site.sites import Studio
 from wikisync.markup.record import TocEntry
-from wikisync.site.pages import BACKLINKS_MAX, folding, toc_tree
+from wikisync.site.pages import BACKLINKS_MAX, toc_tree
+from wikisync.site.sidebars import folding
 
 
 def shape(entries: list[tuple[int, str]]) -> str:
