@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -16,7 +17,7 @@ from tests.support.preview import Desk
 from wikisync.site.preview.server import PreviewOptions
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, BrowserContext, Locator, Page
+    from playwright.async_api import Browser, BrowserContext, Locator, Page, Route
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -259,6 +260,32 @@ async def test_a_clash_is_shown_and_settled_in_the_page(
         text = (author.root / "guide.md").read_text()
     assert "Mine in the middle." in text
     assert "Theirs in the middle." in text
+
+
+async def test_what_is_saved_while_a_save_is_on_its_way_is_saved_too(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        answered, asked = asyncio.Event(), asyncio.Event()
+
+        async def hold(route: Route) -> None:
+            answer = await route.fetch()
+            asked.set()
+            await answered.wait()
+            await route.fulfill(response=answer)
+
+        await author.page.route("**/-/preview/save", hold, times=1)
+        await author.type_at_end("\n\nOne.")
+        await author.save()
+        await asked.wait()
+        await author.page.keyboard.type(" Two.")
+        await author.save()
+        answered.set()
+        saved = author.button("Save (Ctrl+S)").and_(author.page.locator(":disabled"))
+        await saved.wait_for()
+    text = (desk.root / "handbook" / "guide.md").read_text()
+    assert text == f"{GUIDE}\n\nOne. Two."
 
 
 async def test_two_tabs_lose_nothing_of_each_other(

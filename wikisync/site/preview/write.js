@@ -91,9 +91,10 @@ class Editor {
 			headers: { "Content-Type": "application/json", "X-Wikisync-Token": this.own.token },
 			body: JSON.stringify({ at: this.own.at, ...wish }),
 		}).catch(() => null);
+		const { run } = this.own;
 		let answer = await send();
 		// the preview was started again: its page has the secret of that run
-		if (answer?.status === 403 && (await this.renewRun())) answer = await send();
+		if (answer?.status === 403 && (await this.renewRun(run))) answer = await send();
 		if (!answer) throw { where: "", message: "the preview does not answer", hint: "your text is kept in this browser; start the preview again" };
 		if (answer.status === 204) return null;
 		const said = await answer.json().catch(() => ({ message: `answer ${answer.status}` }));
@@ -101,12 +102,13 @@ class Editor {
 		return said;
 	}
 
-	async renewRun() {
+	// Whether another run than this one answers now, which may be known already.
+	async renewRun(run) {
+		if (this.own.run !== run) return true;
 		const answer = await fetch(location.href, { cache: "no-store" }).catch(() => null);
 		const other = answer && new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("script[data-run]");
-		if (!other || other.dataset.run === this.own.run) return false;
-		Object.assign(this.own, { run: other.dataset.run, token: other.dataset.token, key: other.dataset.key, frame: other.dataset.frame });
-		return true;
+		if (other) Object.assign(this.own, { run: other.dataset.run, token: other.dataset.token, key: other.dataset.key, frame: other.dataset.frame });
+		return this.own.run !== run;
 	}
 
 	// Opening and closing -----------------------------------------------------------
@@ -172,7 +174,6 @@ class Editor {
 				this.syntax.mode, syntaxHighlighting(highlighting),
 				autocompletion({ override: [(context) => this.complete(context)], icons: false }),
 				keymap.of([
-					{ key: "Mod-s", run: () => (this.save(), true), preventDefault: true },
 					{ key: "Mod-b", run: () => this.wrap(...this.syntax.bold), preventDefault: true },
 					{ key: "Mod-i", run: () => this.wrap(...this.syntax.italic), preventDefault: true },
 					{ key: "Mod-k", run: () => this.link(), preventDefault: true },
@@ -344,7 +345,7 @@ class Editor {
 
 	// What the preview says of the page, while somebody writes it.
 	async hear(news) {
-		if (news.run !== this.own.run) await this.renewRun();
+		if (news.run !== this.own.run) await this.renewRun(this.own.run);
 		if (news.key === this.own.key) return;
 		this.own.key = news.key;
 		if (this.isSaving) return;
@@ -366,8 +367,10 @@ class Editor {
 	// Saving -----------------------------------------------------------------------
 
 	async save() {
-		if (this.isSaving || !this.isDirty) return;
+		if (this.isSaving) return void (this.isAsked = true);
+		if (!this.isDirty) return;
 		this.isSaving = true;
+		this.isAsked = false;
 		const text = this.text_;
 		this.say("Saving");
 		try {
@@ -380,6 +383,8 @@ class Editor {
 		this.keep();
 		this.saveButton.disabled = !this.isDirty;
 		this.view.focus();
+		// more was typed, and saved, before the answer came
+		if (this.isAsked && this.base === text) await this.save();
 	}
 
 	async wrote(written, text) {
