@@ -39,6 +39,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "resume": "Resume the sync of a paused wiki.",
         "adopt": "Accept the folders and their wikis as they are; deletes nothing.",
         "doctor": "Check everything that a sync needs.",
+        "mcp": "Let an agent read and edit the pages.",
     },
     "Site": {
         "export": "Export wikis as a static website.",

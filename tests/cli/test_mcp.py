@@ -1,0 +1,212 @@
+"""``wikisync mcp``, driven by the client of the protocol's own SDK."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+
+from tests.support.workspaces import PAGES, Cloned
+
+Session = Callable[..., AbstractAsyncContextManager[Client]]
+TIMEOUT_S = 120.0
+
+
+@pytest.fixture
+def session(cloned: Cloned) -> Session:
+    """A session with ``wikisync mcp``, started as an agent's program starts it."""
+
+    @asynccontextmanager
+    async def start(*words: str) -> AsyncIterator[Client]:
+        server = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "wikisync", "mcp", "-C", str(cloned.root), *words],
+            env=dict(os.environ),
+        )
+        async with Client(server, read_timeout_seconds=TIMEOUT_S) as client:
+            yield client
+
+    return start
+
+
+async def call(client: Client, tool: str, **arguments: object) -> Any:
+    answer = await client.call_tool(tool, arguments)
+    text = "".join(getattr(part, "text", "") for part in answer.content)
+    assert not answer.is_error, text
+    return answer.structured_content
+
+
+async def refused(client: Client, tool: str, **arguments: object) -> str:
+    answer = await client.call_tool(tool, arguments)
+    assert answer.is_error, (arguments, answer.structured_content)
+    return "".join(getattr(part, "text", "") for part in answer.content)
+
+
+async def test_an_agent_lists_searches_and_reads(session: Session) -> None:
+    async with session() as client:
+        listed = await call(client, "list_pages")
+        below = await call(client, "list_pages", folder="handbook/team")
+        found = await call(client, "search_pages", query="BE kind")
+        page = await call(client, "read_page", page="handbook/home")
+
+    assert listed["pages"] == [f"handbook/{slug}" for slug in sorted(PAGES)]
+    assert below == {
+        "pages": ["handbook/team/people", "handbook/team/rules"],
+        "total": 2,
+    }
+    assert found["results"] == [
+        {"page": "handbook/team/rules", "lines": [{"line": 1, "text": "be kind"}]}
+    ]
+    assert page["text"] == PAGES["home"]
+
+
+async def test_edit_of_an_agent_is_merged_with_edits_of_persons(
+    cloned: Cloned, session: Session
+) -> None:
+    """One in the folder, one on the wiki: all three are there in the end."""
+    async with session("--sync") as client:
+        page = await call(client, "read_page", page="handbook/home")
+        cloned.write("home.md", "ONE\n\ntwo\n\nthree\n")
+        await cloned.edit({"home": "one\n\nTWO\n\nthree\n"})
+        edited = await call(
+            client,
+            "edit_page",
+            page="handbook/home",
+            version=page["version"],
+            old="three",
+            text="THREE",
+        )
+
+    assert (edited["outcome"], edited["sync"]) == ("merged", "synced")
+    assert cloned.read("home.md") == "ONE\n\nTWO\n\nTHREE\n"
+    assert (await cloned.wiki())["home.md"] == "ONE\n\nTWO\n\nTHREE\n"
+
+
+async def test_text_of_a_person_in_the_file_is_not_overwritten(
+    cloned: Cloned, session: Session
+) -> None:
+    async with session() as client:
+        page = await call(client, "read_page", page="handbook/guide")
+        cloned.write("guide.md", "a person's guide\n")
+        said = await refused(
+            client,
+            "edit_page",
+            page="handbook/guide",
+            version=page["version"],
+            text="an agent's guide\n",
+        )
+
+    assert "was changed in the same place" in said
+    assert cloned.read("guide.md") == "a person's guide\n"
+
+
+async def test_page_that_a_person_edited_on_the_wiki_is_held_and_says_so(
+    cloned: Cloned, session: Session
+) -> None:
+    async with session("--sync") as client:
+        page = await call(client, "read_page", page="handbook/guide")
+        await cloned.edit({"guide": "a person's guide\n"})
+        edited = await call(
+            client,
+            "edit_page",
+            page="handbook/guide",
+            version=page["version"],
+            text="an agent's guide\n",
+        )
+        again = await call(client, "read_page", page="handbook/guide")
+        said = await refused(
+            client,
+            "edit_page",
+            page="handbook/guide",
+            version=again["version"],
+            text="once more\n",
+        )
+
+    assert "handbook/guide: " in edited["sync"]
+    assert "conflict" in again["held"]
+    assert "is held" in said
+    assert (await cloned.wiki())["guide.md"] == "a person's guide\n"
+    assert "a person's guide" in cloned.read("guide.conflict.md")
+
+
+async def test_created_page_reaches_the_wiki_and_has_a_history(
+    cloned: Cloned, session: Session
+) -> None:
+    async with session("--sync") as client:
+        made = await call(
+            client, "create_page", page="handbook/team/plan", text="# Plan\n"
+        )
+        twice = await refused(client, "create_page", page="handbook/home", text="x\n")
+        history = await call(client, "page_history", page="handbook/team/plan")
+
+    assert made["sync"] == "synced"
+    assert (await cloned.wiki())["team/plan.md"] == "# Plan\n"
+    assert "there is a page handbook/home" in twice
+    assert history["synced"][0]["what"].startswith("create")
+
+
+async def test_delete_is_a_dry_run_unless_it_is_allowed(
+    cloned: Cloned, session: Session
+) -> None:
+    page = {"page": "handbook/guide"}
+    async with session() as client:
+        read = await call(client, "read_page", **page)
+        dry = await call(client, "delete_page", **page, version=read["version"])
+        assert "guide.md" in cloned.files()
+    async with session("--allow-delete") as client:
+        await call(client, "delete_page", **page, version=read["version"])
+
+    assert dry["outcome"] == "nothing was deleted"
+    assert "guide.md" not in cloned.files()
+    assert (await cloned.run("restore", "handbook/guide")).code == 0
+
+
+async def test_nothing_outside_the_pages_is_read_or_made(
+    cloned: Cloned, session: Session
+) -> None:
+    names = ["handbook/../wikisync.toml", "../outside", "/etc/passwd", "wikisync.toml"]
+    names += ["handbook", "handbook/", ""]
+    before = {*cloned.root.rglob("*.*")}
+
+    async with session() as client:
+        for name in names:
+            await refused(client, "read_page", page=name)
+            await refused(client, "create_page", page=name, text="x\n")
+
+    assert {*cloned.root.rglob("*.*")} == before
+
+
+async def test_read_only_offers_no_tool_that_writes(session: Session) -> None:
+    async with session("--read-only") as client:
+        tools = {tool.name for tool in (await client.list_tools()).tools}
+
+    assert tools == {"list_pages", "search_pages", "read_page", "page_history"}
+
+
+async def test_long_page_is_read_in_parts(cloned: Cloned, session: Session) -> None:
+    text = "".join(f"line {number}\n" for number in range(9_000))
+    cloned.write("long.md", text)
+
+    async with session() as client:
+        first = await call(client, "read_page", page="handbook/long")
+        rest = await call(
+            client, "read_page", page="handbook/long", offset=first["next_offset"]
+        )
+
+    assert len(first["text"]) < len(text)
+    assert (first["text"] + rest["text"])[: len(text)] in text
+
+
+async def test_missing_extra_is_named(
+    cloned: Cloned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
+
+    ran = await cloned.run("mcp")
+
+    assert (ran.code, "wikisync[mcp]" in ran.err) == (2, True)

@@ -1,0 +1,103 @@
+"""``wikisync mcp``: the pages of a workspace as the tools of an agent, over stdio."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wikisync.cli.options import workspace_option
+from wikisync.cli.service_command import token_option
+from wikisync.core.version import __version__
+from wikisync.errors import ExitCode, UsageError, WikisyncError
+from wikisync.workspace.agent import Agent
+from wikisync.workspace.configured import find_workspace
+
+INSTRUCTIONS = (
+    "Pages of a wiki that people edit at the same time. A page is named FOLDER/SLUG, as"
+    " list_pages shows it. Read a page before you edit it, and name the version that"
+    " the answer gave: an edit is merged with what a person wrote meanwhile, or refused"
+    " where both changed the same passage. A page with 'held' waits for a person."
+)
+
+
+@click.command(name="mcp", epilog="Example: wikisync mcp -C my-wikis --sync")
+@workspace_option
+@click.option(
+    "--read-only", "is_read_only", is_flag=True, help="Offer no tool that writes."
+)
+@click.option("--sync", "syncs", is_flag=True, help="Sync each page that was written.")
+@click.option(
+    "--allow-delete", is_flag=True, help="Delete pages; without it, only say so."
+)
+@token_option
+def command(
+    start: Path,
+    token_file: Path | None,
+    *,
+    is_read_only: bool,
+    syncs: bool,
+    allow_delete: bool,
+) -> int:
+    """Let an agent list, search, read and edit the workspace's pages.
+
+    It speaks the Model Context Protocol on standard input and output; the agent's
+    program starts it. Needs the extra mcp.
+    """
+    try:
+        from mcp.server.mcpserver import MCPServer
+        from mcp.server.mcpserver.exceptions import ToolError
+        from mcp.types import ToolAnnotations
+    except ImportError as error:
+        raise UsageError(
+            "the extra mcp is not installed", hint="pip install 'wikisync[mcp]'"
+        ) from error
+
+    workspace = find_workspace(start)
+    agent = Agent(workspace, token_file, syncs=syncs, allows_delete=allow_delete)
+    server = MCPServer(
+        "wikisync", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
+    )
+    reads: list[Callable[..., Any]] = [
+        agent.list_pages,
+        agent.search_pages,
+        agent.read_page,
+        agent.page_history,
+    ]
+    writes: list[Callable[..., Any]] = [
+        agent.edit_page,
+        agent.create_page,
+        agent.delete_page,
+    ]
+    for tool in [*reads, *([] if is_read_only else writes)]:
+        server.add_tool(
+            _with_answers(tool, ToolError),
+            description=(inspect.getdoc(tool) or "").partition("\n\nRaises:")[0],
+            annotations=ToolAnnotations(
+                read_only_hint=tool in reads, destructive_hint=tool == agent.delete_page
+            ),
+        )
+    server.run()
+    return ExitCode.DONE
+
+
+def _with_answers(
+    tool: Callable[..., Any], kind: type[Exception]
+) -> Callable[..., Any]:
+    """The tool with our errors as answers that the agent reads."""
+
+    @wraps(tool)
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            if inspect.iscoroutinefunction(tool):
+                return await tool(*args, **kwargs)
+            return await asyncio.to_thread(tool, *args, **kwargs)
+        except WikisyncError as error:
+            raise kind("; ".join(filter(None, (error.message, error.hint)))) from error
+
+    return call

@@ -1,0 +1,368 @@
+"""The pages of a workspace, as an agent's tools read and write them.
+
+An agent works on the files, as an editor does, and the sync carries its edits.  Every
+write names the version that it was made from: where the file holds another text by
+then, the two are merged by the sync's own merge, and where they clash nothing is
+written.  So no text of a person is overwritten, here or on the wiki.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import OrderedDict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from wikisync.config import WikiSection
+from wikisync.core.messages import NoMessages
+from wikisync.core.model import WRITABLE_FORMATS, Format, Slug, digest_of
+from wikisync.errors import (
+    FolderError,
+    PreconditionFailed,
+    SiteError,
+    UsageError,
+    WikisyncError,
+)
+from wikisync.folder.naming import parse_path
+from wikisync.folder.pattern_file import read_patterns
+from wikisync.folder.scan import ListedFile, scan_pages
+from wikisync.folder.workspace import holder_of
+from wikisync.site.preview.writing import TEXT_BYTES_MAX, WikiDesk, encoded, new_path
+from wikisync.workspace.attention import batch_sentence, failure_sentence, held_sentence
+from wikisync.workspace.configured import ConfiguredWorkspace
+from wikisync.workspace.opening import open_workspace
+from wikisync.workspace.revisions import DIGITS, read_revisions
+from wikisync.workspace.status import scan
+from wikisync.workspace.sync_run import SyncRequest, sync_workspace
+from wikisync.workspace.times import local_time
+
+PAGES_MAX = 200
+"""Pages in one list."""
+RESULTS_MAX = 20
+"""Pages that a search finds, each with its first lines."""
+LINES_MAX = 3
+LINE_CHARS_MAX = 300
+PART_CHARS_MAX = 40_000
+"""Of a page in one answer; the rest is read from an offset."""
+HISTORY_MAX = 50
+VERSIONS_MAX = 256
+"""Texts that were read and may be edited; an older one has to be read again."""
+
+Answer = dict[str, Any]
+
+
+class Agent:
+    """What an agent may do with the pages of one workspace."""
+
+    def __init__(
+        self,
+        workspace: ConfiguredWorkspace,
+        token_file: Path | None = None,
+        *,
+        syncs: bool = False,
+        allows_delete: bool = False,
+    ) -> None:
+        """``syncs``: each write is synced at once."""
+        self.workspace = workspace
+        self._token_file = token_file
+        self._syncs = syncs
+        self._allows_delete = allows_delete
+        self._texts: OrderedDict[str, str] = OrderedDict()
+        self._turn = asyncio.Lock()
+
+    # -- reading -------------------------------------------------------------------
+
+    def list_pages(self, folder: str = "", offset: int = 0) -> Answer:
+        """Names of the pages, of all wikis or below one folder (``handbook/team``)."""
+        start = folder.strip("/")
+        names = [
+            name
+            for name, _, _ in self._files()
+            if not start or name == start or name.startswith(f"{start}/")
+        ]
+        first = max(offset, 0)
+        shown = names[first : first + PAGES_MAX]
+        answer: Answer = {"pages": shown, "total": len(names)}
+        if first + len(shown) < len(names):
+            answer["next_offset"] = first + len(shown)
+        return answer
+
+    def search_pages(self, query: str, folder: str = "") -> Answer:
+        """Pages that hold every word of the query, best first, with their lines."""
+        words = query.casefold().split()
+        if not words:
+            raise UsageError("the query has no word")
+        found: list[tuple[int, str, list[Answer]]] = []
+        start = folder.strip("/")
+        for name, section, file in self._files():
+            if start and not f"{name}/".startswith(f"{start}/"):
+                continue
+            text = self._text(section, file)
+            whole = f"{name}\n{text}".casefold()
+            if not all(word in whole for word in words):
+                continue
+            score = sum(whole.count(word) for word in words)
+            score += 100 * sum(word in name.casefold() for word in words)
+            lines = [
+                {"line": number, "text": line.strip()[:LINE_CHARS_MAX]}
+                for number, line in enumerate(text.splitlines(), 1)
+                if any(word in line.casefold() for word in words)
+            ]
+            found.append((-score, name, lines[:LINES_MAX]))
+        found.sort(key=lambda one: one[:2])
+        rows = [{"page": name, "lines": lines} for _, name, lines in found]
+        return {"results": rows[:RESULTS_MAX], "total": len(rows)}
+
+    async def read_page(self, page: str, offset: int = 0) -> Answer:
+        """A page's text and the version that an edit of it names."""
+        section, file = await asyncio.to_thread(self._file, page)
+        text = await asyncio.to_thread(self._text, section, file)
+        first = max(offset, 0)
+        part = text[first : first + PART_CHARS_MAX]
+        answer: Answer = {
+            "page": f"{section.folder}/{file.slug}",
+            "format": file.format.value,
+            "version": self._noted(text),
+            "text": part,
+        }
+        if first + len(part) < len(text):
+            answer["next_offset"] = first + len(part)
+        if waiting := await self._waiting(section, file.slug):
+            answer["held"] = waiting
+        return answer
+
+    async def page_history(self, page: str, limit: int = 20) -> Answer:
+        """Who changed a page on the wiki, and what the sync did with it."""
+        section, slug = self._named(page)
+        count = min(max(limit, 1), HISTORY_MAX)
+        with open_workspace(
+            self.workspace, is_read_only=True, allows_network_disk=True
+        ) as opened:
+            slug = opened.page_of(section, slug)
+            events = opened.known(section).events(count, slug)
+            answer: Answer = {
+                "synced": [
+                    {"at": local_time(one.at), "what": one.what, "why": one.why}
+                    for one in events
+                ]
+            }
+            try:
+                found = await read_revisions(
+                    opened, section, slug, self._token_file, NoMessages()
+                )
+            except WikisyncError as error:
+                answer["revisions_unknown"] = error.message
+                return answer
+        answer["revisions"] = [
+            {
+                "revision": row.commit[:DIGITS],
+                "at": local_time(row.at),
+                "author": row.author,
+                "kind": row.kind,
+            }
+            for row in found.rows[:count]
+        ]
+        return answer
+
+    # -- writing -------------------------------------------------------------------
+
+    async def edit_page(
+        self, page: str, version: str, text: str, old: str = ""
+    ) -> Answer:
+        """Write a text that was made from a version; with ``old``, one passage of it.
+
+        Raises:
+            UsageError: the version is not known, or ``old`` is not in it exactly once.
+            PreconditionFailed: the page is in conflict, or its new text would clash.
+        """
+        async with self._turn:
+            section, file = await asyncio.to_thread(self._file, page)
+            base = self._base(section, file, version)
+            if old and base.count(old) != 1:
+                raise UsageError(
+                    f"the passage is {base.count(old)} times in version {version}",
+                    hint="give a passage that is in it once, or the whole text",
+                )
+            text = base.replace(old, text) if old else text
+            await self._refuse_conflict(section, file)
+            written = await asyncio.to_thread(
+                self._desk(section).save, file.path, file.format, text, base
+            )
+            if written.outcome in {"clash", "gone"}:
+                what = "deleted" if written.outcome == "gone" else "changed"
+                raise PreconditionFailed(
+                    f"{page} was {what} in the same place; nothing is written",
+                    hint="read the page again, and make your edit in its new text",
+                )
+            answer: Answer = {
+                "outcome": written.outcome,
+                "version": self._noted(written.text),
+            }
+            if written.outcome == "merged":
+                answer["text"] = written.text[:PART_CHARS_MAX]
+            return answer | await self._carried(section, file.slug)
+
+    async def create_page(
+        self, page: str, text: str, markup: str = "markdown"
+    ) -> Answer:
+        """Create a page that is not there yet.
+
+        Raises:
+            UsageError: it cannot have this name or format.
+            PreconditionFailed: there is such a page.
+        """
+        async with self._turn:
+            section, slug = self._named(page)
+            if markup not in WRITABLE_FORMATS:
+                known = ", ".join(sorted(WRITABLE_FORMATS))
+                raise UsageError(
+                    f"no page has the format {markup}", hint=f"use {known}"
+                )
+            path = new_path(slug, Format(markup))
+            patterns, _ = read_patterns(self.workspace.folder_of(section))
+            if path is None or patterns.is_ignored(path):
+                raise UsageError(f"{page} cannot be the name of a page")
+            if any(one.slug == slug for one in self._listed(section)):
+                raise PreconditionFailed(
+                    f"there is a page {page}", hint="read it, then edit it"
+                )
+            content = encoded(text, b"", path)
+            await asyncio.to_thread(self._desk(section).create, path, content)
+            answer: Answer = {"outcome": "created", "version": self._noted(text)}
+            return answer | await self._carried(section, slug)
+
+    async def delete_page(self, page: str, version: str) -> Answer:
+        """Move a page into the trash, or say what that would do.
+
+        Raises:
+            PreconditionFailed: it holds another text than this version.
+        """
+        async with self._turn:
+            section, file = await asyncio.to_thread(self._file, page)
+            text = self._base(section, file, version)
+            if not self._allows_delete:
+                if text != self._text(section, file):
+                    raise PreconditionFailed(f"{page} was changed in the meantime")
+                return {
+                    "outcome": "nothing was deleted",
+                    "would": f"move {page} to the trash; the next sync would delete the"
+                    " page on the wiki",
+                    "hint": "a person starts wikisync mcp with --allow-delete",
+                }
+            await self._refuse_conflict(section, file)
+            await asyncio.to_thread(self._desk(section).delete, file.path, text)
+            answer: Answer = {"outcome": "deleted", "undo": f"wikisync restore {page}"}
+            return answer | await self._carried(section, file.slug)
+
+    # -- its parts -----------------------------------------------------------------
+
+    def _files(self) -> Iterator[tuple[str, WikiSection, ListedFile]]:
+        for section in self.workspace.config.wikis:
+            for file in self._listed(section):
+                yield f"{section.folder}/{file.slug}", section, file
+
+    def _listed(self, section: WikiSection) -> tuple[ListedFile, ...]:
+        """The pages of a wiki that are no conflict files and that nobody keeps out."""
+        root = self.workspace.folder_of(section)
+        return scan_pages(root, read_patterns(root)[0]).pages
+
+    def _named(self, page: str) -> tuple[WikiSection, Slug]:
+        """The wiki and slug of ``FOLDER/SLUG``: an agent has no current folder."""
+        for section in self.workspace.config.wikis:
+            way = page.removeprefix(f"{section.folder}/")
+            if way != page and not {"", ".", ".."} & set(way.split("/")):
+                found = parse_path(way)
+                return section, found[0] if found else Slug(way)
+        folder = self.workspace.config.wikis[0].folder
+        raise UsageError(f"{page!r} is no page", hint=f"name it as {folder}/home")
+
+    def _file(self, page: str) -> tuple[WikiSection, ListedFile]:
+        section, slug = self._named(page)
+        for file in self._listed(section):
+            if file.slug == slug:
+                return section, file
+        raise UsageError(
+            f"there is no page {page}", hint="list the pages, or search for its words"
+        )
+
+    def _desk(self, section: WikiSection) -> WikiDesk:
+        return WikiDesk(self.workspace.folder_of(section), self.workspace.private)
+
+    def _text(self, section: WikiSection, file: ListedFile) -> str:
+        try:
+            return self._desk(section).read(file.path) or ""
+        except (SiteError, FolderError) as error:
+            raise FolderError(
+                f"{file.path} cannot be read as a page: {error.message}",
+                hint=error.hint or f"a page has at most {TEXT_BYTES_MAX >> 10} KiB",
+            ) from error
+
+    def _noted(self, text: str) -> str:
+        """The version of a text, which is remembered."""
+        version = digest_of(text.encode())[:16]
+        self._texts[version] = text
+        self._texts.move_to_end(version)
+        while len(self._texts) > VERSIONS_MAX:
+            self._texts.popitem(last=False)
+        return version
+
+    def _base(self, section: WikiSection, file: ListedFile, version: str) -> str:
+        if version not in self._texts:
+            # of a page that is as it was read before this process began
+            self._noted(self._text(section, file))
+        if version not in self._texts:
+            raise UsageError(
+                f"version {version} of {file.slug} is not known",
+                hint="read the page, and edit the version that the answer names",
+            )
+        return self._texts[version]
+
+    async def _refuse_conflict(self, section: WikiSection, file: ListedFile) -> None:
+        waiting = await self._waiting(section, file.slug)
+        if waiting and "conflict" in waiting:
+            raise PreconditionFailed(
+                f"{section.folder}/{file.slug} is held: {waiting}",
+                hint="a person resolves the conflict; edit the page after that",
+            )
+
+    async def _waiting(self, section: WikiSection, slug: Slug) -> str:
+        """Why a page is held; empty where it is not."""
+        with open_workspace(
+            self.workspace, is_read_only=True, allows_network_disk=True
+        ) as opened:
+            name = opened.page_of(section, slug)
+            status = await scan(opened, section, None)
+        reasons = [
+            one.sentence
+            for one in status.differences
+            if one.slug == name and one.side in {"held", "settled"}
+        ]
+        return "; ".join(reasons)
+
+    async def _carried(self, section: WikiSection, slug: Slug) -> Answer:
+        """How what was written comes to the wiki."""
+        holder = holder_of(self.workspace.private)
+        if not self._syncs or holder is not None:
+            carrier = "the running wikisync" if holder else "the next sync"
+            return {"sync": f"{carrier} carries it to the wiki"}
+        try:
+            run = await sync_workspace(
+                self.workspace,
+                [f"{section.folder}/{slug}"],
+                SyncRequest(),
+                self._token_file,
+                NoMessages(),
+                os.environ,
+            )
+        except WikisyncError as error:
+            return {"sync": f"not synced: {failure_sentence(str(slug), error)}"}
+        said = [one.message for one in run.problems]
+        for wiki in run.wikis:
+            if wiki.failure:
+                said.append(failure_sentence(section.folder, wiki.failure))
+            said += [batch_sentence(section.folder, one) for one in wiki.batches]
+            said += [held_sentence(section.folder, one) for one in wiki.held]
+            said += [one.message for one in wiki.problems]
+        return {"sync": "; ".join(said) or "synced"}
