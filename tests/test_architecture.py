@@ -178,6 +178,7 @@ ALLOWED: dict[str, set[str]] = {
         "core.system.private",
         "core.system.processes",
         "core.terminal",
+        "core.version",
         "core.versions",
         "errors",
         "folder",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.support.faulty_server import faulty_server
 from wikisync.cli.main import main
 from wikisync.errors import ExitCode
 
@@ -228,3 +230,43 @@ def test_sound_pages_have_no_findings(
 ) -> None:
     assert main(["check", str(pages), "--findings", style]) == ExitCode.DONE
     assert capsys.readouterr().out == text
+
+
+async def test_external_links_are_found_with_file_and_line(
+    pages: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with faulty_server() as server:
+        (pages / "more.md").write_text(
+            f"[home](home)\n\n[a]({server.url}/404/a?x=1&y=2)\n![b]({server.url}/403/b)\n"
+            f"\n[c]({server.url}/ok) {server.url}/500/d\n"
+        )
+        code = await asyncio.to_thread(
+            main, ["check", str(pages), "--external", "--findings", "sarif"]
+        )
+        found = json.loads(capsys.readouterr().out)["runs"][0]["results"]
+        silent = await asyncio.to_thread(main, ["check", str(pages)])
+
+    assert (code, silent) == (ExitCode.HELD, ExitCode.DONE)
+    assert [
+        (
+            one["message"]["text"].removeprefix(f"broken link {server.url}"),
+            one["locations"][0]["physicalLocation"]["region"]["startLine"],
+        )
+        for one in found
+    ] == [("/404/a?x=1&y=2 (status-404)", 3), ("/500/d (status-500)", 6)]
+
+
+async def test_configuration_ignores_external_links(
+    pages: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with faulty_server() as server:
+        (pages / "more.md").write_text(f"[home](home) <{server.url}/404/a>\n")
+        (pages.parent / "wikisync.toml").write_text(
+            '[service]\nurl = "https://gitlab.example.com"\n'
+            '[[wiki]]\nproject = "docs/pages"\n'
+            f'[check]\nignore = ["{server.url}/404/*"]\n'
+        )
+        code = await asyncio.to_thread(main, ["check", str(pages), "--external"])
+
+    assert (code, capsys.readouterr().out) == (ExitCode.DONE, "")
+    assert not server.asked

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from wikisync.cli.console import Console
 from wikisync.cli.findings import findings_option, findings_text, of_link, of_problem
 from wikisync.cli.options import folder_argument, json_option
+from wikisync.core.messages import Progress
+from wikisync.core.model import Problem
 from wikisync.errors import ExitCode
 from wikisync.site.checking import CheckReport, check_wikis
 from wikisync.workspace.folders import cache_folder, find_shown
@@ -23,6 +28,12 @@ from wikisync.workspace.sentences import counted, problem_as_json, with_hint
 @click.option(
     "--orphans", "shows_orphans", is_flag=True, help="List pages that no page links to."
 )
+@click.option(
+    "--external",
+    "is_external",
+    is_flag=True,
+    help="Also ask other servers for the addresses that pages link to.",
+)
 @findings_option
 @json_option
 @click.pass_obj
@@ -32,22 +43,26 @@ def command(
     findings: str | None,
     *,
     shows_orphans: bool,
+    is_external: bool,
     as_json: bool,
 ) -> int:
     """Check FOLDER for broken links and invalid pages, without building a site.
 
     FOLDER is a workspace, one wiki of it, or any folder with pages; the default is the
-    current folder.  The exit code is 3 if anything is found.
+    current folder.  The exit code is 3 if anything is found.  With --external, [check]
+    of wikisync.toml names addresses to leave out.
     """
     shown = find_shown(folder)
     wikis, options = shown.site()
+    cache = cache_folder(shown, "site", os.environ)
     with console.progress() as progress:
         report = check_wikis(
-            wikis,
-            options,
-            cache=cache_folder(shown, "site", os.environ),
-            progress=progress,
+            wikis, options, cache=cache, progress=progress, is_external=is_external
         )
+        if report.external:
+            config = shown.config()
+            ignored = config.check.ignore if config else ()
+            report = _with_external(report, ignored, cache, progress)
     if findings:
         links = [of_link(one.link, str(_near(one.file))) for one in report.broken_links]
         problems = map(of_problem, report.problems)
@@ -57,6 +72,31 @@ def command(
     else:
         _show(console, report, shows_orphans=shows_orphans)
     return int(ExitCode.DONE if report.is_clean else ExitCode.HELD)
+
+
+def _with_external(
+    report: CheckReport, ignored: Sequence[str], cache: Path, progress: Progress
+) -> CheckReport:
+    """The report with what other servers answer to the addresses in it."""
+    from wikisync.workspace.external import check_addresses  # slow to load
+
+    addresses = [one.link.href for one in report.external]
+    found = asyncio.run(check_addresses(addresses, ignored, cache, progress))
+    broken = [
+        replace(one, link=replace(one.link, reason=checked.reason))
+        for one in report.external
+        if (checked := found.get(one.link.href)) is not None and checked.reason
+    ]
+    unsure = [one for one, checked in found.items() if checked.is_unsure]
+    notes = [
+        Problem("link-unsure", one, "only a person with a browser can check it")
+        for one in sorted(unsure)
+    ]
+    return replace(
+        report,
+        broken_links=(*report.broken_links, *sorted(broken, key=lambda one: one.link)),
+        notes=(*report.notes, *notes),
+    )
 
 
 def _show(console: Console, report: CheckReport, *, shows_orphans: bool) -> None:

@@ -24,6 +24,7 @@ from msgspec import Struct
 from wikisync.config.sections import (
     FILE_NAME,
     URL_EXAMPLE,
+    CheckSection,
     Config,
     Key,
     MarkupSection,
@@ -126,6 +127,7 @@ def parse_config(text: str, source: str = FILE_NAME) -> Config:
         site=_section(top.table("site"), SiteSection),
         markup=_section(top.table("markup"), MarkupSection),
         preview=_section(top.table("preview"), PreviewSection),
+        check=_section(top.table("check"), CheckSection),
     )
     top.refuse_the_rest()
     check_folders(found, config.site.output, problems)

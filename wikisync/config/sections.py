@@ -219,6 +219,13 @@ class PreviewSection(Struct, frozen=True):
     port: Annotated[int, Key(0, 65_535)] = 8000
 
 
+class CheckSection(Struct, frozen=True):
+    """What ``wikisync check --external`` leaves out."""
+
+    ignore: tuple[str, ...] = ()
+    """Patterns of addresses, as of file names."""
+
+
 class Config(Struct, frozen=True):
     """Everything that ``wikisync.toml`` says."""
 
@@ -228,6 +235,7 @@ class Config(Struct, frozen=True):
     site: SiteSection = field(default_factory=SiteSection)
     markup: MarkupSection = MarkupSection()
     preview: PreviewSection = PreviewSection()
+    check: CheckSection = CheckSection()
 
     @property
     def synced_wikis(self) -> tuple[WikiSection, ...]:

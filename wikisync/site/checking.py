@@ -7,15 +7,19 @@ but the cache is written.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from functools import partial
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Problem
+from wikisync.markup.lines import positions_of
 from wikisync.site.attempts import Attempts
 from wikisync.site.build import checked_sources
 from wikisync.site.cache import Cache, with_cache
@@ -33,6 +37,13 @@ if TYPE_CHECKING:
     from wikisync.site.facts import IndexedWiki
     from wikisync.site.model import SiteOptions, WikiSource
     from wikisync.site.sources import ScannedWiki
+
+_EXTERNAL = re.compile(
+    r'<(?:a|img|video|audio|source)\b[^>]*?\s(?:href|src)="(https?://[^"]+)"[^>]*'
+)
+"""A tag of a page that names another server; the sanitiser wrote it."""
+_REFERENCE = ' class="reference'
+"""Of the service itself, such as an issue: only who is logged in sees many of them."""
 
 
 class CheckedLink(Struct, frozen=True):
@@ -55,6 +66,8 @@ class CheckReport(Struct, frozen=True):
     problems: tuple[Problem, ...]
     notes: tuple[Problem, ...]
     """Folders that are left out."""
+    external: tuple[CheckedLink, ...] = ()
+    """Addresses of other servers, each once a page, where they are asked for."""
 
     @property
     def is_clean(self) -> bool:
@@ -68,8 +81,11 @@ def check_wikis(
     *,
     cache: Path,
     progress: Progress | None = None,
+    is_external: bool = False,
 ) -> CheckReport:
     """Look at every page and every link of some wikis that make a site together.
+
+    With ``is_external`` the report has the addresses of other servers, too.
 
     Raises:
         SiteError: They make no site together, or the theme is wrong.
@@ -81,7 +97,8 @@ def check_wikis(
         options.theme, project=options.templates, options=options.theme_options
     )
     progress = progress or SilentProgress()
-    return with_cache(cache, partial(_checked, sources, options, theme, progress))
+    checked = partial(_checked, sources, options, theme, progress, is_external)
+    return with_cache(cache, checked)
 
 
 def _checked(
@@ -89,13 +106,31 @@ def _checked(
     options: SiteOptions,
     theme: Theme,
     progress: Progress,
+    is_external: bool,
     store: Cache,
 ) -> CheckReport:
     found = read_wikis(sources, options, theme, progress, store)
     problems = tuple(site_problems(found.addresses, found.site.wikis, theme))
+    external = tuple(_external(found)) if is_external else ()
     for wiki in found.scanned:
         settle(wiki, store)
-    return _report(found.wikis, problems)
+    return replace(_report(found.wikis, problems), external=external)
+
+
+def _external(found: ReadWikis) -> Iterator[CheckedLink]:
+    """The addresses of other servers that pages link to or show, with their lines."""
+    for wiki in found.wikis:
+        source = wiki.scanned.source
+        for slug, page in wiki.pages.items():
+            tags = _EXTERNAL.finditer(found.indexer.view(page).html)
+            shown = {unescape(one[1]): None for one in tags if _REFERENCE not in one[0]}
+            content = wiki.scanned.read(page.source.path, page.source.digest)
+            text = (content or b"").decode("utf-8", "replace") if shown else ""
+            for href in shown:
+                at = next(iter(positions_of(href, text)), text.find(href))
+                line = text.count("\n", 0, at) + 1 if at >= 0 else 0
+                link = BrokenLink(wiki.name, slug, line, href, "")
+                yield CheckedLink(link, source.folder / page.source.path)
 
 
 class ReadWikis(Struct, frozen=True):
