@@ -6,9 +6,12 @@ import gc
 import os
 import signal
 import tempfile
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
+from tests.support.bucket_server import BucketServer, bucket_server
 from tests.sync.prove_guards import SWITCH, guard_named
 
 # a busy machine is no failure; a search that never ends is cut by its examples
@@ -34,3 +37,10 @@ def pytest_collection_finish() -> None:
     """Ten thousand tests stand for the whole run: the collector need not look again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BucketServer]:
+    """One server of buckets for all tests of a process that want one."""
+    with bucket_server(tmp_path_factory.mktemp("s3")) as server:
+        yield server

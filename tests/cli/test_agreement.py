@@ -151,6 +151,22 @@ def test_build_with_a_server_for_diagrams_asks_as_well(
     assert not theirs.is_contacted
 
 
+def test_build_with_a_bucket_asks_as_well(
+    foreign: Path,
+    theirs: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", theirs.url)
+    (foreign / "wikisync.toml").write_text(
+        f'[service]\nurl = "{theirs.url}"\n[site]\nbucket = "s3://theirs"\n'
+        '[[wiki]]\nproject = "docs/handbook"\nfolder = "notes"\n'
+    )
+    assert main(["build", "--publish"]) == ExitCode.USAGE
+    assert 'site.bucket = "s3://theirs"' in capsys.readouterr().err
+    assert not theirs.is_contacted
+
+
 def test_hint_is_the_command_that_agrees(
     foreign: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -182,6 +198,7 @@ async def test_terminal_is_asked_once(
         ("attention-ran", "other-ran", True),
         ("127.0.0.1", "localhost", True),
         ("[site]", '[markup]\nkroki = "http://127.0.0.1:9"\n[site]', True),
+        ("[site]", '[site]\nbucket = "s3://theirs"', True),
         ("[sync]", '[sync]\nhook_secret_file = "~/.netrc"', True),
         ("[site]", '[site]\ntitle = "Notes"', False),
         ("docs/handbook", "docs/guide", False),

@@ -44,7 +44,7 @@ from wikisync.workspace.sentences import counted, problem_as_json
     "--publish",
     "is_published",
     is_flag=True,
-    help="Replace the published site atomically, then run [site] after.",
+    help="Replace the published site atomically, then do [site] bucket and after.",
 )
 @book_options
 @theme_options

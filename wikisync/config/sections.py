@@ -58,6 +58,15 @@ def check_kroki(value: str) -> str:
     return check_url(value, "https://kroki.example.com") if value else ""
 
 
+def check_bucket(value: str) -> str:
+    """The address of a bucket, or nothing."""
+    parts = urlsplit(value)
+    is_plain = not (parts.query or parts.fragment or "@" in parts.netloc)
+    if not value or (parts.scheme == "s3" and parts.netloc and is_plain):
+        return ""
+    return 'must be an address like "s3://handbook" or "s3://sites/handbook"'
+
+
 def check_project(value: str) -> str:
     """The full path of a project."""
     if value.isdigit():
@@ -175,6 +184,7 @@ class SiteSection(Struct, frozen=True):
     output: Annotated[str, Key(check=check_folder)] = "site"
     """Relative to the workspace."""
     after: Command = ()
+    bucket: Annotated[str, Key(check=check_bucket)] = ""
     keep: Annotated[int, Key(0, 100)] = 1
     publish: bool = False
     slow_pages_seconds: Annotated[int, Key(0, 86_400)] = 60

@@ -42,6 +42,7 @@ KEYS = (
     "sync.attention_command",
     "sync.hook_secret_file",
     "site.after",
+    "site.bucket",
     "markup.kroki",
 )
 """Everything that makes us run a command, read a secret or contact a server."""

@@ -13,8 +13,8 @@ fails leaves the last good site.
 The version that is one too many becomes the next one: made equal to the site again, it
 costs the files that changed since, and no link for each file of the site.
 
-A command may follow (rsync, a deploy).  What goes wrong with it is a problem: the
-site stands, and the command is run again with the next call.
+A bucket may get it (``bucket``), and a command may follow (rsync, a deploy).  What goes
+wrong with them is a problem: the site stands, and the next call tries again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from wikisync.core.system.processes import (
     end_session,
     start_program_async,
 )
-from wikisync.errors import SiteError
+from wikisync.errors import SiteError, WikisyncError
 from wikisync.site.build import build_site, checked_sources
 from wikisync.site.linked_copy import make_linked_copy
 from wikisync.site.output import open_output
@@ -97,13 +97,14 @@ async def publish(
     *,
     cache: Path,
     keep: int = KEEP_DEFAULT,
+    bucket: str = "",
     after: AfterCommand | None = None,
     may_leave: MayLeave = nothing_may_leave,
     progress: Progress | None = None,
 ) -> Published:
     """Bring a published site up to date, and run a command where that changed it.
 
-    The command is run again where it failed the last time.
+    What failed the last time, upload or command, is tried again.
 
     Cancelled, it ends the build that runs, or kills the command; the site is the
     last one or the new one.
@@ -124,6 +125,8 @@ async def publish(
         progress=progress,
         is_followed=after is not None,
     )
+    if bucket and (problem := await _sent(output, bucket)):
+        return replace(published, problems=(*published.problems, problem))
     pending = versions_folder(output) / _PENDING
     if after is None or not pending.exists():
         return published
@@ -131,6 +134,20 @@ async def publish(
     if not problems:
         pending.unlink(missing_ok=True)
     return replace(published, problems=(*published.problems, *problems))
+
+
+async def _sent(output: Path, url: str) -> Problem | None:
+    """Make a bucket hold the site; a problem says why it does not."""
+    from wikisync.site.bucket import open_bucket, send  # slow to load
+
+    try:
+        done = await send(output, open_bucket(url))
+    except WikisyncError as error:
+        hint = error.hint or "the next build tries it again"
+        return Problem("bucket-failed", url, error.message, hint)
+    if done.put or done.removed:
+        log.info("%s: %d files put, %d removed", url, done.put, done.removed)
+    return None
 
 
 def publish_site(

@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from wikisync.errors import UsageError, WikisyncError
 from wikisync.site.publish import publish
-from wikisync.workspace.building import after_command
+from wikisync.workspace.building import after_command, bucket_of
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import guarded
 from wikisync.workspace.folders import ShownFolder, cache_folder
@@ -96,6 +96,7 @@ class PublishedSite:
             options,
             cache=cache_folder(shown, "site", os.environ),
             keep=config.site.keep,
+            bucket=bucket_of(shown, config, os.environ),
             after=after_command(shown, config, os.environ),
         )
         if published.is_switched:

@@ -96,6 +96,7 @@ def build(
             options,
             cache=cache,
             keep=config.site.keep if config else KEEP_DEFAULT,
+            bucket=bucket_of(shown, config, os.environ),
             after=after_command(shown, config, os.environ),
             may_leave=may_leave,
             progress=progress,
@@ -118,3 +119,17 @@ def after_command(
         return None
     refuse_unagreed(shown.workspace, config, environment, keys={"site.after"})
     return AfterCommand(config.site.after, shown.workspace, environment)
+
+
+def bucket_of(
+    shown: ShownFolder, config: Config | None, environment: Mapping[str, str]
+) -> str:
+    """The address in ``[site] bucket``; empty for none.
+
+    Raises:
+        Unagreed: the user has not agreed to it.
+    """
+    if config is None or shown.workspace is None or not config.site.bucket:
+        return ""
+    refuse_unagreed(shown.workspace, config, environment, keys={"site.bucket"})
+    return config.site.bucket

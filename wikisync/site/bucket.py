@@ -1,0 +1,379 @@
+"""A site in an S3 bucket: what changed is uploaded, and only over what was seen there.
+
+Every PUT and DELETE names what the writer believes is there (``If-Match``, or
+``If-None-Match`` for nothing), because no lock holds a writer that was frozen and
+thaws.  What it believes is a record in the bucket, ``-/uploads.json``: of each object
+the digest of its bytes and its entity tag.  One upload is
+
+1. the record, in which all that is about to change is of unknown content: the first
+   write of two rivals is the same object, and the second one is refused at once;
+2. what pages show, then the pages, then the manifest;
+3. removals, then the record as it is now.
+
+An upload that was cut off leaves unknown objects; the next one asks the bucket for
+their tags and uploads them again.  The record carries a number, so that the tag of an
+earlier one never comes back; equal bytes of a page have equal tags, though.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from wikisync.core.decoding import json_decoder
+from wikisync.core.model import digest_of
+from wikisync.core.system.parallel import each
+from wikisync.errors import PreconditionFailed, SiteError
+from wikisync.folder.safe_open import read_below
+from wikisync.site.addresses import ASSETS_FOLDER, MANIFEST
+from wikisync.site.manifest import (
+    MANIFEST_BYTES_MAX,
+    ManifestFile,
+    content_type,
+    named_files,
+)
+
+if TYPE_CHECKING:
+    from obstore.store import S3Store
+
+RECORD = "-/uploads.json"
+AT_ONCE = 8
+"""Objects that are uploaded at the same time; they lie in memory."""
+TRIES_MAX = 3
+"""Of an upload that another writer came between."""
+RETRY_S = 15
+"""How long a request is made again that the bucket does not answer well; a writer that
+lost its place must not go on for longer."""
+SIGNED_S = 60
+EXTRA_HINT = "install wikisync with its extra bucket"
+ACCESS_HINT = (
+    "check AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+)
+IMMUTABLE = "max-age=31536000, immutable"
+"""For assets, whose names change with their bytes."""
+REVALIDATED = "no-cache"
+
+Check = Callable[[], Awaitable[None]]
+"""Asked before every write; raises where the writer lost its place."""
+
+
+async def nothing_lost() -> None:
+    """The check of a writer whom nobody replaces."""
+
+
+class Stored(Struct, frozen=True, array_like=True):
+    """An object as its writer left it; an empty digest for unknown content."""
+
+    digest: str
+    etag: str
+
+
+class Record(Struct, frozen=True):
+    """What is known of a site in a bucket."""
+
+    number: int = 0
+    files: Mapping[str, Stored] = {}
+
+
+class Seen(Struct, frozen=True):
+    """What lay in a bucket when somebody looked."""
+
+    record: Record
+    etag: str = ""
+    """Of the record; empty where there is none."""
+    strange: Mapping[str, str] = {}
+    """Tags of objects without a record: ours take their place, the others stay."""
+
+
+class Uploaded(Struct, frozen=True):
+    """What one upload did."""
+
+    seen: Seen
+    put: int = 0
+    removed: int = 0
+
+
+_RECORDS = json_decoder(Record)
+
+
+class Bucket:
+    """A bucket, or what lies below a prefix of it."""
+
+    def __init__(self, url: str, store: S3Store) -> None:
+        """See ``open_bucket``."""
+        self.url = url
+        self._store = store
+
+    async def read(self, path: str) -> tuple[bytes, str] | None:
+        """An object and its entity tag.
+
+        Raises:
+            SiteError: the bucket does not give it.
+        """
+        import obstore
+        from obstore.exceptions import BaseError
+
+        try:
+            found = await obstore.get_async(self._store, path)
+            return bytes(await found.bytes_async()), found.meta["e_tag"] or ""
+        except FileNotFoundError:
+            return None
+        except BaseError as exc:
+            raise self._failed("read", path, exc) from exc
+
+    async def etags(self) -> dict[str, str]:
+        """The entity tag of every object.
+
+        Raises:
+            SiteError: the bucket does not list them.
+        """
+        import obstore
+        from obstore.exceptions import BaseError
+
+        try:
+            stream = obstore.list(self._store)
+            return {
+                one["path"]: one["e_tag"] or "" async for some in stream for one in some
+            }
+        except BaseError as exc:
+            raise self._failed("list", "", exc) from exc
+
+    async def put(
+        self, path: str, content: bytes, etag: str, *, cache: str = REVALIDATED
+    ) -> str:
+        """Put an object over the one with this tag, empty for none; its own tag.
+
+        Raises:
+            PreconditionFailed: something else is there.
+            SiteError: the bucket does not take it.
+        """
+        import obstore
+        from obstore.exceptions import (
+            AlreadyExistsError,
+            BaseError,
+            NotFoundError,
+            PreconditionError,
+        )
+
+        kind = content_type(path)
+        if kind.startswith("text/"):
+            kind += "; charset=utf-8"
+        try:
+            done = await obstore.put_async(
+                self._store,
+                path,
+                content,
+                attributes={"Content-Type": kind, "Cache-Control": cache},
+                mode={"e_tag": etag} if etag else "create",
+                use_multipart=False,
+            )
+        except (AlreadyExistsError, PreconditionError, NotFoundError) as exc:
+            raise PreconditionFailed(
+                f"{self.url}/{path} was changed by another program",
+                hint="let one program alone write to this place of the bucket",
+            ) from exc
+        except BaseError as exc:
+            raise self._failed("write", path, exc) from exc
+        return done["e_tag"] or ""
+
+    async def remove(self, path: str, etag: str) -> int:
+        """Remove an object, if it is the one with this tag; the answer's status.
+
+        Raises:
+            SiteError: the bucket cannot be reached.
+        """
+        import aiohttp
+        from obstore import sign_async
+
+        # obstore knows no condition for it, and its signature admits a header more
+        url = await sign_async(self._store, "DELETE", path, timedelta(seconds=SIGNED_S))
+        try:
+            timeout = aiohttp.ClientTimeout(total=RETRY_S)
+            async with (
+                aiohttp.ClientSession(timeout=timeout, trust_env=True) as session,
+                session.delete(
+                    _exact(url), headers={"If-Match": etag}, allow_redirects=False
+                ) as answer,
+            ):
+                return answer.status
+        except (aiohttp.ClientError, TimeoutError) as exc:
+            raise self._failed("remove", path, exc) from exc
+
+    def _failed(self, act: str, path: str, exc: Exception) -> SiteError:
+        said = (str(exc) or type(exc).__name__).partition("<?xml")[0].splitlines()[0]
+        name = f"{self.url}/{path}".rstrip("/")
+        return SiteError(f"cannot {act} {name}: {said.strip(' :')}", hint=ACCESS_HINT)
+
+
+def _exact(url: str) -> Any:
+    """An address whose spelling was signed."""
+    from yarl import URL
+
+    return URL(url, encoded=True)
+
+
+def open_bucket(url: str) -> Bucket:
+    """The bucket at an address like ``s3://name/prefix``; nothing is asked of it yet.
+
+    Where it is and who writes to it, the environment says as to the AWS tools.
+
+    Raises:
+        SiteError: the extra is not installed.
+    """
+    try:
+        from obstore.store import S3Store
+    except ImportError as exc:
+        raise SiteError(
+            f"cannot use {url}: obstore is not installed", hint=EXTRA_HINT
+        ) from exc
+    parts = urlsplit(url)
+    endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
+    store = S3Store(
+        parts.netloc,
+        prefix=parts.path.strip("/") or None,
+        client_options={"allow_http": endpoint.startswith("http://")},
+        retry_config={"max_retries": 5, "retry_timeout": timedelta(seconds=RETRY_S)},
+    )
+    return Bucket(url.rstrip("/"), store)
+
+
+async def look(bucket: Bucket) -> Seen:
+    """What lies in a bucket, as far as it is ours.
+
+    Raises:
+        SiteError: it cannot be read.
+    """
+    found = await bucket.read(RECORD)
+    if found is None:
+        return Seen(Record(), strange=await bucket.etags())
+    try:
+        record = _RECORDS.decode(found[0])
+    except msgspec.DecodeError as exc:
+        raise SiteError(
+            f"{bucket.url}/{RECORD} is not a record of wikisync: {exc}",
+            hint="remove it to upload everything anew",
+        ) from exc
+    if not all(one.digest for one in record.files.values()):
+        etags = await bucket.etags()
+        files = {
+            path: one if one.digest else Stored("", etags.get(path, ""))
+            for path, one in record.files.items()
+        }
+        record = Record(record.number, files)
+    return Seen(record, found[1])
+
+
+async def upload(
+    folder: Path, bucket: Bucket, seen: Seen, *, check: Check = nothing_lost
+) -> Uploaded:
+    """Make a bucket hold the site in a folder, given what was seen there before.
+
+    Cancelled, it leaves new objects beside old ones; the next upload does the rest.
+
+    Raises:
+        PreconditionFailed: another writer was there since.
+        SiteError: the bucket or the folder cannot be used.
+    """
+    wanted = {file.path: file for file in named_files(folder, MANIFEST)}
+    manifest = read_below(folder, MANIFEST, MANIFEST_BYTES_MAX)
+    wanted[MANIFEST] = ManifestFile(
+        MANIFEST, len(manifest), digest_of(manifest), content_type(MANIFEST)
+    )
+    files = dict(seen.record.files)
+    changed = [
+        one
+        for path, one in wanted.items()
+        if path not in files or files[path].digest != one.sha256
+    ]
+    gone = sorted(files.keys() - wanted.keys())
+    if not changed and not gone:
+        return Uploaded(seen)
+    etags = {**seen.strange, **{path: one.etag for path, one in files.items()}}
+    files |= {one.path: Stored("", etags.get(one.path, "")) for one in changed}
+    begun = Record(seen.record.number + 1, files)
+    await check()
+    record_tag = await bucket.put(RECORD, msgspec.json.encode(begun), seen.etag)
+
+    async def put(file: ManifestFile) -> None:
+        await check()
+        is_asset = file.path.startswith(ASSETS_FOLDER)
+        try:
+            content = await asyncio.to_thread(_content, folder, file)
+            etag = await bucket.put(
+                file.path,
+                content,
+                etags.get(file.path, ""),
+                cache=IMMUTABLE if is_asset else REVALIDATED,
+            )
+        except PreconditionFailed:
+            # an answer that was lost, or a writer that died, may have put our bytes
+            found = await bucket.read(file.path)
+            if not found or digest_of(found[0]) != file.sha256:
+                raise
+            etag = found[1]
+        files[file.path] = Stored(file.sha256, etag)
+
+    for wave in _waves(changed):
+        await each(wave, put, in_flight=AT_ONCE)
+
+    async def remove(path: str) -> None:
+        await check()
+        if etags[path]:
+            await bucket.remove(path, etags[path])
+        del files[path]
+
+    await each(gone, remove, in_flight=AT_ONCE)
+    done = Record(begun.number + 1, files)
+    await check()
+    record_tag = await bucket.put(RECORD, msgspec.json.encode(done), record_tag)
+    return Uploaded(Seen(done, record_tag), len(changed), len(gone))
+
+
+async def send(folder: Path, bucket: Bucket) -> Uploaded:
+    """Make a bucket hold the site in a folder, whatever another writer did to it.
+
+    Raises:
+        PreconditionFailed: another one writes again and again.
+        SiteError: the bucket or the folder cannot be used.
+    """
+    for _ in range(TRIES_MAX - 1):
+        with suppress(PreconditionFailed):
+            return await upload(folder, bucket, await look(bucket))
+    return await upload(folder, bucket, await look(bucket))
+
+
+def _content(folder: Path, file: ManifestFile) -> bytes:
+    """What the manifest says of a file of the site.
+
+    Raises:
+        SiteError: it is another one by now.
+    """
+    try:
+        content = (folder / file.path).read_bytes()
+        if digest_of(content) == file.sha256:
+            return content
+        said = "it changed while it was uploaded"
+    except OSError as exc:
+        said = exc.strerror or str(exc)
+    raise SiteError(
+        f"cannot upload {folder / file.path}: {said}",
+        hint="wait until no other wikisync writes the site, then publish it again",
+    )
+
+
+def _waves(files: Sequence[ManifestFile]) -> list[list[ManifestFile]]:
+    """What pages show, the pages, the manifest: a reader misses nothing on the way."""
+    waves: list[list[ManifestFile]] = [[], [], []]
+    for one in files:
+        is_page = one.path.endswith(".html")
+        waves[2 if one.path == MANIFEST else is_page].append(one)
+    return waves
