@@ -12,10 +12,11 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-import obstore
-from obstore.store import S3Store
+if TYPE_CHECKING:
+    from obstore.store import S3Store
 
 STARTS_WITHIN_S = 120
 PORTS = (
@@ -34,6 +35,8 @@ class BucketServer:
 
     def store(self, prefix: str = "") -> S3Store:
         """What lies below a prefix of the bucket ``site``, to write to it."""
+        from obstore.store import S3Store  # most tests do without
+
         return S3Store(
             "site",
             prefix=prefix or None,
@@ -100,6 +103,8 @@ def bucket_server(folder: Path) -> Iterator[BucketServer]:
 
 def _wait(server: BucketServer, process: subprocess.Popen[bytes], log: Path) -> None:
     """Until an object can be written, which takes longer than until it answers."""
+    import obstore
+
     store = server.store()
     ends_at = time.monotonic() + STARTS_WITHIN_S
     while True:
