@@ -47,6 +47,25 @@ async def test_choice_is_about_what_clashes_and_the_rest_is_merged(
     assert (await clashing.run("status")).code == 0
 
 
+async def test_many_pages_are_settled_at_once(cloned: Cloned) -> None:
+    for slug in ("home", "guide"):
+        cloned.write(f"{slug}.md", "mine\n")
+    await cloned.edit({"home": "theirs\n", "guide": "theirs\n"})
+    assert (await cloned.run("sync")).code == 3
+    ran = await cloned.run(
+        *("resolve", "handbook/home", "handbook/guide", "handbook/team/rules"),
+        *("--both", "--json"),
+    )
+    assert ran.code == 0
+    assert [(one["page"], one["outcome"]) for one in ran.json] == [
+        ("handbook/home", "synced"),
+        ("handbook/guide", "synced"),
+        ("handbook/team/rules", "no-conflict"),
+    ]
+    both = {"home.md": "theirs\nmine\n", "guide.md": "theirs\nmine\n"}
+    assert {name: (await cloned.wiki())[name] for name in both} == both
+
+
 async def test_page_that_is_nowhere_is_a_wrong_argument(cloned: Cloned) -> None:
     ran = await cloned.run("resolve", "gide", "--mine")
     assert ran.code == 2
@@ -395,21 +414,22 @@ async def test_running_watch_without_a_conflict_file_cannot_be_left_to_take_it(
 async def test_json_tells_what_came_of_it(clashing: Cloned) -> None:
     ran = await clashing.run("resolve", "handbook/home", "--mine", "--json")
     assert ran.code == 0
-    assert (ran.json["page"], ran.json["outcome"]) == ("handbook/home", "synced")
-    (wiki,) = ran.json["wikis"]
+    (page,) = ran.json
+    assert (page["page"], page["outcome"]) == ("handbook/home", "synced")
+    (wiki,) = page["wikis"]
     assert (wiki["folder"], wiki["pushed"], wiki["held"]) == ("handbook", 1, [])
 
 
 async def test_json_tells_that_a_running_watch_takes_it(clashing: Cloned) -> None:
     with locked(clashing.root / ".wikisync", "it"):
         ran = await clashing.run("resolve", "handbook/home", "--wiki", "--json")
-    assert (ran.code, ran.json["outcome"]) == (0, "settled")
+    assert (ran.code, ran.json[0]["outcome"]) == (0, "settled")
 
 
 async def test_json_tells_that_there_is_no_conflict(cloned: Cloned) -> None:
     ran = await cloned.run("resolve", "handbook/home", "--mine", "--json")
-    assert (ran.code, ran.json["outcome"]) == (0, "no-conflict")
-    assert ran.json["wikis"][0]["pages"] == 4
+    assert (ran.code, ran.json[0]["outcome"]) == (0, "no-conflict")
+    assert ran.json[0]["wikis"][0]["pages"] == 4
 
 
 async def test_json_tells_what_an_editor_left(
@@ -417,15 +437,15 @@ async def test_json_tells_what_an_editor_left(
 ) -> None:
     monkeypatch.setenv("VISUAL", editor(tmp_path, "true"))
     ran = await clashing.run("resolve", "handbook/home", "--edit", "--json")
-    assert (ran.code, ran.json["outcome"]) == (3, "unsettled")
-    assert "1 unresolved part left" in ran.json["sentence"]
+    assert (ran.code, ran.json[0]["outcome"]) == (3, "unsettled")
+    assert "1 unresolved part left" in ran.json[0]["sentence"]
 
 
 async def test_json_tells_why_the_service_did_not_take_it(clashing: Cloned) -> None:
     clashing.service.quirks = {Quirk.TOKEN_REVOKED}
     ran = await clashing.run("resolve", "handbook/home", "--mine", "--json")
     assert ran.code == 1
-    assert ran.json["wikis"][0]["error"]["message"]
+    assert ran.json[0]["wikis"][0]["error"]["message"]
 
 
 # -- in a merge tool ---------------------------------------------------------------

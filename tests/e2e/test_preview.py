@@ -337,6 +337,23 @@ async def test_the_panel_has_nothing_that_axe_finds_wrong(
         assert await visit.axe() == []
 
 
+async def test_a_preview_that_stands_still_is_told(
+    chromium: Browser, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wikisync.site.preview.windows.WORD_S", 3600.0)
+    async with desk.previewing() as reader:
+        context = await chromium.new_context()
+        page = await context.new_page()
+        await page.clock.install()
+        await page.goto(f"{reader.preview.url}guide.html")
+        await page.get_by_text("live").wait_for()
+        await page.clock.fast_forward(30_000)
+        await page.get_by_text("no answer since").wait_for()
+        (desk.root / "handbook" / "guide.md").write_text("It goes on.\n")
+        await page.get_by_text("live").wait_for()
+        await context.close()
+
+
 async def test_a_preview_that_was_started_again_is_taken_up(
     chromium: Browser, desk: Desk
 ) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from pathlib import Path
 
 import click
@@ -20,9 +19,9 @@ from wikisync.cli.sync_report import report_sync
 from wikisync.config import WikiSection
 from wikisync.errors import ExitCode, UsageError
 from wikisync.folder.workspace import holder_of
-from wikisync.sync.decide.ledger import NO_SLUG
-from wikisync.sync.decide.safety import Batch, Decision, decide
+from wikisync.sync.decide.safety import Batch, Decision
 from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.deciding import note_decision
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
 from wikisync.workspace.sync_run import sync_pages
 from wikisync.workspace.syncing import exit_code_of
@@ -60,11 +59,7 @@ def decide_batch(
     holder = holder_of(workspace.private)
     with open_workspace(workspace, is_held=holder is None) as opened:
         section, batch = _waiting_batch(opened, name)
-        known = opened.known(section)
-        with known.together():
-            decided = decide(known.memory.batches, batch.id, decision)
-            known.record_batches(decided)
-            known.note_done(time.time(), NO_SLUG, f"{decision} by the user: {batch}")
+        note_decision(opened.known(section), batch, decision)
         console.note(f"{section.folder}:{batch.id} is {decision}: {batch}")
         if holder is not None:
             console.note(f"the running wikisync applies it ({holder})")

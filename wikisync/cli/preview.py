@@ -20,6 +20,7 @@ from wikisync.errors import ExitCode
 from wikisync.site.preview.server import Preview, PreviewOptions, running_preview
 from wikisync.site.preview.states import PageStates
 from wikisync.watch.report import ReportedStates, health_of_watch
+from wikisync.workspace.deciding import WorkspaceDecisions
 from wikisync.workspace.folders import (
     ShownFolder,
     ThemeChoice,
@@ -62,8 +63,8 @@ def command(
     """Serve FOLDER as a site on this machine and reload on every save.
 
     FOLDER is a workspace, one wiki of it, or any folder with pages; the default is the
-    current folder.  Pages can be written in the browser, too.  No service is
-    contacted.  Stop it with Ctrl-C.
+    current folder.  Pages can be written in the browser, too.  The service is
+    contacted only for the history of a page.  Stop it with Ctrl-C.
     """
     shown = find_shown(folder, choice)
     config = shown.config()
@@ -77,6 +78,9 @@ def command(
         settings=shown.settings,
         private=shown.private,
         is_read_only=is_read_only,
+        decisions=(
+            WorkspaceDecisions(shown.workspace, console) if shown.workspace else None
+        ),
     )
     cache = cache_folder(shown, "preview", os.environ)
     return asyncio.run(preview(console, shown, cache, options, is_opened=is_opened))

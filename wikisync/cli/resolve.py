@@ -53,6 +53,7 @@ from wikisync.workspace.resolving import (
     pieces_again,
     pieces_of,
     read_result,
+    settle,
     take_over_pointer,
     take_text,
     unresolved_parts,
@@ -72,7 +73,7 @@ CHOICES: Mapping[str, Choice] = {"mine": "mine", "wiki": "wiki", "both": "both"}
 @click.command(
     name="resolve", epilog="Example: wikisync resolve handbook/home.md --both"
 )
-@click.argument("page")
+@click.argument("pages", metavar="PAGE...", nargs=-1, required=True)
 @workspace_option
 @click.option("--mine", is_flag=True, help="Keep the local text where edits overlap.")
 @click.option("--wiki", is_flag=True, help="Keep the wiki's text where edits overlap.")
@@ -89,7 +90,7 @@ CHOICES: Mapping[str, Choice] = {"mine": "mine", "wiki": "wiki", "both": "both"}
 def command(
     console: Console,
     start: Path,
-    page: str,
+    pages: tuple[str, ...],
     tool: str | None,
     token_file: Path | None,
     *,
@@ -99,17 +100,24 @@ def command(
     edit: bool,
     as_json: bool,
 ) -> int:
-    """Resolve the conflict of PAGE, which was edited on both sides, and sync it.
+    """Resolve the conflict of each PAGE, which was edited on both sides, and sync it.
 
     Edits that do not overlap are kept from both sides; the options decide the parts
     that overlap. The replaced text can be restored with `wikisync restore`.
     """
     way = _way({"mine": mine, "wiki": wiki, "both": both, "edit": edit}, tool)
     workspace = find_workspace(start)
-    asked = Asked(console, workspace, *named_page(workspace, page), token_file, as_json)
+    asked = [
+        Asked(console, workspace, *named_page(workspace, page), token_file, as_json)
+        for page in dict.fromkeys(pages)
+    ]
     if way in CHOICES:
-        return asyncio.run(_settle(asked, CHOICES[way]))
-    return _edit(asked) if tool is None else _edit_with(tool, asked)
+        code = asyncio.run(_settle(asked, CHOICES[way]))
+    else:
+        code = max([_edit_with(tool, one) if tool else _edit(one) for one in asked])
+    if as_json:
+        console.json([answer for one in asked for answer in one.answers])
+    return code
 
 
 def _way(flags: Mapping[str, bool], tool: str | None) -> str:
@@ -144,6 +152,8 @@ class Asked(Struct):
     """As named; then the page's own, which may be another than its file's."""
     token_file: Path | None
     as_json: bool
+    answers: list[Mapping[str, object]] = []
+    """What became of it, for programs."""
 
     def synced(self, done: Sequence[Synced]) -> None:
         """Report a sync of the page."""
@@ -163,7 +173,7 @@ class Asked(Struct):
                 "sentence": sentence,
                 "wikis": [wiki_as_json(one) for one in done],
             }
-            self.console.json(answer)
+            self.answers.append(answer)
             return
         if done:
             self.synced(done)
@@ -173,22 +183,29 @@ class Asked(Struct):
             self.console.note(sentence)
 
 
-async def _settle(asked: Asked, choice: Choice) -> int:
-    section = asked.section
-    holder = holder_of(asked.workspace.private)
-    with open_workspace(asked.workspace, is_held=holder is None) as opened:
-        code = await _without_conflict(asked, opened, holder, choice)
-        if code is not None:
-            return code
-        slug = asked.slug
-        text = resolved(await pieces_of(opened, section, slug), choice)
-        if holder is None:
-            await take_text(opened, section, slug, text)
-            what = f"resolve {slug}: {choice}"
-            opened.known(section).note_done(time.time(), slug, what)
-            return await _sync_decided(asked, opened)
-        await write_settled(opened, section, slug, text)
-    return _left_to(holder, asked)
+async def _settle(asked: Sequence[Asked], choice: Choice) -> int:
+    workspace = asked[0].workspace
+    holder = holder_of(workspace.private)
+    codes: list[int] = []
+    decided: list[Asked] = []
+    with open_workspace(workspace, is_held=holder is None) as opened:
+        for one in asked:
+            code = await _without_conflict(one, opened, holder, choice)
+            if code is not None:
+                codes.append(code)
+                continue
+            section, slug = one.section, one.slug
+            text = resolved(await pieces_of(opened, section, slug), choice)
+            await settle(opened, section, slug, text, holder=holder)
+            if holder is None:
+                what = f"resolve {slug}: {choice}"
+                opened.known(section).note_done(time.time(), slug, what)
+                decided.append(one)
+            else:
+                codes.append(_left_to(holder, one))
+        if decided:
+            codes.append(await _sync_decided(decided, opened))
+    return max(codes)
 
 
 def _left_to(holder: str, asked: Asked) -> int:
@@ -245,7 +262,7 @@ async def _without_conflict(
             wiki = await opened.synced(client, section)
             await take_over_pointer(wiki, slug, choice)
         known.note_done(time.time(), slug, f"resolve {slug}: {choice}")
-        return await _sync_decided(asked, opened)
+        return await _sync_decided([asked], opened)
     if any(one.held or one.failure or one.problems for one in done):
         asked.synced(done)
     else:
@@ -254,11 +271,16 @@ async def _without_conflict(
     return exit_code_of(done)
 
 
-async def _sync_decided(asked: Asked, opened: OpenWorkspace) -> int:
-    """Sync the page that a person decided on, and say what came of it."""
-    wanted = [(asked.section, frozenset({asked.slug}))]
-    done = await sync_pages(asked.console, opened, wanted, asked.token_file, os.environ)
-    asked.synced(done)
+async def _sync_decided(decided: Sequence[Asked], opened: OpenWorkspace) -> int:
+    """Sync the pages that a person decided on, and say what came of it."""
+    first = decided[0]
+    pages: dict[WikiSection, set[Slug]] = {}
+    for one in decided:
+        pages.setdefault(one.section, set()).add(one.slug)
+    wanted = [(section, frozenset(slugs)) for section, slugs in pages.items()]
+    done = await sync_pages(first.console, opened, wanted, first.token_file, os.environ)
+    for one in decided if first.as_json else [first]:
+        one.synced(done)
     return exit_code_of(done)
 
 
@@ -337,7 +359,7 @@ async def _take_edited(
             return ExitCode.HELD
     if holder is not None:
         return _left_to(holder, asked)
-    return await _sync_decided(asked, opened)
+    return await _sync_decided([asked], opened)
 
 
 async def _take_result(
@@ -352,7 +374,7 @@ async def _take_result(
     if conflict_file.text is None:
         raise unsettled(made, unresolved_parts(conflict_file))
     await take_text(opened, asked.section, asked.slug, conflict_file.text)
-    return await _sync_decided(asked, opened)
+    return await _sync_decided([asked], opened)
 
 
 async def _conflict(

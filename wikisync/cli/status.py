@@ -20,19 +20,17 @@ from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather
 from wikisync.errors import Unagreed, WikisyncError
 from wikisync.folder.workspace import WATCH, holder_of
 from wikisync.watch.report import read_health
-from wikisync.workspace.attention import batch_sentence
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
 from wikisync.workspace.failures import is_of_all
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
-from wikisync.workspace.sentences import with_hint
 from wikisync.workspace.service import open_service
 from wikisync.workspace.status import (
     WikiStatus,
     exit_code_of,
     headline,
     is_well,
-    notes,
     notes_of_watch,
+    rows,
     scan,
     status_as_json,
 )
@@ -164,16 +162,9 @@ def _show(
 def _show_wiki(console: Console, status: WikiStatus) -> None:
     if console.quiet and is_well(status):
         return
-    folder = status.section.folder
     is_green = is_well(status) and status.unseen is None
     console.state(headline(status), is_well=is_green)
-    for batch in status.batches:
-        console.lines(f"  {batch_sentence(folder, batch).removeprefix(folder + ': ')}")
-    for one in status.differences:
-        console.lines(f"  {one.slug}: {one.sentence}")
-    for problem in status.problems:
-        console.lines(f"  {with_hint(problem, problem.hint)}")
-    for note in notes(status):
-        console.lines(f"  {note}")
+    for row in rows(status):
+        console.lines(f"  {row.sentence}")
     if status.failure is not None:
         console.error(status.failure)

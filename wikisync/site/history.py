@@ -48,7 +48,7 @@ def shown_versions(
     ):
         html, is_cut = "", False
         if new is not None and old is not None:
-            html, is_cut = _difference(old, new)
+            html, is_cut = difference(old, new)
         shown.append(
             VersionContext(
                 kind=row.kind,
@@ -65,7 +65,7 @@ def shown_versions(
     return shown
 
 
-def _difference(old: str, new: str) -> tuple[str, bool]:
+def difference(old: str, new: str) -> tuple[str, bool]:
     """What is different between two texts, as HTML, and whether there is more."""
     parts: list[str] = []
     size = 0

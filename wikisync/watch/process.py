@@ -29,6 +29,7 @@ from wikisync.watch.systemd import Notifier
 from wikisync.watch.wiki import WatchedWiki, lists_of
 from wikisync.workspace.attention import noting_halts
 from wikisync.workspace.configured import ConfiguredWorkspace, find_workspace
+from wikisync.workspace.deciding import WorkspaceDecisions
 from wikisync.workspace.failures import REFUSED_RETRY_S, Condition
 from wikisync.workspace.folders import (
     ShownFolder,
@@ -229,6 +230,9 @@ class _Process:
             editor=editor_command(None, os.environ),
             settings=shown.settings,
             private=shown.private,
+            decisions=WorkspaceDecisions(
+                workspace.root, self.messages, self.request.token_file
+            ),
         )
         async with running_preview(
             lambda: preview_inputs(shown),

@@ -127,6 +127,27 @@ async def write_settled(
     await local.write_conflict(slug, record.format, text)
 
 
+async def settle(
+    opened: OpenWorkspace,
+    section: WikiSection,
+    slug: Slug,
+    text: str,
+    *,
+    holder: str | None,
+) -> None:
+    """Settle a conflict with a text, which becomes the page.
+
+    The process that holds the workspace finds it in the conflict file.
+
+    Raises:
+        PreconditionFailed: the page is saved all the time.
+    """
+    if holder is None:
+        await take_text(opened, section, slug, text)
+    else:
+        await write_settled(opened, section, slug, text)
+
+
 class FoundConflict(Struct, frozen=True):
     """The texts in which a person settles a conflict."""
 

@@ -27,7 +27,7 @@ from wikisync.sync.decide.safety import Batch, Decision
 from wikisync.sync.run.arrive import STALE_SAVE
 from wikisync.sync.run.options import CycleOptions, FolderMatch
 from wikisync.sync.run.result import CycleResult, Held
-from wikisync.workspace.attention import held_sentence, with_step
+from wikisync.workspace.attention import batch_sentence, held_sentence, with_step
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 from wikisync.workspace.sentences import (
     OTHER_FOLDER,
@@ -35,6 +35,7 @@ from wikisync.workspace.sentences import (
     counted,
     error_as_json,
     problem_as_json,
+    with_hint,
 )
 from wikisync.workspace.times import ago
 
@@ -287,6 +288,29 @@ def headline(status: WikiStatus, *, now: float | None = None) -> str:
     age = ago(max(0.0, now - good_at)) if good_at is not None else "never"
     words.append(f"last good sync {age}")
     return f"{status.section.folder}: {', '.join(words)}"
+
+
+class Row(Struct, frozen=True):
+    """One line on a wiki: what waits, with its reason and the next step."""
+
+    sentence: str
+    slug: Slug | None = None
+    """Of the page that it is about, if it is about one."""
+    batch: Batch | None = None
+
+
+def rows(status: WikiStatus) -> list[Row]:
+    """Everything on a wiki but its first line."""
+    folder = status.section.folder
+    found = [
+        Row(batch_sentence(folder, one).removeprefix(f"{folder}: "), batch=one)
+        for one in status.batches
+    ]
+    found += [
+        Row(f"{one.slug}: {one.sentence}", one.slug) for one in status.differences
+    ]
+    found += [Row(with_hint(one, one.hint)) for one in status.problems]
+    return found + [Row(note) for note in notes(status)]
 
 
 def notes(status: WikiStatus, *, now: float | None = None) -> list[str]:

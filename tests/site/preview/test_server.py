@@ -550,3 +550,12 @@ async def test_a_page_of_its_own_says_that_the_first_look_takes_long(
         await preview.ready()
         async with session.get(preview.url) as answer:
             assert "Welcome" in await answer.text()
+
+
+async def test_a_window_hears_something_also_where_nothing_is_new(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or it could not tell a preview that stands still from one without news."""
+    monkeypatch.setattr("wikisync.site.preview.windows.WORD_S", 0.05)
+    async with desk.previewing() as reader, reader.window() as window:
+        assert await window.hear() == await window.hear()

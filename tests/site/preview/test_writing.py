@@ -290,20 +290,41 @@ async def test_the_conflict_file_is_shown_and_settled(desk: Desk) -> None:
     conflict = desk.root / "handbook" / "guide.conflict.md"
     conflict.write_text(both)
     async with writing(desk) as writer:
-        _, source = await writer.ask("source", at="guide.html")
-        assert source["parts"] == [
+        _, clash = await writer.ask("clash", at="guide.html")
+        assert clash["parts"] == [
             {"text": "Same.\n"},
-            {"mine": "Mine.\n", "other": "Theirs.\n"},
+            {
+                "mine": "Mine.\n",
+                "other": "Theirs.\n",
+                "words": [["-", "Theirs"], ["+", "Mine"], ["", ".\n"]],
+            },
         ]
-        _, saved = await writer.ask(
-            "save",
-            at="guide.html",
-            text="Same.\nMine.\n",
-            base=source["conflict"],
-            is_conflict=True,
+        wish = {"at": "guide.html", "text": "Same.\nMine.\n", "seen": clash["seen"]}
+        conflict.write_text(both.replace("Theirs", "Other words of theirs"))
+        status, said = await writer.ask("settle", **wish)
+        assert (status, said["message"]) == (
+            409,
+            "guide.conflict.md was changed in the meantime",
         )
-    assert saved["outcome"] == "saved"
+        assert "Other words of theirs" in conflict.read_text()
+        conflict.write_text(both)
+        assert (await writer.ask("settle", **wish))[0] == 200
     assert conflict.read_text() == "Same.\nMine.\n"
+
+
+async def test_a_folder_that_is_in_no_workspace_has_nothing_to_decide(
+    desk: Desk,
+) -> None:
+    async with writing(desk) as writer:
+        assert await writer.ask("state", at="guide.html") == (
+            200,
+            {"line": "", "rows": []},
+        )
+        assert (await writer.ask("earlier", at="guide.html"))[1]["texts"] == []
+        assert (await writer.ask("clash", at="guide.html"))[1]["parts"] == []
+        for action in ("decide", "settle", "back"):
+            status, _ = await writer.ask(action, at="guide.html", **ACTIONS[action])
+            assert status == 404, action
 
 
 # Who may ---------------------------------------------------------------------------
@@ -319,7 +340,16 @@ ACTIONS: dict[str, dict[str, Any]] = {
     "names": {},
     "file": {"name": "a.png", "content": ""},
     "edit": {},
+    "decide": {"batch": 1, "is_approved": True},
+    "settle": {"text": "x", "seen": ""},
+    "back": {"id": "abcd"},
 }
+READING: dict[str, dict[str, Any]] = {
+    "state": {},
+    "clash": {},
+    "earlier": {"of_wiki": True},
+}
+"""Answered by a preview that is read-only, too."""
 
 
 def files_of(root: Path) -> dict[str, bytes]:
@@ -355,7 +385,7 @@ async def test_nobody_else_writes(desk: Desk, changes: dict[str, str | None]) ->
             for name, value in {**good, **changes}.items()
             if value
         }
-        for action, wish in ACTIONS.items():
+        for action, wish in (ACTIONS | READING).items():
             answer = await writer.reader.ask(
                 "POST", f"-/preview/{action}", json={"at": "guide.html", **wish},
                 headers=headers,
@@ -369,7 +399,7 @@ async def test_nobody_else_writes(desk: Desk, changes: dict[str, str | None]) ->
 async def test_only_a_post_writes(desk: Desk, method: str) -> None:
     before = files_of(desk.root)
     async with writing(desk) as writer:
-        for action, wish in ACTIONS.items():
+        for action, wish in (ACTIONS | READING).items():
             answer = await writer.reader.ask(
                 method, f"-/preview/{action}", json={"at": "guide.html", **wish},
                 headers=writer.headers,

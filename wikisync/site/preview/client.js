@@ -7,6 +7,7 @@
 	const MISSING = "missing";
 	const KEPT = "wikisync-preview-place";
 	const RETRY_MS = [200, 500, 1000, 2000, 5000];
+	const SILENCE_MS = 25000;
 	const WORDS = { pushed: "on the service", waiting: "on its way to the service", held: "held back", conflict: "in conflict" };
 	let tries = 0;
 	let renewing = Promise.resolve();
@@ -123,7 +124,7 @@
 	style.replaceSync(`
 		:host { all: initial; font: 14px/1.45 system-ui, sans-serif; color-scheme: light dark; }
 		.bar, .panel { position: fixed; z-index: 2147483647; box-sizing: border-box; background: #fff; color: #1b1b1f; border: 1px solid #73737d; box-shadow: 0 2px 12px #0004; }
-		.bar { right: 12px; bottom: 12px; display: flex; gap: 10px; align-items: center; padding: 5px 12px; border-radius: 18px; }
+		.bar { right: 12px; bottom: 12px; max-width: calc(100vw - 24px); display: flex; gap: 10px; align-items: center; padding: 5px 12px; border-radius: 18px; }
 		.panel { left: 12px; right: 12px; bottom: 60px; max-width: 900px; margin: auto; max-height: 60vh; overflow: auto; border-left: 6px solid #c1121f; border-radius: 6px; padding: 12px 16px; }
 		.panel.calm { border-left-color: #8a5a00; }
 		h2 { font-size: 15px; margin: 0 0 6px; }
@@ -132,8 +133,8 @@
 		dd { white-space: pre-wrap; overflow-wrap: anywhere; }
 		.hint { color: #55555e; }
 		button { font: inherit; color: inherit; background: #eeeef2; border: 1px solid #73737d; border-radius: 5px; padding: 2px 10px; cursor: pointer; }
-		.close { float: right; }
-		.dot { width: 10px; height: 10px; border-radius: 50%; background: #73737d; }
+		.close { float: right; } .word { background: none; border: none; padding: 0; text-align: left; text-decoration: underline dotted; }
+		.dot { flex: none; width: 10px; height: 10px; border-radius: 50%; background: #73737d; }
 		.dot.pushed { background: #1a7f37; } .dot.waiting { background: #8a5a00; } .dot.held, .dot.conflict { background: #c1121f; }
 		[hidden] { display: none !important; }
 		@media (prefers-color-scheme: dark) {
@@ -146,9 +147,10 @@
 	const root = host.attachShadow({ mode: "open" });
 	root.adoptedStyleSheets = [style];
 	const dot = make("span", { className: "dot" });
-	const word = make("span");
+	const word = own.desk ? make("button", { type: "button", className: "word", title: "What waits in the wiki" }) : make("span");
+	const settle = make("button", { type: "button", textContent: "Settle", title: "Settle the conflict of this page", hidden: true });
 	const edit = make("button", { type: "button", textContent: "Edit", hidden: true });
-	const bar = make("div", { className: "bar", role: "status" }, dot, word, edit);
+	const bar = make("div", { className: "bar", role: "status" }, dot, word, settle, edit);
 	const list = make("dl");
 	const title = make("h2");
 	const close = make("button", { type: "button", className: "close", textContent: "Close" });
@@ -156,8 +158,11 @@
 	root.append(panel, bar);
 
 	edit.onclick = () => write();
+	settle.onclick = () => view("conflict");
+	if (own.desk) word.onclick = () => view("state");
 	close.onclick = () => {
 		dismissed = panel.dataset.shown;
+		isTold = false;
 		panel.hidden = true;
 	};
 	addEventListener("keydown", (event) => {
@@ -178,22 +183,35 @@
 		if (!problems.length) dismissed = "";
 	}
 
+	// An answer to what a person did stays until it is closed, or a page has a problem.
+	let isTold = false;
+
+	function tell(...what) {
+		isTold = true;
+		showProblems(...what);
+	}
+
 	function showState(news) {
 		const state = news.is_conflict ? "conflict" : news.state;
 		// of a page that nothing is known of, the wiki is all that can be told
-		const said = state ? [WORDS[state], news.note] : [news.wiki ? "" : "live"];
+		// the rest, with the next step, is in the state of the wiki
+		const said = state ? [WORDS[state], news.note.split(";")[0]] : [news.wiki ? "" : "live"];
 		if (news.wiki) said.push(news.wiki_state === "pushed" && state === "pushed" ? "" : `wiki ${news.wiki}`);
 		dot.className = `dot ${state || news.wiki_state || ""}`;
 		word.textContent = said.filter(Boolean).join(": ");
+		settle.hidden = !own.write || writer || !news.is_conflict;
 		edit.hidden = !own.write || writer || !(news.file || news.key === MISSING);
 		edit.title = news.file;
 		edit.textContent = news.file ? "Edit" : "Create";
 	}
 
 	function markLinks() {
-		for (const link of document.querySelectorAll("nav a[href]")) {
-			if (link.hash) continue;
-			const state = marks[decodeURIComponent(link.pathname).slice(1)];
+		const links = [...document.querySelectorAll("nav a[href]")].filter((one) => !one.hash);
+		// a wiki's name leads to the same page as the first one below it
+		const lasts = new Map(links.map((one) => [`${one.closest("nav").className} ${one.pathname}`, one]));
+		for (const link of links) {
+			const isLast = lasts.get(`${link.closest("nav").className} ${link.pathname}`) === link;
+			const state = isLast ? marks[decodeURIComponent(link.pathname).slice(1)] : undefined;
 			const mark = link.querySelector("wikisync-mark");
 			if (mark?.dataset.state === state) continue;
 			mark?.remove();
@@ -207,6 +225,20 @@
 		if (own.write) for (const link of document.querySelectorAll(red)) Object.assign(link, { tabIndex: 0, role: "button" });
 	}
 
+	// What a person decides is loaded when it is asked for.
+	let last = { file: "" };
+	const pageOf = () => ({ own, root, host, make, exchange, showProblems: tell, left, line: () => word.textContent, hasFile: () => Boolean(last.file) });
+
+	async function view(name) {
+		try {
+			const { Desk } = await import(own.desk);
+			const desk = new Desk(pageOf());
+			await desk.trying(() => desk[name]());
+		} catch {
+			tell("This cannot be shown", [{ where: "", message: "the preview does not answer", hint: "start it again, then reload the page" }], true);
+		}
+	}
+
 	// The editor is loaded when somebody writes; a link to no page begins that page.
 	const red = "main a.broken-link:not([href])";
 	let writer = null;
@@ -217,11 +249,11 @@
 		edit.hidden = true;
 		try {
 			const { write } = await import(own.write);
-			writer = await write({ own, root, host, make, exchange, showProblems, left }, how);
+			writer = await write(pageOf(), how);
 		} catch {
 			writer = null;
 			edit.hidden = false;
-			showProblems("The page cannot be edited here", [{ where: "", message: "the editor cannot be loaded", hint: "start the preview again, then reload the page" }], true);
+			tell("The page cannot be edited here", [{ where: "", message: "the editor cannot be loaded", hint: "start the preview again, then reload the page" }], true);
 		}
 	}
 
@@ -243,6 +275,7 @@
 
 	function hear(news) {
 		tries = 0;
+		last = news;
 		if (writer) writer.hear(news);
 		else if (news.run !== own.run) return reload();
 		else if (news.key && news.key !== own.key && !news.is_failing) {
@@ -254,14 +287,33 @@
 		marks = news.marks;
 		markLinks();
 		const heading = news.is_failing ? "The site cannot be brought up to date" : "This page has a problem";
-		showProblems(heading, news.problems, !news.is_failing);
+		if (!isTold || news.problems.length) showProblems(heading, news.problems, !news.is_failing);
 		if (news.wait) word.textContent = news.wait;
 	}
 
+	// The server says the same again where nothing is new: what is silent does not run.
+	let heard = "";
+	let silence = 0;
+
 	function connect() {
 		const socket = new WebSocket(`ws://${location.host}/-/preview/events?at=${encodeURIComponent(own.at)}`);
-		socket.onmessage = (event) => hear(JSON.parse(event.data));
+		const wait = () => {
+			const since = new Date().toLocaleTimeString();
+			clearTimeout(silence);
+			silence = setTimeout(() => {
+				heard = "";
+				word.textContent = `no answer since ${since}`;
+				dot.className = "dot held";
+			}, SILENCE_MS);
+		};
+		wait();
+		socket.onmessage = (event) => {
+			wait();
+			if (event.data !== heard) hear(JSON.parse((heard = event.data)));
+		};
 		socket.onclose = () => {
+			clearTimeout(silence);
+			heard = "";
 			word.textContent = "the preview has ended";
 			dot.className = "dot";
 			setTimeout(connect, RETRY_MS[Math.min(tries++, RETRY_MS.length - 1)]);

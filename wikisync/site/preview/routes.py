@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -31,9 +31,17 @@ from wikisync.errors import (
     WikisyncError,
 )
 from wikisync.folder.naming import attachment_path
+from wikisync.merging.conflict import Piece
 from wikisync.site.preview.moves import make_moves, plan_moves
 from wikisync.site.preview.site import LiveSite, WritablePage
-from wikisync.site.preview.writing import TEXT_BYTES_MAX, WikiDesk, Written, encoded
+from wikisync.site.preview.states import Decisions, digest_of_pieces
+from wikisync.site.preview.writing import (
+    TEXT_BYTES_MAX,
+    WikiDesk,
+    Written,
+    encoded,
+    parts_of,
+)
 
 FILE_BYTES_MAX = 32 * 1024 * 1024
 """Of a picture or file that is pasted or dropped."""
@@ -48,6 +56,7 @@ HEADINGS: Mapping[Format, str] = {
     Format.ORG: "* ",
     Format.RDOC: "= ",
 }
+_NO_WORKSPACE = "this folder is in no workspace"
 _UNFIT = re.compile(r'[\s<>:"|?*\\/#%\[\](){}\x00-\x1f\x7f-\x9f]+')
 
 InThread = Callable[..., Awaitable[Any]]
@@ -76,8 +85,6 @@ class SaveWish(_Wish, frozen=True):
 
     text: str
     base: str
-    is_conflict: bool = False
-    """They are those of the conflict file."""
 
 
 class CreateWish(_Wish, frozen=True):
@@ -107,6 +114,42 @@ class RestoreWish(_Wish, frozen=True):
     """Bring a page back from the trash."""
 
 
+class StateWish(_Wish, frozen=True):
+    """What waits in the wiki of the page."""
+
+
+class BatchWish(_Wish, frozen=True):
+    """Approve or refuse what a safety stop holds."""
+
+    batch: int
+    is_approved: bool
+
+
+class ClashWish(_Wish, frozen=True):
+    """The conflict of the page."""
+
+
+class SettleWish(_Wish, frozen=True):
+    """Settle the conflict of the page with a text."""
+
+    text: str
+    seen: str
+    """Digest of what was shown."""
+
+
+class EarlierWish(_Wish, frozen=True):
+    """The texts that the page had."""
+
+    of_wiki: bool = False
+    """Those of the wiki's history, for which the service is asked."""
+
+
+class BackWish(_Wish, frozen=True):
+    """Make an earlier text the page."""
+
+    id: str
+
+
 class FileWish(_Wish, frozen=True):
     """Keep a picture or another file."""
 
@@ -127,6 +170,12 @@ _DELETIONS = json_decoder(DeleteWish)
 _RESTORES = json_decoder(RestoreWish)
 _NAMES = json_decoder(NamesWish)
 _FILES = json_decoder(FileWish)
+_STATES = json_decoder(StateWish)
+_BATCHES = json_decoder(BatchWish)
+_CLASHES = json_decoder(ClashWish)
+_SETTLEMENTS = json_decoder(SettleWish)
+_EARLIER = json_decoder(EarlierWish)
+_BACK = json_decoder(BackWish)
 
 
 class WriteRoutes:
@@ -138,10 +187,12 @@ class WriteRoutes:
         in_thread: InThread,
         refresh: Callable[[frozenset[str]], Awaitable[None]],
         private: Path | None,
+        decisions: Decisions | None,
         *,
         is_read_only: bool,
     ) -> None:
         """``in_thread`` works for the site, ``refresh`` takes changes over."""
+        self._decisions = decisions
         self._site = site
         self._in_thread = in_thread
         self._refresh = refresh
@@ -161,6 +212,12 @@ class WriteRoutes:
         self._route(
             router, f"{prefix}file", _FILES, self._file, bytes_max=FILE_BODY_BYTES_MAX
         )
+        self._route(router, f"{prefix}decide", _BATCHES, self._decide)
+        self._route(router, f"{prefix}settle", _SETTLEMENTS, self._settle)
+        self._route(router, f"{prefix}back", _BACK, self._back)
+        self._route(router, f"{prefix}state", _STATES, self._state, reads=True)
+        self._route(router, f"{prefix}clash", _CLASHES, self._clash, reads=True)
+        self._route(router, f"{prefix}earlier", _EARLIER, self._earlier, reads=True)
 
     def _route(
         self,
@@ -170,9 +227,10 @@ class WriteRoutes:
         answer: Callable[[Any], Awaitable[object]],
         *,
         bytes_max: int = BODY_BYTES_MAX,
+        reads: bool = False,
     ) -> None:
         async def handle(request: web.Request) -> web.Response:
-            if self.is_read_only:
+            if self.is_read_only and not reads:
                 return said(403, "this preview is read-only")
             try:
                 wish = wishes.decode(await read_body(request, bytes_max))
@@ -206,17 +264,13 @@ class WriteRoutes:
         text = await finish_in_thread(desk.read, page.path)
         if text is None:
             raise NotFound(f"{page.path} is gone")
-        conflict = page.conflict
-        both = await finish_in_thread(desk.read, conflict) if conflict else None
-        parts = await finish_in_thread(desk.conflict, conflict) if conflict else ()
         return {
             "file": page.path,
             "slug": page.slug,
             "id": _id_of(page),
             "format": page.format,
             "text": text,
-            "conflict": both,
-            "parts": parts,
+            "is_conflict": bool(page.conflict),
             "bytes_max": FILE_BYTES_MAX,
         }
 
@@ -243,11 +297,8 @@ class WriteRoutes:
         if page is None:
             return Written("gone", "")
         desk = self._desk(page)
-        path = page.conflict if wish.is_conflict else page.path
-        if not path:
-            raise NotFound(f"{page.path} has no conflict any more")
         written: Written = await finish_in_thread(
-            desk.save, path, page.format, wish.text, wish.base
+            desk.save, page.path, page.format, wish.text, wish.base
         )
         return written
 
@@ -318,6 +369,84 @@ class WriteRoutes:
             "pages": titles,
             "files": [*page.wiki.attachments, *sorted(page.wiki.loose.names)],
         }
+
+    # What a person decides -------------------------------------------------------
+
+    async def _state(self, wish: StateWish) -> object:
+        number = await self._in_thread(self._site.wiki_at, wish.at)
+        if number is None or self._decisions is None:
+            return {"line": "", "rows": []}
+        waiting = self._decisions.waiting
+        line, rows = await finish_in_thread(waiting, self._site.owners[number])
+        found = [
+            {
+                "sentence": row.sentence,
+                "at": self._site.output_path(number, Slug(row.slug)),
+                "is_conflict": row.is_conflict,
+                "batch": row.batch,
+                "pages": [
+                    (one, self._site.output_path(number, Slug(one)))
+                    for one in row.pages
+                ],
+            }
+            for row in rows
+        ]
+        return {"line": line, "rows": found}
+
+    async def _decide(self, wish: BatchWish) -> object:
+        number = await self._in_thread(self._site.wiki_at, wish.at)
+        if number is None or self._decisions is None:
+            raise NotFound(_NO_WORKSPACE)
+        owner, decide = self._site.owners[number], self._decisions.decide
+        is_approved = wish.is_approved
+        said = await finish_in_thread(
+            decide, owner, wish.batch, is_approved=is_approved
+        )
+        return {"said": said}
+
+    async def _pieces(self, page: WritablePage) -> Sequence[Piece]:
+        found: Sequence[Piece] = ()
+        if self._decisions is not None:
+            owner = page.wiki.source.owner
+            found = await finish_in_thread(self._decisions.pieces, owner, page.slug)
+        if not found and page.conflict:
+            found = await finish_in_thread(self._desk(page).pieces, page.conflict)
+        return found
+
+    async def _clash(self, wish: ClashWish) -> object:
+        page, _ = await self._page(wish.at)
+        pieces = await self._pieces(page)
+        return {"parts": parts_of(pieces), "seen": digest_of_pieces(pieces)}
+
+    async def _settle(self, wish: SettleWish) -> object:
+        page, desk = await self._page(wish.at)
+        if self._decisions is not None:
+            owner, settle = page.wiki.source.owner, self._decisions.settle
+            said = await finish_in_thread(
+                settle, owner, page.slug, wish.text, wish.seen
+            )
+            return {"said": said}
+        if not page.conflict:
+            raise NotFound(f"{page.path} has no conflict any more")
+        await finish_in_thread(desk.settle, page.conflict, wish.text, wish.seen)
+        return {"said": "the next sync applies it"}
+
+    async def _earlier(self, wish: EarlierWish) -> object:
+        page, _ = await self._page(wish.at)
+        if self._decisions is None:
+            return {"texts": (), "has_wiki": False}
+        owner, earlier = page.wiki.source.owner, self._decisions.earlier
+        of_wiki = wish.of_wiki
+        texts = await finish_in_thread(earlier, owner, page.slug, of_wiki=of_wiki)
+        return {"texts": texts, "has_wiki": True}
+
+    async def _back(self, wish: BackWish) -> object:
+        page, _ = await self._page(wish.at)
+        if self._decisions is None:
+            raise NotFound(_NO_WORKSPACE)
+        owner, restore = page.wiki.source.owner, self._decisions.restore
+        await finish_in_thread(restore, owner, page.slug, wish.id)
+        return await self._shown(page, page.path)
 
     async def _shown(
         self, page: WritablePage, path: str, *changed: str

@@ -56,7 +56,7 @@ from wikisync.site.preview.port import listening
 from wikisync.site.preview.routes import WriteRoutes, said
 from wikisync.site.preview.search import SearchIndex
 from wikisync.site.preview.site import LiveSite, Load, PageView, ReadCount
-from wikisync.site.preview.states import PageStates, PageStatus
+from wikisync.site.preview.states import Decisions, PageStates, PageStatus
 from wikisync.site.preview.windows import News, Reading, Windows
 from wikisync.site.reader import bounded_reader
 from wikisync.site.sources import SourceFile
@@ -99,6 +99,8 @@ class PreviewOptions(Struct, frozen=True):
     beside each wiki."""
     is_read_only: bool = False
     """No page can be written in the browser."""
+    decisions: Decisions | None = None
+    """What a person may decide; None for a folder that is in no workspace."""
 
 
 USUAL_OPTIONS = PreviewOptions()
@@ -180,17 +182,19 @@ class Preview:
             self._in_thread,
             self._refresh,
             options.private,
+            options.decisions,
             is_read_only=self._is_read_only,
         )
         self._scripts: dict[str, bytes] = {}
         """The scripts of our pages, by their addresses."""
+        self._desk_url = self._own_script(__package__, "desk.js")
         self._write_url = "" if self._is_read_only else self._editor_script()
         self._client_url = self._own_script(__package__, CLIENT_FILE)
 
     def _editor_script(self) -> str:
         library = self._own_script("wikisync.vendor", "codemirror.js")
         modes = self._own_script(__package__, "modes.js", library)
-        return self._own_script(__package__, "write.js", library, modes)
+        return self._own_script(__package__, "write.js", library, modes, self._desk_url)
 
     def _own_script(self, package: str, name: str, *imported: str) -> str:
         """Answer with a script, which imports others; gives its address."""
@@ -402,7 +406,7 @@ class Preview:
         script = (
             f'<script src="{self._client_url}" data-at="{escape(path)}"'
             f' data-key="{key}" data-frame="{frame}"'
-            f' data-run="{self._run}"{write}'
+            f' data-run="{self._run}" data-desk="{self._desk_url}"{write}'
             f' data-token="{self._guard.token}"></script>'
         )
         head, end, tail = text.rpartition("</body>")

@@ -369,7 +369,7 @@ class LiveSite:
             return None
         path = _known_path(world, path)
         place = world.layout.places.get(path)
-        number = place.wiki if place else _wiki_at(world, path)
+        number = _wiki_at(world, path)
         scanned = world.scanned[number]
         if is_file:
             split, found = split_extension(name), parse_path(name)
@@ -389,6 +389,11 @@ class LiveSite:
         if file is None:
             return None
         return WritablePage(scanned, slug, file, page_format, "")
+
+    def wiki_at(self, path: str) -> int | None:
+        """The number of the wiki that a window shows; None while there is none."""
+        world = self._world
+        return _wiki_at(world, _known_path(world, path)) if world else None
 
     def titles(self, wiki: ScannedWiki) -> Sequence[tuple[Slug, str]]:
         """The pages of a wiki with their titles."""
@@ -441,7 +446,9 @@ def _missing_page(wiki: ScannedWiki, slug: Slug, href: str) -> str:
 
 
 def _wiki_at(world: World, path: str) -> int:
-    """The wiki below whose address a path lies, or the first."""
+    """The wiki of a page, or the one below whose address a path lies, or the first."""
+    if path in world.layout.places:
+        return world.layout.places[path].wiki
     prefixes = [wiki.prefix for wiki in world.layout.addresses]
     fitting = [number for number, one in enumerate(prefixes) if path.startswith(one)]
     return max(fitting, key=lambda number: len(prefixes[number]), default=0)

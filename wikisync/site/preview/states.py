@@ -1,17 +1,20 @@
-"""How far pages are on their way to the service, as a preview shows it.  Pure.
+"""How far pages are on their way to the service, and what waits for a person.  Pure.
 
-Only the sync daemon knows; a preview takes it from the program that runs both.  A
-preview alone knows nothing.
+Only a workspace knows; a preview takes it from the program that runs it.  A preview of
+any other folder knows nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Literal
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from wikisync.core.model import Slug, WikiOwner
+from wikisync.merging.conflict import Piece
 
 StateName = Literal["pushed", "waiting", "held"]
 
@@ -41,3 +44,64 @@ class PageStates:
     def wiki(self, owner: WikiOwner) -> PageStatus | None:  # noqa: ARG002
         """How far a wiki is as a whole; None while nobody knows."""
         return None
+
+
+class Waiting(Struct, frozen=True):
+    """One thing that waits, with its reason and the next step."""
+
+    sentence: str
+    slug: str = ""
+    """Of the page that it is about, if it is about one."""
+    is_conflict: bool = False
+    batch: int = 0
+    """That a person may approve or refuse; 0 for what is none."""
+    pages: tuple[str, ...] = ()
+    """Of the batch."""
+
+
+def digest_of_pieces(pieces: Sequence[Piece]) -> str:
+    """What a person who settles clashes has seen."""
+    return hashlib.sha256(msgspec.json.encode(pieces)).hexdigest()
+
+
+class EarlierText(Struct, frozen=True):
+    """A text that a page had."""
+
+    id: str
+    """The digest of a text that is kept here, or a revision of the wiki."""
+    at: str
+    where: str
+    html: str
+    """What is different from the text before it, word by word."""
+    is_cut: bool
+    """There is more of it."""
+
+
+class Decisions(Protocol):
+    """What a person decides about a workspace in its preview; everything blocks."""
+
+    def waiting(self, owner: WikiOwner) -> tuple[str, Sequence[Waiting]]:
+        """A line on the wiki, and everything that waits."""
+        ...
+
+    def decide(self, owner: WikiOwner, batch: int, *, is_approved: bool) -> str:
+        """Approve or refuse what a safety stop holds; says who carries it out."""
+        ...
+
+    def pieces(self, owner: WikiOwner, slug: Slug) -> Sequence[Piece]:
+        """A page with its clashes; nothing where none is known."""
+        ...
+
+    def settle(self, owner: WikiOwner, slug: Slug, text: str, seen: str) -> str:
+        """Make the text the page, if its clashes have this digest; says when."""
+        ...
+
+    def earlier(
+        self, owner: WikiOwner, slug: Slug, *, of_wiki: bool
+    ) -> Sequence[EarlierText]:
+        """The texts that a page had, the newest first: kept here, or the wiki's."""
+        ...
+
+    def restore(self, owner: WikiOwner, slug: Slug, text_id: str) -> None:
+        """Make an earlier text the page; the present one is kept."""
+        ...

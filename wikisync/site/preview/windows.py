@@ -15,6 +15,8 @@ WINDOWS_MAX = 64
 MESSAGE_BYTES_MAX = 1024
 """Of a window's message; it has nothing to say."""
 HEARTBEAT_S = 20.0
+WORD_S = 10.0
+"""So often a window hears something, also where nothing is new."""
 LEAVE_S = 1.0
 """How long a window may take to hear that the preview ends."""
 
@@ -116,7 +118,11 @@ class _Window:
                 except ConnectionError:
                     return
             last = text
-            await self.woken.wait()
+            try:
+                async with asyncio.timeout(WORD_S):
+                    await self.woken.wait()
+            except TimeoutError:
+                last = b""
 
 
 class Stopped(Exception):

@@ -3,6 +3,7 @@
 // page and the tab, until one does.  What the server is asked for, and what it refuses,
 // is in routes.py; how a save is merged, in writing.py.
 import { autocompletion, Compartment, completionKeymap, defaultKeymap, drawSelection, EditorSelection, EditorState, EditorView, highlightActiveLine, highlightSpecialChars, history, historyKeymap, indentLess, indentMore, keymap, openSearchPanel, redo, search, searchKeymap, syntaxHighlighting, undo } from "./codemirror.js";
+import { Desk, href } from "./desk.js";
 import { FORMATS, style as highlighting } from "./modes.js";
 
 const DRAFT = "wikisync-draft-";
@@ -14,25 +15,13 @@ const KEEP_MS = 250;
 const SHEET = `
 	.write { position: fixed; inset: 0 50% 0 0; z-index: 2147483645; box-sizing: border-box; display: flex; flex-direction: column; background: var(--page); color: var(--ink); border-right: 1px solid var(--line); font: 14px/1.45 system-ui, sans-serif;
 		--page: #fff; --ink: #1b1b1f; --line: #73737d; --button: #eeeef2; --soft: #55555e; --link: #0b57b0; --code: #7a3e00; --sel: #b8d4f5; --own: #e6f4ea; --other: #fdecea; }
-	.write.dark, dialog.dark { --page: #1d1d22; --ink: #ececf1; --line: #8a8a95; --button: #33333b; --soft: #b5b5c0; --link: #8ab8ff; --code: #f0b878; --sel: #264a78; --own: #17351f; --other: #43201d; color-scheme: dark; }
-	dialog { --page: #fff; --ink: #1b1b1f; --line: #73737d; --button: #eeeef2; --soft: #55555e; --own: #e6f4ea; --other: #fdecea; background: var(--page); color: var(--ink); border: 1px solid var(--line); border-radius: 8px; padding: 16px 20px; max-width: min(92vw, 1000px); max-height: 88vh; overflow: auto; box-sizing: border-box; }
-	dialog.wide { width: min(92vw, 1000px); }
-	dialog::backdrop { background: #0006; }
-	dialog label { display: block; margin: 8px 0 2px; }
-	dialog input[type=text], dialog select, dialog textarea { font: inherit; width: 100%; box-sizing: border-box; padding: 5px 8px; color: inherit; background: var(--page); border: 1px solid var(--line); border-radius: 5px; }
-	dialog textarea { font: 13px/1.4 ui-monospace, monospace; min-height: 5em; }
-	dialog pre { margin: 0; padding: 8px; white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.4 ui-monospace, monospace; border-radius: 5px; }
-	fieldset { border: 1px solid var(--line); border-radius: 6px; margin: 10px 0; }
-	.two { display: grid; grid-template-columns: 1fr 1fr; gap: 10px; }
-	.mine pre { background: var(--own); } .other pre { background: var(--other); }
-	.row { display: flex; flex-wrap: wrap; gap: 8px; margin-top: 12px; }
-	h2 { font-size: 16px; margin: 0 0 8px; } p { margin: 6px 0; } .soft { color: var(--soft); }
+	.write.dark { --page: #1d1d22; --ink: #ececf1; --line: #8a8a95; --button: #33333b; --soft: #b5b5c0; --link: #8ab8ff; --code: #f0b878; --sel: #264a78; --own: #17351f; --other: #43201d; color-scheme: dark; }
 	.tools { display: flex; flex-wrap: wrap; gap: 3px; padding: 6px; border-bottom: 1px solid var(--line); }
-	.write button, dialog button { font: inherit; color: inherit; background: var(--button); border: 1px solid var(--line); border-radius: 5px; padding: 3px 7px; min-height: 28px; min-width: 28px; cursor: pointer; }
-	.write button:focus-visible, dialog button:focus-visible, input:focus-visible, select:focus-visible, textarea:focus-visible { outline: 2px solid var(--link, #0b57b0); outline-offset: 1px; }
-	.write button[disabled], dialog button[disabled] { opacity: 1; color: var(--soft); cursor: default; }
-	.write .main-button, dialog .main-button { background: #0b57b0; color: #fff; border-color: #0b57b0; }
-	.write .main-button[disabled], dialog .main-button[disabled] { background: var(--button); color: var(--soft); border-color: var(--line); }
+	.write button { font: inherit; color: inherit; background: var(--button); border: 1px solid var(--line); border-radius: 5px; padding: 3px 7px; min-height: 28px; min-width: 28px; cursor: pointer; }
+	.write button:focus-visible, .write input:focus-visible { outline: 2px solid var(--link, #0b57b0); outline-offset: 1px; }
+	.write button[disabled] { opacity: 1; color: var(--soft); cursor: default; }
+	.write .main-button { background: #0b57b0; color: #fff; border-color: #0b57b0; }
+	.write .main-button[disabled] { background: var(--button); color: var(--soft); border-color: var(--line); }
 	.gap { flex: 1; }
 	.source { flex: 1; min-height: 0; position: relative; }
 	.said { padding: 4px 10px; border-top: 1px solid var(--line); min-height: 1.5em; overflow-wrap: anywhere; padding-right: 10px; }
@@ -40,7 +29,7 @@ const SHEET = `
 	.switch { display: none; }
 	@media (max-width: 800px) {
 		.write { right: 0; } .write.page { bottom: auto; border-bottom: 1px solid var(--line); } .write.page .source, .write.page .said, .write.page .only-text, .write:not(.page) ~ .bar { display: none; }
-		.switch { display: inline-block; } .two { grid-template-columns: 1fr; }
+		.switch { display: inline-block; }
 	}
 	.cm-editor { height: 100%; } .cm-editor.cm-focused { outline: 2px solid var(--link); outline-offset: -2px; }
 	.cm-scroller { font: 14px/1.5 ui-monospace, SFMono-Regular, Menlo, monospace; overflow: auto; }
@@ -67,7 +56,7 @@ const PAGE_SHEET = `
 export async function write(page, how = {}) {
 	const editor = new Editor(page);
 	try {
-		return await editor.open(how);
+		return await editor.edit(how);
 	} catch (refusal) {
 		editor.close();
 		page.showProblems("The page cannot be edited here", [refusal], true);
@@ -75,49 +64,16 @@ export async function write(page, how = {}) {
 	}
 }
 
-class Editor {
+class Editor extends Desk {
 	constructor(page) {
-		this.page = page;
-		this.own = page.own;
-		this.make = page.make;
+		super(page);
 		this.place = { writable: false };
-	}
-
-	// What the server is asked --------------------------------------------------------
-
-	async ask(action, wish = {}) {
-		const send = () => fetch(`/-/preview/${action}`, {
-			method: "POST",
-			headers: { "Content-Type": "application/json", "X-Wikisync-Token": this.own.token },
-			body: JSON.stringify({ at: this.own.at, ...wish }),
-		}).catch(() => null);
-		const { run } = this.own;
-		let answer = await send();
-		// the preview was started again: its page has the secret of that run
-		if (answer?.status === 403 && (await this.renewRun(run))) answer = await send();
-		if (!answer) throw { where: "", message: "the preview does not answer", hint: "your text is kept in this browser; start the preview again" };
-		if (answer.status === 204) return null;
-		const said = await answer.json().catch(() => ({ message: `answer ${answer.status}` }));
-		if (!answer.ok) throw { where: "", hint: "", ...said };
-		return said;
-	}
-
-	// Whether another run than this one answers now, which may be known already.
-	async renewRun(run) {
-		if (this.own.run !== run) return true;
-		const answer = await fetch(location.href, { cache: "no-store" }).catch(() => null);
-		const other = answer && new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("script[data-run]");
-		if (other) Object.assign(this.own, { run: other.dataset.run, token: other.dataset.token, key: other.dataset.key, frame: other.dataset.frame });
-		return this.own.run !== run;
+		this.addSheet(SHEET);
 	}
 
 	// Opening and closing -----------------------------------------------------------
 
-	async open({ href = "" }) {
-		this.dark = isDark(getComputedStyle(document.body).backgroundColor);
-		this.sheet = new CSSStyleSheet();
-		this.sheet.replaceSync(SHEET);
-		this.page.root.adoptedStyleSheets = [...this.page.root.adoptedStyleSheets, this.sheet];
+	async edit({ href = "" }) {
 		const source = await this.ask("source", { href });
 		if (!source.file) {
 			await this.begin(source, href);
@@ -130,7 +86,7 @@ class Editor {
 		sessionStorage.setItem(OPEN, this.own.at);
 		await this.takeTab();
 		await this.takeDraft();
-		if (source.conflict !== null) await this.settle(source.parts, "here", "on the wiki");
+		if (source.is_conflict) await this.trying(() => this.conflict());
 		this.view?.focus();
 		return this;
 	}
@@ -237,7 +193,6 @@ class Editor {
 		if (this.main) this.main.style.background = "";
 		document.documentElement.classList.remove("wikisync-writing");
 		document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== this.pageSheet);
-		this.page.root.adoptedStyleSheets = this.page.root.adoptedStyleSheets.filter((one) => one !== this.sheet);
 		sessionStorage.removeItem(OPEN);
 		if (!isLeaving) this.page.left();
 	}
@@ -391,7 +346,7 @@ class Editor {
 		if (written.outcome === "gone") return this.gone(text);
 		if (written.outcome === "clash") {
 			this.isSaving = false;
-			return this.settle(written.parts, "mine", "in the file", written.text);
+			return this.settle(written.parts, written.text);
 		}
 		if (written.outcome === "merged" && this.text_ === text) {
 			const lines = this.take(written.text);
@@ -432,38 +387,9 @@ class Editor {
 		return from === to ? `line ${from}` : `lines ${from} to ${to}`;
 	}
 
-	// Both texts of each clash, to be settled in the page.
-	async settle(parts, mineName, otherName, fileText) {
-		const { make } = this;
-		const clashes = parts.filter((part) => part.mine !== undefined && part.mine !== null);
-		const fields = clashes.map((part, index) => {
-			const result = make("textarea", { value: "", ariaLabel: `Text for place ${index + 1}` });
-			part.result = result;
-			const whole = (text) => (!text || text.endsWith("\n") ? text : `${text}\n`);
-			const choose = (label, text) => make("button", { type: "button", textContent: label, onclick: () => { result.value = text; result.dataset.done = "1"; check(); } });
-			result.oninput = () => { result.dataset.done = "1"; check(); };
-			return make("fieldset", {}, make("legend", { textContent: `Place ${index + 1} of ${clashes.length}` }),
-				make("div", { className: "two" },
-					make("div", { className: "mine" }, make("p", { textContent: mineName === "mine" ? "My text" : "Text here" }), make("pre", { tabIndex: 0, textContent: part.mine || "(nothing)" })),
-					make("div", { className: "other" }, make("p", { textContent: `Text ${otherName}` }), make("pre", { tabIndex: 0, textContent: part.other || "(nothing)" }))),
-				make("div", { className: "row" }, choose("Keep mine", part.mine), choose(otherName === "on the wiki" ? "Take the wiki's" : "Take the file's", part.other), choose("Both", whole(part.other) + part.mine)),
-				make("label", { textContent: "What the page will say" }), result);
-		});
-		let button;
-		const check = () => button && (button.disabled = !clashes.every((part) => part.result.dataset.done));
-		const settled = this.dialog("Two texts for the same place", [make("p", { textContent: "Nothing is lost: choose for each place, or write what it will say." }), ...fields], { settle: "Use these texts" }, (buttons) => { button = buttons[0]; check(); }, true);
-		const answer = await settled;
-		if (!answer) return this.say("Not saved: both texts are kept. Save asks again.", true);
-		const text = parts.map((part) => (part.result ? part.result.value : part.text)).join("");
-		if (fileText === undefined) {
-			try {
-				const written = await this.ask("save", { text, base: this.conflict, is_conflict: true });
-				this.say(written.outcome === "saved" ? "The conflict is settled; the next sync takes it to the page." : "The conflict file was changed meanwhile: open the editor again.", written.outcome !== "saved");
-			} catch (refusal) {
-				this.say(refusal.message, true);
-			}
-			return;
-		}
+	async settle(parts, fileText) {
+		const text = await this.settled(parts, "mine", "in the file");
+		if (text === null) return this.say("Not saved: both texts are kept. Save asks again.", true);
 		this.take(text);
 		this.base = fileText;
 		if (this.isDirty) await this.save();
@@ -615,33 +541,10 @@ class Editor {
 
 	// Pages that come, go and get other names --------------------------------------------
 
-	// A question in front of everything; gives which button, and what was typed.
-	dialog(title, inside, buttons, ready = () => {}, isWide = false) {
-		const { make } = this;
-		return new Promise((done) => {
-			let did = null;
-			const made = Object.entries(buttons).map(([name, text], index) => make("button", { type: "submit", textContent: text, className: index ? "" : "main-button", onclick: () => (did = name) }));
-			const form = make("form", { method: "dialog" }, make("h2", { textContent: title }), ...inside, make("div", { className: "row" }, ...made, make("button", { type: "button", textContent: "Cancel", onclick: () => box.close() })));
-			const box = make("dialog", { className: `${this.dark ? "dark" : ""}${isWide ? " wide" : ""}`, ariaLabel: title }, form);
-			box.onclose = () => {
-				box.remove();
-				done(did ? { did, ...Object.fromEntries(new FormData(form)) } : null);
-			};
-			this.page.root.append(box);
-			box.showModal();
-			ready(made);
-		});
-	}
-
-	field(label, props) {
-		const input = this.make("input", { type: "text", autocomplete: "off", ...props });
-		return this.make("label", {}, label, input);
-	}
-
 	goTo(address) {
 		this.close(true);
 		sessionStorage.setItem(OPEN, address);
-		location.assign(`/${address.split("/").map(encodeURIComponent).join("/")}`);
+		location.assign(href(address));
 	}
 
 	async begin(source, href = "") {
@@ -657,14 +560,10 @@ class Editor {
 	}
 
 	async more() {
-		const answer = await this.dialog(this.file, [this.make("p", { className: "soft", textContent: "What shall happen with this page?" })], { create: "New page…", rename: "Rename…", remove: "Delete…", program: "Open in a program" });
-		const acts = { create: () => this.newPage(), rename: () => this.rename(), remove: () => this.remove(), program: () => this.ask("edit") };
+		const answer = await this.dialog(this.file, [this.make("p", { className: "soft", textContent: "What shall happen with this page?" })], { create: "New page…", rename: "Rename…", earlier: "Earlier texts…", remove: "Delete…", program: "Open in a program" });
+		const acts = { create: () => this.newPage(), rename: () => this.rename(), earlier: () => this.earlier(), remove: () => this.remove(), program: () => this.ask("edit") };
 		if (!answer) return;
-		try {
-			await acts[answer.did]();
-		} catch (refusal) {
-			this.say(`${refusal.message}${refusal.hint ? `; ${refusal.hint}` : ""}`, true);
-		}
+		await this.trying(acts[answer.did]);
 	}
 
 	async newPage() {
@@ -700,11 +599,6 @@ class Editor {
 		this.close(true);
 		location.reload();
 	}
-}
-
-function isDark(color) {
-	const [red, green, blue] = color.match(/[\d.]+/g).map(Number);
-	return red * 0.3 + green * 0.6 + blue * 0.1 < 128;
 }
 
 const ITEM = /^(\s*)(?:([-+]|[*.]+)|(\d+)([.)]))(\s+)(\[[ xX]\]\s+)?/;

@@ -37,7 +37,9 @@ from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.text import decode_page
 from wikisync.folder.trash import Trash
 from wikisync.merging.conflict import Clash, MergedText, Piece, read_conflict_file
+from wikisync.merging.diff import word_changes
 from wikisync.merging.merge import merge
+from wikisync.site.preview.states import digest_of_pieces
 
 TEXT_BYTES_MAX = 1024 * 1024
 """Of a page that is written here; a larger one would be shown as its source."""
@@ -57,6 +59,8 @@ class Part(Struct, frozen=True, omit_defaults=True):
     text: str = ""
     mine: str | None = None
     other: str | None = None
+    words: tuple[tuple[str, str], ...] = ()
+    """Of both: those of both sides (``""``), of the other (``-``) and of mine."""
 
 
 class Written(Struct, frozen=True):
@@ -183,10 +187,21 @@ class WikiDesk:
         with self._writer() as writer:
             writer.move(path, target, expected=digest_of(content))
 
-    def conflict(self, path: str) -> tuple[Part, ...]:
+    def pieces(self, path: str) -> Sequence[Piece]:
         """What a conflict file holds."""
-        text = self.read(path)
-        return () if text is None else parts_of(read_conflict_file(text).pieces)
+        return read_conflict_file(self.read(path) or "").pieces
+
+    def settle(self, path: str, text: str, seen: str) -> None:
+        """Settle a conflict file that holds clashes of this digest.
+
+        Raises:
+            PreconditionFailed: it holds others, or is gone.
+            FolderError: it cannot be read or written.
+        """
+        content = self._content(path) or b""
+        if digest_of_pieces(self.pieces(path)) != seen:
+            raise PreconditionFailed(f"{path} was changed in the meantime")
+        self._write(path, encoded(text, content, path), digest_of(content))
 
     def _content(self, path: str) -> bytes | None:
         try:
@@ -242,7 +257,11 @@ def parts_of(pieces: Sequence[Piece]) -> tuple[Part, ...]:
     return tuple(
         Part(text=piece)
         if isinstance(piece, str)
-        else Part(mine=piece.local, other=piece.remote)
+        else Part(
+            mine=piece.local,
+            other=piece.remote,
+            words=tuple(word_changes(piece.remote, piece.local)),
+        )
         for piece in pieces
     )
 

@@ -1,0 +1,214 @@
+"""What a person decides about a workspace in its preview.
+
+The same as ``status``, ``approve``, ``refuse``, ``resolve`` and ``restore`` do, by the
+same functions.  Each question opens the workspace anew, as those commands do, also
+while a watch holds it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import zip_longest
+from pathlib import Path
+
+from wikisync.config import WikiSection
+from wikisync.core.messages import Messages
+from wikisync.core.model import Format, Slug, WikiOwner, digest_of
+from wikisync.errors import NotFound, PreconditionFailed, UsageError
+from wikisync.folder.workspace import holder_of
+from wikisync.merging.conflict import Piece, has_marker
+from wikisync.site.history import difference, shown_versions
+from wikisync.site.preview.states import EarlierText, Waiting, digest_of_pieces
+from wikisync.sync.base.state import WikiState
+from wikisync.sync.decide.ledger import NO_SLUG
+from wikisync.sync.decide.safety import Batch, Decision, decide
+from wikisync.workspace.configured import find_workspace
+from wikisync.workspace.opening import OpenWorkspace, open_workspace
+from wikisync.workspace.resolving import pieces_of, settle
+from wikisync.workspace.restoring import Version, bring_back, find_page, versions_of
+from wikisync.workspace.revisions import read_revisions, text_of
+from wikisync.workspace.status import headline, rows, scan
+from wikisync.workspace.times import local_time
+
+TEXTS_MAX = 50
+"""Earlier texts of a page that are shown."""
+
+
+def note_decision(known: WikiState, batch: Batch, decision: Decision) -> None:
+    """Note what a person says about a batch, for the next cycle."""
+    with known.together():
+        known.record_batches(decide(known.memory.batches, batch.id, decision))
+        known.note_done(time.time(), NO_SLUG, f"{decision} by the user: {batch}")
+
+
+class WorkspaceDecisions:
+    """What a person decides about one workspace."""
+
+    def __init__(
+        self, root: Path, messages: Messages, token_file: Path | None = None
+    ) -> None:
+        """``token_file`` is for the history of the wiki, which the service has."""
+        self._root, self._messages, self._token_file = root, messages, token_file
+
+    @contextmanager
+    def _opened(
+        self, owner: WikiOwner, *, is_held: bool = False, is_read_only: bool = False
+    ) -> Iterator[tuple[OpenWorkspace, WikiSection]]:
+        workspace = find_workspace(self._root)
+        section = next(
+            (one for one in workspace.config.wikis if one.owner == owner), None
+        )
+        if section is None:
+            raise NotFound(f"{owner} is no wiki of the workspace any more")
+        with open_workspace(
+            workspace, is_held=is_held, is_read_only=is_read_only
+        ) as opened:
+            yield opened, section
+
+    def waiting(self, owner: WikiOwner) -> tuple[str, Sequence[Waiting]]:
+        """A line on the wiki, and everything that waits, as ``status`` has it."""
+        with self._opened(owner, is_read_only=True) as (opened, section):
+            status = asyncio.run(scan(opened, section, None))
+            conflicts = opened.known(section).conflict_files()
+            files = {
+                page: file for file, page in opened.known(section).aliases().items()
+            }
+        of_batches = {one.slug for batch in status.batches for one in batch.members}
+        found = [
+            Waiting(
+                row.sentence,
+                files.get(row.slug, row.slug) if row.slug else "",
+                row.slug in conflicts,
+                row.batch.id if row.batch else 0,
+                tuple(one.slug for one in row.batch.members) if row.batch else (),
+            )
+            for row in rows(status)
+            # the batch names its pages
+            if row.slug is None or row.slug not in of_batches
+        ]
+        return headline(status), found
+
+    def decide(self, owner: WikiOwner, batch: int, *, is_approved: bool) -> str:
+        """Approve or refuse what a safety stop holds.
+
+        Raises:
+            NotFound: no such batch waits.
+        """
+        decision = Decision.APPROVED if is_approved else Decision.REFUSED
+        with self._opened(owner) as (opened, section):
+            known = opened.known(section)
+            waits = {
+                one.id: one
+                for one in known.memory.batches
+                if one.decision is Decision.WAITING
+            }
+            if batch not in waits:
+                raise NotFound(f"no batch {batch} is waiting for approval")
+            note_decision(known, waits[batch], decision)
+        return f"{decision}; {self._when()}"
+
+    def _when(self) -> str:
+        holder = holder_of(find_workspace(self._root).private)
+        return "the running watch applies it" if holder else "the next sync applies it"
+
+    def pieces(self, owner: WikiOwner, slug: Slug) -> Sequence[Piece]:
+        """A page with its clashes, as far as its conflict file is settled already."""
+        with self._opened(owner, is_read_only=True) as (opened, section):
+            page = opened.page_of(section, slug)
+            if page not in opened.known(section).conflict_files():
+                return ()
+            return asyncio.run(pieces_of(opened, section, page))
+
+    def settle(self, owner: WikiOwner, slug: Slug, text: str, seen: str) -> str:
+        """Make the text the page, as ``resolve`` does.
+
+        Raises:
+            PreconditionFailed: the clashes are others, or settled.
+            UsageError: parts of the text are not settled.
+        """
+        if has_marker(text):
+            raise UsageError("the text has marker lines", hint="remove them")
+        holder = holder_of(find_workspace(self._root).private)
+        with self._opened(owner, is_held=holder is None) as (opened, section):
+            page = opened.page_of(section, slug)
+            known = opened.known(section)
+            is_there = page in known.conflict_files()
+            now = asyncio.run(pieces_of(opened, section, page)) if is_there else ()
+            if not is_there or digest_of_pieces(now) != seen:
+                raise PreconditionFailed(
+                    f"the conflict of {slug} is another one by now",
+                    hint="open it again",
+                )
+            asyncio.run(settle(opened, section, page, text, holder=holder))
+            known.note_done(time.time(), page, f"resolve {page} in the preview")
+        return self._when()
+
+    def earlier(
+        self, owner: WikiOwner, slug: Slug, *, of_wiki: bool
+    ) -> Sequence[EarlierText]:
+        """The texts that a page had, the newest first.
+
+        Raises:
+            RemoteError: the history of the wiki cannot be had.
+        """
+        with self._opened(owner, is_read_only=not of_wiki) as (opened, section):
+            if of_wiki:
+                page = opened.page_of(section, slug)
+                return self._of_wiki(opened, section, page)
+            page, _ = asyncio.run(find_page(opened, section, slug))
+            found = versions_of(opened, section, page)[: TEXTS_MAX + 1]
+        shown = []
+        for one, older in list(zip_longest(found, found[1:]))[:TEXTS_MAX]:
+            html, is_cut = difference(older.text, one.text) if older else ("", False)
+            until = "the last sync" if one.at is None else f"until {local_time(one.at)}"
+            where = "" if one.at is None else one.where
+            shown.append(EarlierText(_id(one), until, where, html, is_cut))
+        return shown
+
+    def _of_wiki(
+        self, opened: OpenWorkspace, section: WikiSection, page: Slug
+    ) -> Sequence[EarlierText]:
+        reading = read_revisions(
+            opened, section, page, self._token_file, self._messages
+        )
+        found = asyncio.run(reading)
+        shown = shown_versions(found.rows[: TEXTS_MAX + 1], TEXTS_MAX, found.texts)
+        return [
+            EarlierText(
+                row.commit,
+                local_time(row.at),
+                " ".join(filter(None, (row.kind, row.author and f"by {row.author}"))),
+                one.html,
+                one.is_cut,
+            )
+            for row, one in zip(found.rows, shown, strict=False)
+        ]
+
+    def restore(self, owner: WikiOwner, slug: Slug, text_id: str) -> None:
+        """Make an earlier text the page, as ``restore`` does; the present one is kept.
+
+        Raises:
+            UsageError: there is no such text, or it is a conflict that is not settled.
+        """
+        with self._opened(owner) as (opened, section):
+            known = opened.known(section)
+            page, current = asyncio.run(find_page(opened, section, slug))
+            found = versions_of(opened, section, page)
+            chosen = next((one for one in found if _id(one) == text_id), None)
+            if chosen is None:
+                reading = read_revisions(
+                    opened, section, page, self._token_file, self._messages
+                )
+                base = known.base().get(page)
+                markup = base.format if base else Format.MARKDOWN
+                chosen = asyncio.run(text_of(asyncio.run(reading), text_id, markup))
+            if has_marker(chosen.text):
+                raise UsageError("the text is of a conflict file with marker lines")
+            asyncio.run(bring_back(opened.local(section), known, page, chosen, current))
+
+
+def _id(version: Version) -> str:
+    return str(digest_of(version.text.encode("utf-8", "surrogatepass")))
