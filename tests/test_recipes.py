@@ -7,15 +7,13 @@ people's machines (pip, systemctl, rclone) is a program that notes how it was ca
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ import pytest
 import yaml
 
 from tests.support.bucket_server import BucketServer
-from tests.support.service import EmbeddedService, embedded_service
+from tests.support.machine import SERVICE_URL, Machine, clean_machine, code_blocks
 from wikisync.config import parse_config
 from wikisync.core.layout import HEALTH_FILE, PRIVATE_FOLDER
 from wikisync.core.model import WikiOwner
@@ -31,16 +29,8 @@ from wikisync.core.model import WikiOwner
 ROOT = Path(__file__).resolve().parent.parent
 RECIPES = ROOT / "sample-site/handbook/recipes"
 HANDBOOK = WikiOwner("project", "docs/handbook")
-SERVICE_URL = "https://gitlab.example.com"
-BLOCK = re.compile(
-    r"^```(?P<md>\w+)\n(?P<md_text>.*?)^```$"
-    r"|^\[source,(?P<adoc>\w+)\]\n----\n(?P<adoc_text>.*?)^----$"
-    r"|^#\+begin_src (?P<org>\w+)\n(?P<org_text>.*?)^#\+end_src$",
-    re.MULTILINE | re.DOTALL,
-)
 CRON_FIELD = re.compile(r"(\*|\d{1,2}(-\d{1,2})?)(/\d{1,2})?(,\d{1,2})*")
 CRON_LIMITS = (59, 23, 31, 12, 7)
-RUN_S = 120.0
 PAGES = {".md", ".org", ".rdoc", ".asciidoc"}
 SECRET_WORD = re.compile(
     r"^[\s$>|`*]*(?:curl|wget|git|wikisync|python|glab)\b.*"
@@ -51,15 +41,7 @@ SECRET_WORD = re.compile(
 
 def blocks(page: str, language: str) -> list[str]:
     """The blocks of code in this language on a page, in order."""
-    text = (RECIPES / page).read_text(encoding="utf-8")
-    found = [
-        next(
-            (match[kind], match[f"{kind}_text"])
-            for kind in ("md", "adoc", "org")
-            if match[kind]
-        )
-        for match in BLOCK.finditer(text)
-    ]
+    found = code_blocks(RECIPES / page)
     assert found, f"{page} has no code"
     return [code for name, code in found if name == language]
 
@@ -82,78 +64,10 @@ def read_yaml(text: str) -> Any:
     pytest.skip("no program that reads YAML is installed")
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """A clean machine: a home, wikisync, and programs that note their calls."""
-
-    home: Path
-    service: EmbeddedService
-
-    @property
-    def programs(self) -> Path:
-        return self.home / "bin"
-
-    @property
-    def calls(self) -> list[str]:
-        noted = self.home / "calls"
-        return noted.read_text().splitlines() if noted.exists() else []
-
-    def add_program(self, name: str, script: str) -> None:
-        path = self.programs / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(0o755)
-
-    def note_calls_of(self, *names: str) -> None:
-        for name in names:
-            self.add_program(name, f'echo "{name} $*" >> {self.home}/calls')
-
-    def localised(self, code: str) -> str:
-        """The recipe with the example's service replaced by the one that runs."""
-        return code.replace(SERVICE_URL, self.service.url)
-
-    async def run(
-        self,
-        code: str,
-        *,
-        shell: Sequence[str] = ("sh", "-e"),
-        folder: Path | None = None,
-        **variables: str,
-    ) -> subprocess.CompletedProcess[str]:
-        """Run a piece of shell at home, with nothing but these variables."""
-        environment = {
-            "HOME": str(self.home),
-            "PATH": f"{self.programs}:/usr/bin:/bin",
-            "LANG": "C.UTF-8",
-            **variables,
-        }
-        return await asyncio.to_thread(
-            subprocess.run,
-            [*shell, "-c", self.localised(code)],
-            cwd=folder or self.home,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=RUN_S,
-        )
-
-    async def clone(self) -> Path:
-        """A workspace with the handbook, as ``~/my-wikis``."""
-        done = await self.run(
-            f"wikisync clone {SERVICE_URL} --project docs/handbook my-wikis",
-            WIKISYNC_TOKEN=self.service.token,
-        )
-        assert done.returncode == 0, done.stderr
-        return self.home / "my-wikis"
-
-
 @pytest.fixture
 async def machine(tmp_path: Path) -> AsyncIterator[Machine]:
-    async with embedded_service(tmp_path) as service:
-        await service.add_project("docs/handbook", {"home": "# Welcome\n"})
-        machine = Machine(tmp_path / "home", service)
-        machine.home.mkdir()
-        machine.add_program("wikisync", f'exec {sys.executable} -m wikisync "$@"')
+    async with clean_machine(tmp_path) as machine:
+        await machine.service.add_project("docs/handbook", {"home": "# Welcome\n"})
         machine.note_calls_of("pip", "systemctl", "loginctl")
         yield machine
 

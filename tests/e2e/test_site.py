@@ -20,6 +20,7 @@ DARK = "rgb(18, 21, 28)"
 GROUND = "getComputedStyle(document.body).backgroundColor"
 CHOICE = "localStorage.getItem('wikisync-theme')"
 HANDBOOK = "docs/handbook/-/wikis/"
+DOCS = "docs/-/wikis/"
 GROUP = "docs/-/wikis/"
 
 
@@ -74,9 +75,9 @@ async def test_sidebar_breadcrumbs_and_pager_lead_on(
 async def test_page_with_an_odd_name_can_be_opened_from_the_list(
     chromium: Browser, base: str, name: str
 ) -> None:
-    path = f"{HANDBOOK}{name}.html"
+    path = f"{DOCS}{name}.html"
     async with visiting(chromium, base) as visit:
-        await visit.go("-/all/docs/handbook.html")
+        await visit.go("-/all/docs.html")
         links = visit.page.locator(".listing a")
         hrefs = await links.evaluate_all("links => links.map(link => link.href)")
         await links.nth([unquote(href) for href in hrefs].index(base + path)).click()
