@@ -55,7 +55,8 @@ def command(
         from mcp.types import ToolAnnotations
     except ImportError as error:
         raise UsageError(
-            "the extra mcp is not installed", hint="pip install 'wikisync[mcp]'"
+            "the SDK of the Model Context Protocol is not installed",
+            hint="install wikisync with its extra mcp",
         ) from error
 
     workspace = find_workspace(start)
