@@ -8,6 +8,7 @@ knows its options; programs of others note how they were called.
 
 from __future__ import annotations
 
+import ast
 import re
 import shutil
 import sys
@@ -259,3 +260,45 @@ def test_exit_codes_are_in_the_guide() -> None:
     assert re.findall(r"^\[(\d+)\]", text, re.MULTILINE) == [
         str(int(code)) for code in ExitCode
     ]
+
+
+RUN = 3
+"""Words in a row that show which sentence of the code a message is."""
+
+
+def sentences_of_the_code() -> str:
+    """All texts in the code, an empty place where a value goes in."""
+    found = []
+    for path in (ROOT / "wikisync").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.append(node.value)
+            elif isinstance(node, ast.JoinedStr):
+                pieces = [
+                    one.value for one in node.values if isinstance(one, ast.Constant)
+                ]
+                found.append("\0".join(map(str, pieces)))
+    return "\n".join(found)
+
+
+def test_messages_that_the_guide_explains_are_in_the_code() -> None:
+    text = (REFERENCE / "problems.md").read_text(encoding="utf-8")
+    code = sentences_of_the_code()
+    messages = [
+        message
+        for summary in re.findall("<summary>(.*?)</summary>", text)
+        for message in re.findall("“(.*?)”", summary)
+    ]
+    assert len(messages) > RUN
+
+    def is_known(message: str) -> bool:
+        words = message.split()
+        length = min(RUN, len(words) - message.count("…"))
+        runs = [words[at : at + length] for at in range(len(words) - length + 1)]
+        # or with one value among them
+        runs += [
+            [*run[:at], "\0", *run[at + 1 :]] for run in runs for at in range(1, length)
+        ]
+        return any(" ".join(run) in code for run in runs)
+
+    assert [message for message in messages if not is_known(message)] == []
