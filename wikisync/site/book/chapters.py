@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from wikisync.core.model import Slug
 from wikisync.errors import UsageError
@@ -65,6 +66,8 @@ class Chapter(Struct, frozen=True):
     """The text begins with it."""
     content: Markup
     page: PageContext
+    headings: tuple[TocEntry, ...]
+    """Its title and those below it, by ids and levels in the document."""
 
 
 class Part(Struct, frozen=True):
@@ -74,6 +77,8 @@ class Part(Struct, frozen=True):
     wiki: WikiContext
     contents: tuple[TocNode, ...]
     places: tuple[ChapterPlace, ...]
+    has_title: bool = False
+    """It is one of several, and its name stands before its pages."""
 
 
 class FileOfBook(Struct, frozen=True):
@@ -119,6 +124,8 @@ class Book:
                 else "there is no page to write",
                 hint="name a page or folder as its address in the wiki has it",
             )
+        if len(self.parts) > 1:
+            self.parts = tuple(replace(part, has_title=True) for part in self.parts)
 
     def _parts(self, only: str) -> Iterator[Part]:
         for number, composer in enumerate(self._read.site.wikis):
@@ -147,6 +154,19 @@ class Book:
                 yield Part(
                     f":{number}", composer.context, toc_tree(entries), tuple(places)
                 )
+
+    def pieces(self, count: int) -> Iterator[list[Part]]:
+        """The parts in their order, so many pages at a time."""
+        piece: list[Part] = []
+        for part in self.parts:
+            for at in range(0, len(part.places), count):
+                places = part.places[at : at + count]
+                has_title = part.has_title and not at
+                if sum(len(one.places) for one in piece) + len(places) > count:
+                    yield piece
+                    piece = []
+                piece.append(replace(part, places=places, has_title=has_title))
+        yield piece
 
     # What a document is made of ---------------------------------------------------
 
@@ -187,15 +207,23 @@ class Book:
             composer = self._read.site.wikis[place.part]
             page = composer.composed(place.slug, ()).parts["page"]
             assert isinstance(page, PageContext)
-            toc = toc_tree(view.toc)
+            has_title = html.lstrip().startswith("<h1") or [
+                one.level for one in toc_tree(view.toc)
+            ] == [1]
             yield Chapter(
                 place.number,
                 self.ident(place.path),
                 page.title,
                 min(level + 1, LEVEL_MAX),
-                html.lstrip().startswith("<h1") or [one.level for one in toc] == [1],
+                has_title,
                 Markup(html),  # noqa: S704 - sanitised by markup
                 page,
+                tuple(
+                    TocEntry(
+                        level + one.level, self.ident(place.path, one.id), one.text
+                    )
+                    for one in (TocEntry(1, "", page.title), *view.toc[has_title:])
+                ),
             )
 
     def start(self, what: str) -> None:

@@ -21,7 +21,6 @@ _NAMES_IDS = frozenset({"for", "headers", "aria-labelledby", "aria-describedby"}
 _ALT = re.compile(r' alt="([^"]*)"')
 _HEADING = re.compile(r"h[1-6]")
 _SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//")
-_IN_FRAGMENTS = "-._~!$&()*+,;=:@/?"
 LEVEL_MAX = 6
 """The deepest level of a heading."""
 
@@ -60,8 +59,11 @@ def chapter_html(html: str, path: str, level: int, document: Document) -> str:
 
 
 def quoted_fragment(ident: str) -> str:
-    """An id as the fragment of a link."""
-    return "#" + quote(ident, safe=_IN_FRAGMENTS)
+    """An id as the fragment of a link, as ``urlencode`` of the templates writes it.
+
+    A PDF has a link's own spelling as the name of the place to which it leads.
+    """
+    return "#" + quote(ident)
 
 
 class _Tag:

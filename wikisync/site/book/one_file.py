@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
+from urllib.parse import unquote
 
 from msgspec import Struct
 
 from wikisync.core.model import Problem
 from wikisync.errors import SiteError
 from wikisync.markup.file_types import file_type
+from wikisync.markup.record import TocEntry
 from wikisync.site.book.linking import quoted_fragment
 
 if TYPE_CHECKING:
-    from wikisync.site.book.chapters import Book, FileOfBook
+    from wikisync.site.book.chapters import Book, Chapter, FileOfBook, Part
 
 INLINE_BYTES_MAX = 4 * 1024 * 1024
 """A larger file lies beside the one that shows it."""
@@ -73,6 +75,7 @@ class OneFile:
 def write_single(book: Book, target: Path) -> tuple[Problem, ...]:
     """Write the document of ``--single``; what lies beside it is said."""
     document = OneFile(book, target)
+    book.start(f"writing {target.name}")
     write_html(book, "single.html", document, target)
     return tuple(
         Problem(
@@ -86,16 +89,50 @@ def write_single(book: Book, target: Path) -> tuple[Problem, ...]:
     )
 
 
-class _Printed(OneFile):
-    """The document that an engine prints: its pictures lie in the same folder."""
+class PrintDocument(OneFile):
+    """The document that an engine prints: its pictures lie in the same folder.
+
+    It may have some of the pages.  A link to another one needs an id here, which
+    stands for that of the PDF with that page.
+    """
 
     plays_media = False
 
-    def __init__(self, book: Book, target: Path) -> None:
+    def __init__(self, book: Book, target: Path, parts: Sequence[Part]) -> None:
         super().__init__(book, target)
         self.has_web = False
         self._folder = target.parent
         self._copied: dict[str, str] = {}
+        self._paths = {place.path for part in parts for place in part.places}
+        self.elsewhere: dict[str, None] = {}
+        """The ids to which there are links, of pages that it does not have."""
+        self.headings: list[TocEntry] = []
+        self.ids = [
+            ident
+            for part in parts
+            for ident in (part.id, *(book.ident(place.path) for place in part.places))
+        ]
+        """All that links of other documents may lead to."""
+
+    def ident(self, path: str, own: str) -> str:
+        """The id in the document of an id in the page at an output path."""
+        self.ids.append(super().ident(path, own))
+        return self.ids[-1]
+
+    def page_link(self, path: str, fragment: str) -> str | None:
+        """Address of a page or heading of the site; None for one that has none."""
+        link = super().page_link(path, fragment)
+        if link and link[0] == "#" and path not in self._paths:
+            self.elsewhere[unquote(link[1:])] = None
+        return link
+
+    def chapters(self, part: Part) -> Iterator[Chapter]:
+        """The pages of a wiki, noted as they are read."""
+        if part.has_title:
+            self.headings.append(TocEntry(0, part.id, part.wiki.title))
+        for chapter in self._book.chapters(part, self):
+            self.headings += chapter.headings
+            yield chapter
 
     def file_link(self, path: str, *, is_shown: bool) -> str | None:
         """Address of a picture in the folder, or of a linked file on the web."""
@@ -112,15 +149,50 @@ class _Printed(OneFile):
         return self._copied[path]
 
 
-def write_print(book: Book, target: Path, numbers: Mapping[str, int]) -> None:
-    """Write the document to be printed.
+def write_print(
+    book: Book,
+    target: Path,
+    parts: Sequence[Part] | None = None,
+    pages_before: int = 0,
+    numbers: Mapping[str, int] | None = None,
+) -> PrintDocument:
+    """Write what is to be printed: all, these parts, or with none of them the contents.
 
     Args:
         book: Its pages.
         target: A file in a folder of its own, where pictures are put.
+        parts: Some of its pages.
+        pages_before: Printed pages that come before these.
         numbers: The printed page of each chapter, by id, as far as known.
     """
-    write_html(book, "print.html", _Printed(book, target), target, numbers)
+    shown = book.parts if parts is None else parts
+    document = PrintDocument(book, target, shown)
+    if not shown:
+        document.elsewhere = dict.fromkeys(PrintDocument(book, target, book.parts).ids)
+    write_html(
+        book,
+        "print.html",
+        document,
+        target,
+        {
+            "parts": parts or book.parts,
+            "has_contents": not parts,
+            "has_chapters": shown != (),
+            "chapters": document.chapters,
+            "running_heads": [
+                RunningHead(
+                    place.number, _css_text(place.title), _css_text(part.wiki.title)
+                )
+                for part in shown
+                for place in part.places
+            ],
+            "pages_before": pages_before,
+            "numbers": numbers or {},
+            "ids": document.ids,
+            "elsewhere": document.elsewhere,
+        },
+    )
+    return document
 
 
 class RunningHead(Struct, frozen=True):
@@ -136,27 +208,19 @@ def write_html(
     template: str,
     document: OneFile,
     target: Path,
-    numbers: Mapping[str, int] | None = None,
+    given: Mapping[str, object] | None = None,
 ) -> None:
     """Write all pages by one template, piece by piece."""
     from markupsafe import Markup
 
-    book.start(f"writing {target.name}")
     context: dict[str, object] = {
         "site": book.site,
         "parts": book.parts,
         "changed": book.changed,
-        "numbers": numbers or {},
-        "running_heads": [
-            RunningHead(
-                place.number, _css_text(place.title), _css_text(part.wiki.title)
-            )
-            for part in book.parts
-            for place in part.places
-        ],
         "chapters": lambda part: book.chapters(part, document),
         # a style sheet of the theme is no text of a page
         "style": lambda name: Markup(book.theme.style(name)),  # noqa: S704
+        **(given or {}),
     }
     with written_whole(target) as file:
         for piece in book.theme.stream(template, context, at="index.html"):

@@ -1,9 +1,10 @@
 """All pages as PDF, printed by a browser or by WeasyPrint.
 
-Each prints twice: Chromium knows no ``target-counter``, and WeasyPrint counts wrong
-in a flexible box.  The first PDF says on which pages the links of the contents end,
-and the second one has their numbers.  The page
-that it prints holds no script, asks no network and shows files of its own folder.
+Chromium's time grows faster than its pages: it prints some of them at a time, and the
+PDFs are joined.  It knows no ``target-counter``: the contents are printed last, with
+the numbers of the pages on which their links end.  WeasyPrint counts wrong in a
+flexible box, and prints all twice.  What is printed holds no script, asks no network
+and shows files of its own folder.
 """
 
 from __future__ import annotations
@@ -13,19 +14,21 @@ import importlib.util
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from wikisync.core.model import Problem
 from wikisync.core.system.processes import end_session, start_program_async
 from wikisync.errors import SiteError, UsageError
-from wikisync.site.book.one_file import write_print, written_whole
+from wikisync.site.book.one_file import PrintDocument, write_print, written_whole
+from wikisync.site.book.pdf_file import PrintedPdf, join_pdfs
+from wikisync.site.pages import toc_tree
 
 if TYPE_CHECKING:
-    from wikisync.site.book.chapters import Book
+    from wikisync.markup.record import TocEntry
+    from wikisync.site.book.chapters import Book, Part
     from wikisync.site.book.request import PdfEngine
 
 CHROMIUMS = (
@@ -36,13 +39,13 @@ CHROMIUMS = (
 )
 PRINT_SECONDS_MAX = 900.0
 """By the clock, for one run of an engine."""
-_XREF = re.compile(rb"startxref\s+(\d+)\s+%%EOF\s*\Z")
-_XREF_PART = re.compile(rb"\s*(\d+) (\d+)\s*?\n")
-_REFERENCE = re.compile(rb"(\d+) 0 R")
-_DESTINATION = re.compile(rb"/([^\s/\[\]<>()]+)\s*\[\s*(\d+) 0 R")
-_KIDS = re.compile(rb"/Kids\s*\[([^\]]*)\]")
-_ESCAPED = re.compile(rb"#([0-9a-fA-F]{2})")
+PAGES_AT_ONCE = 50
+"""Of the wiki, that Chromium prints; its start costs as much as 20 of them."""
 _DATE = re.compile(rb"D:\d{14}[+-]\d\d'\d\d'")
+_NO_NUMBERS = (
+    "its contents have no page numbers: the PDF has another form than expected",
+    "give --pdf-engine weasyprint, or another version of Chromium",
+)
 
 
 def write_pdf(book: Book, target: Path, engine: PdfEngine) -> tuple[Problem, ...]:
@@ -53,35 +56,27 @@ def write_pdf(book: Book, target: Path, engine: PdfEngine) -> tuple[Problem, ...
         SiteError: it does not print.
     """
     program = find_engine(engine)
-    with TemporaryDirectory(prefix="wikisync-print-") as folder:
-        source, made = Path(folder, "book.html"), Path(folder, "book.pdf")
-        write_print(book, source, {})
+    notes: tuple[Problem, ...] = ()
+    with TemporaryDirectory(prefix="wikisync-print-") as name:
+        folder = Path(name)
+        made = folder / "book.pdf"
+        book.start(f"writing {target.name}")
         if program is None:
-            numbers = _print_by_weasyprint(source, made)
-            write_print(book, source, numbers)
-            _print_by_weasyprint(source, made)
-        else:
-            # what only counts pages needs no tags for screen readers, nor an outline
-            _print_by_chromium(program, source, made, "--disable-pdf-tagging")
-            numbers = printed_pages(made.read_bytes())
-            if numbers:
-                write_print(book, source, numbers)
-            _print_by_chromium(program, source, made, "--generate-pdf-document-outline")
+            numbers = _print_by_weasyprint(book, made, {})
+            book.start(f"numbering {target.name}")
+            _print_by_weasyprint(book, made, numbers)
+        elif not _print_in_pieces(book, program, made):
+            write_print(book, folder / "book.html")
+            _print_by_chromium(
+                program, folder / "book.html", made, "--generate-pdf-document-outline"
+            )
+            notes = (Problem("no-page-numbers", target.name, *_NO_NUMBERS),)
         with written_whole(target) as file:
             # the same pages are the same bytes
             stamp = re.sub(r"\D", "", book.changed)[:14] or "19800101000000"
             date = f"D:{stamp}+00'00'".encode()
             file.write(_DATE.sub(date, made.read_bytes()))
-    if numbers:
-        return ()
-    return (
-        Problem(
-            "no-page-numbers",
-            target.name,
-            "its contents have no page numbers: the PDF has another form than expected",
-            "give --pdf-engine weasyprint, or another version of Chromium",
-        ),
-    )
+    return notes
 
 
 def find_chromium() -> str | None:
@@ -110,7 +105,41 @@ def find_engine(engine: PdfEngine) -> str | None:
 # Chromium -------------------------------------------------------------------------
 
 
-def _print_by_chromium(program: str, source: Path, target: Path, flag: str) -> None:
+def _print_in_pieces(book: Book, program: str, target: Path) -> bool:
+    """Print some pages at a time; whether the PDFs have the form that can be joined."""
+    source = target.with_name("book.html")
+    pieces: dict[int, tuple[Path, Collection[str]]] = {}
+
+    def printed(
+        number: int, parts: Sequence[Part], before: int, numbers: Mapping[str, int]
+    ) -> tuple[PrintedPdf, PrintDocument]:
+        document = write_print(book, source, parts, before, numbers)
+        made = target.with_name(f"{number}.pdf")
+        _print_by_chromium(program, source, made)
+        pieces[number] = made, document.elsewhere
+        return PrintedPdf(made.read_bytes()), document
+
+    headings: list[TocEntry] = []
+    numbers: dict[str, int] = {}
+    try:
+        pdf, _ = printed(0, (), 0, {})
+        before = len(pdf.pages)
+        for number, parts in enumerate(book.pieces(PAGES_AT_ONCE), start=1):
+            pdf, document = printed(number, parts, before, {})
+            headings += document.headings
+            for name, place in pdf.destinations().items():
+                if name not in document.elsewhere:
+                    numbers[name] = before + place.page
+            before += len(pdf.pages)
+        printed(0, (), 0, numbers)
+        with target.open("wb") as file:
+            join_pdfs(file, pieces.values(), toc_tree(headings))
+    except (KeyError, ValueError):
+        return False
+    return True
+
+
+def _print_by_chromium(program: str, source: Path, target: Path, *flags: str) -> None:
     target.unlink(missing_ok=True)
     words = [
         program,
@@ -124,7 +153,7 @@ def _print_by_chromium(program: str, source: Path, target: Path, flag: str) -> N
         "--host-resolver-rules=MAP * ~NOTFOUND",
         f"--user-data-dir={source.parent / 'profile'}",
         "--no-pdf-header-footer",
-        flag,
+        *flags,
         f"--print-to-pdf={target}",
         source.as_uri(),
     ]
@@ -160,10 +189,14 @@ def _not_printed(engine: str, why: str) -> SiteError:
 # WeasyPrint -----------------------------------------------------------------------
 
 
-def _print_by_weasyprint(source: Path, target: Path) -> Mapping[str, int]:
+def _print_by_weasyprint(
+    book: Book, target: Path, numbers: Mapping[str, int]
+) -> Mapping[str, int]:
     """Print, and give the page on which each id is."""
     import weasyprint
 
+    source = target.with_name("book.html")
+    write_print(book, source, numbers=numbers)
     inside = f"{source.parent.as_uri()}/"
 
     class Inside(weasyprint.urls.URLFetcher):  # type: ignore[misc]
@@ -182,71 +215,3 @@ def _print_by_weasyprint(source: Path, target: Path) -> Mapping[str, int]:
     # a chapter over several pages has its id on each
     pages = reversed(list(enumerate(document.pages, start=1)))
     return {name: number for number, page in pages for name in page.anchors}
-
-
-# What a PDF says ------------------------------------------------------------------
-
-
-def printed_pages(pdf: bytes) -> Mapping[str, int]:
-    """The page, from 1, on which each named place of a PDF is.
-
-    It reads what Chromium writes: one table of objects, none of them compressed.
-    Nothing is found in any other PDF.
-    """
-    try:
-        return dict(_named_pages(pdf))
-    except (KeyError, ValueError, RecursionError):
-        return {}
-
-
-def _named_pages(pdf: bytes) -> Iterator[tuple[str, int]]:
-    objects = _Objects(pdf)
-    root = objects.value(objects.trailer, b"Root")
-    order = {number: at for at, number in enumerate(objects.pages(root, b"Pages"), 1)}
-    for name, page in _DESTINATION.findall(objects.value(root, b"Dests")):
-        text = _ESCAPED.sub(lambda one: bytes.fromhex(one[1].decode()), name)
-        yield unquote(text.decode()), order[int(page)]
-
-
-class _Objects:
-    """The objects of a PDF by their numbers."""
-
-    def __init__(self, pdf: bytes) -> None:
-        self._pdf = pdf
-        end = _found(_XREF, pdf)
-        at = int(end[1]) + len(b"xref")
-        self._places: dict[int, int] = {}
-        while part := _XREF_PART.match(pdf, at):
-            first, count = int(part[1]), int(part[2])
-            for index in range(count):
-                line = part.end() + 20 * index
-                self._places[first + index] = int(pdf[line : line + 10])
-            at = part.end() + 20 * count
-        self.trailer = pdf[at : end.start()]
-
-    def text(self, number: int) -> bytes:
-        """An object as it is written."""
-        start = self._places[number]
-        return self._pdf[start : self._pdf.index(b"endobj", start)]
-
-    def value(self, text: bytes, key: bytes) -> bytes:
-        """The object to which a key of another one leads."""
-        found = _found(re.compile(rb"/%s (\d+) 0 R" % key), text)
-        return self.text(int(found[1]))
-
-    def pages(self, text: bytes, key: bytes) -> Iterator[int]:
-        """The numbers of all pages below an object, in their order."""
-        kids = _found(_KIDS, self.value(text, key))
-        for number in map(int, _REFERENCE.findall(kids[1])):
-            below = self.text(number)
-            if b"/Kids" in below:
-                yield from self.pages(b"/P %d 0 R" % number, b"P")
-            else:
-                yield number
-
-
-def _found(pattern: re.Pattern[bytes], text: bytes) -> re.Match[bytes]:
-    found = pattern.search(text)
-    if found is None:
-        raise ValueError("not a PDF as Chromium writes it")
-    return found
