@@ -158,6 +158,32 @@ def read_file(
     return None
 
 
+def write_files(folder: Path, target: Path) -> None:
+    """Write the files of the commit that is here into an empty folder; no links.
+
+    Raises:
+        FetchStopped: the repository is damaged.
+        OSError: a file cannot be written.
+    """
+    try:
+        with _opened(folder) as repository:
+            trees = [(target, repository.references[REFERENCE].peel(pygit2.Tree))]
+            while trees:
+                path, tree = trees.pop()
+                make_private_folder(path)
+                for entry in tree:
+                    name = entry.name or ""
+                    # libgit2 reads any name, though git itself refuses these
+                    if name in {"", ".", ".."} or "/" in name:
+                        continue
+                    if isinstance(entry, pygit2.Tree):
+                        trees.append((path / name, entry))
+                    elif isinstance(entry, pygit2.Blob) and entry.filemode in _FILES:
+                        (path / name).write_bytes(entry.data)
+    except (pygit2.GitError, KeyError, ValueError) as exc:
+        raise FetchStopped(" ".join(str(exc).split()) or "git failed") from exc
+
+
 def read_versions(folder: Path, known: Versions) -> Versions:
     """The versions of the pages in the commits that are here."""
     try:

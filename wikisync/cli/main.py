@@ -30,6 +30,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Workspace": {
         "init": "Create a workspace: ask, check, write wikisync.toml.",
         "clone": "Copy wikis into a new workspace folder.",
+        "import": "Make a folder of pages from the wiki of another program.",
         "mv": "Rename a page or folder with all links to it.",
         "diff": "Show differences between the folder and the wiki.",
         "log": "Show what was done, newest first.",

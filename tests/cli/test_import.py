@@ -1,0 +1,274 @@
+"""``wikisync import``: vaults, GitHub wikis and dumps become folders of pages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.commands import Run, run, service
+from tests.support.service import EmbeddedService
+from tests.support.workspaces import HANDBOOK
+from wikisync.cli.main import main
+from wikisync.errors import ExitCode
+
+__all__ = ["run", "service"]
+
+Import = Callable[..., tuple[int, dict[str, str], list[tuple[str, int, str]]]]
+VAULT = {
+    "Start here.md": (
+        "---\naliases: [Begin]\n---\n# Start\n\n"
+        "See [[Other Note]], [[Other Note#Big Part|that part]] and [[sub/Deep]].\n"
+        "![[My Picture.png|300]] and ![[Other Note]] and [md](sub/Deep.md#One%20two)\n"
+        "A #project/alpha tag, ==marked==, `[[code]]` and [[Nowhere]].\n"
+        "%% only\nfor me %%\n"
+        "A block ^abc123\n\n"
+        "| a | b |\n|---|---|\n| [[sub/Deep\\|deep]] | x |\n"
+    ),
+    "Other Note.md": (
+        "## Big Part\n\n> [!bug]- It broke\n> Text\n\n> [!tip]\n> Do\n\n"
+        "```dataview\nLIST [[x]]\n```\n\n~~~\n[[Start here]] #no\n~~~\n"
+    ),
+    "sub/Deep.md": "# One two\n\n[[Start here]] ![[My Picture.png]] [[#One two]]\n",
+    "files/My Picture.png": "PNG",
+    "Board.canvas": "{}",
+    ".obsidian/app.json": "{}",
+}
+
+
+def write(root: Path, files: Mapping[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+@pytest.fixture
+def imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Import:
+    """Import a source; exit code, the files of the folder, and what was lost."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def call(kind: str, source: Path, *words: str | Path) -> Any:
+        folder = tmp_path / "made"
+        command = ["import", kind, source, folder, "--json", *words]
+        code = main([str(word) for word in command])
+        lost = json.loads(capsys.readouterr().out)["not_carried_over"]
+        files = {
+            str(path.relative_to(folder)): path.read_text()
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
+        return code, files, [(one["file"], one["line"], one["what"]) for one in lost]
+
+    return call
+
+
+def broken_links(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    main(["check", str(folder), "--json"])
+    found = json.loads(capsys.readouterr().out)["broken_links"]
+    return [one["href"] for one in found]
+
+
+def test_vault_becomes_pages_whose_links_work(
+    imported: Import, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, files, _ = imported("obsidian", write(tmp_path / "vault", VAULT))
+
+    assert code == ExitCode.HELD
+    assert sorted(files) == [
+        "Other-Note.md",
+        "Start-here.md",
+        "files/My Picture.png",
+        "sub/Deep.md",
+    ]
+    start = files["Start-here.md"]
+    assert start.startswith('---\ntags: ["project/alpha"]\naliases: [Begin]\n---\n')
+    assert "[Other Note](Other-Note), [that part](Other-Note#big-part)" in start
+    assert "![My Picture](files/My%20Picture.png){width=300}" in start
+    assert "[md](sub/Deep#one-two)" in start
+    assert "<mark>marked</mark>, `[[code]]`" in start
+    assert "<!-- only\nfor me -->\nA block\n" in start
+    assert "| [deep](sub/Deep) | x |" in start
+    assert "> [!caution] It broke\n> Text\n\n> [!tip]\n" in files["Other-Note.md"]
+    assert "~~~\n[[Start here]] #no\n~~~\n" in files["Other-Note.md"]
+    assert "![My Picture](../files/My%20Picture.png)" in files["sub/Deep.md"]
+    assert broken_links(tmp_path / "made", capsys) == ["Nowhere"]
+
+
+def test_what_a_vault_loses_is_named_with_its_line(
+    imported: Import, tmp_path: Path
+) -> None:
+    _, _, lost = imported("obsidian", write(tmp_path / "vault", VAULT))
+
+    assert lost == [
+        ("Board.canvas", 1, "a file of a plug-in"),
+        ("Other Note.md", 3, "a callout that folds: it is open"),
+        ("Other Note.md", 9, "a query of the plug-in dataview"),
+        ("Start here.md", 1, "aliases: links by another name of the page"),
+        ("Start here.md", 7, "the embedded page Other Note: it is a link"),
+        ("Start here.md", 8, "a link to Nowhere, which is not there"),
+        ("Start here.md", 11, "the id of a block"),
+    ]
+
+
+GITHUB = {
+    "Home.md": "[[Install Guide]] [[the guide|Install Guide#Step 1]]\n\n[[_TOC_]]\n\n"
+    "[[images/a.png|alt=A picture|width=80]] [x](Install-Guide) `[[no]]` ==x== #y\n",
+    "docs/Install-Guide.md": "## Step 1\n\n[home](Home) ![p](../images/a.png)\n",
+    "_Sidebar.md": "- [[Home]]\n",
+    "Old.mediawiki": "== Part ==\n'''bold''' [[Home]]\n",
+    "Notes.textile": "h1. No\n",
+    "images/a.png": "PNG",
+}
+
+
+def test_github_wiki_becomes_pages_whose_links_work(
+    imported: Import, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, files, lost = imported("github", write(tmp_path / "wiki", GITHUB))
+
+    assert files["home.md"] == (
+        "[Install Guide](docs/Install-Guide) [the guide](docs/Install-Guide#step-1)"
+        "\n\n[[_TOC_]]\n\n![A picture](images/a.png){width=80} [x](docs/Install-Guide)"
+        " `[[no]]` ==x== #y\n"
+    )
+    assert files["_sidebar.md"] == "- [Home](home)\n"
+    assert files["Old.md"] == "## Part\n\n**bold** [Home](home)\n"
+    assert lost == [("Notes.textile", 1, "the service takes no textile page")]
+    assert broken_links(tmp_path / "made", capsys) == []
+
+
+async def test_github_wiki_is_fetched_from_its_address(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    pages = {"Home": "[[the team|team/People]]\n", "team/People": "Ann\n"}
+    await service.add_project("docs/handbook", pages, visibility="public")
+    address = f"{service.url}/docs/handbook.wiki.git"
+
+    ran = await run("import", "github", address, tmp_path / "made")
+
+    assert ran.code == 0, ran.err
+    assert (tmp_path / "made/home.md").read_text() == "[the team](team/People)\n"
+
+
+DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.11/">
+<siteinfo><base>https://wiki.example.com/wiki/Main_Page</base><namespaces>
+<namespace key="0" /><namespace key="10">Template</namespace>
+</namespaces></siteinfo>
+<page><title>Main Page</title><ns>0</ns><revision><model>wikitext</model>
+<text>old</text></revision><revision><model>wikitext</model>
+<text>Go to [[setup guide#First step|the guide]], [[Old name]] and [[de:Seite]].
+[[File:A b.png|thumb|100px|The picture]] [[File:Gone.png]] {{Infobox|x=1}}
+[[Category:Start]]</text></revision></page>
+<page><title>Setup guide</title><ns>0</ns><revision>
+<text>== First step ==
+# one
+#* [[/Sub]]
+&lt;pre&gt;[[no]]&lt;/pre&gt;</text></revision></page>
+<page><title>Setup guide/Sub</title><ns>0</ns><revision><text>x</text></revision></page>
+<page><title>Old name</title><ns>0</ns><redirect title="Setup guide" />
+<revision><text>#REDIRECT [[Setup guide]]</text></revision></page>
+<page><title>Template:Infobox</title><ns>10</ns><revision><text>t</text></revision>
+</page></mediawiki>
+"""
+
+
+def test_dump_becomes_pages_whose_links_work(
+    imported: Import, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump = write(tmp_path, {"dump.xml": DUMP, "images/f/A_b.png": "PNG"}) / "dump.xml"
+
+    code, files, lost = imported("mediawiki", dump, "--files", tmp_path / "images")
+
+    assert code == ExitCode.HELD
+    assert files["home.md"] == (
+        '---\ntitle: "Main Page"\ntags: ["Start"]\n---\n'
+        "Go to [the guide](Setup-guide#first-step), [Old name](Setup-guide) and"
+        " de:Seite.\n![The picture](files/A_b.png){width=100} ![](files/Gone.png)"
+        " `{{Infobox|x=1}}`\n"
+    )
+    assert (
+        "## First step\n\n1. one\n   - [/Sub](Setup-guide/Sub)\n"
+        in (files["Setup-guide.md"])
+    )
+    assert "```\n[[no]]\n```" in files["Setup-guide.md"]
+    assert "files/A_b.png" in files
+    assert lost == [
+        ("dump.xml", 1, "1 pages of the namespace Template"),
+        ("dump.xml", 7, "a link to another wiki: de:Seite"),
+        ("dump.xml", 8, "template Infobox"),
+        ("dump.xml", 8, "the file Gone.png, which no dump has"),
+    ]
+    assert broken_links(tmp_path / "made", capsys) == ["files/Gone.png"]
+
+
+BOMB = """<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">
+<!ENTITY c SYSTEM "file:///etc/passwd">]><mediawiki><page><title>&b;&c;</title></page>
+</mediawiki>"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (BOMB, "has a document type"),
+        ("<mediawiki><page>", "is no XML"),
+        ("<html></html>", "is no dump of MediaWiki"),
+        ("", "is no XML"),
+    ],
+)
+def test_hostile_xml_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    dump = write(tmp_path, {"dump.xml": text}) / "dump.xml"
+
+    code = main(["import", "mediawiki", str(dump), str(tmp_path / "made")])
+
+    assert (code, said in capsys.readouterr().err) == (ExitCode.USAGE, True)
+    assert not list((tmp_path / "made").rglob("*.md"))
+
+
+def test_folder_with_files_is_not_touched(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vault = write(tmp_path / "vault", {"a.md": "a\n"})
+    made = write(tmp_path / "made", {"mine.md": "mine\n"})
+
+    code = main(["import", "obsidian", str(vault), str(made)])
+
+    assert (code, "is not empty" in capsys.readouterr().err) == (1, True)
+    assert [path.name for path in made.iterdir()] == ["mine.md"]
+
+
+def test_links_out_of_a_vault_are_not_followed(
+    imported: Import, tmp_path: Path
+) -> None:
+    vault = write(tmp_path / "vault", {"a.md": "a\n"})
+    secret = write(tmp_path, {"secret.md": "secret\n"}) / "secret.md"
+    (vault / "b.md").symlink_to(secret)
+
+    _, files, lost = imported("obsidian", vault)
+
+    assert files == {"a.md": "a\n"}
+    assert [one[:2] for one in lost] == [("b.md", 1)]
+
+
+async def test_imported_folder_is_ready_to_sync(
+    service: EmbeddedService, run: Run, tmp_path: Path
+) -> None:
+    await service.add_project("docs/handbook")
+    root = tmp_path / "wikis"
+
+    await run("import", "obsidian", write(tmp_path / "vault", VAULT), root / "handbook")
+    await run("init", root, "--url", service.url, "--project", "docs/handbook", "-y")
+    ran = await run("sync", "--adopt", "push", "-C", root)
+
+    assert ran.code == 0, ran.err
+    files = await service.files(HANDBOOK)
+    assert {"Start-here.md", "Other-Note.md", "sub/Deep.md"} < files.keys()
+    assert any(name.endswith("My_Picture.png") for name in files), files.keys()

@@ -1,0 +1,291 @@
+"""An Obsidian vault or a GitHub wiki as pages: links, embeds, callouts, tags, names.
+
+Only running text is changed: code in fences and between backticks stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import unquote
+
+from msgspec import Struct, field
+
+from wikisync.core.model import WRITABLE_FORMATS, Format, Slug, split_extension
+from wikisync.markup.frontmatter import find_block, split_front_matter
+from wikisync.markup.mediawiki import convert
+from wikisync.markup.resolve import PICTURES, SOUNDS, VIDEOS
+from wikisync.workspace.imported import (
+    Imported,
+    address_of,
+    folded,
+    names_in,
+    page_reader,
+    slug_of,
+)
+
+MEDIA = PICTURES | SOUNDS | VIDEOS
+HOMES = ("home", "index", "readme")
+PLUGIN_FILES = frozenset({".canvas", ".base", ".excalidraw"})
+QUERIES = frozenset({"dataview", "dataviewjs", "query", "base", "tasks", "excalidraw"})
+FENCE = re.compile(r"(?:\s|>)*(`{3,}|~{3,})[ \t]*([\w-]*)")
+CODE = re.compile(r"(``[^\n]*?``|`[^`\n]*`)")
+WIKILINK = re.compile(r"(!?)\[\[([^\[\]\n]+)\]\]")
+LINK = re.compile(r"(\[[^\[\]\n]*\]\()(<[^<>\n]*>|[^()<>\s]+)(?=[)\s])")
+CALLOUT = re.compile(r"((?:\s*>)+\s*)\[!([\w-]+)[^\]\n]*\]([+-]?)[ \t]*(.*)", re.DOTALL)
+TAG = re.compile(r"(?<!\S)#([^\W\d][\w/-]*)")
+HIGHLIGHT = re.compile(r"==([^=\s](?:[^=\n]*[^=\s])?)==")
+BLOCK_ID = re.compile(r"(?:^|[ \t]+)\^[\w-]+[ \t]*$")
+SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:|//|#")
+ALERTS: Mapping[str, str] = {
+    **dict.fromkeys(("note", "info", "abstract", "summary", "tldr", "todo"), "note"),
+    **dict.fromkeys(("example", "quote", "cite"), "note"),
+    **dict.fromkeys(("tip", "hint", "success", "check", "done"), "tip"),
+    **dict.fromkeys(("important", "question", "help", "faq"), "important"),
+    **dict.fromkeys(("warning", "attention"), "warning"),
+    **dict.fromkeys(("caution", "failure", "fail", "missing"), "caution"),
+    **dict.fromkeys(("danger", "error", "bug"), "caution"),
+}
+"""The service has five; the others keep their name as the title."""
+
+
+class _Page(Struct):
+    """The page that is being converted."""
+
+    file: str
+    slug: Slug
+    line: int = 0
+    tags: dict[str, None] = field(default_factory=dict)
+    is_comment: bool = False
+
+
+def import_notes(
+    root: Path, imported: Imported, *, is_github: bool, address: str = ""
+) -> None:
+    """Convert every page of a folder, and copy the other files."""
+    names = names_in(root)
+    notes = _Notes(names, imported, is_github=is_github, address=address)
+    read = page_reader(root, imported)
+    for name in names:
+        page_format = notes.formats.get(name)
+        if page_format is None:
+            if posixpath.splitext(name)[1] in PLUGIN_FILES:
+                imported.lose(name, 1, "a file of a plug-in")
+            else:
+                imported.copy_file(root, name, name)
+        elif (text := read(name)) is not None:
+            slug = notes.slugs[name]
+            if page_format is Format.MEDIAWIKI:
+                text = notes.from_mediawiki(name, text)
+            elif page_format is Format.MARKDOWN:
+                text = notes.converted(name, text)
+            elif page_format not in WRITABLE_FORMATS:
+                imported.lose(name, 1, f"the service takes no {page_format.value} page")
+                continue
+            is_same = page_format in WRITABLE_FORMATS
+            imported.write_page(
+                slug, text, name, page_format if is_same else Format.MARKDOWN
+            )
+
+
+class _Notes:
+    """The pages and files of a folder, as their links name them."""
+
+    def __init__(
+        self, names: list[str], imported: Imported, *, is_github: bool, address: str
+    ) -> None:
+        self._imported = imported
+        self._is_github = is_github
+        self._address = address.removesuffix(".git").removesuffix(".wiki")
+        self.formats: dict[str, Format] = {}
+        self.slugs: dict[str, Slug] = {}
+        self._by_name: dict[str, str] = {}
+        for name in names:
+            stem = name
+            known = split_extension(name)
+            # a vault has notes in Markdown alone; its .txt is a file
+            if known and (is_github or known[1] is Format.MARKDOWN):
+                stem, self.formats[name] = known
+                self.slugs[name] = slug_of(stem)
+            for key in (name, stem, stem.rpartition("/")[2], name.rpartition("/")[2]):
+                self._by_name.setdefault(folded(key), name)
+        for home in HOMES:
+            found = self._by_name.get(home)
+            if found in self.slugs and "/" not in found:
+                self.slugs[found] = Slug("home")
+                break
+        for name, slug in self.slugs.items():
+            if slug.lower() in {"_sidebar", "_footer"}:
+                self.slugs[name] = Slug(slug.lower())
+
+    def converted(self, name: str, text: str) -> str:
+        """A page in Markdown as the service reads it."""
+        page = _Page(name, self.slugs[name])
+        block = find_block(text)
+        head = text[: len(text) - len(split_front_matter(text).body)] if block else ""
+        page.line = head.count("\n")
+        body = "".join(self._lines(page, text[len(head) :]))
+        if page.is_comment:
+            self._lose(page, "a comment without an end")
+            body += "-->\n"
+        meta = split_front_matter(text).meta
+        if meta.get("aliases"):
+            self._imported.lose(name, 1, "aliases: links by another name of the page")
+        if not page.tags:
+            return head + body
+        if "tags" in meta or "tag" in meta:
+            given = json.dumps(meta.get("tags", meta.get("tag")), default=str)
+            for tag in page.tags:
+                if tag not in given:
+                    self._imported.lose(name, 1, f"tag #{tag} is only in the text")
+            return head + body
+        line = f"tags: [{', '.join(json.dumps(tag) for tag in page.tags)}]\n"
+        if block and block.language == "yaml":
+            return text[: block.begin] + line + text[block.begin : len(head)] + body
+        return f"---\n{line}---\n{head}{body}"
+
+    def from_mediawiki(self, name: str, text: str) -> str:
+        """A page in MediaWiki's markup as Markdown."""
+        page = _Page(name, self.slugs[name])
+
+        def link(target: str, rest: str, line: int) -> str:
+            page.line = line
+            inner = f"{target}|{rest}" if rest else target
+            return self._wikilink(page, inner, is_embed=False)
+
+        converted = convert(text, link)
+        for line, what in converted.lost:
+            self._imported.lose(name, line, what)
+        return converted.text
+
+    def _lose(self, page: _Page, what: str) -> None:
+        self._imported.lose(page.file, page.line, what)
+
+    def _lines(self, page: _Page, text: str) -> Iterator[str]:
+        fence = ""
+        for line in text.splitlines(keepends=True):
+            page.line += 1
+            found = FENCE.match(line)
+            if fence:
+                is_end = found and found[1].startswith(fence) and not found[2]
+                fence = "" if is_end else fence
+                yield line
+            elif found:
+                fence = found[1]
+                if found[2].lower() in QUERIES and not self._is_github:
+                    self._lose(page, f"a query of the plug-in {found[2]}")
+                yield line
+            else:
+                yield self._line(page, line)
+
+    def _line(self, page: _Page, line: str) -> str:
+        if not self._is_github:
+            line = self._callout(page, line)
+            if BLOCK_ID.search(line):
+                self._lose(page, "the id of a block")
+                line = BLOCK_ID.sub("", line.rstrip("\r\n")) + "\n"
+        parts = CODE.split(line)
+        return "".join(
+            part if at % 2 else self._prose(page, part) for at, part in enumerate(parts)
+        )
+
+    def _prose(self, page: _Page, text: str) -> str:
+        text = LINK.sub(lambda one: one[1] + self._moved(page, one[2]), text)
+        text = WIKILINK.sub(
+            lambda one: self._wikilink(page, one[2], is_embed=bool(one[1])), text
+        )
+        if self._is_github:
+            return text
+        page.tags |= dict.fromkeys(TAG.findall(text))
+        text = HIGHLIGHT.sub(r"<mark>\1</mark>", text)
+        first, *rest = text.split("%%")
+        for part in rest:
+            page.is_comment = not page.is_comment
+            first += ("<!--" if page.is_comment else "-->") + part
+        return first
+
+    def _callout(self, page: _Page, line: str) -> str:
+        found = CALLOUT.match(line)
+        if found is None:
+            return line
+        kind, title = found[2].lower(), found[4].rstrip("\r\n")
+        if found[3]:
+            self._lose(page, "a callout that folds: it is open")
+        known = ALERTS.get(kind, "note")
+        if not title and known != kind:
+            title = kind.capitalize()
+        return f"{found[1]}[!{known}] {title}".rstrip() + "\n"
+
+    # -- links -----------------------------------------------------------------------
+
+    def _find(self, target: str, page: _Page) -> str | None:
+        """The file that a link means, as the program finds it: by path, or by name."""
+        beside = posixpath.normpath(
+            posixpath.join(posixpath.dirname(page.file), target)
+        )
+        for name in (beside, target.strip("/"), target.rpartition("/")[2]):
+            if found := self._by_name.get(folded(name)):
+                return found
+        return None
+
+    def _to(self, page: _Page, target: str, fragment: str) -> tuple[str, str]:
+        """The address of a target, and the file that it is, if any."""
+        if not target:
+            return address_of("", page.slug, fragment), page.file
+        found = self._find(target, page)
+        name = self.slugs.get(found, found) if found else slug_of(target)
+        if not found:
+            self._lose(page, f"a link to {target}, which is not there")
+        return address_of(name, page.slug, fragment), found or ""
+
+    def _moved(self, page: _Page, href: str) -> str:
+        """The address of a link of Markdown."""
+        address = href.strip("<>")
+        wiki = f"{self._address}/wiki"
+        if self._address and address.startswith(wiki):
+            address = address.removeprefix(wiki).strip("/") or "home"
+        if SCHEME.match(address):
+            return href
+        path, _, fragment = unquote(address).partition("#")
+        found = self._find(path, page)
+        if found is None:
+            return href
+        return address_of(self.slugs.get(found, found), page.slug, fragment)
+
+    def _wikilink(self, page: _Page, inner: str, *, is_embed: bool) -> str:
+        first, *rest = (one.strip() for one in inner.replace("\\|", "|").split("|"))
+        if self._is_github:
+            if first == "_TOC_":
+                return f"[[{inner}]]"
+            options = dict(one.split("=", 1) for one in rest if "=" in one)
+            plain = [one for one in rest if "=" not in one]
+            # GitHub's form has the text first, that of a picture its options behind it
+            is_media = posixpath.splitext(first)[1].lower() in MEDIA
+            if plain and not is_media:
+                first, rest = plain[0], [first]
+            else:
+                rest = [options["alt"]] if "alt" in options else []
+                rest += [options["width"]] if "width" in options else []
+            is_embed = is_embed or is_media
+        target, _, fragment = first.partition("#")
+        if fragment.startswith("^"):
+            self._lose(page, f"a link to a block of {target or 'the page'}")
+            fragment = ""
+        address, found = self._to(page, target.strip(), fragment.rpartition("#")[2])
+        leaf = posixpath.splitext(target.rpartition("/")[2])[0]
+        text = rest[0] if rest else fragment.replace("#", " > ") or target
+        if not is_embed:
+            return f"[{text}]({address})"
+        if found and found not in self.slugs:
+            sizes = [one for one in rest if re.fullmatch(r"\d+(x\d+)?(px)?", one)]
+            alt = next((one for one in rest if one not in sizes), leaf)
+            width = re.match(r"\d+", sizes[0]) if sizes else None
+            size = f"{{width={width[0]}}}" if width else ""
+            is_shown = posixpath.splitext(found)[1].lower() in MEDIA
+            return f"![{alt}]({address}){size}" if is_shown else f"[{alt}]({address})"
+        if found:
+            self._lose(page, f"the embedded page {target}: it is a link")
+        return f"[{text}]({address})"
