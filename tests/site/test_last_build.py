@@ -1,4 +1,4 @@
-"""What the last build of an output left: rows, of which few change."""
+"""What the last build of an output left: rows of pages, of which few change, and all files."""
 
 from __future__ import annotations
 
@@ -151,19 +151,12 @@ def test_files_are_those_that_were_noted_last(tmp_path: Path) -> None:
     assert found["b"] == files_of("b")["b"]
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "DELETE FROM file WHERE path = 'a'",
-        "UPDATE file SET path = 'c' WHERE path = 'a'",
-        "UPDATE file SET digest = (SELECT digest FROM file WHERE path = 'b')",
-    ],
-)
+@pytest.mark.parametrize("damage", ["x''", "x'0102030405'", "search", "value"])
 def test_damaged_file_means_no_file_until_the_next_note(
     tmp_path: Path, builds: Builds, damage: str
 ) -> None:
     noted_files(tmp_path, files_of("a", "b"))
-    builds.run(damage)
+    builds.run(f"UPDATE site SET files = {damage}")
     assert noted_files(tmp_path, files_of("b")) == {}
     assert list(noted_files(tmp_path)) == ["b"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pygit2
 from msgspec.structs import replace
-from pygit2.enums import DeltaStatus, DiffFind, SortMode
+from pygit2.enums import DeltaStatus, DiffFind, ObjectType, SortMode
 
 from wikisync.core.model import Slug, split_extension
 from wikisync.core.versions import UNKNOWN, Version, VersionKind, Versions
@@ -98,11 +98,11 @@ def read_blobs(folder: Path, blobs: list[str]) -> list[str | None]:
     texts: list[str | None] = []
     repository = _opened(str(folder))
     for blob in blobs:
-        found = repository.get(blob) if blob else None
-        if isinstance(found, pygit2.Blob) and found.size <= TEXT_BYTES_MAX:
-            texts.append(found.data.decode("utf-8", "replace"))
-        else:
-            texts.append(None)
+        kind, data = 0, b""
+        with suppress(KeyError, ValueError):
+            kind, data = repository.read(blob)
+        is_text = kind == ObjectType.BLOB and len(data) <= TEXT_BYTES_MAX
+        texts.append(data.decode("utf-8", "replace") if is_text else None)
     return texts
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import groupby
 from typing import Literal
 
@@ -17,6 +18,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from wikisync.core.model import Slug
+
+TIMES_CACHED = 4096
+"""One commit has the pages of many."""
 
 VersionKind = Literal["created", "edited", "renamed", "deleted"]
 
@@ -78,6 +82,7 @@ class PageDates(Struct, frozen=True, array_like=True, gc=False):
 UNKNOWN, NO_DATES = Versions(), PageDates()
 
 
+@lru_cache(maxsize=TIMES_CACHED)
 def iso_time(at: int) -> str | None:
     """``2026-11-21T14:30:05Z``; None where a time is not known."""
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}" if at else None

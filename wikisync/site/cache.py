@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import secrets
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -33,10 +32,10 @@ CACHE_NAME = "site.db"
 BODIES_NAME = "site-{}.bodies"
 """A new file gets a new name, so that no process goes on with the old one."""
 BESIDE = "site-*"
-"""All files beside the database: that of bodies, and what a worker gets in a file."""
+"""All files beside the database: that of bodies."""
 BODIES = b"bodies"
 """Key of the state that names the file of bodies."""
-CACHE_VERSION = 8
+CACHE_VERSION = 9
 WAIT_S = 10
 """How long a build waits for another one with the same cache."""
 ROWS_PER_COMMIT = 500
@@ -56,14 +55,12 @@ STAGES: tuple[Stage, ...] = ("parsed", "finished", "words")
 _TABLES = {
     **dict.fromkeys(("state", *STAGES), "key BLOB PRIMARY KEY, value BLOB NOT NULL"),
     "site": "id INTEGER PRIMARY KEY, output BLOB UNIQUE,"
-    " value BLOB DEFAULT x'', search BLOB DEFAULT x''",
+    " value BLOB DEFAULT x'', search BLOB DEFAULT x'', files BLOB DEFAULT x''",
     "wiki": "site INT, name TEXT, value BLOB, PRIMARY KEY (site, name)",
     "page": "site INT, wiki TEXT, slug TEXT, value BLOB,"
     " PRIMARY KEY (site, wiki, slug)",
-    "file": "site INT, path TEXT, size INT, digest TEXT, mtime_ns INT, key BLOB,"
-    " PRIMARY KEY (site, path)",
 }
-"""The last four are those of ``last_build``."""
+"""The last three are those of ``last_build``."""
 
 
 class CacheDamaged(SiteError):
@@ -259,7 +256,7 @@ class Cache:
             return self._new_bodies()
 
     def _new_bodies(self) -> Bodies:
-        path = self.folder / BODIES_NAME.format(secrets.token_hex(8))
+        path = self.folder / BODIES_NAME.format(os.urandom(8).hex())
         make_private_file(path)
         self.note(BODIES, os.fsencode(path.name))
         return Bodies(path)

@@ -23,7 +23,6 @@ from collections.abc import (
     Sequence,
 )
 from functools import cache, partial
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -201,18 +200,19 @@ class Indexer:
         is_same_site = table_key == self.table_key
         if not is_same_site and not table_key.endswith(self._bases):
             return
-        now = self._table.addresses[number]
-        changed = set() if is_same_site else changed_names(addresses, now)
-        asked = {name for page in pages for name in page.finished.names}
-        other = changed.union(leading_to(changed, asked))
-        self._right[number] |= {
-            page.slug: page.finished
-            for page in pages
-            if (is_same_site or not page.finished.site)
-            and not page.finished.names_files
-            and page.slug not in changed
-            and other.isdisjoint(page.finished.names)
-        }
+        right = [page for page in pages if not page.finished.names_files]
+        if not is_same_site:
+            changed = changed_names(addresses, self._table.addresses[number])
+            asked = {name for page in right for name in page.finished.names}
+            other = changed.union(leading_to(changed, asked))
+            right = [
+                page
+                for page in right
+                if not page.finished.site
+                and page.slug not in changed
+                and other.isdisjoint(page.finished.names)
+            ]
+        self._right[number] |= {page.slug: page.finished for page in right}
 
     def read(self, scanned: ScannedWiki, page: SourcePage) -> None:
         """Parse one page ahead, so that the cache knows it."""
@@ -330,13 +330,10 @@ class Indexer:
             scanned.folders,
             scanned.loose.names,
         )
-        with NamedTemporaryFile(dir=self._cache.folder, prefix="site-") as file:
-            file.write(pickle.dumps(own))
-            file.flush()
-            aim = self._aim(os.fsencode(file.name))
-            yield from self._parse_all(scanned, pages, texts, aim)
+        aim = self._aim(*self._cache.bodies.add(pickle.dumps(own)))
+        yield from self._parse_all(scanned, pages, texts, aim)
 
-    def _aim(self, links: bytes = b"") -> bytes:
+    def _aim(self, links: Place = b"") -> bytes:
         bodies = os.fsencode(self._cache.bodies.path.absolute())
         return msgspec.msgpack.encode(Aim(bodies, links))
 

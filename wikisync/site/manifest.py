@@ -35,7 +35,7 @@ _TYPES: Mapping[str, str] = {
 A table of ours, since systems' tables differ."""
 
 
-class FileState(msgspec.Struct, frozen=True, gc=False):
+class FileState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A file of an output; equal size and time mean equal bytes."""
 
     size: int

@@ -14,7 +14,6 @@ import contextlib
 import hashlib
 import os
 import sqlite3
-import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -236,6 +235,8 @@ class Mirror:
 
     @contextlib.contextmanager
     def _new_file(self) -> Iterator[IO[bytes]]:
+        import tempfile  # slow to load, and a build makes no file here
+
         folder = self.folder / FILES
         try:
             make_private_folder(folder)

@@ -375,23 +375,25 @@ class WikiPages:
     def _versions(self) -> Mapping[Slug, Sequence[Version]]:
         return pages_of(self.wiki.scanned.versions)
 
-    def history_key(self, slug: Slug) -> bytes:
-        """Hash of everything that the page with the versions of a page shows."""
-        own = slug, self._urls[slug], self._page_context(self.wiki.pages[slug])
-        key = self.wiki.pages[slug].source.dates.key
-        packed = msgspec.msgpack.encode(own, enc_hook=sorted)
-        return hashlib.sha256(self._key + key + packed).digest()
-
-    def history_job(self, slug: Slug, number: int) -> PageJob:
-        """The versions of a page, to be rendered into the staged file of a number."""
-        path = self.history_url(slug)
-        assert path is not None
-        page = structs.replace(
+    def history_context(self, slug: Slug) -> PageContext:
+        """What is around the versions of a page."""
+        return structs.replace(
             self._page_context(self.wiki.pages[slug]),
             canonical_url=None,
             noindex=True,
             dir=self._site.dir,
         )
+
+    def history_key(self, page: PageContext) -> bytes:
+        """Hash of everything that the page with the versions of a page shows."""
+        key = self.wiki.pages[Slug(page.slug)].source.dates.key
+        packed = msgspec.msgpack.encode(page, enc_hook=sorted)
+        return hashlib.sha256(self._key + key + packed).digest()
+
+    def history_job(self, page: PageContext, number: int) -> PageJob:
+        """The versions of a page, to be rendered into the staged file of a number."""
+        slug, path = Slug(page.slug), page.history_url
+        assert path is not None
         rows = tuple(self._versions[slug][: self._history + 1])
         known = self.wiki.scanned.versions
         since = iso_time(known.since) if rows[-1].kind != "created" else None

@@ -77,8 +77,8 @@ class Aim(msgspec.Struct, frozen=True, array_like=True):
 
     bodies: bytes
     """Path of the file of texts; it need not be text."""
-    links: bytes = b""
-    """Path of a file with the pickled ``OwnLinks``; empty: no link is resolved."""
+    links: Place = b""
+    """Of the pickled ``OwnLinks`` among these; empty: no link is resolved."""
 
 
 class OwnLinks(msgspec.Struct, frozen=True):
@@ -143,7 +143,7 @@ class _Desk:
         self.bodies = Bodies(Path(os.fsdecode(aim.bodies)))
         self._links: SiteLinks | None = None
         if aim.links:
-            packed = Path(os.fsdecode(aim.links)).read_bytes()
+            packed = self.bodies.read(aim.links)
             own = pickle.loads(packed)  # noqa: S301 - from our own parent
             assert isinstance(own, OwnLinks)
             self._table = _OwnTable(own)

@@ -69,6 +69,15 @@ def links_of(wiki: IndexedWiki) -> WikiLinks:
     )
 
 
+def has_same_links(wiki: IndexedWiki, before: Mapping[Slug, IndexedPage]) -> bool:
+    """Whether ``links_of`` a wiki are those of its pages before."""
+    return wiki.pages.keys() == before.keys() and all(
+        page.finished is (old := before[slug].finished)
+        or (page.finished.targets, page.finished.broken) == (old.targets, old.broken)
+        for slug, page in wiki.pages.items()
+    )
+
+
 class LinkSums:
     """The links of a site, added up wiki by wiki."""
 

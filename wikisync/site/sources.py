@@ -20,7 +20,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wikisync.core.layout import CACHE_FOLDER
-from wikisync.core.model import AttachmentPath, Digest, Problem, Slug
+from wikisync.core.model import AttachmentPath, Digest, PageState, Problem, Slug
 from wikisync.core.versions import NO_DATES, UNKNOWN, Versions, dates_of, history_key
 from wikisync.errors import FolderError
 from wikisync.folder.index import FolderIndex, IndexedFile
@@ -237,8 +237,8 @@ def scan_wiki(
         return _scan_copy(source, page_templates=page_templates)
     # a site shows what is not synced, too, but nothing out of a bin or of packages
     patterns, _ = read_patterns(source.folder)
-    scanned = scan_pages(source.folder, patterns.takings_back, silent=patterns)
     index = _index(source, cache, now_ns)
+    scanned = scan_pages(source.folder, patterns.takings_back, index.files, patterns)
     problems = [*source.problems, *scanned.problems]
     pages: dict[Slug, SourcePage] = {}
     templates = pages if page_templates else {}
@@ -253,6 +253,9 @@ def scan_wiki(
             if state is None:
                 problems.append(_vanished(file.path))
                 continue
+            if state.page is None:
+                page = PageState(file.slug, file.format, state.digest)
+                state = replace(state, page=page)
             files[file.path] = state
             found = templates if is_template(file.slug) else pages
             found[file.slug] = SourcePage(
@@ -368,7 +371,10 @@ def settle(
         index.note(path, state)
     for path, state in list(index.files.items()):
         if not state.is_settled:
-            _look(wiki.source.folder, index, path)
+            found = _look(wiki.source.folder, index, path)
+            if found and state.page:
+                page = replace(state.page, digest=found.digest)
+                index.note(path, replace(found, page=page))
     index.keep()
 
 

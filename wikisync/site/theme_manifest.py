@@ -7,7 +7,6 @@ or a wrong type is an error that names the option and what would be right.
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -128,6 +127,8 @@ def checked_value(option: ThemeOption, value: object) -> OptionValue:
 
 def did_you_mean(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
     """A hint: the nearest known name, else all of them."""
+    import difflib  # nobody needs it as long as all names are right
+
     near = difflib.get_close_matches(name, list(known), n=1)
     if near:
         return f"did you mean {near[0]!r}?"

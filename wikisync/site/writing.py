@@ -28,7 +28,14 @@ from wikisync.site.addresses import (
     REPORT_JSON,
     ROBOTS,
 )
-from wikisync.site.agents import listed_pages, llms_full_text, llms_text, pages_json
+from wikisync.site.agents import (
+    ListedPage,
+    listed_key,
+    listed_pages,
+    llms_full_text,
+    llms_text,
+    pages_json,
+)
 from wikisync.site.attempts import Attempts
 from wikisync.site.cache import Cache
 from wikisync.site.changes import atom_feed, changed_pages, newest
@@ -70,6 +77,7 @@ from wikisync.site.report import (
     Stale,
     WikiNote,
     encode_report,
+    has_same_links,
     links_of,
     stale_pages,
 )
@@ -255,7 +263,10 @@ class SiteWriting:
         self._stale.append(stale)
         for place in stale.elsewhere:
             self._stale_elsewhere[place.wiki].add(Slug(place.name))
-        links = links_of(wiki)
+        links = last.links
+        # they name wikis by their numbers, which the table tells
+        if self._has_lost or last.table != table or not has_same_links(wiki, before):
+            links = links_of(wiki)
         named = {
             slug
             for slug, page in pages.items()
@@ -354,9 +365,13 @@ class SiteWriting:
             if not output.keep(composer.url(slug), key):
                 page = composer.composed(slug, backlinks)
                 yield composer.wiki_frame, composer.job(page, output.new_number())
-            history = composer.history_url(slug)
-            if history and not output.keep(history, composer.history_key(slug)):
-                job = composer.history_job(slug, output.new_number())
+        # after the pages: those of one folder, which share texts, stay together
+        for slug in slugs:
+            if (path := composer.history_url(slug)) is None:
+                continue
+            context = composer.history_context(slug)
+            if not output.keep(path, composer.history_key(context)):
+                job = composer.history_job(context, output.new_number())
                 yield composer.wiki_frame, job
 
     def _to_compose(self, output: Output, number: int) -> list[Slug]:
@@ -483,13 +498,19 @@ class SiteWriting:
     def _write_for_programs(self, output: Output) -> None:
         """Lists of all pages, and texts of those whose source the site has."""
         site = self._site.context
-        wikis = zip(self._scanned, self._addresses, self._documents, strict=True)
-        pages = list(chain.from_iterable(starmap(partial(listed_pages, site), wikis)))
-        output.put(PAGES_JSON, pages_json(site, pages))
-        if sourced := [page for page in pages if page.source]:
-            texts = (output.content(page.source_path) for page in sourced)
-            output.put(LLMS, llms_text(site, sourced).encode("utf-8", "replace"))
-            output.put(LLMS_FULL, llms_full_text(site, sourced, texts))
+        wikis = [*zip(self._scanned, self._addresses, self._documents, strict=True)]
+        key = hash_of(self._site.settings_key, [*starmap(listed_key, wikis)])
+
+        def pages() -> Iterator[ListedPage]:
+            return chain.from_iterable(starmap(partial(listed_pages, site), wikis))
+
+        if not output.keep(PAGES_JSON, key):
+            output.put(PAGES_JSON, pages_json(site, pages()))
+        if count := sum(len(addresses.sources) for addresses in self._addresses):
+            if not output.keep(LLMS, key):
+                output.put(LLMS, llms_text(site, pages()).encode("utf-8", "replace"))
+            text = llms_full_text(site, pages(), count, output.content)
+            output.put(LLMS_FULL, text)
 
     def _write_redirects(self, output: Output) -> None:
         """What leads from the old addresses of pages to the new ones."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -73,6 +72,8 @@ async def each(
     Cancelling it cancels what is in flight; the first error does the same and is
     raised as it is, not inside a group.
     """
+    import asyncio  # slow to load, and a build of pages needs no event loop
+
     waiting = iter(items)
 
     async def worker() -> None:
@@ -131,6 +132,8 @@ async def finish_in_thread(
     it would go on with descriptors that the caller closes and behind locks that
     the caller gives back.  Here the cancellation is raised once the work is done.
     """
+    import asyncio
+
     loop = asyncio.get_running_loop()
     future = loop.run_in_executor(None, partial(work, *args, **kwargs))
     try:
