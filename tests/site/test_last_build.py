@@ -1,4 +1,4 @@
-"""What the last build of an output left: rows of pages, of which few change, and all files."""
+"""What the last build of an output left: rows of pages, and all files at once."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from tests.site.sites import wiki_source
 from tests.support.archive import unpack
-from wikisync.core.model import Digest, Slug, digest_of
+from wikisync.core.model import Digest, Format, PageState, Slug, digest_of
 from wikisync.core.system.file_status import SETTLED_NS
 from wikisync.folder.index import FolderIndex
 from wikisync.folder.safe_open import CHUNK_BYTES
@@ -88,7 +88,7 @@ def test_file_whose_time_was_set_back_is_read_again(tmp_path: Path) -> None:
 
 def settled(folder: Path, *, after_ns: int) -> None:
     with open_cache(folder.parent / "cache") as cache:
-        wiki = ScannedWiki(wiki_source(folder), {}, {}, ())
+        wiki = ScannedWiki(wiki_source(folder), {}, {}, (), is_settled=False)
         settle(wiki, cache, now_ns=clock(folder, after_ns))
 
 
@@ -99,6 +99,17 @@ def test_file_that_settled_during_the_build_is_not_read_again(tmp_path: Path) ->
     settled(folder, after_ns=SETTLED_NS + 1)
     forge(folder)
     assert scanned(folder).pages[Slug("a")].digest == FORGED
+
+
+def test_name_of_a_page_is_noted_with_the_text_that_it_has_now(tmp_path: Path) -> None:
+    """The next scan takes it from there; to parse names takes as long as to list."""
+    folder = unpack("-- a/b.org --\none\n", tmp_path / "w")
+    scanned(folder, after_ns=1)
+    (folder / "a/b.org").write_text("two\n")
+    settled(folder, after_ns=10 * SETTLED_NS)
+    (file,) = (tmp_path / "cache" / SCANS_FOLDER).iterdir()
+    noted = FolderIndex(folder, file).files["a/b.org"]
+    assert noted.page == PageState(Slug("a/b"), Format.ORG, digest_of("two\n"))
 
 
 def test_file_still_too_new_at_the_end_is_read_again(tmp_path: Path) -> None:

@@ -254,8 +254,8 @@ def scan_wiki(
                 problems.append(_vanished(file.path))
                 continue
             if state.page is None:
-                page = PageState(file.slug, file.format, state.digest)
-                state = replace(state, page=page)
+                named = PageState(file.slug, file.format, state.digest)
+                state = replace(state, page=named)
             files[file.path] = state
             found = templates if is_template(file.slug) else pages
             found[file.slug] = SourcePage(
