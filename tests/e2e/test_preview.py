@@ -208,8 +208,13 @@ async def test_another_picture_under_the_same_name_is_shown(
         await visit.go("guide.html")
         drawn = visit.page.get_by_alt_text("a drawing")
         await expect(drawn).to_have_js_property("naturalWidth", 10)
+        # the page is loaded again for it, with what was typed
+        search = visit.page.get_by_role("searchbox").first
+        await search.fill("half a w")
         (folder / name).write_text(picture.replace("WIDTH", "20"))
         await expect(drawn).to_have_js_property("naturalWidth", 20)
+        await expect(search).to_have_value("half a w")
+        await expect(search).to_be_focused()
 
 
 async def test_a_script_that_says_nothing_of_previews_gets_a_page_of_its_own(

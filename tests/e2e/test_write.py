@@ -203,6 +203,77 @@ async def test_links_are_completed_with_the_pages_of_the_wiki(
         assert (await author.text()).endswith("[x](team/one")
 
 
+async def test_headings_of_other_pages_and_emoji_are_completed(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        keys = author.page.keyboard
+        await author.type_at_end("\n:tada")
+        await author.page.get_by_role("option", name=":tada:").wait_for()
+        await keys.press("Enter")
+        await keys.type(" [x](long#section-1")
+        await author.page.get_by_role("option", name="long#section-11").wait_for()
+        await keys.press("ArrowDown")
+        await author.page.get_by_role("option", selected=True).wait_for()
+        await keys.press("Enter")
+        assert ":tada: [x](long#section-1" in await author.text()
+
+
+async def test_what_is_wrong_is_marked_while_writing_and_led_to(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.edit()
+        await author.type_at_end("\n\n[x](no/such) and ![y](uploads/none.png)")
+        wrong = author.page.get_by_role("list", name="What is wrong in this text")
+        await wrong.get_by_text("Line 10: uploads/none.png").wait_for()
+        assert await author.page.locator(".hl-broken").count() == 2
+        await author.page.keyboard.press("Control+Home")
+        await author.button("Line 10: no/such: there is no such page").click()
+        await author.page.keyboard.type("! ")
+        assert (await author.text()).endswith(
+            "\n! [x](no/such) and ![y](uploads/none.png)"
+        )
+        await author.page.keyboard.press("Control+a")
+        await author.page.keyboard.press("Backspace")
+        await wrong.wait_for(state="hidden")
+
+
+async def test_a_box_is_ticked_on_the_page_and_in_the_editor(
+    chromium: Browser, desk: Desk
+) -> None:
+    file = desk.root / "handbook" / "guide.md"
+    file.write_text("# Guide\n\n- [ ] one\n- [ ] two\n")
+    async with writing(chromium, desk) as author:
+        await author.page.goto(author.url + "guide.html")
+        two = author.page.get_by_role("checkbox", name="To do: two")
+        await two.click()
+        await author.page.get_by_role("checkbox", name="Done: two").wait_for()
+        assert file.read_text() == "# Guide\n\n- [ ] one\n- [x] two\n"
+        await author.button("Edit").click()
+        await author.source.wait_for()
+        await author.page.get_by_role("checkbox", name="To do: one").click()
+        await author.source.get_by_text("- [x] one").wait_for()
+        assert file.read_text() == "# Guide\n\n- [ ] one\n- [x] two\n"
+        await author.save()
+        await author.said("Saved.")
+    assert file.read_text() == "# Guide\n\n- [x] one\n- [x] two\n"
+
+
+async def test_the_editor_opens_at_the_heading_in_view(
+    chromium: Browser, desk: Desk
+) -> None:
+    async with writing(chromium, desk) as author:
+        await author.page.goto(author.url + "long.html#section-8")
+        await author.page.wait_for_function("scrollY > 0")
+        await author.button("Edit").click()
+        await author.source.get_by_text("## Section 8", exact=True).wait_for()
+        await author.page.keyboard.press("End")
+        await author.page.keyboard.type("!")
+        await author.source.get_by_text("## Section 8!", exact=True).wait_for()
+
+
 async def test_a_pasted_picture_is_kept_and_shown(
     chromium: Browser, desk: Desk, tmp_path: Path
 ) -> None:

@@ -57,6 +57,14 @@ def test_editors_that_were_closed_do_not_count(
         editor._running[0].wait()
 
 
+def test_an_editor_that_fails_is_told_with_its_first_line(tmp_path: Path) -> None:
+    script = "import sys; sys.exit('no display\\nmore lines')"
+    editor = Editor((sys.executable, "-c", script))
+    with pytest.raises(SiteError, match="ended with exit code 1: no display") as error:
+        editor.open(tmp_path / "home.md")
+    assert "more lines" not in error.value.message
+
+
 # Asked by a page --------------------------------------------------------------------
 
 

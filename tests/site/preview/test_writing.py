@@ -281,6 +281,81 @@ async def test_links_are_completed_from_the_wiki(desk: Desk) -> None:
     assert [one.rpartition("/")[2] for one in names["files"]] == ["map.svg"]
 
 
+async def test_a_draft_names_what_is_wrong_in_it_with_lines(desk: Desk) -> None:
+    text = "---\ntitle: [a\n---\n\n[x](nowhere) ![y](uploads/z.png) [w](guide#none)\n"
+    async with writing(desk) as writer:
+        _, draft = await writer.ask("draft", at="index.html", text=text)
+    assert [(one["line"], one["href"]) for one in draft["marks"]] == [
+        (5, "nowhere"),
+        (5, "uploads/z.png"),
+        (5, "guide#none"),
+        (2, ""),
+    ]
+    assert draft["marks"][0]["message"] == "there is no such page"
+
+
+async def test_headings_of_another_page_are_completed(desk: Desk) -> None:
+    async with writing(desk) as writer:
+        _, names = await writer.ask("names", at="index.html", href="guide")
+        assert names == {"headings": [["part", "Part"]]}
+        for href in ("nowhere", "../..", "uploads/", "\0", "https://example.com"):
+            assert (await writer.ask("names", at="index.html", href=href))[1] == {
+                "headings": []
+            }
+        _, names = await writer.ask("names", at="index.html")
+    assert names["emoji"]["tada"] == "\U0001f389"
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after"),
+    [
+        (
+            "tasks.md",
+            "```\n- [ ] code\n```\n\n- [x] one\n- [ ] two\n  1. [ ] three\n",
+            "- [x] two",
+        ),
+        (
+            "tasks.asciidoc",
+            "----\n* [ ] code\n----\n\n* [*] one\n* [ ] two\n",
+            "* [x] two",
+        ),
+        ("tasks.org", "- [X] one\n- [ ] two [ ]\n", "- [X] two [ ]"),
+    ],
+)
+async def test_a_box_is_ticked_in_one_line_of_the_file(
+    desk: Desk, file: str, before: str, after: str
+) -> None:
+    path = desk.root / "handbook" / file
+    path.write_text(before)
+    async with writing(desk) as writer:
+        wish = {"at": "tasks.html", "number": 1, "is_done": True}
+        _, draft = await writer.ask("tick", **wish, text=before)
+        assert path.read_text() == before
+        _, written = await writer.ask("tick", **wish)
+        assert written["outcome"] == "saved"
+        ticked = path.read_text()
+        assert ticked == draft["text"]
+        changed = set(ticked.split("\n")) - set(before.split("\n"))
+        assert changed == {after}
+        status, said = await writer.ask("tick", **wish)
+        assert (status, said["message"]) == (
+            400,
+            f"the box cannot be found in the text of {file}",
+        )
+        await writer.ask("tick", **{**wish, "is_done": False})
+    assert path.read_text() == before
+
+
+@pytest.mark.parametrize("number", [-1, 2, 10**9])
+async def test_a_box_that_is_not_there_is_not_ticked(desk: Desk, number: int) -> None:
+    path = desk.root / "handbook" / "guide.md"
+    path.write_text("- [ ] one\n- [ ] two\n")
+    async with writing(desk) as writer:
+        wish = {"at": "guide.html", "number": number, "is_done": True}
+        assert (await writer.ask("tick", **wish))[0] == 400
+    assert path.read_text() == "- [ ] one\n- [ ] two\n"
+
+
 async def test_the_conflict_file_is_shown_and_settled(desk: Desk) -> None:
     both = (
         "Same.\n%%%% wikisync conflict 1 of 1: on the wiki %%%%\nTheirs.\n"
@@ -340,6 +415,7 @@ ACTIONS: dict[str, dict[str, Any]] = {
     "names": {},
     "file": {"name": "a.png", "content": ""},
     "edit": {},
+    "tick": {"number": 0, "is_done": True},
     "decide": {"batch": 1, "is_approved": True},
     "settle": {"text": "x", "seen": ""},
     "back": {"id": "abcd"},

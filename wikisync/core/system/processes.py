@@ -31,6 +31,7 @@ AsyncChild: TypeAlias = "Process"
 Stream: TypeAlias = int | IO[bytes] | None
 """``PIPE``, ``DEVNULL``, ``STDOUT``, a file, or None: that of this process."""
 PIPE, DEVNULL, STDOUT = subprocess.PIPE, subprocess.DEVNULL, subprocess.STDOUT
+TimeoutExpired = subprocess.TimeoutExpired
 
 SECRET_VARIABLES = frozenset({"WIKISYNC_TOKEN", "WIKISYNC_HOOK_SECRET"})
 WORKER_VARIABLES = (
@@ -115,7 +116,7 @@ def _import_path() -> list[str]:
 # Programs -------------------------------------------------------------------------
 
 
-def start_program(words: Sequence[str]) -> Child:
+def start_program(words: Sequence[str], stderr: Stream = DEVNULL) -> Child:
     """Start a program of the person's that outlives the terminal.
 
     Raises:
@@ -126,7 +127,7 @@ def start_program(words: Sequence[str]) -> Child:
         env=without_secrets(os.environ),
         stdin=DEVNULL,
         stdout=DEVNULL,
-        stderr=DEVNULL,
+        stderr=stderr,
         start_new_session=True,
     )
 

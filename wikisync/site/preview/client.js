@@ -24,6 +24,7 @@
 	// Where the reader is ----------------------------------------------------------
 
 	const foldable = () => [...document.querySelectorAll("main details, nav details")];
+	const typed = () => [...document.querySelectorAll("input:not([type=checkbox], [type=radio]), textarea")];
 	const scrolled = () => [...document.querySelectorAll("nav, nav *, aside, aside *")];
 
 	function placeNow() {
@@ -35,6 +36,8 @@
 			below: anchor && anchor.getBoundingClientRect().top,
 			inside: scrolled().map((one, index) => [index, one.scrollTop]).filter(([, top]) => top > 0),
 			open: foldable().map((one) => one.open),
+			typed: typed().map((one) => one.value),
+			focus: typed().indexOf(document.activeElement),
 		};
 	}
 
@@ -52,7 +55,11 @@
 		try {
 			const place = JSON.parse(sessionStorage.getItem(KEPT));
 			sessionStorage.removeItem(KEPT);
-			if (place?.at === location.pathname) goTo(place);
+			if (place?.at !== location.pathname) return;
+			goTo(place);
+			const fields = typed();
+			place.typed.forEach((value, index) => fields[index] && value && Object.assign(fields[index], { value }).dispatchEvent(new Event("input", { bubbles: true })));
+			fields[place.focus]?.focus({ preventScroll: true });
 		} catch {
 			// As above.
 		}
@@ -122,12 +129,12 @@
 
 	const style = new CSSStyleSheet();
 	style.replaceSync(`
-		:host { all: initial; font: 14px/1.45 system-ui, sans-serif; color-scheme: light dark; }
+		:host { all: initial; font: 0.875rem/1.45 system-ui, sans-serif; color-scheme: light dark; }
 		.bar, .panel { position: fixed; z-index: 2147483647; box-sizing: border-box; background: #fff; color: #1b1b1f; border: 1px solid #73737d; box-shadow: 0 2px 12px #0004; }
 		.bar { right: 12px; bottom: 12px; max-width: calc(100vw - 24px); display: flex; gap: 10px; align-items: center; padding: 5px 12px; border-radius: 18px; }
 		.panel { left: 12px; right: 12px; bottom: 60px; max-width: 900px; margin: auto; max-height: 60vh; overflow: auto; border-left: 6px solid #c1121f; border-radius: 6px; padding: 12px 16px; }
 		.panel.calm { border-left-color: #8a5a00; }
-		h2 { font-size: 15px; margin: 0 0 6px; }
+		h2 { font-size: 0.9375rem; margin: 0 0 6px; }
 		dl, dd, p { margin: 0; }
 		dt { font-family: ui-monospace, monospace; font-weight: 600; margin-top: 8px; overflow-wrap: anywhere; }
 		dd { white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -146,6 +153,8 @@
 	const host = make("wikisync-preview");
 	const root = host.attachShadow({ mode: "open" });
 	root.adoptedStyleSheets = [style];
+	// what is typed here is no shortcut of the page, such as / for the search
+	host.addEventListener("keydown", (event) => event.key.length === 1 && !event.ctrlKey && !event.metaKey && event.stopPropagation());
 	const dot = make("span", { className: "dot" });
 	const word = own.desk ? make("button", { type: "button", className: "word", title: "What waits in the wiki" }) : make("span");
 	const settle = make("button", { type: "button", textContent: "Settle", title: "Settle the conflict of this page", hidden: true });
@@ -222,6 +231,7 @@
 			sign.dataset.state = state;
 			link.append(sign);
 		}
+		if (own.write) for (const box of document.querySelectorAll(BOXES)) box.disabled = false;
 		if (own.write) for (const link of document.querySelectorAll(red)) Object.assign(link, { tabIndex: 0, role: "button" });
 	}
 
@@ -263,6 +273,16 @@
 		renewing = renewing.then(renew);
 	}
 
+	// A box is ticked in the text of the page: of the file, or of the editor.
+	const BOXES = "main article input.task-list-item-checkbox";
+	addEventListener("change", async ({ target }) => {
+		if (!own.write || !target.matches?.(BOXES)) return;
+		const { checked } = target;
+		const number = [...document.querySelectorAll(BOXES)].indexOf(target);
+		target.checked = !checked;
+		const desk = writer || new (await import(own.desk)).Desk(pageOf());
+		await desk.trying(() => desk.tick(number, checked));
+	});
 	addEventListener("click", ({ target }) => {
 		const link = own.write && target.closest?.(red);
 		if (link) write({ href: link.title.slice(0, link.title.lastIndexOf(": ")) });

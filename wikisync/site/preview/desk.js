@@ -8,24 +8,24 @@ const SHEET = `
 	dialog::backdrop { background: #0006; }
 	dialog label { display: block; margin: 8px 0 2px; }
 	dialog input[type=text], dialog select, dialog textarea { font: inherit; width: 100%; box-sizing: border-box; padding: 5px 8px; color: inherit; background: var(--page); border: 1px solid var(--line); border-radius: 5px; }
-	dialog textarea { font: 13px/1.4 ui-monospace, monospace; min-height: 5em; }
-	dialog pre { margin: 0; padding: 8px; white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.4 ui-monospace, monospace; border-radius: 5px; }
+	dialog textarea { font: 0.8125rem/1.4 ui-monospace, monospace; min-height: 5em; }
+	dialog pre { margin: 0; padding: 8px; white-space: pre-wrap; overflow-wrap: anywhere; font: 0.8125rem/1.4 ui-monospace, monospace; border-radius: 5px; }
 	dialog a { color: var(--link); } dialog li { margin: 10px 0; overflow-wrap: anywhere; } dialog ul { padding-left: 18px; }
 	dialog summary { cursor: pointer; overflow-wrap: anywhere; }
 	fieldset { border: 1px solid var(--line); border-radius: 6px; margin: 10px 0; min-width: 0; }
 	.two { display: grid; grid-template-columns: 1fr 1fr; gap: 10px; }
 	.mine pre { background: var(--own); } .other pre { background: var(--other); }
 	.mine mark { background: var(--mark); color: inherit; } .other mark { background: var(--gone); color: inherit; }
-	.diff { white-space: pre-wrap; overflow-wrap: anywhere; font: 13px/1.4 ui-monospace, monospace; border-left: 3px solid var(--line); padding: 4px 10px; margin: 8px 0; }
+	.diff { white-space: pre-wrap; overflow-wrap: anywhere; font: 0.8125rem/1.4 ui-monospace, monospace; border-left: 3px solid var(--line); padding: 4px 10px; margin: 8px 0; }
 	.diff ins { background: var(--own); } .diff del { background: var(--other); }
 	.row { display: flex; flex-wrap: wrap; gap: 8px; margin-top: 12px; }
-	h2 { font-size: 16px; margin: 0 0 8px; } p { margin: 6px 0; } .soft { color: var(--soft); }
+	h2 { font-size: 1rem; margin: 0 0 8px; } p { margin: 6px 0; } .soft { color: var(--soft); }
 	dialog button { font: inherit; color: inherit; background: var(--button); border: 1px solid var(--line); border-radius: 5px; padding: 3px 7px; min-height: 28px; min-width: 28px; cursor: pointer; }
 	dialog :is(button, input, select, textarea, summary, pre, a):focus-visible { outline: 2px solid var(--link); outline-offset: 1px; }
 	dialog button[disabled] { opacity: 1; color: var(--soft); cursor: default; }
 	dialog .main-button { background: #0b57b0; color: #fff; border-color: #0b57b0; }
 	dialog .main-button[disabled] { background: var(--button); color: var(--soft); border-color: var(--line); }
-	@media (max-width: 800px) { .two { grid-template-columns: 1fr; } dialog, dialog.wide { width: 96vw; max-width: 96vw; padding: 12px; } }
+	@media (max-width: 50rem) { .two { grid-template-columns: 1fr; } dialog, dialog.wide { width: 96vw; max-width: 96vw; padding: 12px; } }
 `;
 
 export class Desk {
@@ -148,6 +148,13 @@ export class Desk {
 	async decide(batch, is_approved) {
 		const { said } = await this.ask("decide", { batch, is_approved });
 		this.say(said);
+	}
+
+	// A task box of the page, ticked in its file ------------------------------------------
+
+	async tick(number, is_done) {
+		const { outcome } = await this.ask("tick", { number, is_done });
+		if (outcome !== "saved" && outcome !== "merged") throw { message: "the page was changed in the meantime", hint: "tick it again" };
 	}
 
 	// The two texts of a conflict --------------------------------------------------------

@@ -1,19 +1,28 @@
 """Opening a page's file in the author's own editor.
 
-The editor outlives the preview and is never waited for.  Which one it is was chosen
+The editor outlives the preview and is waited for only so long that one which does not
+come up is told.  Which one it is was chosen
 by who started the preview; what a browser sends only names a page.
 """
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from wikisync.core.system.processes import Child, start_program
+from wikisync.core.system.processes import Child, TimeoutExpired, start_program
 from wikisync.errors import SiteError
 
+START_S = 1.0
+"""An editor that fails, fails within this time."""
+LINE_CHARS_MAX = 200
 EDITORS_MAX = 20
 """Editors open at once; a person has fewer, a page gone wild has more."""
+
+
+_HINT = "set VISUAL, or start with --editor COMMAND"
 
 
 class Editor:
@@ -27,26 +36,37 @@ class Editor:
         """Start the editor with a file and go on.
 
         Raises:
-            SiteError: there is none, it cannot be started, or too many are open.
+            SiteError: there is none, it cannot be started or fails at once, or too
+                many are open.
         """
         if not self._command:
-            raise SiteError(
-                "no editor is known", hint="set VISUAL, or start with --editor COMMAND"
-            )
+            raise SiteError("no editor is known", hint=_HINT)
         self._running = [one for one in self._running if one.poll() is None]
         if len(self._running) >= EDITORS_MAX:
             raise SiteError(
                 f"{EDITORS_MAX} editors are open already", hint="close some of them"
             )
-        try:
-            words = [*self._command, str(file)]
-            process = start_program(words)
-        except OSError as exc:
-            raise SiteError(
-                f"cannot start the editor {self._command[0]}: {exc.strerror}",
-                hint="set VISUAL, or start with --editor COMMAND",
-            ) from exc
-        self._running.append(process)
+        words = [*self._command, str(file)]
+        # a file, which an editor that stays open may fill after we have ended
+        with tempfile.TemporaryFile() as errors:
+            try:
+                process = start_program(words, errors)
+            except OSError as exc:
+                raise SiteError(
+                    f"cannot start the editor {self._command[0]}: {exc.strerror}",
+                    hint=_HINT,
+                ) from exc
+            self._running.append(process)
+            with suppress(TimeoutExpired):
+                if code := process.wait(START_S):
+                    errors.seek(0)
+                    said = errors.read(LINE_CHARS_MAX).decode("utf-8", "replace")
+                    why = next(iter(said.strip().splitlines()), "it says nothing")
+                    raise SiteError(
+                        f"the editor {self._command[0]} ended with exit code {code}:"
+                        f" {why}",
+                        hint=_HINT,
+                    )
 
     def leave(self) -> None:
         """Forget the editors; those that are open stay open."""

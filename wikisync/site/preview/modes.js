@@ -2,12 +2,16 @@
 // what the toolbar offers.
 import { HighlightStyle, StreamLanguage, tags } from "./codemirror.js";
 
+// Addresses of the page's links that lead nowhere, as the last draft told.
+let broken = [];
+export const breakLinks = (hrefs) => (broken = hrefs.filter(Boolean));
+
 const URL_RULE = [/https?:\/\/[^\s\])>]+/, "link"];
 
 // A format: lines that begin a block of code and those that end it, rules for whole
 // lines, and rules for what stands in a line; the first that fits wins.
 function mode({ fence, fenceEnd, comment, heading, list, inline }) {
-	return StreamLanguage.define({
+	return () => StreamLanguage.define({
 		startState: () => ({ end: null }),
 		copyState: (state) => ({ end: state.end }),
 		token(stream, state) {
@@ -33,7 +37,11 @@ function mode({ fence, fenceEnd, comment, heading, list, inline }) {
 				}
 				if (stream.match(list)) return "keyword";
 			}
-			for (const [rule, tag] of inline) if (stream.match(rule)) return tag;
+			for (const [rule, tag] of inline) {
+				if (!stream.match(rule)) continue;
+				const found = tag === "link" && broken.some((href) => stream.current().includes(href));
+				return found ? "link invalid" : tag;
+			}
 			stream.next();
 			stream.match(/^[^\s\W_]+/);
 			return null;
@@ -83,6 +91,7 @@ export const style = HighlightStyle.define([
 	{ tag: tags.emphasis, class: "hl-emphasis" },
 	{ tag: tags.monospace, class: "hl-code" },
 	{ tag: tags.link, class: "hl-link" },
+	{ tag: tags.invalid, class: "hl-broken" },
 	{ tag: tags.keyword, class: "hl-mark" },
 	{ tag: tags.comment, class: "hl-comment" },
 ]);

@@ -31,6 +31,7 @@ from wikisync.errors import (
     WikisyncError,
 )
 from wikisync.folder.naming import attachment_path
+from wikisync.markup.filters.text import emoji_names
 from wikisync.merging.conflict import Piece
 from wikisync.site.preview.moves import make_moves, plan_moves
 from wikisync.site.preview.site import LiveSite, WritablePage
@@ -160,6 +161,18 @@ class FileWish(_Wish, frozen=True):
 class NamesWish(_Wish, frozen=True):
     """The pages and files that a link may lead to."""
 
+    href: str = ""
+    """A link to a page: the headings of that one alone."""
+
+
+class TickWish(_Wish, frozen=True):
+    """Tick a task box of the page, or not."""
+
+    number: int
+    is_done: bool
+    text: str | None = None
+    """That the page is shown with and no file holds: nothing is written."""
+
 
 _SOURCES = json_decoder(SourceWish)
 _DRAFTS = json_decoder(DraftWish)
@@ -169,6 +182,7 @@ _RENAMES = json_decoder(RenameWish)
 _DELETIONS = json_decoder(DeleteWish)
 _RESTORES = json_decoder(RestoreWish)
 _NAMES = json_decoder(NamesWish)
+_TICKS = json_decoder(TickWish)
 _FILES = json_decoder(FileWish)
 _STATES = json_decoder(StateWish)
 _BATCHES = json_decoder(BatchWish)
@@ -209,6 +223,7 @@ class WriteRoutes:
         self._route(router, f"{prefix}delete", _DELETIONS, self._delete)
         self._route(router, f"{prefix}restore", _RESTORES, self._restore)
         self._route(router, f"{prefix}names", _NAMES, self._names)
+        self._route(router, f"{prefix}tick", _TICKS, self._tick)
         self._route(
             router, f"{prefix}file", _FILES, self._file, bytes_max=FILE_BODY_BYTES_MAX
         )
@@ -290,7 +305,7 @@ class WriteRoutes:
         }
 
     async def _draft(self, wish: DraftWish) -> object:
-        return {"html": await self._in_thread(self._site.draft, wish.at, wish.text)}
+        return await self._in_thread(self._site.draft, wish.at, wish.text)
 
     async def _save(self, wish: SaveWish) -> Written:
         page = await self._in_thread(self._site.writable, wish.at)
@@ -364,11 +379,28 @@ class WriteRoutes:
 
     async def _names(self, wish: NamesWish) -> object:
         page, _ = await self._page(wish.at)
+        if wish.href:
+            headings = self._site.headings
+            return {"headings": await self._in_thread(headings, page, wish.href)}
         titles = await self._in_thread(self._site.titles, page.wiki)
         return {
             "pages": titles,
             "files": [*page.wiki.attachments, *sorted(page.wiki.loose.names)],
+            "emoji": emoji_names() if page.format is Format.MARKDOWN else {},
         }
+
+    async def _tick(self, wish: TickWish) -> object:
+        page, desk = await self._page(wish.at)
+        is_draft = wish.text is not None
+        text = wish.text if is_draft else await finish_in_thread(desk.read, page.path)
+        new = await self._in_thread(
+            self._site.ticked, wish.at, text or "", wish.number, is_done=wish.is_done
+        )
+        if new is None:
+            raise SiteError(f"the box cannot be found in the text of {page.path}")
+        if is_draft:
+            return Written("saved", new)
+        return await finish_in_thread(desk.save, page.path, page.format, new, text)
 
     # What a person decides -------------------------------------------------------
 

@@ -442,8 +442,7 @@ class Preview:
         if file is None:
             return said(404, "there is no file behind this page")
         try:
-            # a process is made in a few milliseconds
-            self._editor.open(file)
+            await finish_in_thread(self._editor.open, file)
         except SiteError as exc:
             return said(500, exc.message, exc.hint or "")
         return web.Response(status=204)

@@ -36,14 +36,16 @@ from wikisync.core.model import (
 from wikisync.errors import SiteError, WikisyncError
 from wikisync.folder.naming import parse_path
 from wikisync.markup.links import LinkIndex
+from wikisync.markup.resolve import REASONS
 from wikisync.site.addresses import page_path
 from wikisync.site.bodies import BodyDamaged
 from wikisync.site.composing import search_digest, search_documents
 from wikisync.site.generated import stub_page
 from wikisync.site.manifest import content_type
-from wikisync.site.preview.checks import located, page_checks
+from wikisync.site.preview.checks import front_matter_checks, located, page_checks
 from wikisync.site.preview.pages import Rendered, RenderedPages, drafted
 from wikisync.site.preview.search import Searched
+from wikisync.site.preview.tasks import ticked
 from wikisync.site.preview.world import (
     PreviewInputs,
     World,
@@ -113,6 +115,23 @@ class WritablePage(Struct, frozen=True):
     format: Format
     conflict: str
     """The file that holds both texts of a conflict, or empty."""
+
+
+class Mark(Struct, frozen=True):
+    """A place of a text where something is wrong."""
+
+    line: int
+    """From 1; 0 where it is not known."""
+    href: str
+    """What the link there leads to, which is not there."""
+    message: str
+
+
+class Draft(Struct, frozen=True):
+    """A page with a text that no file holds."""
+
+    html: str
+    marks: tuple[Mark, ...] = ()
 
 
 class LiveSite:
@@ -340,8 +359,8 @@ class LiveSite:
         conflict = world.conflicts.get(place, "")
         return WritablePage(scanned, page.slug, page.path, page.format, conflict)
 
-    def draft(self, path: str, text: str) -> str:
-        """A page's HTML with a text that no file holds; empty where there is no page.
+    def draft(self, path: str, text: str) -> Draft:
+        """A page with a text that no file holds; empty where there is no page.
 
         Raises:
             WikisyncError: the theme fails for this page.
@@ -350,8 +369,48 @@ class LiveSite:
         path = _known_path(world, path) if world else path
         place = world.layout.places.get(path) if world else None
         if world is None or place is None:
-            return ""
-        return drafted(with_draft(world, place, text.encode("utf-8")), path)
+            return Draft("")
+        world = with_draft(world, place, text.encode("utf-8"))
+        broken = world.page(place).finished.broken
+        marks = [
+            Mark(one.line, one.href, REASONS.get(one.reason, one.reason))
+            for one in broken
+        ]
+        marks += [
+            Mark(int(one.subject[1:]), "", one.message)
+            for one in front_matter_checks("", text)
+        ]
+        return Draft(drafted(world, path), tuple(marks))
+
+    def ticked(self, path: str, text: str, number: int, *, is_done: bool) -> str | None:
+        """A page's text with a task box ticked, or not; None where it is not in it."""
+        world = self._world
+        place = world.layout.places.get(_known_path(world, path)) if world else None
+        if world is None or place is None:
+            return None
+        page_format = world.scanned[place.wiki].pages[Slug(place.name)].format
+
+        def render(source: str) -> str:
+            drawn = with_draft(world, place, source.encode("utf-8"))
+            return drawn.layout.indexer.view(drawn.page(place)).html
+
+        return ticked(text, page_format, number, is_done=is_done, render=render)
+
+    def headings(self, page: WritablePage, href: str) -> Sequence[tuple[str, str]]:
+        """The headings of the page that a link on a page leads to: ids and texts."""
+        world = self._world
+        assert world is not None, "somebody asked for the page"
+        index = LinkIndex(page.wiki.pages, page.wiki.attachments)
+        number = _number(world, page.wiki)
+        for is_wikilink in (False, True):
+            target = index.resolve(page.slug, href, is_wikilink=is_wikilink)
+            path = world.layout.addresses[number].pages.get(Slug(target.name))
+            if target.kind == "page" and path is not None:
+                world = self._read(world, path)
+                found = world.page(world.layout.places[path])
+                toc = world.layout.indexer.view(found).toc
+                return [(one.id, one.text) for one in toc]
+        return ()
 
     def new_page(
         self, path: str, name: str, href: str, *, is_file: bool = False

@@ -4,7 +4,7 @@
 // is in routes.py; how a save is merged, in writing.py.
 import { autocompletion, Compartment, completionKeymap, defaultKeymap, drawSelection, EditorSelection, EditorState, EditorView, highlightActiveLine, highlightSpecialChars, history, historyKeymap, indentLess, indentMore, keymap, openSearchPanel, redo, search, searchKeymap, syntaxHighlighting, undo } from "./codemirror.js";
 import { Desk, href } from "./desk.js";
-import { FORMATS, style as highlighting } from "./modes.js";
+import { breakLinks, FORMATS, style as highlighting } from "./modes.js";
 
 const DRAFT = "wikisync-draft-";
 const OPEN = "wikisync-writing";
@@ -13,7 +13,7 @@ const RENDER_MS = 200;
 const KEEP_MS = 250;
 
 const SHEET = `
-	.write { position: fixed; inset: 0 50% 0 0; z-index: 2147483645; box-sizing: border-box; display: flex; flex-direction: column; background: var(--page); color: var(--ink); border-right: 1px solid var(--line); font: 14px/1.45 system-ui, sans-serif;
+	.write { position: fixed; inset: 0 50% 0 0; z-index: 2147483645; box-sizing: border-box; display: flex; flex-direction: column; background: var(--page); color: var(--ink); border-right: 1px solid var(--line); font: 0.875rem/1.45 system-ui, sans-serif;
 		--page: #fff; --ink: #1b1b1f; --line: #73737d; --button: #eeeef2; --soft: #55555e; --link: #0b57b0; --code: #7a3e00; --sel: #b8d4f5; --own: #e6f4ea; --other: #fdecea; }
 	.write.dark { --page: #1d1d22; --ink: #ececf1; --line: #8a8a95; --button: #33333b; --soft: #b5b5c0; --link: #8ab8ff; --code: #f0b878; --sel: #264a78; --own: #17351f; --other: #43201d; color-scheme: dark; }
 	.tools { display: flex; flex-wrap: wrap; gap: 3px; padding: 6px; border-bottom: 1px solid var(--line); }
@@ -25,32 +25,33 @@ const SHEET = `
 	.gap { flex: 1; }
 	.source { flex: 1; min-height: 0; position: relative; }
 	.said { padding: 4px 10px; border-top: 1px solid var(--line); min-height: 1.5em; overflow-wrap: anywhere; padding-right: 10px; }
+	.wrong { margin: 0; padding: 4px 10px; list-style: none; max-height: 6.5em; overflow: auto; border-top: 1px solid var(--line); } .wrong button { text-align: left; margin: 1px 0; overflow-wrap: anywhere; }
 	.said.bad { border-left: 5px solid #c1121f; }
 	.switch { display: none; }
-	@media (max-width: 800px) {
+	@media (max-width: 50rem) {
 		.write { right: 0; } .write.page { bottom: auto; border-bottom: 1px solid var(--line); } .write.page .source, .write.page .said, .write.page .only-text, .write:not(.page) ~ .bar { display: none; }
 		.switch { display: inline-block; }
 	}
 	.cm-editor { height: 100%; } .cm-editor.cm-focused { outline: 2px solid var(--link); outline-offset: -2px; }
-	.cm-scroller { font: 14px/1.5 ui-monospace, SFMono-Regular, Menlo, monospace; overflow: auto; }
+	.cm-scroller { font: 0.875rem/1.5 ui-monospace, SFMono-Regular, Menlo, monospace; overflow: auto; }
 	.cm-content { padding: 10px 4px 24px; caret-color: var(--ink); }
 	.cm-editor .cm-cursor { border-left-color: var(--ink); border-left-width: 2px; }
 	.cm-editor .cm-activeLine { background: transparent; }
 	.cm-editor .cm-selectionBackground, .cm-editor.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground { background: var(--sel); }
 	.cm-editor .cm-panels { background: var(--button); color: var(--ink); border-color: var(--line); }
-	.cm-editor .cm-panel.cm-search label { font-size: 13px; } .cm-editor .cm-textfield { color: var(--ink); background: var(--page); border: 1px solid var(--line); font-size: 13px; }
-	.cm-editor .cm-button { color: var(--ink); background: var(--page); border: 1px solid var(--line); border-radius: 5px; font-size: 13px; }
+	.cm-editor .cm-panel.cm-search label { font-size: 0.8125rem; } .cm-editor .cm-textfield { color: var(--ink); background: var(--page); border: 1px solid var(--line); font-size: 0.8125rem; }
+	.cm-editor .cm-button { color: var(--ink); background: var(--page); border: 1px solid var(--line); border-radius: 5px; font-size: 0.8125rem; }
 	.cm-editor .cm-panel.cm-search [name=close] { color: var(--ink); }
 	.cm-editor .cm-tooltip { background: var(--page); color: var(--ink); border: 1px solid var(--line); }
 	.cm-editor .cm-tooltip-autocomplete ul li[aria-selected] { background: #0b57b0; color: #fff; }
-	.hl-heading, .hl-strong { font-weight: 700; } .hl-emphasis { font-style: italic; } .hl-code { color: var(--code); } .hl-link { color: var(--link); } .hl-mark { color: var(--link); font-weight: 700; } .hl-comment { color: var(--soft); }
+	.hl-heading, .hl-strong { font-weight: 700; } .hl-emphasis { font-style: italic; } .hl-code { color: var(--code); } .hl-link { color: var(--link); } .hl-mark { color: var(--link); font-weight: 700; } .hl-comment { color: var(--soft); } .hl-broken { text-decoration: underline wavy #c1121f; }
 	@media print { .write { display: none; } }
 `;
 const PAGE_SHEET = `
 	html.wikisync-writing, html.wikisync-writing body { overflow: hidden; }
 	html.wikisync-writing main { position: fixed !important; inset: 0 0 0 50% !important; z-index: 2147483644; display: block !important; box-sizing: border-box; margin: 0 !important; max-width: none !important; width: auto !important; padding: 20px 28px 80px !important; overflow: auto !important; }
 	html.wikisync-writing main :is(nav, aside, details:has(nav)) { display: none; }
-	@media (max-width: 800px) { html.wikisync-writing main { inset: 3.4rem 0 0 0 !important; padding: 12px 16px 80px !important; z-index: 2147483643; } }
+	@media (max-width: 50rem) { html.wikisync-writing main { inset: 3.4rem 0 0 0 !important; padding: 12px 16px 80px !important; z-index: 2147483643; } }
 `;
 
 export async function write(page, how = {}) {
@@ -68,6 +69,7 @@ class Editor extends Desk {
 	constructor(page) {
 		super(page);
 		this.place = { writable: false };
+		this.mode = new Compartment();
 		this.addSheet(SHEET);
 	}
 
@@ -82,7 +84,13 @@ class Editor extends Desk {
 		}
 		Object.assign(this, source);
 		this.base = source.text;
+		const heads = headings();
+		const seen = heads.findLastIndex((one) => one.getBoundingClientRect().top < innerHeight / 3);
 		this.show();
+		const lines = this.headingLines();
+		// where not all headings are in the text, there is no telling which is which
+		if (seen > 0 && lines.length === heads.length) this.goToLine(lines[seen], true);
+		this.render(0);
 		sessionStorage.setItem(OPEN, this.own.at);
 		await this.takeTab();
 		await this.takeDraft();
@@ -93,7 +101,7 @@ class Editor extends Desk {
 
 	show() {
 		const { make } = this;
-		const format = (this.syntax = FORMATS[this.format] || { ...FORMATS.markdown, mode: [], isHeading: /$^/ });
+		const format = (this.syntax = FORMATS[this.format] || { ...FORMATS.markdown, mode: () => [], isHeading: /$^/ });
 		const button = (label, text, act, props = {}) => make("button", { type: "button", textContent: text, title: label, ariaLabel: label, onclick: act, ...props });
 		const wrap = (pair) => () => this.wrap(...pair);
 		this.saveButton = button("Save (Ctrl+S)", "Save", () => this.save(), { className: "main-button", disabled: true });
@@ -112,7 +120,8 @@ class Editor extends Desk {
 			button("More: new page, rename, delete", "⋯", () => this.more()), this.saveButton, button("Close the editor", "Close", () => this.leave()));
 		const source = make("div", { className: "source" });
 		this.said = make("div", { className: "said", role: "status" });
-		this.box = make("section", { className: `write${this.dark ? " dark" : ""}`, ariaLabel: `Editor of ${this.file}` }, tools, source, this.said);
+		this.wrong = make("ul", { className: "wrong", ariaLabel: "What is wrong in this text", hidden: true });
+		this.box = make("section", { className: `write${this.dark ? " dark" : ""}`, ariaLabel: `Editor of ${this.file}` }, tools, source, this.wrong, this.said);
 		this.page.root.prepend(this.box);
 		this.view = new EditorView({ root: this.page.root, parent: source, state: this.state(this.text) });
 		this.arrange();
@@ -127,7 +136,7 @@ class Editor extends Desk {
 				EditorState.lineSeparator.of("\n"),
 				EditorView.clipboardInputFilter.of((pasted) => pasted.replace(/\r\n?/g, "\n")),
 				history(), drawSelection(), highlightSpecialChars(), highlightActiveLine(), EditorView.lineWrapping, search({ top: true }),
-				this.syntax.mode, syntaxHighlighting(highlighting),
+				this.mode.of(this.syntax.mode()), syntaxHighlighting(highlighting),
 				autocompletion({ override: [(context) => this.complete(context)], icons: false }),
 				keymap.of([
 					{ key: "Mod-b", run: () => this.wrap(...this.syntax.bold), preventDefault: true },
@@ -250,6 +259,7 @@ class Editor extends Desk {
 				const draft = await this.ask("draft", { text: this.text_ }).catch(() => null);
 				if (this.isClosed) return;
 				if (draft?.html) {
+					this.mark(draft.marks);
 					const top = this.main.scrollTop;
 					this.page.exchange(new DOMParser().parseFromString(draft.html, "text/html"), null);
 					this.main.scrollTop = top;
@@ -260,6 +270,41 @@ class Editor extends Desk {
 		}, delay);
 	}
 
+	// What the text has wrong, in it and below it; a line is gone to with a click.
+	mark(marks) {
+		const shown = JSON.stringify(marks);
+		if (shown === this.marked) return;
+		this.marked = shown;
+		breakLinks(marks.map(({ href }) => href));
+		this.view.dispatch({ effects: this.mode.reconfigure(this.syntax.mode()) });
+		this.wrong.hidden = !marks.length;
+		this.wrong.replaceChildren(...marks.map(({ line, href, message }) => {
+			const textContent = [line && `Line ${line}`, [href, message].filter(Boolean).join(": ")].filter(Boolean).join(": ");
+			return this.make("li", {}, this.make("button", { type: "button", textContent, disabled: !line, onclick: () => this.goToLine(line) }));
+		}));
+	}
+
+	goToLine(number, isAtTop = false) {
+		const { doc } = this.view.state;
+		const at = doc.line(Math.min(Math.max(number, 1), doc.lines)).from;
+		this.view.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: isAtTop ? "start" : "center" }) });
+		this.view.focus();
+	}
+
+	// Lines of the headings in the text.
+	headingLines() {
+		const { doc } = this.view.state;
+		const found = [];
+		let isCode = false;
+		let number = 0;
+		for (const line of doc.iterLines()) {
+			number++;
+			if (this.format === "markdown" && /^\s{0,3}(```|~~~)/.test(line)) isCode = !isCode;
+			if (!isCode && this.syntax.isHeading.test(line)) found.push(number);
+		}
+		return found;
+	}
+
 	// Headings are the same in both, in order: between two of them the way is even.
 	anchors() {
 		const { view, main } = this;
@@ -267,15 +312,9 @@ class Editor extends Desk {
 		if (this.measured === measured) return this.pairs;
 		this.measured = measured;
 		// a title that no line of the text makes has no id
-		const inPage = [...main.querySelectorAll("article :is(h1, h2, h3, h4, h5, h6)[id]")];
-		const inText = [];
-		let isCode = false;
+		const inPage = headings();
 		const { doc } = view.state;
-		for (let number = 1; number <= doc.lines; number++) {
-			const line = doc.line(number);
-			if (this.format === "markdown" && /^\s{0,3}(```|~~~)/.test(line.text)) isCode = !isCode;
-			if (!isCode && this.syntax.isHeading.test(line.text)) inText.push(line.from);
-		}
+		const inText = this.headingLines().map((number) => doc.line(number).from);
 		const pairs = [[0, 0]];
 		const end = [view.scrollDOM, main].map((one) => Math.max(1, one.scrollHeight - one.clientHeight));
 		const base = main.getBoundingClientRect().top - main.scrollTop;
@@ -317,6 +356,15 @@ class Editor extends Desk {
 			this.say("The file was changed meanwhile. Save merges both texts.");
 		}
 		this.render(0);
+	}
+
+	// A box ticked in the page is ticked in the text.
+	async tick(number, is_done) {
+		const { text } = await this.ask("tick", { number, is_done, text: this.text_ });
+		const { base } = this;
+		this.take(text);
+		this.base = base;
+		this.changed();
 	}
 
 	// Saving -----------------------------------------------------------------------
@@ -523,18 +571,30 @@ class Editor extends Desk {
 	async complete(context) {
 		const { opens } = this.syntax;
 		const line = context.state.doc.lineAt(context.pos);
-		const found = opens.exec(line.text.slice(0, context.pos - line.from));
-		if (!found) return null;
-		this.names ??= this.ask("names").catch(() => ({ pages: [], files: [] }));
-		const { pages, files } = await this.names;
-		const headings = [...this.main.querySelectorAll("article :is(h1, h2, h3, h4, h5, h6)[id]")];
+		const before = line.text.slice(0, context.pos - line.from);
+		const found = opens.exec(before);
+		const name = !found && /(?:^|[\s(])(:[\w+-]{2,})$/.exec(before);
+		if (!found && !name) return null;
+		this.names ??= this.ask("names").catch(() => ({ pages: [], files: [], emoji: {} }));
+		const { pages, files, emoji } = await this.names;
+		if (name) {
+			const options = Object.entries(emoji).map(([label, sign]) => ({ label: `:${label}:`, detail: sign }));
+			return { from: context.pos - name[1].length, validFor: /^:[\w+-]*:?$/, options };
+		}
+		const from = context.pos - found[1].length;
+		const other = found[1].slice(0, found[1].indexOf("#"));
+		if (found[1].indexOf("#") > 0) {
+			const { headings: there } = await this.ask("names", { href: other }).catch(() => ({ headings: [] }));
+			return { from, validFor: /^[^\s\])]*$/, options: there.map(([id, text]) => ({ label: `${other}#${id}`, detail: text })) };
+		}
 		return {
-			from: context.pos - found[1].length,
-			validFor: /^[^\s\])]*$/,
+			from,
+			// behind the name of a page stand its headings
+			validFor: /^(?:#[^\s\])]*|[^\s\])#]*)$/,
 			options: [
 				...pages.map(([slug, title]) => ({ label: slug, detail: title === slug ? "" : title })),
 				...files.map((path) => ({ label: path, boost: -1 })),
-				...headings.map((one) => ({ label: `#${one.id}`, detail: one.textContent.trim(), boost: -2 })),
+				...headings().map((one) => ({ label: `#${one.id}`, detail: one.textContent.trim(), boost: -2 })),
 			],
 		};
 	}
@@ -600,6 +660,9 @@ class Editor extends Desk {
 		location.reload();
 	}
 }
+
+// A title that no line of the text makes has no id.
+const headings = () => [...document.querySelectorAll("main article :is(h1, h2, h3, h4, h5, h6)[id]")];
 
 const ITEM = /^(\s*)(?:([-+]|[*.]+)|(\d+)([.)]))(\s+)(\[[ xX]\]\s+)?/;
 
