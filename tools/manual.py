@@ -27,6 +27,7 @@ EXITS = {
 VARIABLES = {
     "WIKISYNC_URL": "URL of the service where none is given.",
     "WIKISYNC_TOKEN": "Token for the service.",
+    "WIKISYNC_TO_TOKEN": "Token for the second service of `copy`.",
     "NO_COLOR": "Print without colors.",
 }
 

@@ -31,6 +31,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "init": "Create a workspace: ask, check, write wikisync.toml.",
         "clone": "Copy wikis into a new workspace folder.",
         "import": "Make a folder of pages from the wiki of another program.",
+        "copy": "Copy a wiki from one service to another.",
         "mv": "Rename a page or folder with all links to it.",
         "diff": "Show differences between the folder and the wiki.",
         "log": "Show what was done, newest first.",

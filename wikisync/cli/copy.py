@@ -1,0 +1,122 @@
+"""``wikisync copy``: a wiki of one service to a wiki of another."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from wikisync.cli.console import Console, show_problems
+from wikisync.cli.options import InputPath, json_option
+from wikisync.cli.service_command import token_option
+from wikisync.cli.sync_report import report_sync, wiki_as_json
+from wikisync.errors import UsageError
+from wikisync.workspace.cache import default_cache
+from wikisync.workspace.copying import Copied, copy_wiki, one_wiki
+from wikisync.workspace.discovery import Selection
+from wikisync.workspace.service import open_selected
+from wikisync.workspace.token import TOKEN_VARIABLE, URL_VARIABLE
+
+TARGET_TOKEN_VARIABLE = "WIKISYNC_TO_TOKEN"  # noqa: S105 - the name of a variable
+
+
+@click.command(
+    name="copy",
+    epilog="Example: wikisync copy https://old.example.com/docs/handbook"
+    " https://gitlab.example.com/docs/handbook --to-token-file token",
+)
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@token_option
+@click.option(
+    "--to-token-file",
+    type=InputPath("file"),
+    metavar="FILE",
+    help=f"File with the token for TO. [default: ${TARGET_TOKEN_VARIABLE}]",
+)
+@click.option("-y", "--yes", "is_yes", is_flag=True, help="Write to the wiki TO.")
+@json_option
+@click.pass_obj
+def command(
+    console: Console,
+    source: str,
+    target: str,
+    token_file: Path | None,
+    to_token_file: Path | None,
+    *,
+    is_yes: bool,
+    as_json: bool,
+) -> int:
+    """Copy the wiki FROM to the wiki TO, with its attachments.
+
+    Both are addresses of a project, a group or its wiki; each service has a token of
+    its own. Without --yes the command reads both wikis and prints what it would do. Run
+    again, it carries on and copies what changed in FROM. Nothing is deleted in TO.
+    """
+    source_client, selection = open_selected(
+        source, token_file, Selection(), console, os.environ
+    )
+    env = dict(os.environ)
+    own = env.pop(TARGET_TOKEN_VARIABLE, "")
+    is_same_service = urlsplit(source)[:2] == urlsplit(target)[:2]
+    if not own and to_token_file is None and not is_same_service:
+        raise UsageError(
+            "there is no token for TO",
+            hint=f"set {TARGET_TOKEN_VARIABLE}, or give --to-token-file",
+        )
+    if own:
+        env |= {TOKEN_VARIABLE: own, URL_VARIABLE: ""}
+    target_client, target_selection = open_selected(
+        target, to_token_file, Selection(), console, env
+    )
+    wiki = one_wiki(target_selection)
+    named = f"copy {source_client.address} {selection.projects} {selection.groups}"
+    named += f" {target_client.address} {wiki.kind} {wiki.path}"
+    work = default_cache(named, Path("/"), os.environ)
+    copied = asyncio.run(
+        copy_wiki(
+            source_client,
+            selection,
+            target_client,
+            wiki,
+            work,
+            console,
+            token_file=to_token_file,
+            env=env,
+            is_dry_run=not is_yes,
+        )
+    )
+    console.note(f"its two workspaces are kept in {work}")
+    return _report(console, copied, is_dry_run=not is_yes, as_json=as_json)
+
+
+def _report(
+    console: Console, copied: Copied, *, is_dry_run: bool, as_json: bool
+) -> int:
+    run, source = copied.run, copied.source
+    if as_json:
+        wikis = [wiki_as_json(one) for one in run.wikis]
+        console.json({"is_dry_run": is_dry_run, "wikis": wikis})
+        return int(run.exit_code)
+    show_problems(console, source.problems, [*source.absent])
+    report_sync(console, run.wikis, run.problems, as_json=False, is_dry_run=is_dry_run)
+    rows = [
+        (
+            str(source.wiki.owner),
+            str(copied.target.owner),
+            source.pages,
+            len(one.last.plan.actions) if is_dry_run else one.count("pushed"),
+            len(one.held),
+            len(one.problems) + len(source.problems),
+        )
+        for one in run.wikis
+        if one.results
+    ]
+    to_do = "to write" if is_dry_run else "written"
+    console.table(("from", "to", "pages", to_do, "held", "problems"), rows)
+    if is_dry_run:
+        console.note("nothing was written; to copy, run the same command with --yes")
+    return int(run.exit_code)
