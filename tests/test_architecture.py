@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tools.codemap import codemap, is_declared_pure, modules
-from wikisync.sync.base.tables import create
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.base.state import create
+from wikisync.sync.run.parts import CycleOptions
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "wikisync"

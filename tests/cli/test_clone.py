@@ -15,7 +15,7 @@ from wikisync.core.messages import SilentProgress
 from wikisync.core.model import WikiOwner
 from wikisync.errors import FolderError
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.result import CycleResult
+from wikisync.sync.run.parts import CycleResult
 from wikisync.workspace.cloning import clone, folder_names
 from wikisync.workspace.discovery import Selection
 

@@ -15,7 +15,7 @@ from tests.support.service import EmbeddedService
 from tests.support.workspaces import Cloned
 from wikisync.api.client import Client
 from wikisync.errors import Unavailable
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace

@@ -18,7 +18,7 @@ from wikisync.core.model import Slug
 from wikisync.folder.workspace import locked
 from wikisync.sync.decide import ledger
 from wikisync.sync.decide.ledger import Health
-from wikisync.sync.run.arrive import STALE_SAVE
+from wikisync.sync.run.pull import STALE_SAVE
 from wikisync.workspace.status import WikiStatus, notes
 
 

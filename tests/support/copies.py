@@ -17,8 +17,7 @@ from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.safety import Decision, decide
 from wikisync.sync.replica import GONE_THERE, LocalReplica
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.options import CycleOptions
-from wikisync.sync.run.result import CycleResult
+from wikisync.sync.run.parts import CycleOptions, CycleResult
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.sync.wiki.dry import DryFolder
 

@@ -35,8 +35,7 @@ from wikisync.folder.replica import FolderReplica
 from wikisync.sync.base.state import State, WikiState
 from wikisync.sync.decide.safety import Decision, decide
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.options import CycleOptions
-from wikisync.sync.run.result import CycleResult
+from wikisync.sync.run.parts import CycleOptions, CycleResult
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.sync.wiki.dry import DryFolder
 from wikisync.workspace.linking import FileLinks

@@ -485,7 +485,7 @@ GUARDS = (
 
 
 def _always_unicode(sent: str, answered: str) -> Any:
-    from wikisync.sync.decide.comparing import Normalisation
+    from wikisync.sync.decide.decided import Normalisation
 
     return Normalisation.SAME if sent == answered else Normalisation.UNICODE
 

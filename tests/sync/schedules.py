@@ -39,14 +39,12 @@ from wikisync.errors import WikisyncError
 from wikisync.merging.conflict import read_conflict_file
 from wikisync.merging.front_matter import front_matter_of
 from wikisync.sync.base.database import Database
-from wikisync.sync.base.state import State, WikiState
-from wikisync.sync.base.tables import create
+from wikisync.sync.base.state import State, WikiState, create
 from wikisync.sync.decide.ledger import unpack
 from wikisync.sync.decide.plan import HoldReason, SkipReason
 from wikisync.sync.decide.safety import BatchKind, Decision, decide
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.options import CycleOptions, Patience
-from wikisync.sync.run.result import CycleResult
+from wikisync.sync.run.parts import CycleOptions, CycleResult, Patience
 from wikisync.sync.run.undoing import undo_sync
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.workspace.linking import FileLinks

@@ -51,7 +51,7 @@ from wikisync.errors import (
 )
 from wikisync.folder.loose import LooseFiles
 from wikisync.sync.replica import GONE_THERE
-from wikisync.sync.run.late import IN_THE_TRASH
+from wikisync.sync.run.intents import IN_THE_TRASH
 
 LATENCY_S = 0.05
 

@@ -12,9 +12,8 @@ from wikisync.errors import NotFound
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import Agreed
 from wikisync.sync.decide.plan import BasePage, DeleteLocal, Plan
-from wikisync.sync.run.options import CycleOptions
-from wikisync.sync.run.parts import Cycle
-from wikisync.sync.run.sightings import watch_absences
+from wikisync.sync.run.parts import Cycle, CycleOptions
+from wikisync.sync.run.removals import watch_absences
 
 PAGES = {f"page-{number:02}": "text" for number in range(40)}
 TEXT = digest_of("text")

@@ -13,7 +13,7 @@ from wikisync.core.model import AttachmentPath, Slug
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import Decision
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import CycleOptions
 
 HOME = Slug("home")
 PULL = CycleOptions(direction=Direction.PULL)

@@ -16,7 +16,7 @@ from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.decide.safety import BatchKind, Decision
 from wikisync.sync.replica import RemoteReplica
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import CycleOptions
 
 HOME = Slug("home")
 TEXT = "one\ntwo\nthree\n"

@@ -11,7 +11,7 @@ import pytest
 from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.errors import StateDamaged
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.comparing import Capabilities
+from wikisync.sync.decide.decided import Capabilities
 from wikisync.sync.decide.ledger import (
     Agreed,
     ConflictFileRecord,

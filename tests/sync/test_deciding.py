@@ -21,7 +21,7 @@ from wikisync.core.model import (
 )
 from wikisync.errors import FolderError
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.comparing import changed_pages, is_at_rest
+from wikisync.sync.decide.decided import changed_pages, is_at_rest
 from wikisync.sync.decide.plan import (
     Action,
     BasePage,
@@ -35,8 +35,7 @@ from wikisync.sync.decide.plan import (
 )
 from wikisync.sync.decide.reconcile import reconcile
 from wikisync.sync.run.deciding import decide_cycle
-from wikisync.sync.run.options import CycleOptions, FolderMatch
-from wikisync.sync.run.parts import Cycle
+from wikisync.sync.run.parts import Cycle, CycleOptions, FolderMatch
 
 HOME = Slug("home")
 PAGES = {"home": "one\ntwo\n", "other": "other\n"}

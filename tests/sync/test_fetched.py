@@ -14,7 +14,7 @@ from wikisync.core.model import AttachmentPath, LooseFile, Slug, Snapshot
 from wikisync.folder.loose import LooseFiles
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import Push
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import CycleOptions
 from wikisync.workspace.status import missing_attachments
 
 H = "uploads/" + "0123456789abcdef" * 2

@@ -7,8 +7,8 @@ import pytest
 
 from wikisync.core.system.parallel import each, gather, plain_errors
 from wikisync.errors import Halted, NotFound
-from wikisync.sync.run import flow
-from wikisync.sync.run.flow import finish
+from wikisync.sync.run import parts
+from wikisync.sync.run.parts import finish
 
 
 async def test_each_does_everything_with_so_many_in_flight() -> None:
@@ -92,7 +92,7 @@ async def test_interrupt_waits_for_what_must_be_whole() -> None:
 async def test_interrupt_does_not_wait_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(flow, "FINISH_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(parts, "FINISH_TIMEOUT_S", 0.0)
     stuck, release = asyncio.Event(), asyncio.Event()
 
     async def batch() -> None:

@@ -21,11 +21,11 @@ from tests.support.copies import Copies
 from tests.support.pair import Pair
 from wikisync.core.model import Slug, digest_of
 from wikisync.merging.conflict import Clash, has_marker, read_conflict_file
-from wikisync.sync.base import observations
+from wikisync.sync.base import memory
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import RemoteEdit, unpack
 from wikisync.sync.decide.narrowing import Direction
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import CycleOptions
 
 PULL = CycleOptions(direction=Direction.PULL)
 PUSH = CycleOptions(direction=Direction.PUSH)
@@ -514,7 +514,7 @@ async def test_held_pages_read_their_own_records_alone(
         read.append(packed)
         return unpack(packed)
 
-    monkeypatch.setattr(observations, "unpack", noted)
+    monkeypatch.setattr(memory, "unpack", noted)
     result = await pair.cycle()
 
     assert len(result.held) == len(names) + 1

@@ -13,7 +13,7 @@ from wikisync.merging import merge as merge_module
 from wikisync.merging.diff import changes
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import HoldReason
-from wikisync.sync.run import flow, merging
+from wikisync.sync.run import merging, parts
 
 HOME = Slug("home")
 TEXT = "one\ntwo\nthree\n"
@@ -88,7 +88,7 @@ async def test_large_texts_are_merged_beside_the_loop(
     state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copies = await edited_both(state)
-    monkeypatch.setattr(flow, "THREAD_CHARS_MIN", 1)
+    monkeypatch.setattr(parts, "THREAD_CHARS_MIN", 1)
     threads: list[threading.Thread] = []
     merge = merge_module.merge
 
@@ -109,7 +109,7 @@ async def test_large_texts_without_an_ancestor_are_compared_beside_the_loop(
     copies = Copies(state)
     copies.here.put("home", "mine\n")
     copies.there.put("home", "theirs\n")
-    monkeypatch.setattr(flow, "THREAD_CHARS_MIN", 1)
+    monkeypatch.setattr(parts, "THREAD_CHARS_MIN", 1)
     threads: list[threading.Thread] = []
 
     def noted(*args: Sequence[str]) -> object:

@@ -6,7 +6,7 @@ import pytest
 
 from wikisync.core.model import digest_of, folded_digest
 from wikisync.merging.front_matter import front_matter_of, with_front_matter
-from wikisync.sync.decide.comparing import (
+from wikisync.sync.decide.decided import (
     Normalisation,
     normalisation_of,
     with_line_ends_of,

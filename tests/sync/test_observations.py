@@ -6,7 +6,7 @@ import pytest
 
 from wikisync.core.model import Format, Slug, WikiOwner, digest_of
 from wikisync.sync.base.state import State, WikiState
-from wikisync.sync.decide.comparing import Capabilities
+from wikisync.sync.decide.decided import Capabilities
 from wikisync.sync.decide.ledger import (
     ConflictFileRecord,
     Health,

@@ -12,7 +12,7 @@ from tests.support.git import needs_git
 from tests.support.pair import OWNER, Pair, paired
 from tests.support.pictures import BLUE, RED, count_uploads, put, there, upload_of
 from tests.support.quirks import Quirk
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import CycleOptions
 
 GREEN = RED + b" and green"
 pytestmark = needs_git

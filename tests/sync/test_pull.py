@@ -30,8 +30,7 @@ from wikisync.sync.decide.safety import Batch
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run import frame
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.options import CycleOptions, Patience
-from wikisync.sync.run.result import CycleResult
+from wikisync.sync.run.parts import CycleOptions, CycleResult, Patience
 
 OWNER = WikiOwner("project", "docs/handbook")
 HOME = Slug("home")

@@ -18,7 +18,7 @@ from wikisync.errors import (
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.run.cycle import SENDS_MAX
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import CycleOptions
 from wikisync.sync.run.push import STEPS_TO_SEND, UNAVAILABLE_MAX
 
 HOME = Slug("home")

@@ -133,7 +133,7 @@ async def test_a_revoked_token_ends_the_cycle_and_removes_nothing(
 
 
 async def test_a_pull_writes_nothing_to_the_wiki(tmp_path: Path) -> None:
-    from wikisync.sync.run.options import CycleOptions
+    from wikisync.sync.run.parts import CycleOptions
 
     async with paired(tmp_path, PAGES) as pair:
         await pair.rest()

@@ -19,7 +19,7 @@ from wikisync.errors import Unavailable
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import HoldReason, SkipReason
 from wikisync.sync.decide.safety import BatchKind, Decision
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import CycleOptions
 
 
 def make_wait(copies: Told, kind: str) -> None:

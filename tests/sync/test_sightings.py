@@ -11,8 +11,8 @@ from wikisync.errors import NotFound, Unavailable
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.ledger import Side, Sighting
 from wikisync.sync.decide.plan import SkipReason
-from wikisync.sync.run.options import CycleOptions, Patience
-from wikisync.sync.run.sightings import is_certain, seen_again
+from wikisync.sync.run.parts import CycleOptions, Patience
+from wikisync.sync.run.removals import is_certain, seen_again
 
 HOME = Slug("home")
 PAGES = {"home": "one\n", "other": "other\n", "third": "third\n"}

@@ -13,7 +13,7 @@ from tests.support.quirks import Quirk
 from wikisync.core.model import Page, Problem, Slug, Snapshot
 from wikisync.errors import ProtocolViolation
 from wikisync.sync.decide.plan import Plan, SkipReason
-from wikisync.sync.run.troubles import postponed, put_off
+from wikisync.sync.run.removals import postponed, put_off
 
 PAGES = {"home": "one\n", "guide": "a guide\n", "notes": "notes\n", "old": "old\n"}
 WRONG = Problem("page-unwritable", "home", "read-only")

@@ -13,7 +13,7 @@ from wikisync.errors import Unavailable
 from wikisync.sync.base.history import Step
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.safety import Decision
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import CycleOptions
 from wikisync.sync.run.undoing import undo_sync
 from wikisync.sync.wiki.aliases import AliasedFolder
 from wikisync.sync.wiki.dry import DryFolder

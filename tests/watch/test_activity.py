@@ -14,7 +14,7 @@ from wikisync.api.client import Client
 from wikisync.api.wikis import Wiki
 from wikisync.core.model import WikiOwner
 from wikisync.service.projects import tables as project_tables
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch.wiki import WIKIS_MIN, WatchedWiki, lists_of
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.opening import open_workspace

@@ -27,7 +27,7 @@ from wikisync.api.client import Client
 from wikisync.cli.console import Console
 from wikisync.config import WikiSection
 from wikisync.errors import Halted, StateDamaged, Unavailable, WikisyncError
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch import report
 from wikisync.watch.report import seen, service_sentence
 from wikisync.watch.run import Watch

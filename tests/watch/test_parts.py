@@ -24,7 +24,7 @@ from wikisync.errors import FolderError, Halted, Unavailable, UsageError, Wikisy
 from wikisync.folder.workspace import locked
 from wikisync.site.preview.states import PageStatus
 from wikisync.sync.decide.plan import Action, CreateRemote, HoldReason, Plan
-from wikisync.sync.run.result import Held
+from wikisync.sync.run.parts import Held
 from wikisync.watch.log import LOG_FILES_KEPT, logging_to
 from wikisync.watch.person import Caller
 from wikisync.watch.process import DESCRIPTORS, allow_descriptors

@@ -23,7 +23,7 @@ from wikisync.folder.pages import PageFolder
 from wikisync.folder.scan import ScannedFolder
 from wikisync.service.projects import tables as project_tables
 from wikisync.service.projects.tables import ProjectChange
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch.triggers import RemoteHint
 from wikisync.watch.wiki import WatchedWiki
 from wikisync.workspace.configured import find_workspace

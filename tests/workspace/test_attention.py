@@ -11,7 +11,7 @@ from wikisync.core.model import Slug, WikiOwner
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.plan import Hold, HoldReason
 from wikisync.sync.decide.safety import Batch, BatchKind
-from wikisync.sync.run.result import Held
+from wikisync.sync.run.parts import Held
 from wikisync.workspace.attention import batch_sentence, held_sentence
 
 FOLDER = "our wiki"

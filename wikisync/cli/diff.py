@@ -22,7 +22,7 @@ from wikisync.core.system.parallel import WIKIS_AT_ONCE, gather
 from wikisync.errors import FolderError, NotFound
 from wikisync.sync.decide import plan
 from wikisync.sync.replica import Replica
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import CycleOptions
 from wikisync.workspace.configured import find_workspace, refuse_unknown
 from wikisync.workspace.diff_text import unified
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace

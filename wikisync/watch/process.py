@@ -21,7 +21,7 @@ from wikisync.core.system.file_status import status_at
 from wikisync.errors import ExitCode, WikisyncError
 from wikisync.folder.workspace import WATCH, holder_of
 from wikisync.site.preview.server import PreviewOptions, running_preview
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import CycleOptions
 from wikisync.watch.listen import Listener, listening
 from wikisync.watch.log import logging_to
 from wikisync.watch.run import Watch

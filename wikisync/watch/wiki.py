@@ -15,8 +15,7 @@ from wikisync.config import WikiSection
 from wikisync.core.model import Slug
 from wikisync.errors import NotFound, PermissionDenied
 from wikisync.sync.decide.ledger import RemoteEdit
-from wikisync.sync.run.options import CycleOptions
-from wikisync.sync.run.result import CycleResult
+from wikisync.sync.run.parts import CycleOptions, CycleResult
 from wikisync.watch.triggers import RemoteHint
 from wikisync.workspace.attention import sentences
 from wikisync.workspace.identity import find_wiki

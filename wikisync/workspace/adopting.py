@@ -13,7 +13,7 @@ from wikisync.config import WikiSection
 from wikisync.core.messages import Messages
 from wikisync.errors import WikisyncError
 from wikisync.sync.decide.ledger import NO_SLUG
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import CycleOptions
 from wikisync.workspace.addresses import ATTEMPTS_MAX
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import is_of_all

@@ -30,7 +30,7 @@ from wikisync.folder.safe_open import (
 from wikisync.folder.swap import write_atomically
 from wikisync.sync.decide.plan import HoldReason
 from wikisync.sync.decide.safety import NO_ID, Batch, BatchKind
-from wikisync.sync.run.result import Held
+from wikisync.sync.run.parts import Held
 from wikisync.workspace.failures import OF_SERVICE, is_transient, needs_person
 from wikisync.workspace.syncing import Synced
 

@@ -26,7 +26,7 @@ from wikisync.folder.workspace import adopt, locked, refuse_overlaps
 from wikisync.sync.base.state import REBUILT
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import BatchKind
-from wikisync.sync.run.options import REMOTE_SPAN_S, CycleOptions, Patience
+from wikisync.sync.run.parts import REMOTE_SPAN_S, CycleOptions, Patience
 from wikisync.workspace.attention import batch_sentence, next_step
 from wikisync.workspace.configured import ConfiguredWorkspace, read_config
 from wikisync.workspace.creating import agree_to_new, refuse_folder

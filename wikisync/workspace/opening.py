@@ -43,11 +43,9 @@ from wikisync.folder.workspace import (
 from wikisync.sync.base.state import REBUILT, State, WikiState
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.cycle import run_cycle
-from wikisync.sync.run.options import Confirm, CycleOptions, FolderMatch
-from wikisync.sync.run.result import CycleResult
+from wikisync.sync.run.parts import Confirm, CycleOptions, CycleResult, FolderMatch
 from wikisync.sync.wiki.aliases import AliasedFolder
-from wikisync.sync.wiki.dry import DryFolder
-from wikisync.sync.wiki.remembered import RememberedWiki
+from wikisync.sync.wiki.dry import DryFolder, RememberedWiki
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.identity import Located, RemoteId, find_wiki, wiki_as_found
 from wikisync.workspace.translation import TranslatedWiki, translated_wiki

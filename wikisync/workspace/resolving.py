@@ -26,7 +26,7 @@ from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import NO_DIGEST, ConflictFileRecord
 from wikisync.sync.run.holds import Holds
 from wikisync.sync.run.parts import Cycle
-from wikisync.sync.wiki.remembered import RememberedWiki
+from wikisync.sync.wiki.dry import RememberedWiki
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 from wikisync.workspace.sentences import counted
 

@@ -24,9 +24,8 @@ from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import plan
 from wikisync.sync.decide.ledger import Health, LogEntry
 from wikisync.sync.decide.safety import Batch, Decision
-from wikisync.sync.run.arrive import STALE_SAVE
-from wikisync.sync.run.options import CycleOptions, FolderMatch
-from wikisync.sync.run.result import CycleResult, Held
+from wikisync.sync.run.parts import CycleOptions, CycleResult, FolderMatch, Held
+from wikisync.sync.run.pull import STALE_SAVE
 from wikisync.workspace.attention import batch_sentence, held_sentence, with_step
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 from wikisync.workspace.sentences import (

@@ -17,8 +17,7 @@ from wikisync.core.model import Problem, Slug
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.plan import SkipReason
-from wikisync.sync.run.options import CycleOptions
-from wikisync.sync.run.result import CycleResult, problems_of
+from wikisync.sync.run.parts import CycleOptions, CycleResult, problems_of
 from wikisync.workspace.attention import noting_halts, show_attention
 from wikisync.workspace.configured import (
     ConfiguredWorkspace,

@@ -15,8 +15,13 @@ from wikisync.core.model import Problem, Slug
 from wikisync.errors import ExitCode, Halted, NotFound, WikisyncError
 from wikisync.sync.decide.plan import CreateLocal, CreateRemote, Notice, Rebind, Skip
 from wikisync.sync.decide.safety import Batch
-from wikisync.sync.run.options import CycleOptions, FolderMatch
-from wikisync.sync.run.result import CycleResult, Held, problems_of
+from wikisync.sync.run.parts import (
+    CycleOptions,
+    CycleResult,
+    FolderMatch,
+    Held,
+    problems_of,
+)
 from wikisync.workspace.identity import Located
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, WikiMoved
 from wikisync.workspace.runner import CycleOutcome, ScanScope

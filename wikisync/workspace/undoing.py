@@ -15,7 +15,7 @@ from wikisync.errors import SyncError, UsageError, command_line
 from wikisync.folder.workspace import holder_of
 from wikisync.sync.base.history import LastSync, Step
 from wikisync.sync.decide.ledger import NO_SLUG
-from wikisync.sync.run.options import CycleOptions
+from wikisync.sync.run.parts import CycleOptions
 from wikisync.sync.run.undoing import undo_sync
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace

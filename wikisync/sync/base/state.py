@@ -8,11 +8,12 @@ removes nothing.
 One connection, used on the event loop by one thread.  Each write is durable when
 it returns; ``together`` joins several.  What is kept, and for how long, stands in
 ``ledger``; the parts of ``WikiState`` are ``agreements`` (pages, attachments),
-``journal`` (what was done) and ``observations`` (what was seen and decided).
+``journal`` (what was done) and ``memory`` (what was seen and decided).
 """
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -20,12 +21,12 @@ from types import TracebackType
 from typing import Self
 
 from wikisync.core.model import WikiOwner
+from wikisync.core.packaged import packaged_text
 from wikisync.errors import StateDamaged, StateError
 from wikisync.sync.base.agreements import Agreements
 from wikisync.sync.base.database import ANEW, Database, translated
 from wikisync.sync.base.journal import Journal
-from wikisync.sync.base.observations import Observations
-from wikisync.sync.base.tables import SCHEMA_VERSION, create
+from wikisync.sync.base.memory import FIELDS
 from wikisync.sync.decide.ledger import EVENTS_MAX
 
 REBUILT = "was damaged or of another version of wikisync, and is rebuilt"
@@ -213,7 +214,7 @@ class State:
         return cursor.lastrowid
 
 
-class WikiState(Agreements, Journal, Observations):
+class WikiState(Agreements, Journal):
     """What is known of one wiki."""
 
     def read_through(self) -> None:
@@ -290,3 +291,16 @@ def _move_aside(path: Path) -> Path:
         for companion in ("-wal", "-shm"):
             path.with_name(path.name + companion).unlink(missing_ok=True)
     return target
+
+
+SCHEMA_VERSION = 1
+"""A file of any other version is set aside, and the folder is adopted anew."""
+
+
+def create(connection: sqlite3.Connection) -> None:
+    """Make the tables of this version, inside a transaction."""
+    schema = packaged_text(__package__, "schema.sql")
+    # executescript would end the transaction
+    for statement in schema.replace("{fields}", ", ".join(FIELDS)).split(";"):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

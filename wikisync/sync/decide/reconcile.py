@@ -32,9 +32,8 @@ from wikisync.core.model import (
     is_dashed,
 )
 from wikisync.sync.decide import plan
-from wikisync.sync.decide.comparing import changed_pages
-from wikisync.sync.decide.remote_names import RemoteNames
-from wikisync.sync.decide.renames import NOTHING_TAKEN, Taken, renames
+from wikisync.sync.decide.decided import changed_pages
+from wikisync.sync.decide.renames import NOTHING_TAKEN, RemoteNames, Taken, renames
 
 
 class _Record(Struct, frozen=True):

@@ -26,8 +26,7 @@ from wikisync.core.mentions import is_upload, unmet_mentions, ways_lead_to
 from wikisync.core.model import AttachmentPath, Digest, LooseFile, Problem, Slug
 from wikisync.errors import FolderError, PreconditionFailed, RemoteError
 from wikisync.sync.decide.ledger import FetchedFile
-from wikisync.sync.run.flow import is_disk_error
-from wikisync.sync.run.parts import Cycle
+from wikisync.sync.run.parts import Cycle, is_disk_error
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """One cycle: scan both sides, decide, carry out, record.
 
 The story of ``docs/sync.md`` "A cycle", for all directions.  Deciding
-is ``deciding``'s, the effects are ``pull``'s, ``arrive``'s and ``push``'s, conflict
+is ``deciding``'s, the effects are ``pull``'s and ``push``'s, conflict
 files are ``holds``'.  What a cycle leaves to do at once (a merge is pushed by the next
 one) it says in ``has_more``; after a crash the next cycle finds by comparing, and by
 the intents, what this one did.
@@ -66,7 +66,6 @@ from wikisync.sync.decide.plan import (
 )
 from wikisync.sync.decide.safety import NO_ID, BatchKind, Decision
 from wikisync.sync.replica import LocalReplica, RemoteReplica, Replica
-from wikisync.sync.run.arrive import merge_here, move_here, rebase_here, remove_here
 from wikisync.sync.run.attachments import fetch_attachments, note_unmet
 from wikisync.sync.run.deciding import decide_cycle
 from wikisync.sync.run.frame import (
@@ -78,14 +77,24 @@ from wikisync.sync.run.frame import (
     scan,
 )
 from wikisync.sync.run.holds import WITH_CONFLICT_FILE, Holds
-from wikisync.sync.run.intents import settle_intents
-from wikisync.sync.run.late import take_late_save
-from wikisync.sync.run.options import Confirm, CycleOptions, LinkedPages
-from wikisync.sync.run.parts import Cycle
-from wikisync.sync.run.pull import pull_pages
+from wikisync.sync.run.intents import settle_intents, take_late_save
+from wikisync.sync.run.parts import (
+    Confirm,
+    Cycle,
+    CycleOptions,
+    CycleResult,
+    Held,
+    LinkedPages,
+)
+from wikisync.sync.run.pull import (
+    merge_here,
+    move_here,
+    pull_pages,
+    rebase_here,
+    remove_here,
+)
 from wikisync.sync.run.push import Pushes, Pushing
-from wikisync.sync.run.result import CycleResult, Held
-from wikisync.sync.run.troubles import in_the_way, lasting, put_off, waiting_removals
+from wikisync.sync.run.removals import in_the_way, lasting, put_off, waiting_removals
 
 log = logging.getLogger(__name__)
 

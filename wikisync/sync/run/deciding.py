@@ -26,13 +26,14 @@ from wikisync.core.model import (
 from wikisync.errors import FolderError, NotFound
 from wikisync.merging.front_matter import front_matter_of, with_front_matter
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.comparing import (
+from wikisync.sync.decide.decided import (
+    Absences,
+    Decided,
     are_alike,
     changed_pages,
     is_at_rest,
     met_anew,
 )
-from wikisync.sync.decide.decided import Absences, Decided
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import BasePage, Plan
 from wikisync.sync.decide.reconcile import reconcile
@@ -40,9 +41,8 @@ from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.filters import FILTERS, NOTING
 from wikisync.sync.run.frame import met_again
 from wikisync.sync.run.merging import names_taken
-from wikisync.sync.run.options import FolderMatch
-from wikisync.sync.run.parts import Cycle
-from wikisync.sync.run.sightings import is_certain, seen_again, watch_absences
+from wikisync.sync.run.parts import Cycle, FolderMatch
+from wikisync.sync.run.removals import is_certain, seen_again, watch_absences
 
 
 async def decide_cycle(

@@ -3,39 +3,71 @@
 ``reconcile`` says what would bring both sides together.  Each filter leaves an action,
 takes it out or puts another one in its place; the order is ``FILTERS``, with the
 reason of each.
+
+For those that stop a plan until a person decides, ``safety`` and ``rewinding`` decide
+by values; here they get what the state knows, and the batches of this cycle become the
+memory of the next.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from wikisync.core.model import Digest, Slug, is_blank
-from wikisync.errors import FolderError, NotFound
+from wikisync.core.mentions import mentioned_attachments
+from wikisync.core.model import Digest, Page, Slug, Snapshot, digest_of, is_blank
+from wikisync.errors import FolderError, NotFound, ProtocolViolation
 from wikisync.merging.conflict import git_conflicts, has_any_marker, has_marker
 from wikisync.merging.metadata import differs_in_time_only
+from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide import narrowing
-from wikisync.sync.decide.decided import Decided
+from wikisync.sync.decide.decided import STALE_TEXTS_MAX, Decided
 from wikisync.sync.decide.ledger import Side
 from wikisync.sync.decide.plan import (
+    Action,
     BasePage,
+    CreateLocal,
     CreateRemote,
+    DeleteRemote,
+    Hold,
     HoldReason,
+    Merge,
     MoveLocal,
     Plan,
+    Pull,
     Push,
+    Send,
     Skip,
     SkipReason,
 )
-from wikisync.sync.decide.rewinding import not_agreed
-from wikisync.sync.decide.safety import approved_pages
-from wikisync.sync.run.changed_files import send_changed_files
+from wikisync.sync.decide.rewinding import (
+    NO_REWINDING,
+    REWOUND_PAGES_MIN,
+    Rewinding,
+    brought_pages,
+    folder_rewinding_of,
+    not_agreed,
+    renamed_back,
+    rewinding_by_history,
+    rewinding_of,
+)
+from wikisync.sync.decide.safety import (
+    CHANGE_PAGES,
+    EMPTIED_PAGES_MIN,
+    REMOVALS_WITHIN_S,
+    BatchKind,
+    Decision,
+    Member,
+    approved_pages,
+    hold_batches,
+    removed_unasked,
+    shrunk_pages,
+)
 from wikisync.sync.run.merging import merge
-from wikisync.sync.run.options import FolderMatch
-from wikisync.sync.run.parts import Cycle
-from wikisync.sync.run.sightings import seen_again
-from wikisync.sync.run.stopping import hold_pointers, leave_taken_back, stop
+from wikisync.sync.run.parts import Cycle, FolderMatch
+from wikisync.sync.run.removals import pointers, seen_again
 
 SAME_TEXT_MAX = 4
 """Times that one text of a page may be sent within ten minutes."""
@@ -248,6 +280,263 @@ async def narrow(cycle: Cycle, decided: Decided) -> None:
     if options.is_partial:
         plan = narrowing.in_direction(decided.plan, options.direction)
         decided.plan = narrowing.only_pages(plan, options.pages)
+
+
+REWOUND = BatchKind.REWOUND
+
+
+async def emptied_pages(cycle: Cycle, decided: Decided) -> frozenset[Slug]:
+    """Pages to be deleted on the wiki whose directory here is left empty.
+
+    Also those to be written below it, or renamed into it: a disk that comes back would
+    hide them, and then they would seem to be deleted here, or their old files to be
+    edited.  A directory that a person was asked about stays such a one while a page
+    that they were asked about is missing, whatever somebody saves there meanwhile.
+    Held pages count, too, though both sides may never have agreed on them.
+    """
+    known, plan, base = cycle.state, decided.plan, decided.base
+    kinds = (CreateLocal, DeleteRemote)
+    missing = {a.slug: a.format for a in plan.actions if isinstance(a, kinds)}
+    moves = [move for move in plan.moves if isinstance(move, MoveLocal)]
+    missing |= {move.target: base[move.record].format for move in moves}
+    if not missing:
+        return frozenset()
+    formats = {slug: page.format for slug, page in known.conflict_files().items()}
+    formats |= {slug: page.format for slug, page in base.items()}
+    records = formats.keys() - decided.here.pages.keys()
+    # of a disk that is known to be away, pages may go on the wiki meanwhile
+    away = records & {
+        member.slug
+        for one in known.memory.batches
+        if one.kind is BatchKind.EMPTIED and one.decision is Decision.WAITING
+        for member in one.members
+    }
+    least = 1 if away else EMPTIED_PAGES_MIN
+    if len(records) < least:
+        return frozenset()
+    missing |= {slug: formats[slug] for slug in records}
+    found = await cycle.local.emptied(missing.items())
+    gone = found & records | away
+    if len(gone) < least:
+        return frozenset()
+    disks = {slug.partition("/")[0] for slug in gone}
+    found = frozenset(slug for slug in found if slug.partition("/")[0] in disks)
+    asked = tuple({f"{slug.rpartition('/')[0]}/" for slug in away})
+    return found | {slug for slug in missing if slug.startswith(asked)}
+
+
+async def stop(cycle: Cycle, decided: Decided) -> None:
+    """Hold what must have a person's yes, and remember what they are asked."""
+    known, plan, base, now = cycle.state, decided.plan, decided.base, cycle.clock()
+    here, there, rewinding = decided.here, decided.there, decided.rewinding
+    shrunk = shrunk_pages(plan, base, here, there)
+    is_asked = bool(known.memory.batches or rewinding.sent or shrunk)
+    is_small = len(plan.actions) <= CHANGE_PAGES
+    if is_small and not is_asked and all(isinstance(a, Push) for a in plan.actions):
+        return  # a few edits made here
+    # a name that could not be put back at once is one to be put back still
+    refused = {
+        member
+        for one in known.memory.batches
+        if one.kind is REWOUND and one.decision is Decision.REFUSED
+        for member in one.members
+    }
+    moves = [one for one in plan.moves if isinstance(one, MoveLocal)]
+    moves = [one for one in moves if Member(one.slug, one.local) in refused]
+    renamed = {**renamed_back(moves, base, there), **rewinding.renamed}
+    stopped = hold_batches(
+        plan,
+        base,
+        known.memory.batches,
+        shrunk=shrunk,
+        emptied=await emptied_pages(cycle, decided),
+        rewinding=replace(rewinding, renamed=renamed),
+        kinds=cycle.options.stops,
+        removed=known.removed_since(now - REMOVALS_WITHIN_S) if plan.removals else {},
+        last_id=known.memory.last_batch,
+    )
+    decided.batches = stopped.batches
+    known.note_removed(removed_unasked(stopped), now)
+    known.record_batches(stopped.batches)
+    if any(batch.kind is REWOUND for batch in stopped.batches):
+        known.keep_replaced()
+    plan = narrowing.without_twins(stopped.plan, there.pages)
+    decided.plan = Plan.from_actions([*plan.actions, *stopped.skipped])
+
+
+async def leave_taken_back(cycle: Cycle, decided: Decided) -> None:
+    """Merge nothing with the texts of a side that went back in time.
+
+    Merged with an older text, a page would lose what that lacks; what is in conflict
+    with it stays so, or is held once the merge would be clean.
+    """
+    plan, seen, asked = decided.plan, decided.seen, cycle.state.memory.batches
+    is_small = len(plan.actions) < REWOUND_PAGES_MIN
+    if is_small and not (decided.is_set_back or seen.texts or seen.missing or asked):
+        return
+    folder = _folder_rewinding(cycle.state, plan, decided.base, decided.here)
+    rewinding = decided.rewinding = replace(
+        _rewinding(cycle.state, decided),
+        seen=seen,
+        records=seen.records_in(plan),
+        sent=folder.sent,
+        renamed_there=folder.renamed_there,
+    )
+    unmerged: set[Action] = {
+        merge
+        for merge in plan.merges
+        if rewinding.takes_back(merge) and merge.remote != decided.shown.get(merge.slug)
+    }
+    unmerged |= {a for a in rewinding.sent if isinstance(a, Push | Merge)}
+    decided.unmerged = frozenset(unmerged)
+    decided.plan = plan.map(lambda a: None if a in unmerged else a)
+
+
+def _folder_rewinding(
+    known: WikiState, plan: Plan, base: Mapping[Slug, BasePage], here: Snapshot
+) -> Rewinding:
+    """What a folder that went back in time would take back on the wiki.
+
+    What a person restored by a command of ours is no sign of it.
+    """
+    decisions = {
+        batch.decision
+        for batch in known.memory.batches
+        if batch.kind is BatchKind.REWOUND_THERE
+    }
+    records = plan.records
+    edits = [one for one in plan.actions if isinstance(one, Push | Merge)]
+    edited = {records.get(one.slug, one.slug): one.local for one in edits}
+    is_known = bool(decisions - {Decision.APPROVED})
+    if len(edited) < REWOUND_PAGES_MIN and not is_known:
+        return NO_REWINDING
+    earlier = known.earlier(
+        slug
+        for slug, digest in edited.items()
+        if slug in base and not _is_restored(known, base[slug], digest)
+    )
+    texts: frozenset[Digest] = frozenset()
+    if any(isinstance(one, CreateRemote) for one in plan.actions):
+        texts = known.earlier_texts() | {page.local for page in base.values()}
+    found = folder_rewinding_of(plan, here, earlier, texts, is_known=is_known)
+    if Decision.APPROVED in decisions:
+        # the texts decide what comes of an older one that a person agreed to
+        sent = (one for one in found.sent if not isinstance(one, Merge))
+        return replace(found, sent=frozenset(sent))
+    return found
+
+
+def _is_restored(known: WikiState, agreed: BasePage, digest: Digest) -> bool:
+    """Whether commands of ours alone put a text in the agreed one's place."""
+    for one in known.replaced(agreed.slug, STALE_TEXTS_MAX):
+        if digest_of(one.written) != digest:
+            return False
+        digest = digest_of(one.replaced)
+        if digest == agreed.local:
+            return True
+    return False
+
+
+def _rewinding(known: WikiState, decided: Decided) -> Rewinding:
+    """What a wiki that went back in time would take back, by what this plan brings.
+
+    Texts of before are only a sign where the history is not known: somebody may take
+    back any number of pages.  One page is enough while a person has not decided.
+    """
+    plan, seen = decided.plan, decided.seen
+    said = {one.decision for one in known.memory.batches if one.kind is REWOUND}
+    if decided.is_set_back is False:
+        return NO_REWINDING
+    if decided.is_set_back and Decision.APPROVED not in said:
+        return rewinding_by_history(plan, seen, decided.base, decided.there)
+    is_known = bool(said - {Decision.APPROVED})
+    may_be = is_known or len(brought_pages(plan, seen)) >= REWOUND_PAGES_MIN
+    if not (seen.texts and may_be):
+        return NO_REWINDING
+    return rewinding_of(plan, seen, known.earlier(seen.texts), is_known=is_known)
+
+
+async def hold_pointers(cycle: Cycle, decided: Decided) -> None:
+    """Hold texts that only a pointer would replace.
+
+    A text comes back here with the files of git.  One on the wiki is a person's to put
+    back, who may also take the text of the other side (``resolve``).
+    """
+    plan, here, there = decided.plan, decided.here, decided.there
+    ours = {a.slug: a.local for a in plan.actions if isinstance(a, Send | Merge)}
+    for held in plan.held:
+        if held.reason is HoldReason.CREATED_BOTH and held.slug in here.pages:
+            ours[held.slug] = here.pages[held.slug].digest
+    theirs = {a.slug: a.remote for a in plan.actions if isinstance(a, Pull)}
+    records = plan.records
+    found: dict[Slug, HoldReason] = {}
+    for side, digests, seen in ((Side.LOCAL, ours, here), (Side.REMOTE, theirs, there)):
+        small = await pointers(cycle, digests, seen, side) if digests else {}
+        for slug, text in small.items():
+            if text != cycle.state.text(records.get(slug, slug)):
+                found[slug] = HoldReason.POINTER
+    if found:
+        decided.plan = narrowing.holding(plan, found, Send | Pull | Merge | Hold)
+
+
+log = logging.getLogger(__name__)
+
+
+async def send_changed_files(cycle: Cycle, decided: Decided) -> None:
+    """Send pages again whose files changed here, though their texts are agreed on.
+
+    The wiki has another upload then (``linking``).  Where that would undo what somebody
+    did with the picture on the wiki, or meanwhile here, the page waits for a person.
+    """
+    # files beside the pages change by other events, which take a whole scan
+    linked = None if decided.here.is_partial else cycle.linked
+    outdated = frozenset() if linked is None else await linked.outdated()
+    cycle.tally.outdated = outdated
+    if not outdated:
+        return
+    plan, here, there = decided.plan, decided.here, decided.there
+    pages = sorted(there.pages.keys() & outdated - {one.slug for one in plan.actions})
+    more: list[Action] = []
+    outcomes: dict[Action, Hold | None] = {}
+    if cycle.options.folder is FolderMatch.OTHER:
+        # In a folder that may be an older copy the picture is the older one as well.
+        # The pages are met as new ones, with the link that each side has.
+        cycle.state.record(dropped=pages)
+        texts = {slug: text for slug, text in there.texts.items() if slug not in pages}
+        decided.there = replace(there, texts=texts)
+        more += [Hold(slug, HoldReason.CREATED_BOTH) for slug in pages]
+    else:
+        pulls = (one for one in plan.actions if isinstance(one, Pull))
+        for pull in (one for one in pulls if one.slug in outdated):
+            try:
+                theirs = there.texts.get(pull.slug)
+                theirs = theirs or await cycle.remote.read(pull.slug)
+            except (NotFound, ProtocolViolation) as error:
+                # without its text nothing can be decided; the next cycle tries again
+                log.info("%s is left alone: %s", pull.slug, error.message)
+                outcomes[pull] = None
+                continue
+            if await _hides_a_change(cycle, theirs):
+                outcomes[pull] = Hold(pull.slug, HoldReason.CREATED_BOTH)
+        more += [
+            Push(slug, mine.format, mine.digest, there.pages[slug].digest)
+            for slug in pages
+            if (mine := here.pages.get(slug))
+        ]
+    left = plan.map(lambda action: outcomes.get(action, action))
+    decided.plan = Plan.from_actions([*left.actions, *more])
+
+
+async def _hides_a_change(cycle: Cycle, theirs: Page) -> bool:
+    """Whether an attachment that was changed here is shown by the wiki's text no more.
+
+    Somebody put another one there, and taking that would hide the one of here.
+    """
+    mine = mentioned_attachments(cycle.state.text(theirs.slug) or "")
+    known = cycle.state.attachments()
+    gone = set(mine) - set(mentioned_attachments(theirs.content))
+    found = await cycle.local.attachments(gone & known.keys())
+    return any(file.digest != known[path].digest for path, file in found.items())
 
 
 FILTERS: Sequence[Callable[[Cycle, Decided], Awaitable[None]]] = (

@@ -13,16 +13,15 @@ from wikisync.core.system.parallel import plain_errors
 from wikisync.errors import FolderError, NotFound
 from wikisync.sync.base.memory import PAGES_AGAIN_MAX
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.comparing import (
+from wikisync.sync.decide.decided import (
+    Decided,
     given_names,
     has_texts_to_send,
     is_saved_enough,
 )
-from wikisync.sync.decide.decided import Decided
 from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.decide.plan import BasePage, Plan, describe
-from wikisync.sync.run.options import Confirm
-from wikisync.sync.run.parts import EVENTS_EACH_MAX, Cycle
+from wikisync.sync.run.parts import EVENTS_EACH_MAX, Confirm, Cycle
 
 LASTING = frozenset(
     {

@@ -45,8 +45,7 @@ from wikisync.sync.decide.ledger import (
     remote_label,
 )
 from wikisync.sync.decide.plan import BasePage, HoldReason, MoveLocal, Plan
-from wikisync.sync.run.flow import on_texts
-from wikisync.sync.run.parts import Cycle
+from wikisync.sync.run.parts import Cycle, on_texts
 
 log = logging.getLogger(__name__)
 

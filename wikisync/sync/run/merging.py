@@ -43,8 +43,7 @@ from wikisync.sync.decide.renames import (
     names_in_doubt,
     without_circles,
 )
-from wikisync.sync.run.flow import on_texts
-from wikisync.sync.run.parts import Cycle
+from wikisync.sync.run.parts import Cycle, on_texts
 
 Candidate: TypeAlias = Merge | Push | Hold
 """What may turn out to be a merge or a clash."""

@@ -1,23 +1,32 @@
-"""What every part of one cycle works with: both copies, the base, and the account."""
+"""What a cycle works with: what is asked of it, both copies, the account, its result.
+
+Also the shield around an effect and its record.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import errno
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from enum import Enum, auto
+from typing import Protocol, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import Digest, Page, Problem, Slug, Snapshot
-from wikisync.errors import PreconditionFailed, WikisyncError
+from wikisync.errors import FolderError, PreconditionFailed, WikisyncError
 from wikisync.merging.front_matter import with_front_matter
 from wikisync.sync.base.state import WikiState
 from wikisync.sync.decide.ledger import LogEntry
-from wikisync.sync.decide.plan import Action, describe
+from wikisync.sync.decide.narrowing import Direction
+from wikisync.sync.decide.plan import Action, Hold, HoldReason, Plan, Skip, describe
+from wikisync.sync.decide.safety import ALL_KINDS, Batch, BatchKind
 from wikisync.sync.replica import LocalReplica, RemoteReplica
-from wikisync.sync.run.options import CycleOptions, LinkedPages
 
 log = logging.getLogger(__name__)
 
@@ -25,6 +34,115 @@ UNAGREED = "the wiki's text, which a sync replaced by the newer one"
 """Why such a text is in the trash."""
 EVENTS_EACH_MAX = 200
 """Pages of one cycle that the log names each in a line of its own."""
+T = TypeVar("T")
+
+THREAD_CHARS_MIN = 100_000
+"""Work on shorter texts is done before a thread could begin with it."""
+FINISH_TIMEOUT_S = 10.0
+"""How long an interrupted batch may take to come to its end."""
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+"""What no other page will survive either."""
+
+READS_MAX = 8
+"""Reads in flight for one wiki."""
+REMOTE_SPAN_S = 60.0
+
+
+class LinkedPages(Protocol):
+    """Pages whose texts differ by their links to files of the folder."""
+
+    @property
+    def unmet(self) -> Mapping[Slug, Sequence[str]]:
+        """Ways of links to files that were not here when their pages were sent."""
+        ...
+
+    async def outdated(self) -> frozenset[Slug]:
+        """Pages whose attachments here are other ones than the wiki's."""
+        ...
+
+    async def recognised(self, here: Page, slug: Slug) -> Page | None:
+        """A page of the wiki as the folder writes it, if it is that one.
+
+        Nothing is known of its links; those to files are compared by the files.
+        """
+        ...
+
+
+Confirm = Callable[[], Awaitable[None]]
+"""Raises where the wiki that was read is not the one that is meant."""
+
+
+class FolderMatch(Enum):
+    """What the folder is, compared with that of the last cycle."""
+
+    SAME = auto()
+    ADOPTED = auto()
+    """Both sides are taken as they are: what one of them lacks was not deleted."""
+    SHARED = auto()
+    """Another machine used folder and base last: what is missing here may be on its
+    way, so each deletion waits for a cycle without another machine between."""
+    OTHER = auto()
+    """It may be an older copy: it is adopted, and what differs in it is no edit of what
+    was agreed on, and waits for a person."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether what is missing on either side says nothing."""
+        return self in {FolderMatch.ADOPTED, FolderMatch.OTHER}
+
+
+class Patience(Struct, frozen=True):
+    """When something that was seen again and again is certain."""
+
+    remote_scans: int = 3
+    """A page is surely gone from the wiki if so many complete lists lack it ..."""
+    remote_span_s: float = REMOTE_SPAN_S
+    """... from the first to the last of them."""
+    local_scans: int = 2
+    """A file is surely gone if so many scans of the folder lack it ..."""
+    local_span_s: float = 10.0
+    """... from the first to the last of them."""
+    editor_span_s: float = 600.0
+    """How long a page may be open in an editor before a person is notified."""
+
+
+class CycleOptions(Struct, frozen=True):
+    """What a person asked of a cycle."""
+
+    direction: Direction = Direction.BOTH
+    pages: frozenset[Slug] | None = None
+    """Only these pages, or all."""
+    saved: frozenset[str] | None = None
+    """Files of the folder that were saved since the last cycle, where nothing else is
+    known to have happened to it: a scan of them may be enough.  None where anything may
+    have happened."""
+    folder: FolderMatch = FolderMatch.SAME
+    tries_again: bool = False
+    """Send once more what the service refused: its rights may be others by now."""
+    allows_emptying: bool = False
+    """A person's yes to all removals here that the safety stop would hold."""
+    is_undoable: bool = True
+    """What it does can be taken back by an undo."""
+    waits: bool = False
+    """The run goes on when an absence is certain, and its sync with it."""
+    patience: Patience = Patience()
+    reads_max: int = READS_MAX
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some differences are left alone because nobody asked for them."""
+        return self.pages is not None or self.direction is not Direction.BOTH
+
+    @property
+    def stops(self) -> frozenset[BatchKind]:
+        """What the safety stop holds until a person says yes."""
+        emptying = {BatchKind.DELETES_HERE} if self.allows_emptying else set()
+        return ALL_KINDS - emptying
+
+    def writes_here(self, slug: Slug) -> bool:
+        """Whether the folder may be written for this page."""
+        is_asked = self.pages is None or slug in self.pages
+        return is_asked and self.direction is not Direction.PUSH
 
 
 class _Tally(Struct):
@@ -142,3 +260,133 @@ class Cycle(Struct, frozen=True):
             if not last or last[0].what != what:
                 entry = LogEntry(self.clock(), slug, what, is_warning=True)
                 self.state.note(entry)
+
+
+def problems_of(results: Sequence[CycleResult]) -> list[Problem]:
+    """Problems of cycles that followed each other: of the last, and what each has once.
+
+    A problem of an earlier cycle is over where the last one has it no more.
+    """
+    once = [one for each in results[:-1] for one in each.problems if one.is_once]
+    return [*once, *results[-1].problems] if results else []
+
+
+class Held(Struct, frozen=True):
+    """A page that waits for a person."""
+
+    slug: Slug
+    reason: HoldReason
+    conflict_file: str = ""
+    """Path of its conflict file in the wiki's folder; empty where there is none."""
+    detail: str = ""
+    """What the service said, or what is in the way; empty for neither."""
+    step: str = ""
+    """What makes way for its conflict file."""
+    file: str = ""
+    """The name of its file where that is neither this one nor what it waits for."""
+
+    @classmethod
+    def of(cls, hold: Hold, known: WikiState, *, shown: str | FolderError = "") -> Held:
+        """A hold with what a person needs to know to settle it."""
+        slug, reason = hold.slug, hold.reason
+        if isinstance(shown, FolderError):
+            return cls(slug, reason, "", shown.message, shown.hint or "")
+        refusal = known.memory.refusals.get(slug)
+        if reason is HoldReason.REFUSED and refusal is not None:
+            return cls(slug, reason, shown, refusal.message)
+        return cls(slug, reason, shown, hold.target or "", file=hold.file or "")
+
+    def __str__(self) -> str:
+        reason = f"{self.reason}: {self.detail}" if self.detail else str(self.reason)
+        return f"{reason} (its file is {self.file})" if self.file else reason
+
+
+class CycleResult(Struct, frozen=True):
+    """What one cycle found and did."""
+
+    plan: Plan
+    """What was carried out, or would be."""
+    pulled: int
+    pushed: int
+    merged: int
+    renamed: int
+    removed: int
+    attachments: int
+    """Attachments fetched."""
+    held: tuple[Held, ...]
+    batches: tuple[Batch, ...]
+    """What a safety stop holds until a person decides."""
+    problems: tuple[Problem, ...]
+    absent: tuple[Problem, ...]
+    """Attachments that the wiki itself lacks, reason for the first time."""
+    notes: tuple[Problem, ...]
+    """Folders that are left out: in a dry run all, otherwise for the first time."""
+    pages: int
+    """How many pages the wiki has, after what was done."""
+    names: Mapping[str, Sequence[str]] = {}
+    """The pages and attachments behind each count, by the name of the count."""
+    settled: frozenset[Slug] = frozenset()
+    """Pages that settled conflict files became, or would become."""
+    has_more: bool = False
+    """Another cycle has something to do at once."""
+    next_scan_s: float | None = None
+    """When one more scan can make an absence certain."""
+
+    @property
+    def waiting(self) -> tuple[Skip, ...]:
+        """Differences left alone, but those which a problem or a batch reports."""
+        return tuple(one for one in self.plan.skipped if not one.reason.is_reported)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing was written on either side."""
+        moved = self.pulled or self.pushed or self.merged or self.renamed
+        return not (moved or self.removed or self.attachments)
+
+
+async def on_texts(work: Callable[[], T], *texts: str) -> T:
+    """Compare, merge or take texts apart beside the loop, where they are long.
+
+    Everything else goes on meanwhile; cancelled, the work comes to its end in vain.
+    """
+    if max(map(len, texts), default=0) < THREAD_CHARS_MIN:
+        return work()
+    return await asyncio.to_thread(work)
+
+
+async def finish(work: Coroutine[None, None, T]) -> T:
+    """Run work that must not stop half way, also when the caller is cancelled.
+
+    The cancellation is raised once the work has ended, or after
+    ``FINISH_TIMEOUT_S``; the work is then left to the next cycle, which finds by
+    comparing what it did.
+    """
+    ended = asyncio.Event()
+    is_left = False
+
+    async def run() -> T:
+        try:
+            return await work
+        except WikisyncError as error:
+            if not is_left:
+                raise
+            # nobody waits for it any more, and the next cycle sees what came of it
+            log.info("failed after it was interrupted: %s", error.message)
+            raise asyncio.CancelledError from error
+        finally:
+            ended.set()
+
+    try:
+        return await asyncio.shield(run())
+    except asyncio.CancelledError:
+        is_left = True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FINISH_TIMEOUT_S):
+                await ended.wait()
+        raise
+
+
+def is_disk_error(error: FolderError) -> bool:
+    """Whether the disk itself refuses, so that no other page can be written."""
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in DISK_ERRORS

@@ -28,10 +28,9 @@ from wikisync.core.model import (
     path_of_title,
 )
 from wikisync.sync.decide import plan
-from wikisync.sync.decide.comparing import Normalisation, normalisation_of
+from wikisync.sync.decide.decided import Normalisation, normalisation_of
 from wikisync.sync.decide.ledger import NO_DIGEST, Agreed, Intent, WriteKind
-from wikisync.sync.run.flow import finish
-from wikisync.sync.run.parts import UNAGREED, Cycle
+from wikisync.sync.run.parts import UNAGREED, Cycle, finish
 
 log = logging.getLogger(__name__)
 

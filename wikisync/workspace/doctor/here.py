@@ -26,7 +26,7 @@ from wikisync.folder.workspace import (
     refuse_overlaps,
     state_match,
 )
-from wikisync.sync.run.options import FolderMatch
+from wikisync.sync.run.parts import FolderMatch
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.doctor.findings import Finding, Grade
 from wikisync.workspace.opening import OpenWorkspace
