@@ -18,7 +18,7 @@ from tests.support.service import EmbeddedService
 from tests.support.site_links import doubled_ids
 from wikisync.errors import FolderError, UsageError
 from wikisync.workspace.cache import default_cache, held_cache
-from wikisync.workspace.rendering import parse_settings
+from wikisync.workspace.page_files import parse_settings
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from tests.support.workspaces import HANDBOOK, PAGES, Cloned
 from wikisync.core.model import Slug
 from wikisync.errors import UsageError
 from wikisync.folder.workspace import locked
-from wikisync.workspace.times import ago, local_time, parse_time
+from wikisync.workspace.sentences import ago, local_time, parse_time
 
 
 async def pull(cloned: Cloned, *texts: str) -> None:

@@ -21,7 +21,7 @@ from tests.support.service import EmbeddedService, embedded_service
 from tests.support.watching import OWNER, WAIT_S, WatchProcess, watching
 from wikisync.cli.main import main
 from wikisync.folder.workspace import holder_of, locked
-from wikisync.workspace.times import parse_time
+from wikisync.workspace.sentences import parse_time
 
 pytestmark = pytest.mark.slow
 

@@ -26,7 +26,6 @@ from wikisync.site.preview.states import PageStatus
 from wikisync.sync.decide.plan import Action, CreateRemote, HoldReason, Plan
 from wikisync.sync.run.parts import Held
 from wikisync.watch.log import LOG_FILES_KEPT, logging_to
-from wikisync.watch.person import Caller
 from wikisync.watch.process import DESCRIPTORS, allow_descriptors
 from wikisync.watch.report import (
     ReportedStates,
@@ -38,7 +37,7 @@ from wikisync.watch.report import (
     read_health,
     status_line,
 )
-from wikisync.watch.site import QUIET_S, TO_REPLACE, PublishedSite
+from wikisync.watch.run import QUIET_S, TO_REPLACE, Caller, PublishedSite
 from wikisync.workspace.configured import find_workspace
 from wikisync.workspace.failures import Condition
 from wikisync.workspace.runner import CYCLE, Outage, WikiRun

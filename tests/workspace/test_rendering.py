@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wikisync.config import MarkupSection
-from wikisync.workspace.rendering import chosen_markup
+from wikisync.workspace.page_files import chosen_markup
 
 
 def test_defaults_of_the_file_and_of_the_pipeline_agree() -> None:

@@ -23,8 +23,7 @@ from wikisync.core.model import Problem
 from wikisync.core.system.processes import interruptible
 from wikisync.core.terminal import VisibleLines, visible_line
 from wikisync.errors import ConfigError, UsageError, WikisyncError
-from wikisync.workspace.sentences import with_hint
-from wikisync.workspace.times import local_time
+from wikisync.workspace.sentences import local_time, with_hint
 
 RED, GREEN, YELLOW = "\x1b[31m", "\x1b[32m", "\x1b[33m"
 BOLD, RESET = "\x1b[1m", "\x1b[0m"

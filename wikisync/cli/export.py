@@ -44,8 +44,8 @@ from wikisync.workspace.exporting import (
 )
 from wikisync.workspace.folders import ThemeChoice
 from wikisync.workspace.keeping import KeptWiki
+from wikisync.workspace.page_files import chosen_markup
 from wikisync.workspace.pulled import wiki_as_json
-from wikisync.workspace.rendering import chosen_markup
 from wikisync.workspace.sentences import counted, problem_as_json
 
 

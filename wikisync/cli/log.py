@@ -18,7 +18,7 @@ from wikisync.workspace.configured import find_workspace, named_page
 from wikisync.workspace.opening import open_workspace
 from wikisync.workspace.restoring import refuse_missing
 from wikisync.workspace.revisions import DIGITS, Revisions, read_revisions
-from wikisync.workspace.times import local_time
+from wikisync.workspace.sentences import local_time
 
 SHOWN = 50
 SHOWN_MAX = 100_000

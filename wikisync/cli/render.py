@@ -16,10 +16,10 @@ from wikisync.workspace.page_files import (
     RenderedFile,
     Source,
     Stage,
+    chosen_markup,
     html_name,
     write_html,
 )
-from wikisync.workspace.rendering import chosen_markup
 
 
 @click.command("render", epilog="Example: wikisync render page.asciidoc --stage safe")

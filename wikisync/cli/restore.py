@@ -33,8 +33,7 @@ from wikisync.workspace.restoring import (
     when,
 )
 from wikisync.workspace.revisions import read_revisions, text_of
-from wikisync.workspace.sentences import counted, with_hint
-from wikisync.workspace.times import local_time, parse_time
+from wikisync.workspace.sentences import counted, local_time, parse_time, with_hint
 
 LINE_CHARS_MAX = 60
 """So much of a line is shown in the list."""

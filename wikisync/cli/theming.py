@@ -11,7 +11,7 @@ import click
 
 from wikisync.cli.options import InputPath, decorated
 from wikisync.workspace.folders import ThemeChoice
-from wikisync.workspace.rendering import parse_settings
+from wikisync.workspace.page_files import parse_settings
 
 
 def theme_options(command: Callable[..., Any]) -> Callable[..., Any]:

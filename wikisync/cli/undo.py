@@ -16,9 +16,8 @@ from wikisync.errors import ExitCode
 from wikisync.folder.workspace import holder_of
 from wikisync.workspace.attention import named_problem
 from wikisync.workspace.configured import find_workspace
-from wikisync.workspace.sentences import counted
+from wikisync.workspace.sentences import counted, local_time
 from wikisync.workspace.syncing import exit_code_of
-from wikisync.workspace.times import local_time
 from wikisync.workspace.undoing import Undo, undo
 
 

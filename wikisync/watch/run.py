@@ -4,7 +4,13 @@
     health file, systemd, a person's command, the published site, a preview
 
 No notification delays a cycle: a change is noted, and one task of its own
-shows what is so by then.
+shows what is so by then.  The person's command runs once for each change of what waits
+for them.
+
+The published site is built beside the cycles, never in them.  However often pages
+change while a build runs, one more follows, after a rest as long as that build took:
+constant edits cost half of one core at most.  What goes wrong leaves the last good
+site, and is reported once.
 """
 
 from __future__ import annotations
@@ -14,7 +20,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any
@@ -28,15 +34,16 @@ from wikisync.core.messages import Messages
 from wikisync.core.model import Problem, Slug
 from wikisync.core.system.file_status import status_at
 from wikisync.core.system.private import write_private_file
+from wikisync.core.system.processes import PIPE, end_session, start_program_async
 from wikisync.core.system.running import give_back_memory
-from wikisync.errors import FolderError, StateError, WikisyncError
+from wikisync.errors import FolderError, StateError, UsageError, WikisyncError
 from wikisync.folder.busy import locked_name
 from wikisync.folder.ignore import CONFLICT_MARK
 from wikisync.folder.naming import parse_path
 from wikisync.folder.safe_open import folder_error
 from wikisync.folder.watch import is_watched, watch_folders
+from wikisync.site.publish import publish
 from wikisync.sync.decide.ledger import RemoteEdit
-from wikisync.watch.person import Caller
 from wikisync.watch.report import (
     WatchedStates,
     WatchReport,
@@ -44,7 +51,6 @@ from wikisync.watch.report import (
     service_sentence,
     status_line,
 )
-from wikisync.watch.site import PublishedSite
 from wikisync.watch.systemd import Notifier
 from wikisync.watch.triggers import ActivityList, Triggers
 from wikisync.watch.wiki import WatchedWiki, some_of
@@ -58,7 +64,10 @@ from wikisync.workspace.attention import (
     sentences,
     write_attention,
 )
+from wikisync.workspace.building import after_command, bucket_of
+from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.failures import Condition, guarded
+from wikisync.workspace.folders import ShownFolder, cache_folder
 from wikisync.workspace.opening import OpenWorkspace
 from wikisync.workspace.runner import (
     CycleOutcome,
@@ -423,3 +432,144 @@ def _is_lock(path: str) -> bool:
 
 def _is_gone(path: str) -> bool:
     return not os.path.lexists(path)
+
+
+CALL_S_MAX = 30.0
+"""For one command."""
+
+
+class Caller:
+    """Runs what notifies a person that they are needed."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        root: Path,
+        environment: Mapping[str, str],
+        *,
+        seconds_max: float = CALL_S_MAX,
+        shown: str = "",
+    ) -> None:
+        """Make one."""
+        self._command = tuple(command)
+        self._root = root
+        self._environment = environment
+        self._seconds_max = seconds_max
+        self._shown = shown
+
+    async def call(self, text: str, attention_file: Path) -> None:
+        """Notify of what waits now; the same text twice in a row is one notification.
+
+        The command gets the text on stdin, and the file's path in the variable
+        ``WIKISYNC_ATTENTION``.  Cancelled, it kills what runs.
+        """
+        if text == self._shown:
+            return
+        self._shown = text
+        words = self._command
+        if not (text and words):
+            return
+        try:
+            process = await start_program_async(
+                words,
+                folder=self._root,
+                environment={
+                    **self._environment,
+                    "WIKISYNC_ATTENTION": os.fspath(attention_file),
+                },
+                stdin=PIPE,
+            )
+        except OSError as exc:
+            log.warning("%s cannot be started: %s", words[0], exc.strerror)
+            return
+        try:
+            async with asyncio.timeout(self._seconds_max):
+                await process.communicate(text.encode("utf-8", "replace"))
+        except TimeoutError:
+            log.warning("%s took longer than %.0f s", words[0], self._seconds_max)
+        finally:
+            if process.returncode is None:
+                await end_session(process)
+        if process.returncode:
+            log.warning("%s ended with exit code %d", words[0], process.returncode)
+
+
+QUIET_S = 1.0
+"""Changes within this time are one build."""
+RETRY_S = 300.0
+"""A build that failed is tried again after this time, also when nothing changes."""
+
+TO_REPLACE = "to remove it from the site run: wikisync build --publish --replace"
+
+
+class PublishedSite:
+    """One site that follows its folders."""
+
+    def __init__(
+        self,
+        workspace: ConfiguredWorkspace,
+        on_problem: Callable[[str], None],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """Make one."""
+        self._workspace = workspace
+        self._on_problem = on_problem
+        self._changed = asyncio.Event()
+        self._problem = ""
+        self._clock = clock
+        self._sleep = sleep
+        self._rests_until = 0.0
+        """By the clock: when the next build may begin."""
+        self.builds = 0
+
+    def change(self) -> None:
+        """Pages changed, or may have."""
+        self._changed.set()
+
+    async def run(self) -> None:
+        """Build whenever something changed, until cancelled."""
+        while True:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(RETRY_S if self._problem else None):
+                    await self._changed.wait()
+            await self._sleep(max(QUIET_S, self._rests_until - self._clock()))
+            self._changed.clear()
+            started = self._clock()
+            try:
+                problem = await guarded("the site", self._build())
+            except UsageError as error:
+                # a wiki would leave the site: the option is of another command
+                problem = f"{error.message}; {TO_REPLACE}"
+            except WikisyncError as error:
+                problem = error.message
+            ended = self._clock()
+            self._rests_until = ended + (ended - started)
+            if problem != self._problem:
+                self._problem = problem
+                self._on_problem(problem)
+
+    async def _build(self) -> str:
+        """Build once; what is wrong with the version that is shown, or nothing.
+
+        Raises:
+            WikisyncError: there is no new version; the last good one stays.
+        """
+        root = self._workspace.root
+        shown = ShownFolder(root, root)
+        config = self._workspace.config
+        self.builds += 1
+        wikis, options = shown.site()
+        published = await publish(
+            wikis,
+            root / config.site.output,
+            options,
+            cache=cache_folder(shown, "site", os.environ),
+            keep=config.site.keep,
+            bucket=bucket_of(shown, config, os.environ),
+            after=after_command(shown, config, os.environ),
+        )
+        if published.is_switched:
+            log.info("the site %s is up to date", config.site.output)
+        return str(published.problems[0]) if published.problems else ""

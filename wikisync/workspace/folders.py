@@ -32,7 +32,7 @@ from wikisync.site.preview.world import PreviewInputs
 from wikisync.sync.base.state import State
 from wikisync.workspace.cache import default_cache
 from wikisync.workspace.configured import no_wiki, read_config, workspace_above
-from wikisync.workspace.rendering import markup_options
+from wikisync.workspace.page_files import markup_options
 
 PROJECT_THEME = "theme"
 """Folder beside the configuration with the project's own templates."""

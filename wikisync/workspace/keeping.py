@@ -31,7 +31,7 @@ from wikisync.site.published import PublishedWiki, WikiIndex, refuse_leaving
 from wikisync.workspace.discovery import Found, FoundWiki, is_switched_off, wiki_of
 from wikisync.workspace.failures import is_of_all
 from wikisync.workspace.pulled import Pulled
-from wikisync.workspace.times import ago
+from wikisync.workspace.sentences import ago
 
 T = TypeVar("T")
 

@@ -6,15 +6,18 @@ import itertools
 import os
 import posixpath
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 from msgspec.structs import replace
 
+from wikisync.config import FILE_NAME, MarkupSection, parse_markup
 from wikisync.core.messages import Messages
 from wikisync.core.model import (
     AttachmentPath,
@@ -24,7 +27,13 @@ from wikisync.core.model import (
     Slug,
     split_extension,
 )
-from wikisync.errors import FolderError, RenderError, WikisyncError
+from wikisync.errors import (
+    ConfigError,
+    FolderError,
+    RenderError,
+    UsageError,
+    WikisyncError,
+)
 from wikisync.folder.naming import attachment_path, parse_path
 from wikisync.folder.safe_open import opened_inside, read_all
 from wikisync.markup.bounded import bounded_parser
@@ -33,7 +42,7 @@ from wikisync.markup.links import LinkIndex, normal_path
 from wikisync.markup.record import LinkResult, MarkupOptions, TocEntry, position_of
 from wikisync.markup.resolve import REASONS, finish_page
 from wikisync.markup.source import clean_source
-from wikisync.workspace.rendering import chosen_markup, workspace_markup
+from wikisync.workspace.configured import nearest_workspace, read_config
 
 STDIN = "-"
 STDIN_SLUG = Slug("page")
@@ -324,3 +333,72 @@ def read_inside(root: Path, inside: str) -> str | None:
         return None if b"\0" in raw else raw.decode("utf-8")
     except (OSError, FolderError, UnicodeDecodeError):
         return None
+
+
+def markup_options(section: MarkupSection) -> MarkupOptions:
+    """A section of the configuration as the options of the pipeline."""
+    return MarkupOptions(
+        math=section.math,
+        kroki=section.kroki,
+        engine=section.markdown_engine,
+        asciidoc_engine=section.asciidoc_engine,
+        highlight=section.highlight,
+        emoji=section.emoji,
+        anchors=section.anchors,
+        placeholders={} if section.placeholders else None,
+    )
+
+
+def chosen_markup(
+    given: Sequence[str], section: MarkupSection | None = None
+) -> MarkupOptions:
+    """The options that ``--markup`` and a section of the file give together.
+
+    Raises:
+        UsageError: an option is not ``NAME=VALUE``.
+        ConfigError: a key is unknown, or its value is wrong.
+    """
+    values = structs.asdict(section or MarkupSection())
+    values.update(parse_settings(given, "--markup"))
+    return markup_options(parse_markup(values, "--markup"))
+
+
+def workspace_markup(folder: Path) -> MarkupSection | None:
+    """``[markup]`` of the workspace that a folder lies in; None outside of one.
+
+    Raises:
+        ConfigError: the file cannot be read, or is wrong.
+    """
+    try:
+        start = folder.resolve()
+    except OSError as exc:
+        raise ConfigError(f"cannot find {folder}: {exc.strerror}") from exc
+    root = nearest_workspace(start)
+    return read_config(root / FILE_NAME).markup if root else None
+
+
+def parse_settings(given: Sequence[str], option: str) -> Mapping[str, object]:
+    """Settings as ``name=value``; a value is TOML where it can be, else text.
+
+    Args:
+        given: what stood on the command line.
+        option: how messages call it.
+
+    Raises:
+        UsageError: there is no ``=``, or no name.
+    """
+    settings: dict[str, object] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not name.strip() or not equals:
+            raise UsageError(
+                f"{option} {text} is not NAME=VALUE",
+                hint=f"write it like {option} {EXAMPLES.get(option, 'name=value')}",
+            )
+        settings[name.strip()] = value.strip()
+        with suppress(tomllib.TOMLDecodeError):
+            settings[name.strip()] = tomllib.loads(f"value = {value}")["value"]
+    return settings
+
+
+EXAMPLES = {"--theme-option": "accent=teal", "--markup": "math=source"}

@@ -31,7 +31,7 @@ from wikisync.workspace.configured import (
     refuse_unknown,
 )
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
-from wikisync.workspace.times import local_time
+from wikisync.workspace.sentences import local_time
 
 REPLACED = "replaced by a sync or a restore"
 LAST_SYNC = "the last sync"

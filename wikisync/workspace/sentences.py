@@ -1,9 +1,14 @@
-"""Counts, problems and batches, as people and as programs read them."""
+"""Counts, times, problems and batches, as people and as programs read them."""
 
 from __future__ import annotations
 
+import re
+import time
+from contextlib import suppress
+from datetime import datetime
+
 from wikisync.core.model import Problem
-from wikisync.errors import WikisyncError
+from wikisync.errors import UsageError, WikisyncError
 from wikisync.sync.decide.safety import Batch
 
 OTHER_FOLDER = (
@@ -46,3 +51,49 @@ def batch_as_json(batch: Batch) -> dict[str, object]:
 def error_as_json(error: WikisyncError) -> dict[str, object]:
     """Why a wiki could not go on, for programs."""
     return {"message": error.message, "hint": error.hint}
+
+
+_STEPS = ((86_400.0, "day"), (3_600.0, "hour"), (60.0, "minute"), (1.0, "second"))
+_AGE = re.compile(
+    r"(?ai)(?P<count>\d{1,6})\s*(?P<unit>s|m|h|d|w)"
+    r"(?:(?<=s)ec(?:ond)?s?|(?<=m)in(?:ute)?s?|(?<=h)(?:ou)?rs?|(?<=d)ays?|(?<=w)eeks?)?"
+    r"(?:\s+ago)?"
+)
+_UNITS_S = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
+
+
+def local_time(at: float) -> str:
+    """``2026-11-21 14:30:12``."""
+    return f"{datetime.fromtimestamp(at).astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def ago(seconds: float) -> str:
+    """``3 minutes ago``, in the largest unit that fits."""
+    for length, name in _STEPS:
+        count = int(seconds // length)
+        if count:
+            return f"{count} {name}{'s' * (count != 1)} ago"
+    return "just now"
+
+
+def parse_time(text: str, *, now: float | None = None) -> float:
+    """Seconds since the epoch for a local time that a person wrote.
+
+    A date alone is its midnight, an hour alone is today's; ``2h`` and ``3 days ago``
+    are ages.  A time with ``Z`` or an offset is not local.
+
+    Raises:
+        UsageError: it is none.
+    """
+    clean = text.strip()
+    now = time.time() if now is None else now
+    if age := _AGE.fullmatch(clean):
+        return now - int(age["count"]) * _UNITS_S[age["unit"].lower()]
+    today = f"{datetime.fromtimestamp(now).astimezone():%Y-%m-%d}"
+    for prefix in ("", f"{today} "):  # an hour alone is today's
+        with suppress(ValueError, OverflowError, OSError):
+            return datetime.fromisoformat(prefix + clean).astimezone().timestamp()
+    raise UsageError(
+        f"{text!r} is not a time",
+        hint="write it like 2026-11-21 14:30, 2026-11-21, 14:30, 2h or 3d",
+    )

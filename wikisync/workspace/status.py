@@ -30,13 +30,13 @@ from wikisync.workspace.attention import batch_sentence, held_sentence, with_ste
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki
 from wikisync.workspace.sentences import (
     OTHER_FOLDER,
+    ago,
     batch_as_json,
     counted,
     error_as_json,
     problem_as_json,
     with_hint,
 )
-from wikisync.workspace.times import ago
 
 NOTICED_S = 86_400.0
 """What was done longer ago is shown by ``wikisync log`` alone."""

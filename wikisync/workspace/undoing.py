@@ -20,10 +20,10 @@ from wikisync.sync.run.undoing import undo_sync
 from wikisync.workspace.configured import ConfiguredWorkspace
 from wikisync.workspace.opening import OpenWorkspace, SyncedWiki, open_workspace
 from wikisync.workspace.runner import Runner
+from wikisync.workspace.sentences import local_time
 from wikisync.workspace.service import open_service
 from wikisync.workspace.sync_run import say_attention
 from wikisync.workspace.syncing import Synced, WikiCycles
-from wikisync.workspace.times import local_time
 
 
 class Undo(Struct, frozen=True):

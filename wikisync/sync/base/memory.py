@@ -97,7 +97,7 @@ FIELDS = WikiMemory.__struct_fields__
 
 
 class WikiRows:
-    """The rows of one wiki, its memory and its conflict files; ``WikiState`` adds more."""
+    """The rows of one wiki, its memory and conflict files; ``WikiState`` has more."""
 
     def __init__(self, database: Database, number: int) -> None:
         self._database = database

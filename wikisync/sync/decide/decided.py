@@ -1,4 +1,4 @@
-"""What a decision is made of: plan, merges, conflicts; what differs or is alike.  Pure."""
+"""What a decision is made of: plan, merges, conflicts; what differs.  Pure."""
 
 from __future__ import annotations
 

@@ -11,10 +11,10 @@ may have been renamed to one whose text cannot be had is not removed before that
 be read.
 
 Besides, a page that is gone may be one whose text was put into another page.  Where
-that other page cannot be carried over, the removal waits, or no copy in this place would
-have the text.  A page that can never be carried over keeps back no other removal.  The
-errors of the last cycle are kept, so that ``status`` and dry runs, which try nothing,
-know what stands in the way.
+that other page cannot be carried over, the removal waits, or no copy in this place
+would have the text.  A page that can never be carried over keeps back no other
+removal.  The errors of the last cycle are kept, so that ``status`` and dry runs, which
+try nothing, know what stands in the way.
 """
 
 from __future__ import annotations
