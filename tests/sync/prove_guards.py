@@ -154,7 +154,7 @@ GUARDS = (
     ),
     Guard(
         "a second save is meant",
-        f"{SYNC}.run.arrive:_merge",
+        f"{SYNC}.run.pull:_merge",
         lambda merge: _never_stale(merge),  # noqa: PLW0108 - it is defined below
         "sync/test_cycle.py::test_the_same_save_once_more_is_meant",
     ),
@@ -166,27 +166,27 @@ GUARDS = (
     ),
     Guard(
         "patience with absences",
-        f"{SYNC}.run.sightings:is_certain",
+        f"{SYNC}.run.removals:is_certain",
         answer(True),
         "sync/test_sightings.py::test_a_page_gone_from_the_wiki_goes_at_the_third_scan",
     ),
     Guard(
         "pages that cannot be read may be renamed ones",
-        f"{SYNC}.run.sightings:_new_unread",
+        f"{SYNC}.run.removals:_new_unread",
         async_answer(frozenset()),
         "sync/test_sightings.py"
         "::test_a_page_that_may_be_a_new_one_that_cannot_be_read_stays",
     ),
     Guard(
         "missing pages are asked for",
-        f"{SYNC}.run.sightings:still_there",
+        f"{SYNC}.run.removals:still_there",
         async_answer(None),
         "sync/test_sightings.py"
         "::test_a_page_that_the_list_lacks_and_the_wiki_still_has_stays",
     ),
     Guard(
         "control read",
-        f"{SYNC}.run.sightings:is_answering",
+        f"{SYNC}.run.removals:is_answering",
         async_answer(True),
         "sync/test_sightings.py::test_a_wiki_that_denies_everything_is_not_believed",
     ),
@@ -204,7 +204,7 @@ GUARDS = (
     ),
     Guard(
         "brake for shrunken pages",
-        f"{SYNC}.run.stopping:shrunk_pages",
+        f"{SYNC}.run.filters:shrunk_pages",
         answer(frozenset()),
         "sync/test_cycle.py::test_a_page_that_lost_nearly_all_its_text_waits",
     ),
@@ -224,7 +224,7 @@ GUARDS = (
     ),
     Guard(
         "older copy of the folder",
-        f"{SYNC}.run.stopping:folder_rewinding_of",
+        f"{SYNC}.run.filters:folder_rewinding_of",
         answer(NO_REWINDING),
         "sync/test_rewinding.py::"
         "test_older_copy_of_the_folder_takes_nothing_back_unasked",
@@ -291,7 +291,7 @@ GUARDS = (
     ),
     Guard(
         "late saves",
-        f"{SYNC}.run.late:_merge",
+        f"{SYNC}.run.intents:_merge",
         async_answer(True),
         "sync/test_late.py::test_a_late_save_is_merged_with_what_replaced_it",
     ),
@@ -303,7 +303,7 @@ GUARDS = (
     ),
     Guard(
         "a late save's own ancestor",
-        f"{SYNC}.run.late:_edited",
+        f"{SYNC}.run.intents:_edited",
         _newest_replaced,
         "sync/test_late.py::test_a_late_save_is_an_edit_of_what_its_file_held",
     ),
@@ -333,7 +333,7 @@ GUARDS = (
     ),
     Guard(
         "a wiki that went back in time",
-        f"{SYNC}.run.stopping:rewinding_of",
+        f"{SYNC}.run.filters:rewinding_of",
         answer(NO_REWINDING),
         "sync/test_rewinding.py::test_nothing_is_taken_back_unasked",
     ),
@@ -352,7 +352,7 @@ GUARDS = (
     ),
     Guard(
         "a wiki whose history lacks the last sync",
-        f"{SYNC}.run.stopping:rewinding_by_history",
+        f"{SYNC}.run.filters:rewinding_by_history",
         answer(NO_REWINDING),
         f"{SCHEDULES}[last commit pushed over]",
     ),
@@ -364,7 +364,7 @@ GUARDS = (
     ),
     Guard(
         "removals within an hour",
-        f"{SYNC}.run.stopping:removed_unasked",
+        f"{SYNC}.run.filters:removed_unasked",
         answer({}),
         "sync/test_cycle.py::test_pages_removed_one_after_the_other_are_asked_about",
     ),
@@ -377,7 +377,7 @@ GUARDS = (
     ),
     Guard(
         "emptied directories",
-        f"{SYNC}.run.stopping:emptied_pages",
+        f"{SYNC}.run.filters:emptied_pages",
         async_answer(frozenset()),
         "sync/test_cycle.py::test_pages_of_a_directory_that_is_left_empty_wait",
     ),
@@ -390,7 +390,7 @@ GUARDS = (
     ),
     Guard(
         "nothing below an emptied directory",
-        f"{SYNC}.run.stopping:emptied_pages",
+        f"{SYNC}.run.filters:emptied_pages",
         async_answer(frozenset()),
         f"{SCHEDULES}[disks that come and go]",
     ),
@@ -409,7 +409,7 @@ GUARDS = (
     ),
     Guard(
         "late saves of programs",
-        f"{SYNC}.run.late:_merge",
+        f"{SYNC}.run.intents:_merge",
         async_answer(True),
         f"{SCHEDULES}[appending programs]",
     ),
