@@ -27,6 +27,23 @@ async def test_a_rename_changes_the_links_and_reaches_the_wiki(cloned: Cloned) -
     assert wiki["start.md"] == "[the guide](manual/first.md) and `guide`\n"
 
 
+async def test_a_page_whose_own_links_change_is_renamed_and_edited_on_the_wiki(
+    cloned: Cloned,
+) -> None:
+    """As a page with another text and another name it was removed and made anew."""
+    cloned.write("guide.md", "[here](guide) [rules](team/rules)\n" + "a line\n" * 9)
+    cloned.write("team/rules.md", "[people](people) [the guide](../guide)\n")
+    await cloned.run("sync")
+    await cloned.run("mv", "handbook/guide.md", "handbook/manual/first")
+    await cloned.run("mv", "handbook/team", "handbook/people")
+    ran = await cloned.run("sync", "--json")
+    (wiki,) = json.loads(ran.out)["wikis"]
+    assert (wiki["renamed"], wiki["removed"]) == (3, 0)
+    wiki = await cloned.wiki()
+    assert wiki.pop(".gitlab/redirects.yml")
+    assert wiki == cloned.files()
+
+
 async def test_a_dry_run_writes_nothing(cloned: Cloned) -> None:
     before = cloned.files()
     ran = await cloned.run("mv", "guide", "first", "--dry-run", "--json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -14,6 +15,7 @@ from wikisync.errors import ExitCode, UsageError
 from wikisync.site.preview.moves import Moves, lines_of, make_moves, plan_moves
 from wikisync.site.preview.writing import WikiDesk
 from wikisync.workspace.configured import find_workspace, named_page, workspace_above
+from wikisync.workspace.folders import know_again
 from wikisync.workspace.sentences import counted
 
 
@@ -70,7 +72,9 @@ def _named(start: Path, old: str, new: str) -> tuple[WikiDesk, tuple[str, str]]:
             f"{old} and {new} are in two wikis",
             hint="a page is renamed inside its wiki; to move it, copy and delete it",
         )
-    desk = WikiDesk(workspace.folder_of(section), workspace.private)
+    private = workspace.private
+    folder, note = workspace.folder_of(section), partial(know_again, private)
+    desk = WikiDesk(folder, private, note)
     return desk, (slug, target)
 
 

@@ -27,6 +27,7 @@ from wikisync.workspace.folders import (
     cache_folder,
     editor_command,
     find_shown,
+    know_again,
     preview_inputs,
 )
 
@@ -77,6 +78,7 @@ def command(
         editor=editor_command(editor, os.environ),
         settings=shown.settings,
         private=shown.private,
+        know_again=partial(know_again, shown.private) if shown.private else None,
         is_read_only=is_read_only,
         decisions=(
             WorkspaceDecisions(shown.workspace, console) if shown.workspace else None

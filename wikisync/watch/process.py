@@ -8,6 +8,7 @@ import resource
 import signal
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -35,6 +36,7 @@ from wikisync.workspace.folders import (
     ShownFolder,
     cache_folder,
     editor_command,
+    know_again,
     preview_inputs,
 )
 from wikisync.workspace.opening import OpenWorkspace, open_workspace
@@ -230,6 +232,7 @@ class _Process:
             editor=editor_command(None, os.environ),
             settings=shown.settings,
             private=shown.private,
+            know_again=partial(know_again, workspace.private),
             decisions=WorkspaceDecisions(
                 workspace.root, self.messages, self.request.token_file
             ),

@@ -11,7 +11,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,14 +22,16 @@ from wikisync.config import FILE_NAME, Config, WikiSection
 from wikisync.config.reading import overlap
 from wikisync.config.trust import refuse_unagreed
 from wikisync.core.layout import CACHE_FOLDER, PRIVATE_FOLDER, STATE_FILE
-from wikisync.core.model import WikiOwner
+from wikisync.core.model import PagePath, WikiOwner
 from wikisync.core.terminal import path_text
 from wikisync.core.versions import UNKNOWN, Versions
-from wikisync.errors import ConfigError, UsageError, WikisyncError
+from wikisync.errors import ConfigError, StateError, UsageError, WikisyncError
+from wikisync.folder.naming import parse_path
 from wikisync.folder.workspace import holder_of
 from wikisync.site.model import SiteOptions, WikiOrigin, WikiSource
 from wikisync.site.preview.world import PreviewInputs
 from wikisync.sync.base.state import State
+from wikisync.sync.decide.plan import BasePage
 from wikisync.workspace.cache import default_cache
 from wikisync.workspace.configured import no_wiki, read_config, workspace_above
 from wikisync.workspace.page_files import markup_options
@@ -130,6 +132,37 @@ def cache_folder(shown: ShownFolder, name: str, environment: Mapping[str, str]) 
     if shown.workspace is not None:
         return shown.workspace / PRIVATE_FOLDER / CACHE_FOLDER / name
     return default_cache(name, shown.folder, environment)
+
+
+def know_again(
+    private: Path,
+    root: Path,
+    files: Mapping[PagePath, tuple[str, str]],
+    moved: Set[PagePath],
+) -> None:
+    """Note by what files of a wiki's folder were known, and are now.
+
+    Else a page with another text and another name would be a new one.  A sync that
+    runs beside it reads that.
+    """
+    if not (private / STATE_FILE).exists():
+        return
+    # without it the page is removed and made anew, and no text is lost
+    with suppress(StateError), State.open(private / STATE_FILE, is_held=False) as state:
+        folder = os.path.relpath(root.resolve(), private.parent.resolve())
+        for known in state.of_folder(folder):
+            base, names = known.base(), known.aliases()
+            owners = {page.local_identity: slug for slug, page in base.items()}
+            owners.pop("", None)
+            pages: list[BasePage] = []
+            for path, (before, now) in files.items():
+                found = parse_path(path)
+                slug = owners.get(before)
+                if slug is None and path in moved and found is not None:
+                    slug = names.get(found[0], found[0])
+                if slug is not None and slug in base:
+                    pages.append(replace(base[slug], local_identity=now))
+            known.refresh(pages)
 
 
 def _workspace_site(

@@ -134,11 +134,14 @@ def make_moves(desk: WikiDesk, moves: Moves) -> list[PagePath]:
         PreconditionFailed: a page is gone, or something has its new name.
         FolderError: a file cannot be written.
     """
-    clashing = []
+    clashing, moved = [], {file.path for file in moves.files}
+    known = desk.identities(moved.union(one.path for one in moves.texts))
     for one in moves.texts:
         made = desk.save(one.path, one.format, one.after, one.before)
         if made.outcome in {"clash", "gone"}:
             clashing.append(one.path)
+    # with another text, another name and another identity each would be a new page
+    desk.know_again(known, moved)
     for file in moves.files:
         desk.move(file.path, file.target)
     return clashing

@@ -200,7 +200,7 @@ class WriteRoutes:
         site: LiveSite,
         in_thread: InThread,
         refresh: Callable[[frozenset[str]], Awaitable[None]],
-        private: Path | None,
+        desk: Callable[[Path], WikiDesk],
         decisions: Decisions | None,
         *,
         is_read_only: bool,
@@ -210,7 +210,7 @@ class WriteRoutes:
         self._site = site
         self._in_thread = in_thread
         self._refresh = refresh
-        self._private = private
+        self._desk_of = desk
         self.is_read_only = is_read_only
 
     def add(self, router: web.UrlDispatcher, prefix: str) -> None:
@@ -267,7 +267,7 @@ class WriteRoutes:
         return page, self._desk(page)
 
     def _desk(self, page: WritablePage) -> WikiDesk:
-        return WikiDesk(page.wiki.source.folder, self._private)
+        return self._desk_of(page.wiki.source.folder)
 
     async def _source(self, wish: SourceWish) -> object:
         page = None

@@ -58,6 +58,7 @@ from wikisync.site.preview.search import SearchIndex
 from wikisync.site.preview.site import LiveSite, Load, PageView, ReadCount
 from wikisync.site.preview.states import Decisions, PageStates, PageStatus
 from wikisync.site.preview.windows import News, Reading, Windows
+from wikisync.site.preview.writing import KnowAgain, WikiDesk
 from wikisync.site.reader import bounded_reader
 from wikisync.site.sources import SourceFile
 
@@ -97,6 +98,7 @@ class PreviewOptions(Struct, frozen=True):
     private: Path | None = None
     """The workspace's own folder, where deleted pages are kept; by default the one
     beside each wiki."""
+    know_again: KnowAgain | None = None
     is_read_only: bool = False
     """No page can be written in the browser."""
     decisions: Decisions | None = None
@@ -181,7 +183,7 @@ class Preview:
             self._site,
             self._in_thread,
             self._refresh,
-            options.private,
+            lambda root: WikiDesk(root, options.private, options.know_again),
             options.decisions,
             is_read_only=self._is_read_only,
         )

@@ -11,7 +11,7 @@ Everything here blocks and belongs to no thread.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -29,10 +29,11 @@ from wikisync.core.model import (
     digest_of,
 )
 from wikisync.errors import FolderError, NotFound, PreconditionFailed, SiteError
+from wikisync.folder.identity import identity_of
 from wikisync.folder.limbo import Limbo
 from wikisync.folder.naming import page_of_conflict, parse_path, path_of
 from wikisync.folder.private import private_folder, way_of, wiki_private_folder
-from wikisync.folder.safe_open import read_below
+from wikisync.folder.safe_open import opened_below, read_below
 from wikisync.folder.swap import FileWrite, FolderWriter
 from wikisync.folder.text import decode_page
 from wikisync.folder.trash import Trash
@@ -49,6 +50,10 @@ DEPTH_MAX = 20
 """Folders in it."""
 TRIES_MAX = 8
 """So often a text is merged anew while another program saves the same file."""
+
+KnowAgain = Callable[[Path, Mapping[PagePath, tuple[str, str]], Set[PagePath]], None]
+"""Notes in the workspace by what files of a wiki's folder were known, and are now; and
+which of them are about to be renamed."""
 
 Outcome = Literal["saved", "merged", "clash", "gone"]
 
@@ -77,10 +82,37 @@ class Written(Struct, frozen=True):
 class WikiDesk:
     """The folder of one wiki, for a person who writes in the browser."""
 
-    def __init__(self, root: Path, private: Path | None) -> None:
+    def __init__(
+        self, root: Path, private: Path | None, know_again: KnowAgain | None = None
+    ) -> None:
         """``private`` is the workspace's own folder, if it is one."""
         self.root = root
         self._private = private
+        self._know_again = know_again
+
+    def know_again(self, files: Mapping[PagePath, str], moved: Set[PagePath]) -> None:
+        """Let the sync know files that were written, or are renamed next.
+
+        Args:
+            files: What ``identities`` said before.
+            moved: Those that are renamed next.
+        """
+        if self._know_again is not None:
+            now = self.identities(files)
+            changed = {
+                path: (before, now[path])
+                for path, before in files.items()
+                if path in now and (path in moved or before != now[path])
+            }
+            self._know_again(self.root, changed, moved)
+
+    def identities(self, paths: Iterable[PagePath]) -> dict[PagePath, str]:
+        """By what files are known when they are renamed."""
+        found: dict[PagePath, str] = {}
+        for path in paths:
+            with suppress(OSError), opened_below(self.root, path) as opened:
+                found[path] = identity_of(opened)
+        return found
 
     def read(self, path: str) -> str | None:
         """A page's text as an editor shows it; None where the file is gone.

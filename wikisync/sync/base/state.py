@@ -169,6 +169,12 @@ class State:
             )
         self._wikis.clear()
 
+    def of_folder(self, folder: str) -> list[WikiState]:
+        """What is known of the wiki of a folder, if there is any."""
+        owners = "SELECT kind, full_path FROM wiki WHERE folder = ?"
+        rows = self._database.rows(owners, folder)
+        return [self.wiki(WikiOwner(kind, path)) for kind, path in rows]
+
     def begin_anew(self, owner: WikiOwner) -> WikiState:
         """Forget what a folder and its wiki agreed on; replaced texts are kept."""
         old = self.wiki(owner).number
