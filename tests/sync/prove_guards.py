@@ -441,7 +441,7 @@ GUARDS = (
     ),
     Guard(
         "a whole scan for more than texts",
-        "wikisync.sync.run.frame:is_saved_enough",
+        "wikisync.sync.run.cycle:is_saved_enough",
         answer(True),
         "sync/test_saved.py::test_an_absence_counts_only_where_it_is_looked_for",
     ),

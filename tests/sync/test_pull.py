@@ -24,11 +24,11 @@ from wikisync.errors import (
     Unavailable,
 )
 from wikisync.folder.replica import FolderReplica
+from wikisync.sync.base import agreements
 from wikisync.sync.base.state import State
 from wikisync.sync.decide.narrowing import Direction
 from wikisync.sync.decide.safety import Batch
 from wikisync.sync.replica import LocalReplica
-from wikisync.sync.run import frame
 from wikisync.sync.run.cycle import run_cycle
 from wikisync.sync.run.parts import CycleOptions, CycleResult, Patience
 
@@ -410,7 +410,7 @@ async def test_mark_is_not_kept_where_it_would_stand_for_little(
     pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await pair.pull()
-    monkeypatch.setattr(frame, "PAGES_AGAIN_MAX", 0)
+    monkeypatch.setattr(agreements, "PAGES_AGAIN_MAX", 0)
     pair.local.put("home", "mine")
     pair.remote.put("home", "theirs")
     pair.remote.tag = "mark"

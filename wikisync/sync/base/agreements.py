@@ -21,6 +21,7 @@ from wikisync.core.model import (
     LooseFile,
     PageState,
     Slug,
+    Snapshot,
     in_form_c,
 )
 from wikisync.sync.base.database import Database
@@ -232,6 +233,21 @@ class Agreements(History):
         self.remember(
             refusals=change.follow(memory.refusals), edits=change.follow(memory.edits)
         )
+
+    def remember_mark(self, there: Snapshot) -> None:
+        """Note the wiki's mark, and the pages that the base has otherwise.
+
+        Those are pages that this cycle sent, and those that wait for a person.
+        """
+        agreed, again = self.remote_pages(), frozenset[Slug]()
+        if agreed != there.pages:
+            again = frozenset(
+                slug
+                for slug in agreed.keys() | there.pages.keys()
+                if agreed.get(slug) != there.pages.get(slug)
+            )
+        tag = there.tag if len(again) <= PAGES_AGAIN_MAX else ""
+        self.remember(remote_tag=tag, remote_again=again)
 
     def refresh(self, pages: Iterable[BasePage]) -> None:
         """Change what is known of pages whose agreed text stays the same."""

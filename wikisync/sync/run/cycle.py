@@ -9,6 +9,7 @@ the intents, what this one did.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from typing import assert_never
 
 from msgspec.structs import replace
 
+from wikisync import errors
 from wikisync.core.mentions import mentioned_attachments
 from wikisync.core.messages import Progress, SilentProgress
 from wikisync.core.model import (
@@ -27,58 +29,21 @@ from wikisync.core.model import (
     WikiOwner,
     in_form_c,
 )
-from wikisync.core.system.parallel import each
-from wikisync.errors import (
-    FolderError,
-    Halted,
-    NotFound,
-    PermissionDenied,
-    ProtocolViolation,
-    WikisyncError,
-)
+from wikisync.core.system.parallel import each, plain_errors
 from wikisync.sync.base.state import State
-from wikisync.sync.decide.decided import Decided
+from wikisync.sync.decide import plan as actions
+from wikisync.sync.decide.decided import Decided, has_texts_to_send, is_saved_enough
+from wikisync.sync.decide.ledger import NO_SLUG
 from wikisync.sync.decide.narrowing import Direction
-from wikisync.sync.decide.plan import (
-    Action,
-    Adopt,
-    BasePage,
-    CreateLocal,
-    CreateRemote,
-    Delete,
-    DeleteLocal,
-    DeleteRemote,
-    DropRecord,
-    Hold,
-    Merge,
-    Move,
-    MoveLocal,
-    MoveRemote,
-    Plan,
-    Pull,
-    Push,
-    Rebase,
-    Rebind,
-    RemoteWrite,
-    Send,
-    Skip,
-    Write,
-)
+from wikisync.sync.decide.plan import Action, BasePage, Hold, Plan, Send, Skip, describe
 from wikisync.sync.decide.safety import NO_ID, BatchKind, Decision
-from wikisync.sync.replica import LocalReplica, RemoteReplica, Replica
+from wikisync.sync.replica import LocalReplica, RemoteReplica
 from wikisync.sync.run.attachments import fetch_attachments, note_unmet
 from wikisync.sync.run.deciding import decide_cycle
-from wikisync.sync.run.frame import (
-    new_notes,
-    note_health,
-    note_writes,
-    problems_and_notes,
-    remember_tag,
-    scan,
-)
 from wikisync.sync.run.holds import WITH_CONFLICT_FILE, Holds
 from wikisync.sync.run.intents import settle_intents, take_late_save
 from wikisync.sync.run.parts import (
+    EVENTS_EACH_MAX,
     Confirm,
     Cycle,
     CycleOptions,
@@ -94,7 +59,7 @@ from wikisync.sync.run.pull import (
     remove_here,
 )
 from wikisync.sync.run.push import Pushes, Pushing
-from wikisync.sync.run.removals import in_the_way, lasting, put_off, waiting_removals
+from wikisync.sync.run.removals import lasting, put_off, waiting_removals
 
 log = logging.getLogger(__name__)
 
@@ -102,6 +67,24 @@ TEXTS_COMPARED_MAX = 20
 """Pages with an error whose texts are compared with those of removed pages."""
 SENDS_MAX = 3
 """Pages on their way to the wiki: one is written, the next ones are got ready."""
+LASTING = frozenset(
+    {
+        "conflict-stray",
+        "folder-left-out",
+        "name-hidden",
+        "page-copy",
+        "page-in-uploads",
+        "page-listed-twice",
+        "page-malformed",
+        "page-not-text",
+        "page-not-utf-8",
+        "page-refused",
+        "page-shadowed",
+        "page-unreadable",
+        "page-unwritable",
+    }
+)
+"""Problems of one page, which stay until somebody changes that page."""
 
 
 async def run_cycle(
@@ -145,7 +128,7 @@ async def run_cycle(
             if state.is_copy:
                 return await _Run(cycle, confirm).plan(owner, remote_id)
             return await _Run(cycle, confirm).run(owner, remote_id)
-        except WikisyncError as error:
+        except errors.WikisyncError as error:
             health = replace(known.memory.health, problem=error.message)
             known.remember(health=health)
             known.end_sync()
@@ -161,7 +144,7 @@ class _Run:
         self._confirm = confirm
         self._holds = Holds(cycle)
         self._settled: frozenset[Slug] = frozenset()
-        self._shown: Mapping[Slug, str | FolderError] = {}
+        self._shown: Mapping[Slug, str | errors.FolderError] = {}
         """Conflict files of held pages, or what is in their way."""
         self._agreed: Mapping[Slug, BasePage] | None = None
         """The base before anything was carried out; None where nothing was."""
@@ -192,25 +175,39 @@ class _Run:
         state.save()
         await self._carry_out(decided)
         # for whoever asks how the wiki stands, and tries nothing
-        errors = [*tally.errors, *tally.missing]
+        failed = [*tally.errors, *tally.missing]
         if options.is_partial:
             tried = {action.slug for action in decided.plan.actions}
             before = state.memory.troubles
-            errors += [one for one in before if Slug(one.subject) not in tried]
-        state.remember(troubles=tuple(dict.fromkeys(errors)))
+            failed += [one for one in before if Slug(one.subject) not in tried]
+        state.remember(troubles=tuple(dict.fromkeys(failed)))
         await self._note_head(decided)
         decided, problems, notes = self._found(decided)
-        note_health(cycle, problems, decided, started_at)
+        # it was good where all was seen and nothing failed but pages that would fail
+        # again: one that can never be read says nothing of all others
+        is_whole = decided.here.is_complete and decided.there.is_complete
+        health = replace(
+            state.memory.health,
+            last_started_at=started_at,
+            problem=str(problems[0]) if problems else "",
+        )
+        if is_whole and all(one.code in LASTING for one in problems):
+            health = replace(health, last_good_at=cycle.clock())
+        state.remember(health=health)
         warnings = {Slug(p.subject): p.message for p in (*problems, *tally.absent)}
         cycle.note_new(
             warnings | {one.slug: str(one.reason) for one in decided.plan.held}
         )
-        result = self._result(decided, problems, new_notes(cycle, notes))
+        notes = tuple(note for note in notes if not state.events(1, _name(note)))
+        for note in notes:
+            state.note_done(cycle.clock(), _name(note), note.message)
+        result = self._result(decided, problems, notes)
         waits = options.waits and result.next_scan_s is not None
         if options.is_undoable and not (result.has_more or waits):
             state.end_sync()
-        if not problems:
-            remember_tag(state, decided.there)
+        if not problems and not decided.there.is_remembered:
+            # else each page that changed since was noted with its change
+            state.remember_mark(decided.there)
         return result
 
     async def plan(self, owner: WikiOwner, remote_id: str) -> CycleResult:
@@ -221,10 +218,11 @@ class _Run:
         decided = await self._decide()
         # what went wrong last time, and would again
         is_seen = not decided.there.is_remembered
-        errors = lasting(cycle.state, decided.plan, is_wiki_seen=is_seen)
-        cycle.tally.errors += errors
-        self._errors = in_the_way(errors, decided.plan)
-        self._waiting = await self._put_off(decided)
+        failed = lasting(cycle.state, decided.plan, is_wiki_seen=is_seen)
+        cycle.tally.errors += failed
+        own = {one.slug for one in decided.plan.removals}
+        self._errors = tuple(one for one in failed if one.subject not in own)
+        self._waiting = await waiting_removals(cycle, decided, self._errors)
         if cycle.state.conflict_files():
             self._shown = await self._holds.show(decided, writes=False)
         # nobody can decide on what is not remembered
@@ -237,7 +235,7 @@ class _Run:
     def _refuse_other(self, owner: WikiOwner, remote_id: str) -> None:
         known = self._cycle.state
         if remote_id and not known.is_same_wiki(remote_id):
-            raise Halted(
+            raise errors.Halted(
                 f"{owner.full_path} is another {owner.kind} now ({remote_id}, not"
                 f" {known.memory.remote_id}); nothing was changed",
                 hint="correct wikisync.toml; or, to sync the folder with this one, run:"
@@ -252,23 +250,44 @@ class _Run:
         cycle.progress.start("list", None)
         try:
             here, there = await scan(cycle, self._confirm)
-        except (NotFound, PermissionDenied, ProtocolViolation):
+        except (errors.NotFound, errors.PermissionDenied, errors.ProtocolViolation):
             # where the wiki is now says why, if it is elsewhere
-            await self._confirmed()
+            if self._confirm is not None:
+                await self._confirm()
             raise
         decided = await decide_cycle(cycle, here, there, settled=self._settled)
-        if decided.whole.actions or decided.superseded:
-            await self._confirmed()
+        is_more = decided.whole.actions or decided.superseded
+        if is_more and self._confirm is not None:
+            await self._confirm()
         return decided
 
     def _found(
         self, decided: Decided
     ) -> tuple[Decided, tuple[Problem, ...], tuple[Problem, ...]]:
-        """The decision as it came out, what is wrong, and what is only named."""
+        """The decision as it came out, what is wrong, and what is only named.
+
+        Files that this cycle takes for conflict files are no problems of the folder:
+        they were there before their conflicts, for another machine wrote them.
+        """
         tally = self._cycle.tally
-        decided, postponed = self._without_removals(decided)
+        postponed: tuple[Problem, ...] = ()
+        if self._waiting:
+            # an error kept these removals back
+            plan, postponed = put_off(decided.plan, self._waiting)
+            decided = replace(decided, plan=plan)
+        if postponed:
+            log.info("%s", postponed[0])
+            is_refused = (one.subject in tally.refused for one in self._errors)
+            self._is_way_free = all(is_refused)
+        held = [h.slug for h in decided.plan.held if h.reason in WITH_CONFLICT_FILE]
+        names = self._cycle.state.aliases()
         found = (
-            *self._without_taken(decided),
+            *(
+                one
+                for one in decided.here.problems
+                if one.code != STRAY_CONFLICT
+                or names.get(Slug(one.subject), one.subject) not in held
+            ),
             *decided.there.problems,
             *tally.warnings,
             *tally.errors,
@@ -276,11 +295,6 @@ class _Run:
             *postponed,
         )
         return decided, *problems_and_notes(self._cycle, found, decided.here)
-
-    async def _confirmed(self) -> None:
-        """Make sure that the wiki is the one that is meant, where nobody has yet."""
-        if self._confirm is not None:
-            await self._confirm()
 
     # -- carrying out ------------------------------------------------------------
 
@@ -300,7 +314,7 @@ class _Run:
             await self._holds.remove_settled(decided)
             await self._holds.clear_names(plan)
         for action in plan.actions:
-            if isinstance(action, Rebase | Move):
+            if isinstance(action, actions.Rebase | actions.Move):
                 await self._one(action, decided, push)
         # From here on pages go by the names that the plan gives them, but for those in
         # ``lost_names``, about which nothing more is done in this cycle.
@@ -309,18 +323,27 @@ class _Run:
         if plan.held:
             is_pushed = self._cycle.options.direction is Direction.PUSH
             self._shown = await self._holds.show(decided, writes=not is_pushed)
-        ended = [a.slug for a in plan.actions if isinstance(a, DropRecord)]
-        if any(isinstance(a, Write | Adopt) for a in plan.actions):
+        ended = [a.slug for a in plan.actions if isinstance(a, actions.DropRecord)]
+        if any(isinstance(a, actions.Write | actions.Adopt) for a in plan.actions):
             await pull_pages(self._cycle, plan, decided.here, decided.there)
             note_writes(self._cycle, plan, is_first=not self._agreed)
         for merge in plan.merges:
             await self._one(merge, decided, push)
-        await self._send(plan, push)
+        if plan.sends:
+            progress = self._cycle.progress
+            progress.start("pages to the wiki", len(plan.sends))
+
+            async def send(action: Send) -> None:
+                await push(action)
+                progress.advance()
+
+            # while one is answered, the next is got ready
+            await each(plan.sends, send, in_flight=SENDS_MAX)
         await self._fetch_attachments(decided)
         # All texts are where they go, or their errors are known: only now can be said
         # which removals would take away the last copy of one.
         self._errors = tuple(self._cycle.tally.errors)
-        self._waiting = await self._put_off(decided)
+        self._waiting = await waiting_removals(self._cycle, decided, self._errors)
         if self._cycle.tally.superseded:
             return
         # not before: a page that was to come back under its new name, and could
@@ -329,41 +352,31 @@ class _Run:
             dropped=[one for one in ended if one not in self._waiting]
         )
         for action in plan.actions:
-            if not isinstance(action, Delete):
+            if not isinstance(action, actions.Delete):
                 continue
             if action.slug not in self._waiting:
                 await self._one(action, decided, push)
 
     async def _one(self, action: Action, decided: Decided, push: Pushing) -> None:
         match action:
-            case MoveLocal() | Rebind():
+            case actions.MoveLocal() | actions.Rebind():
                 await move_here(self._cycle, action)
-            case DeleteLocal():
+            case actions.DeleteLocal():
                 await remove_here(self._cycle, action)
-            case Merge():
+            case actions.Merge():
                 await merge_here(self._cycle, action, decided.merges[action.slug])
-            case Rebase():
+            case actions.Rebase():
                 await rebase_here(self._cycle, action, decided.there)
-            case MoveRemote() | DeleteRemote():
+            case actions.MoveRemote() | actions.DeleteRemote():
                 await push(action)
-            case CreateLocal() | Pull() | Adopt() | CreateRemote() | Push():
-                pass  # many at a time
-            case DropRecord() | Hold() | Skip():
+            case actions.CreateLocal() | actions.Pull() | actions.Adopt():
+                pass  # many at a time, as are those below
+            case actions.CreateRemote() | actions.Push():
+                pass
+            case actions.DropRecord() | Hold() | Skip():
                 pass
             case _:
                 assert_never(action)
-
-    async def _send(self, plan: Plan, push: Pushing) -> None:
-        """Texts for the wiki; while one is answered, the next is got ready."""
-        if not plan.sends:
-            return
-        self._cycle.progress.start("pages to the wiki", len(plan.sends))
-
-        async def send(action: Send) -> None:
-            await push(action)
-            self._cycle.progress.advance()
-
-        await each(plan.sends, send, in_flight=SENDS_MAX)
 
     async def _fetch_attachments(self, decided: Decided) -> None:
         mentions = self._mentions(decided)
@@ -431,7 +444,7 @@ class _Run:
         if decided.is_unanswered:
             return  # the next question is about the history since the same commit
         is_sent = any(
-            isinstance(action, RemoteWrite) for action in decided.plan.actions
+            isinstance(action, actions.RemoteWrite) for action in decided.plan.actions
         )
         moved = (
             is_sent or tally.pulled or tally.merged or tally.renamed or tally.removed
@@ -444,61 +457,6 @@ class _Run:
         if head or is_first:
             known.remember(head=head)
 
-    # -- what went wrong ---------------------------------------------------------
-
-    async def _put_off(self, decided: Decided) -> Mapping[Slug, Sequence[Problem]]:
-        """Removals that wait for what went wrong."""
-        if not self._errors:
-            return {}
-        texts: dict[Slug, str] = {}
-        for error in self._errors[:TEXTS_COMPARED_MAX]:
-            slug = Slug(error.subject)
-            text = await self._text_of(slug, decided, error)
-            if text is not None:
-                texts[slug] = text
-        return waiting_removals(decided.plan, self._errors, self._cycle.state, texts)
-
-    async def _text_of(
-        self, slug: Slug, decided: Decided, error: Problem
-    ) -> str | None:
-        """The text that could not be carried over; None where it cannot be had."""
-        is_sent = any(one.slug == slug for one in decided.plan.sends)
-        known = None if is_sent else decided.there.texts.get(slug)
-        if known is not None:
-            return known.content
-        if error.code == "page-unreadable":
-            return None
-        try:
-            side: Replica = self._cycle.local if is_sent else self._cycle.remote
-            return (await side.read(slug)).content
-        except WikisyncError:
-            return None
-
-    def _without_removals(self, decided: Decided) -> tuple[Decided, Sequence[Problem]]:
-        """The decision as it came out where an error kept the removals back."""
-        if not self._waiting:
-            return decided, ()
-        plan, postponed = put_off(decided.plan, self._waiting)
-        if postponed:
-            log.info("%s", postponed[0])
-            refused = self._cycle.tally.refused
-            self._is_way_free = all(error.subject in refused for error in self._errors)
-        return replace(decided, plan=plan), postponed
-
-    def _without_taken(self, decided: Decided) -> Sequence[Problem]:
-        """The folder's problems but for files that this cycle takes for conflict files.
-
-        They were there before their conflicts: another machine wrote them.
-        """
-        held = [h.slug for h in decided.plan.held if h.reason in WITH_CONFLICT_FILE]
-        names = self._cycle.state.aliases()
-        return [
-            one
-            for one in decided.here.problems
-            if one.code != STRAY_CONFLICT
-            or names.get(Slug(one.subject), one.subject) not in held
-        ]
-
     # -- what is said of it ------------------------------------------------------
 
     def _result(
@@ -509,6 +467,11 @@ class _Run:
     ) -> CycleResult:
         tally, pages = self._cycle.tally, self._cycle.options.pages
         batches = (one for one in decided.batches if one.decision is Decision.WAITING)
+        seen, new, gone = decided.there.pages.keys(), set[Slug](), set[Slug]()
+        if self._agreed is not None:
+            # what was recorded or dropped since the scan came to the wiki, or left it
+            before, after = self._agreed.keys(), self._cycle.state.base().keys()
+            new, gone = after - before, before - after
         return CycleResult(
             plan=decided.plan,
             pulled=len(tally.pulled),
@@ -530,7 +493,7 @@ class _Run:
             problems=problems,
             absent=tuple(tally.absent),
             notes=notes,
-            pages=self._count(decided.there),
+            pages=len(seen) + len(new - seen) - len(gone & seen),
             settled=self._settled,
             has_more=bool(
                 tally.merged
@@ -542,11 +505,80 @@ class _Run:
             next_scan_s=decided.next_scan_s,
         )
 
-    def _count(self, there: Snapshot) -> int:
-        """How many pages the wiki has now, without another scan of it."""
-        if self._agreed is None:
-            return len(there.pages)
-        # what was recorded or dropped since the scan came to the wiki, or left it
-        before, after = self._agreed.keys(), self._cycle.state.base().keys()
-        seen, new, gone = there.pages.keys(), after - before, before - after
-        return len(seen) + len(new - seen) - len(gone & seen)
+
+async def scan(
+    cycle: Cycle, confirm: Confirm | None = None
+) -> tuple[Snapshot, Snapshot]:
+    """Scan both sides; of the folder only what was saved, if that is enough.
+
+    The one place that decides so.  Whatever is more than new texts of known pages here,
+    or waits since an earlier cycle, takes a whole scan, and so does any news of the
+    wiki; what earlier cycles of ours wrote there is none.
+
+    Args:
+        cycle: What it works with.
+        confirm: Asked while the wiki answers where there is something to send; what
+            else a cycle does takes the wiki's answer first.
+    """
+    options, state = cycle.options, cycle.state
+    is_whole = options.folder.is_new or state.memory.troubles
+    if options.saved is not None and not is_whole:
+        seen = await cycle.local.saved(options.saved)
+        if seen is not None:
+            there = await cycle.remote.snapshot()
+            if not is_saved_enough(state.base(), seen, there):
+                seen = await cycle.local.snapshot()
+            return seen, there
+
+    async def scan_here() -> Snapshot:
+        seen = await cycle.local.snapshot()
+        if confirm is not None and has_texts_to_send(state.base(), seen):
+            await confirm()
+        return seen
+
+    with plain_errors():
+        async with asyncio.TaskGroup() as group:
+            here = group.create_task(scan_here())
+            remote = group.create_task(cycle.remote.snapshot())
+    return here.result(), remote.result()
+
+
+def note_writes(cycle: Cycle, plan: Plan, *, is_first: bool) -> None:
+    """Log what came from the wiki; a clone, and many pages at once, in one line."""
+    known, now = cycle.state, cycle.clock()
+    base = known.base()
+    done = [
+        write
+        for write in plan.writes
+        if write.slug in base and base[write.slug].remote == write.remote
+    ]
+    if len(done) > EVENTS_EACH_MAX or (done and is_first):
+        known.note_done(now, NO_SLUG, f"{len(done)} pages came from the wiki")
+    elif done:
+        with known.together():
+            for write in done:
+                known.note_done(now, write.slug, describe(write))
+
+
+def problems_and_notes(
+    cycle: Cycle, found: Sequence[Problem], here: Snapshot
+) -> tuple[tuple[Problem, ...], tuple[Problem, ...]]:
+    """What is wrong, and what is only to be named.
+
+    A folder that is left out with pages that were synced before is a problem.
+    """
+    unseen = cycle.state.base().keys() - here.pages.keys()
+    notes = tuple(
+        one
+        for one in found
+        if one.is_note and not any(f"/{_name(one)}" in f"/{slug}" for slug in unseen)
+    )
+    return tuple(one for one in found if one not in notes), notes
+
+
+def _name(note: Problem) -> Slug:
+    """That of a folder, as the log has it, which no page has.
+
+    It stands for all folders of this name: a program makes some in every folder.
+    """
+    return Slug(note.subject.rpartition("/")[2] + "/")

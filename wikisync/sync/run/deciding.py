@@ -8,11 +8,13 @@ line ends differ.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
+from contextlib import suppress
 from functools import cache
 
 from msgspec.structs import replace
 
 from wikisync.core.model import (
+    Page,
     PageState,
     Problem,
     Slug,
@@ -31,6 +33,7 @@ from wikisync.sync.decide.decided import (
     Decided,
     are_alike,
     changed_pages,
+    given_names,
     is_at_rest,
     met_anew,
 )
@@ -39,7 +42,6 @@ from wikisync.sync.decide.plan import BasePage, Plan
 from wikisync.sync.decide.reconcile import reconcile
 from wikisync.sync.replica import LocalReplica
 from wikisync.sync.run.filters import FILTERS, NOTING
-from wikisync.sync.run.frame import met_again
 from wikisync.sync.run.merging import names_taken
 from wikisync.sync.run.parts import Cycle, FolderMatch
 from wikisync.sync.run.removals import is_certain, seen_again, watch_absences
@@ -287,3 +289,41 @@ def _doubted(there: Snapshot, slug: Slug) -> Snapshot:
         "run it again later; if it persists, check the service",
     )
     return replace(there, is_complete=False, problems=(*there.problems, problem))
+
+
+async def met_again(
+    cycle: Cycle, base: Mapping[Slug, BasePage], here: Snapshot, there: Snapshot
+) -> tuple[Snapshot, Snapshot]:
+    """The scans with pages as one that are the same, and whose record was lost.
+
+    A record knew which file is which page where the service writes its name otherwise,
+    and which upload a link to a file is.
+    """
+    names = given_names(base, here, there)
+    for file, name in names.items():
+        cycle.state.record_alias(file, name)
+    if names:
+        pages = {names.get(slug, slug): page for slug, page in here.pages.items()}
+        pages |= {name: replace(pages[name], slug=name) for name in names.values()}
+        busy = {names.get(slug, slug): lock for slug, lock in here.busy.items()}
+        here = replace(here, pages=pages, busy=busy)
+    new = (here.pages.keys() & there.pages.keys()) - base.keys()
+    found: dict[Slug, Page] = {}
+    for slug in sorted(new - here.unreadable - there.unreadable):
+        theirs = there.pages[slug]
+        if cycle.linked is None or here.pages[slug].has_same_text(theirs):
+            continue
+        text = there.texts.get(slug)
+        if text is not None and "uploads/" not in text.content:
+            continue  # no file of here has a link in it
+        with suppress(NotFound, FolderError):
+            page = await cycle.local.read(slug)
+            same = await cycle.linked.recognised(page, slug)
+            if same is not None:
+                found[slug] = same
+    if found:
+        ids = {slug: there.pages[slug].identity for slug in found}
+        states = {slug: page.state(ids[slug]) for slug, page in found.items()}
+        pages, texts = {**there.pages, **states}, {**there.texts, **found}
+        there = replace(there, pages=pages, texts=texts)
+    return here, there

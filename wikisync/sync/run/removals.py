@@ -20,13 +20,14 @@ try nothing, know what stands in the way.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from wikisync.core.contents import POINTER_BYTES_MAX, is_pointer
 from wikisync.core.model import Digest, Problem, Slug, Snapshot, removals_max
 from wikisync.core.system.parallel import each
-from wikisync.errors import FolderError, NotFound, RemoteError
+from wikisync.errors import FolderError, NotFound, RemoteError, WikisyncError
 from wikisync.sync.base.state import WikiState
-from wikisync.sync.decide.decided import Absences
+from wikisync.sync.decide.decided import Absences, Decided
 from wikisync.sync.decide.ledger import Side, Sighting
 from wikisync.sync.decide.narrowing import without_removals
 from wikisync.sync.decide.plan import (
@@ -226,6 +227,8 @@ async def is_answering(remote: Replica, seen: Snapshot) -> bool:
 
 
 NAMES_SHOWN_MAX = 3
+TEXTS_COMPARED_MAX = 20
+"""Pages with an error whose texts are compared with those of removed pages."""
 OF_ONE_PAGE = frozenset({"page-unwritable", "page-unreadable", "page-refused"})
 """Errors that say nothing of other pages, unlike a service that does not answer."""
 
@@ -256,27 +259,27 @@ def lasting(
     )
 
 
-def in_the_way(errors: Iterable[Problem], plan: Plan) -> tuple[Problem, ...]:
-    """Those of the errors that keep removals back: not those of removals."""
-    own = {one.slug for one in plan.removals}
-    return tuple(one for one in errors if one.subject not in own)
-
-
-def waiting_removals(
-    plan: Plan, errors: Sequence[Problem], known: WikiState, texts: Mapping[Slug, str]
+async def waiting_removals(
+    cycle: Cycle, decided: Decided, errors: Sequence[Problem]
 ) -> Mapping[Slug, Sequence[Problem]]:
     """Pages that may not be removed or forgotten yet, each with the errors behind it.
 
-    Args:
-        plan: What was to be done.
-        errors: What went wrong.
-        known: What is known of the wiki.
-        texts: Of the pages with an error, as far as they are known, from the side
-            where they could not be carried over.
+    The text of a page with an error counts from the side where it could not be carried
+    over, as far as it can be had.
     """
+    plan, known = decided.plan, cycle.state
     goings = [one for one in plan.actions if isinstance(one, _Going)]
     if not goings or not errors:
         return {}
+    sent, texts = {one.slug for one in plan.sends}, dict[Slug, str]()
+    for error in errors[:TEXTS_COMPARED_MAX]:
+        slug = Slug(error.subject)
+        if slug not in sent and slug in decided.there.texts:
+            texts[slug] = decided.there.texts[slug].content
+        elif error.code != "page-unreadable":
+            side: Replica = cycle.local if slug in sent else cycle.remote
+            with suppress(WikisyncError):
+                texts[slug] = (await side.read(slug)).content
     failed = {a.slug: a for a in plan.actions if isinstance(a, _Coming | Send)}
     lines = {slug: frozenset(_lines(text)) for slug, text in texts.items()}
     sightings = {**known.sightings(Side.LOCAL), **known.sightings(Side.REMOTE)}
